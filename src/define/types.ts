@@ -1,0 +1,211 @@
+/**
+ * The feed as JSON: the canonical form that every spelling (TypeScript, Python, a file) comes down to, and the
+ * normal form, in which every shorthand is written out and every default is filled in. Inert data.
+ */
+
+/** Element types, by the names used in definitions. */
+export type Dtype =
+  | 'u8'
+  | 'i8'
+  | 'u16'
+  | 'i16'
+  | 'i32'
+  | 'u32'
+  | 'i64'
+  | 'f16'
+  | 'bf16'
+  | 'f32'
+  | 'f64'
+  | 'bool'
+
+/** What a value is decoded as. */
+export type Kind =
+  | 'image'
+  | 'mask'
+  | 'boxes'
+  | 'points'
+  | 'class'
+  | 'int'
+  | 'float'
+  | 'text'
+  | 'json'
+  | 'bytes'
+  | 'npy'
+
+/** A reference to a function of the user's: the workers import the module and take it from there. */
+export interface CallJson {
+  call: { module: string; export?: string; path?: string; hash: string }
+}
+
+// ------------------------------------------------------------------ as written
+
+export type SourceJson =
+  | { tar: string | string[] }
+  | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
+  | { files: string | string[] }
+  | { synthetic: SyntheticJson }
+  | { concat: SourceJson[] }
+  | { zip: SourceJson[] }
+  | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
+  | { split: SplitJson }
+  | { blend: BlendJson }
+
+/** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */
+export interface SyntheticJson {
+  count: number
+  seed?: number
+  images?: { width: number; height: number; quality?: number; classes?: number }
+  tensors?: { shape: number[]; dtype?: Dtype }
+  tokens?: { length: number; vocabulary?: number }
+}
+
+/** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */
+export type WhereJson = Record<
+  string,
+  | number
+  | string
+  | (number | string)[]
+  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', number | string>>
+>
+
+export interface SplitJson {
+  source: SourceJson
+  /** Named fractions, such as {"train": 0.9, "val": 0.1} … */
+  parts?: Record<string, number>
+  /** … or a number of equal folds. */
+  folds?: number
+  /** The part's name; for folds the fold's number, or {"not": k} for all the others. */
+  take: string | number | { not: number }
+  groupBy?: string
+  stratifyBy?: string
+  seed?: number
+}
+
+export interface BlendJson {
+  entries: { source: SourceJson; weight: number; name?: string; rename?: Record<string, string> }[]
+  per?: 'sample' | 'batch'
+  epoch?: number
+}
+
+export type OrderJson =
+  | 'none'
+  | { shuffle: 'global' | { window: number }; seed?: number }
+  | { weights: number[] | { column: string } | { balance: string }; samples?: number; seed?: number }
+
+/** An operator with its parameters: `{"flip": {"p": 0.5}}`, or with a shorthand: `{"resize": 256}`, `"grayscale"`. */
+export type OpJson = string | Record<string, unknown>
+
+export interface FieldJson {
+  from: string
+  as: Kind
+  apply?: OpJson[]
+  dtype?: Dtype
+  layout?: 'chw' | 'hwc'
+  follow?: string
+  /** Greatest shape of a value that has no fixed one (npy, image without a resize, boxes, points). */
+  shape?: number[]
+  ragged?: { max: number; total?: number }
+  pad?: { to: number | 'longest'; multiple?: number; value?: number; max?: number }
+  /** Names in the order of their numbers, for `class`. */
+  classes?: string[]
+  /** 1, 2, 4, 8 or "auto": decode JPEG at a fraction of its size (changes values). */
+  scale?: 'auto' | 1 | 2 | 4 | 8
+  /** Boxes: those that are left with less area than this (in pixels) are dropped, with their labels. */
+  minArea?: number
+  map?: CallJson
+}
+
+export interface BatchJson {
+  size?: number
+  global?: number
+  last?: 'drop' | 'keep' | 'pad'
+  apply?: OpJson[]
+}
+
+export interface OnErrorJson {
+  policy: 'fail' | 'drop' | 'mask'
+  budget?: number
+}
+
+export interface FeedJson {
+  source: SourceJson
+  order?: OrderJson
+  fields: Record<string, FieldJson>
+  map?: CallJson
+  batch: number | BatchJson
+  onError?: OnErrorJson['policy'] | OnErrorJson
+  variants?: Record<string, Record<string, unknown>>
+}
+
+// ------------------------------------------------------------------ normal form
+
+/** An operator with every parameter filled in, and its place among those of its name (part of its random key). */
+export interface NormalOp {
+  name: string
+  ordinal: number
+  params: Record<string, unknown>
+}
+
+/** How a field lies in a batch. Known before the first byte is read. */
+export interface FieldLayout {
+  name: string
+  dtype: Dtype
+  /** Shape of one row: for dense fields exact, for padded and ragged ones without the varying axis 0. */
+  shape: number[]
+  /** dense: [B, …shape]; padded: [B, n ≤ max, …shape]; ragged: values [≤ total, …shape] and offsets [B+1]; text: ragged u8 that arrives as strings. */
+  form: 'dense' | 'padded' | 'ragged' | 'text'
+  /** Padded and ragged: greatest length of one row along the varying axis. */
+  max?: number
+  /** Ragged and text: greatest length of all rows of a batch together. */
+  total?: number
+  /** Padded: "longest" rounds up to `multiple`; a number is the fixed length. */
+  to?: number | 'longest'
+  multiple?: number
+  value?: number
+  layout?: 'chw' | 'hwc'
+}
+
+export interface NormalField {
+  name: string
+  /** Alternatives, first present wins. */
+  from: string[]
+  as: Kind
+  apply: NormalOp[]
+  follow?: string
+  classes?: string[]
+  scale: 'auto' | 1 | 2 | 4 | 8
+  minArea: number
+  map?: CallJson
+  layout: FieldLayout
+}
+
+export interface NormalBatch {
+  size?: number
+  global?: number
+  last: 'drop' | 'keep' | 'pad'
+  apply: NormalOp[]
+}
+
+export type NormalOrder =
+  | { kind: 'none' }
+  | { kind: 'global'; seed: number }
+  | { kind: 'window'; window: number; seed: number }
+  | {
+      kind: 'weights'
+      weights: number[] | { column: string } | { balance: string }
+      samples?: number
+      seed: number
+    }
+
+export interface NormalFeed {
+  source: SourceJson
+  order: NormalOrder
+  /** Seed of every random choice: the order's, or 0. */
+  seed: number
+  fields: NormalField[]
+  map?: CallJson
+  batch: NormalBatch
+  onError: { policy: 'fail' | 'drop' | 'mask'; budget: number }
+  /** Folder against which relative paths are resolved. */
+  root: string
+}

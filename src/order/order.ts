@@ -1,0 +1,17 @@
+/**
+ * The contract of an order: which row stands at position p of epoch e. A pure function (law 2); an order that
+ * has been compiled from plain data gives the same answer in every thread.
+ */
+
+/** One draw: a row of one of the feed's sources. `source` is 0 unless the feed blends several. */
+export interface Draw {
+  source: number
+  row: number
+}
+
+export interface Order {
+  /** Positions in an epoch. */
+  readonly length: number
+  /** Writes the draw at (epoch, position) into `out`. */
+  draw(epoch: number, position: number, out: Draw): Draw
+}

@@ -1,0 +1,87 @@
+/**
+ * The contract of a source. A source knows how many samples there are, which bytes hold them, and how to find
+ * a sample's columns in those bytes. It never reads on its own while running: it *plans* byte ranges, somebody
+ * else reads them (law 3).
+ *
+ * A source has two lives. `open` runs once, in the main thread, may be slow and asynchronous (scan, build the
+ * index) and returns a manifest: plain data that survives postMessage, with big tables in index files or
+ * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
+ */
+
+/** A value of one column of one sample: bytes still to be decoded, or a small value from the index. */
+export type Column = Uint8Array | number | string
+
+/** A contiguous piece of a file. */
+export interface ByteRange {
+  file: string
+  offset: number
+  length: number
+}
+
+/** A column that the index holds for every row: for `where`, `stratifyBy`, `groupBy`, weights and class balance. */
+export interface IndexColumn {
+  type: 'number' | 'string'
+  at(row: number): number | string
+}
+
+/**
+ * Rows are numbered 0…count−1 in the source's own order. A *unit* is what must be read together: one sample in
+ * a tar, one row group in a Parquet file. Units are numbered in the order of rows.
+ */
+export interface Source {
+  readonly count: number
+  readonly units: number
+  /** Names of the columns a sample may have (of the first samples, where they vary). For error messages. */
+  readonly columns: readonly string[]
+  /** First row of each shard or natural run of rows, ascending, beginning with 0: reading along it is sequential. */
+  readonly runs: Float64Array
+  /** Stable identity of a row within this source: `shard:key`, or a relative path. */
+  id(row: number): string
+  /** What splits and groups go by: the sample's own name, independent of the shard it lies in. */
+  key(row: number): string
+  /** A column of the index, or undefined when the index has none of that name. */
+  index(name: string): IndexColumn | undefined
+  /** The unit that holds a row. */
+  unitOf(row: number): number
+  /** The byte ranges of a unit, for the wanted columns. Pure. An empty list means: nothing to read. */
+  plan(unit: number, columns: readonly string[]): ByteRange[]
+  /** Turns what was read (one array a range) into what is kept of the unit: decompresses, for instance. */
+  load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
+  /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
+  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
+}
+
+/** What describes the contents of a source for the order hash: relative names, counts and sizes, never roots or mtimes. */
+export interface Fingerprint {
+  kind: string
+  count: number
+  /** A digest of relative names, counts and sizes. */
+  digest: string
+  /** For the message "what changed": one line a part (a shard, a child), at most a few thousand. */
+  parts?: { name: string; count: number; bytes: number }[]
+}
+
+/** Plain data from which `attach` makes a Source in any thread. `kind` selects the implementation. */
+export interface Manifest {
+  kind: string
+  fingerprint: Fingerprint
+  /** Bytes that the index keeps in memory or mapped, for the budget. */
+  indexBytes: number
+  [more: string]: unknown
+}
+
+/** What `open` may use. */
+export interface OpenContext {
+  /** Relative paths are relative to this folder (the definition's file, or the working directory). */
+  root: string
+  /** Columns that fields ask for by name: small members worth keeping in the index, such as `cls`. */
+  wanted: readonly string[]
+  /** Told of progress on long work, such as a scan. */
+  progress?: (done: number, total: number, what: string) => void
+}
+
+/** An implementation: one file, one line in `registry.ts`. */
+export interface SourceKind<Json = unknown> {
+  open(json: Json, context: OpenContext): Promise<Manifest>
+  attach(manifest: Manifest): Source
+}

@@ -1,0 +1,36 @@
+/**
+ * The way to native code: koffi, loaded once, and the C library. Nothing outside `src/system/` imports this.
+ */
+import koffi, { type LibraryHandle } from 'koffi'
+
+export { koffi }
+
+/** The C library, by the names it has on glibc, musl and macOS. */
+export const libc = loadFirst([
+  'libc.so.6',
+  'libc.musl-x86_64.so.1',
+  'libc.musl-aarch64.so.1',
+  'libSystem.B.dylib',
+])
+
+function loadFirst(names: readonly string[]): LibraryHandle {
+  const problems: string[] = []
+  for (const name of names) {
+    try {
+      return koffi.load(name)
+    } catch (error) {
+      problems.push((error as Error).message)
+    }
+  }
+  throw new Error(`no C library found: ${problems.join('; ')}`)
+}
+
+/** Address of the first byte of a buffer. The buffer must stay alive and must not be resized while it is used. */
+export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): bigint {
+  return BigInt(koffi.address(new Uint8Array(buffer)))
+}
+
+/** The errno of the last call on this thread. */
+export function errno(): number {
+  return koffi.errno()
+}

@@ -1,0 +1,48 @@
+/**
+ * Steps: what will be done to one sample, as plain data. Operators *choose* steps from the sample's size and a
+ * keyed random source (pure, before any pixel is decoded); executors *apply* them. The same steps drive the CPU
+ * kernels, a following mask, boxes or points, and, later, the GPU's parameter rows.
+ */
+
+export type Filter = 'nearest' | 'bilinear' | 'bicubic'
+
+/** Moves pixels: followed by masks, boxes and points. */
+export type GeometryStep =
+  | { do: 'crop'; x: number; y: number; width: number; height: number } // may reach outside: filled with `fill`
+  | { do: 'resize'; width: number; height: number; filter: Filter; antialias: boolean }
+  | { do: 'flip'; axis: 'horizontal' | 'vertical' }
+  | {
+      do: 'pad'
+      left: number
+      top: number
+      right: number
+      bottom: number
+      mode: 'constant' | 'edge' | 'reflect' | 'symmetric'
+      fill: number[]
+    }
+  /** Inverse affine map about the centre, output pixel → input pixel: [a b c d e f], as in torchvision's `_get_inverse_affine_matrix`. */
+  | { do: 'affine'; matrix: readonly number[]; width: number; height: number; filter: Filter; fill: number[] }
+
+/** Changes values: touches images only. */
+export type ColorStep =
+  | { do: 'brightness' | 'contrast' | 'saturation' | 'hue' | 'sharpness'; factor: number }
+  | { do: 'grayscale' }
+  | { do: 'autocontrast' | 'equalize' | 'invert' }
+  | { do: 'posterize'; bits: number }
+  | { do: 'solarize'; threshold: number }
+  | { do: 'blur'; kernelX: number; kernelY: number; sigmaX: number; sigmaY: number }
+
+/** At the end, on the way into the slot. */
+export type FinalStep =
+  | { do: 'normalize'; mean: readonly number[]; std: readonly number[] } // of values scaled to 0…1
+  | {
+      do: 'erase'
+      x: number
+      y: number
+      width: number
+      height: number
+      value: readonly number[] | 'random'
+      seed: number
+    }
+
+export type Step = GeometryStep | ColorStep | FinalStep
