@@ -1,0 +1,45 @@
+/**
+ * One field of one row: from a column's value to its place in the slot. A field of the definition is compiled
+ * once per maker and ring into a program; the program runs once a row.
+ */
+import type { Random } from '../define/random.js'
+import type { NormalOp } from '../define/types.js'
+import type { Workspace } from '../system/workspace.js'
+import type { Step } from './steps.js'
+
+/** What a field chose for this row, so that followers can do the same. */
+export interface Chosen {
+  /** Size of the decoded value before the first step. */
+  width: number
+  height: number
+  steps: readonly Step[]
+}
+
+/** The row being made. One object a maker and ring, changed from row to row. */
+export interface RowContext {
+  readonly work: Workspace
+  /** The random source of an operator of a field for this row: the followed field's where it follows. */
+  random(field: string, op: NormalOp): Random
+  /** What the fields made so far chose, by field name. Followed fields are made first. */
+  readonly chosen: Map<string, Chosen>
+}
+
+/** A value as a column gives it: bytes to decode, or a value the index already holds. */
+export type FieldValue = Uint8Array | number | string
+
+/** A compiled field whose rows all have one shape: writes the row at byte offset `at` of the workspace's memory. */
+export interface DenseProgram {
+  form: 'dense'
+  run(value: FieldValue, at: number, context: RowContext): void
+}
+
+/**
+ * A compiled field whose rows vary in length: leaves the row's elements, already in the field's dtype, in the
+ * workspace and says where and how many (counted along the varying axis). The engine puts them in their place.
+ */
+export interface VaryingProgram {
+  form: 'varying'
+  run(value: FieldValue, context: RowContext): { at: number; length: number }
+}
+
+export type FieldProgram = DenseProgram | VaryingProgram
