@@ -1,0 +1,197 @@
+/**
+ * Closing a batch: what remains to be done when all its rows are made. Holes left by dropped rows are closed in
+ * order, ragged rows are gathered, padded rows are brought to their common length. Whoever finishes the last row
+ * does it, alone, on the slot in place.
+ */
+import { toBf16, toF16 } from '../define/dtype.js'
+import type { FieldPlace, SlotLayout } from './layout.js'
+import { Header, RowStatus, type Slot } from './slot.js'
+
+export type BadPolicy = 'fail' | 'drop' | 'mask'
+
+/** Closes a batch. Returns what is wrong with the batch as a whole, if anything. */
+export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): string | undefined {
+  const { layout, words } = slot
+  const planned = words[Header.Planned]
+  for (const [i, field] of layout.fields.entries()) {
+    const wanted = words[Header.Cursor + i] * field.unitBytes
+    if (field.form !== 'dense' && field.form !== 'padded' && wanted > field.bytes) {
+      return (
+        `field "${field.name}" needs ${words[Header.Cursor + i]} elements in this batch, but its "total" is ` +
+        `${field.bytes / field.unitBytes}: raise ragged.total of the field`
+      )
+    }
+  }
+  const rows = policy === 'drop' && words[Header.Bad] > 0 ? goodRows(slot, planned) : undefined
+  if (policy === 'mask' && words[Header.Bad] > 0) blankBadRows(slot, bytes, planned)
+  for (const [i, field] of layout.fields.entries()) {
+    if (field.form === 'dense') {
+      if (rows) closeHoles(rows, bytes, slot.at + field.at, field.unitBytes)
+    } else if (field.form === 'padded') {
+      words[Header.Cursor + i] = closePadded(slot, bytes, field, rows ?? planned)
+    } else {
+      words[Header.Cursor + i] = gatherRagged(slot, bytes, field, rows ?? planned)
+    }
+  }
+  if (rows) {
+    for (const [to, from] of rows.entries()) {
+      slot.status[to] = slot.status[from]
+      slot.positions[to] = slot.positions[from]
+      slot.rows[to] = slot.rows[from]
+      slot.sources[to] = slot.sources[from]
+    }
+  }
+  words[Header.Count] = rows ? rows.length : planned
+  return undefined
+}
+
+/** Numbers of the rows that stay, ascending. */
+function goodRows(slot: Slot, planned: number): number[] {
+  const rows: number[] = []
+  for (let i = 0; i < planned; i++) if (slot.status[i] !== RowStatus.Bad) rows.push(i)
+  return rows
+}
+
+/** `mask`: a bad row is all zeros and has no length. */
+function blankBadRows(slot: Slot, bytes: Uint8Array, planned: number): void {
+  for (let i = 0; i < planned; i++) {
+    if (slot.status[i] !== RowStatus.Bad) continue
+    for (const field of slot.layout.fields) {
+      if (field.form === 'dense') {
+        const at = slot.at + field.at + i * field.unitBytes
+        bytes.fill(0, at, at + field.unitBytes)
+      } else {
+        slot.column(field.lengthAt)[i] = 0
+      }
+    }
+  }
+}
+
+/** Moves the rows that stay to the front; they only ever move down. */
+function closeHoles(rows: readonly number[], bytes: Uint8Array, at: number, rowBytes: number): void {
+  for (const [to, from] of rows.entries()) {
+    if (to !== from) bytes.copyWithin(at + to * rowBytes, at + from * rowBytes, at + (from + 1) * rowBytes)
+  }
+}
+
+/** Brings all rows to their common length, fills up with the pad value, and returns that length. */
+function closePadded(
+  slot: Slot,
+  bytes: Uint8Array,
+  field: FieldPlace,
+  rows: readonly number[] | number,
+): number {
+  const lengths = slot.column(field.lengthAt)
+  const count = typeof rows === 'number' ? rows : rows.length
+  const from = (i: number): number => (typeof rows === 'number' ? i : rows[i])
+  let longest = 0
+  for (let i = 0; i < count; i++) longest = Math.max(longest, lengths[from(i)])
+  const multiple = field.multiple ?? 1
+  const common =
+    field.to === 'longest' ? Math.min(field.max!, Math.ceil(longest / multiple) * multiple) : field.max!
+  const pad = padBytes(field)
+  for (let i = 0; i < count; i++) {
+    const length = lengths[from(i)]
+    const source = slot.at + field.at + from(i) * field.max! * field.unitBytes
+    const target = slot.at + field.at + i * common * field.unitBytes
+    if (target !== source) bytes.copyWithin(target, source, source + length * field.unitBytes)
+    fillWith(bytes, target + length * field.unitBytes, target + common * field.unitBytes, pad)
+    lengths[i] = length
+  }
+  return common
+}
+
+/** Copies the rows from the staging area, where they lie as they came, into the values, in order. Returns the total length. */
+function gatherRagged(
+  slot: Slot,
+  bytes: Uint8Array,
+  field: FieldPlace,
+  rows: readonly number[] | number,
+): number {
+  const lengths = slot.column(field.lengthAt)
+  const places = slot.column(field.placeAt)
+  const offsets = slot.column(field.offsetsAt, slot.layout.rows + 1)
+  const count = typeof rows === 'number' ? rows : rows.length
+  let next = 0
+  for (let i = 0; i < count; i++) {
+    const from = typeof rows === 'number' ? i : rows[i]
+    const length = lengths[from]
+    const source = slot.at + field.stagingAt + places[from] * field.unitBytes
+    bytes.copyWithin(slot.at + field.at + next * field.unitBytes, source, source + length * field.unitBytes)
+    offsets[i] = next
+    next += length
+  }
+  offsets[count] = next
+  return next
+}
+
+/** The pad value as bytes of one element. */
+function padBytes(field: FieldPlace): Uint8Array {
+  const value = field.value ?? 0
+  const view = new DataView(new ArrayBuffer(8))
+  switch (field.dtype) {
+    case 'i64':
+      view.setBigInt64(0, BigInt(value), true)
+      return new Uint8Array(view.buffer, 0, 8)
+    case 'f64':
+      view.setFloat64(0, value, true)
+      return new Uint8Array(view.buffer, 0, 8)
+    case 'f32':
+      view.setFloat32(0, value, true)
+      return new Uint8Array(view.buffer, 0, 4)
+    case 'i32':
+    case 'u32':
+      view.setInt32(0, value, true)
+      return new Uint8Array(view.buffer, 0, 4)
+    case 'f16':
+      view.setUint16(0, toF16(value), true)
+      return new Uint8Array(view.buffer, 0, 2)
+    case 'bf16':
+      view.setUint16(0, toBf16(value), true)
+      return new Uint8Array(view.buffer, 0, 2)
+    case 'i16':
+    case 'u16':
+      view.setInt16(0, value, true)
+      return new Uint8Array(view.buffer, 0, 2)
+    default:
+      view.setUint8(0, value)
+      return new Uint8Array(view.buffer, 0, 1)
+  }
+}
+
+function fillWith(bytes: Uint8Array, from: number, to: number, pattern: Uint8Array): void {
+  if (pattern.every(b => b === pattern[0])) bytes.fill(pattern[0], from, to)
+  else for (let at = from; at < to; at += pattern.length) bytes.set(pattern, at)
+}
+
+/** Puts a row of varying length, which lies at `at` of the memory, into its place. Called while the batch is being made. */
+export function putVarying(
+  slot: Slot,
+  bytes: Uint8Array,
+  index: number,
+  row: number,
+  at: number,
+  length: number,
+): void {
+  const field = slot.layout.fields[index]
+  slot.column(field.lengthAt)[row] = length
+  const size = length * field.unitBytes
+  if (field.form === 'padded') {
+    bytes.copyWithin(slot.at + field.at + row * field.max! * field.unitBytes, at, at + size)
+    return
+  }
+  const place = Atomics.add(slot.words, Header.Cursor + index, length)
+  slot.column(field.placeAt)[row] = place
+  // A batch that overflows is refused as a whole when it is closed: which row would have been the last is chance.
+  if ((place + length) * field.unitBytes <= field.bytes)
+    bytes.copyWithin(slot.at + field.stagingAt + place * field.unitBytes, at, at + size)
+}
+
+/** Shape of a field in a closed batch. */
+export function actualShape(slot: Slot, layout: SlotLayout, index: number): number[] {
+  const field = layout.fields[index]
+  const count = slot.words[Header.Count]
+  if (field.form === 'dense') return [count, ...field.shape]
+  if (field.form === 'padded') return [count, slot.words[Header.Cursor + index], ...field.shape]
+  return [slot.words[Header.Cursor + index], ...field.shape]
+}

@@ -1,0 +1,104 @@
+/**
+ * Where everything lies in a slot. A slot is one batch: a header, a few small columns with one entry a row, then
+ * the fields, each 64-byte aligned. Computed once from the definition; the same plain data tells makers where to
+ * write, the consumer what to show, and a client in another process how to wrap it.
+ *
+ *   slot ┬ header          words, see slot.ts
+ *        ├ done     i32[chunks]  which claims are finished
+ *        ├ status   u8[B]  what became of each row
+ *        ├ position f64[B] its position in the epoch
+ *        ├ row      f64[B] its row in the source
+ *        ├ source   i32[B] which source, when several are blended
+ *        ├ for each field that varies in length:  length i32[B], place i32[B] (staging)
+ *        └ fields   dense   [B, …shape]
+ *                   padded  [B, ≤ max, …shape]
+ *                   ragged  values [≤ total, …shape], offsets i32[B+1], staging [total, …shape]
+ */
+import { DTYPES, elements } from '../define/dtype.js'
+import type { FieldLayout } from '../define/types.js'
+import { BudgetError } from '../errors.js'
+
+const ALIGN = 64
+const PAGE = 65536
+export const HEADER_BYTES = 256
+
+/** A batch is made in about this many claims, so that it is spread over all makers and none waits long for the last. */
+const CHUNKS_A_BATCH = 16
+/** Rows of one claim at most: their reads are merged, and a dead maker's are made again. */
+const CHUNK_ROWS = 32
+/** Claims of one batch at most; a larger batch has larger chunks. */
+export const MAX_CHUNKS = 2048
+
+/** A field's place in the slot: byte offsets from the slot's start. */
+export interface FieldPlace extends FieldLayout {
+  /** Bytes of one element along the varying axis (padded, ragged), or of one row (dense). */
+  unitBytes: number
+  /** First byte of the values, and how many there are at most. */
+  at: number
+  bytes: number
+  /** Fields that vary in length: columns `length` and `place`, and for ragged ones `offsets` and the staging area. */
+  lengthAt: number
+  placeAt: number
+  offsetsAt: number
+  stagingAt: number
+}
+
+export interface SlotLayout {
+  /** Rows at most. */
+  rows: number
+  /** Rows are claimed in chunks of this many: enough claims for all makers, few enough to cost nothing. */
+  chunkRows: number
+  chunks: number
+  doneAt: number
+  statusAt: number
+  positionAt: number
+  rowAt: number
+  sourceAt: number
+  fields: FieldPlace[]
+  /** Bytes of a slot, in whole pages. */
+  bytes: number
+}
+
+export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLayout {
+  let next = HEADER_BYTES
+  const take = (bytes: number): number => {
+    const at = next
+    next = Math.ceil((at + bytes) / ALIGN) * ALIGN
+    return at
+  }
+  const chunkRows = Math.max(
+    Math.min(CHUNK_ROWS, Math.max(1, Math.floor(rows / CHUNKS_A_BATCH))),
+    Math.ceil(rows / MAX_CHUNKS),
+  )
+  const chunks = Math.ceil(rows / chunkRows)
+  const doneAt = take(chunks * 4)
+  const statusAt = take(rows)
+  const positionAt = take(rows * 8)
+  const rowAt = take(rows * 8)
+  const sourceAt = take(rows * 4)
+  const places: FieldPlace[] = fields.map(field => {
+    const unitBytes = elements(field.shape) * DTYPES[field.dtype].bytes
+    const none = { lengthAt: -1, placeAt: -1, offsetsAt: -1, stagingAt: -1 }
+    if (field.form === 'dense') {
+      const bytes = rows * unitBytes
+      return { ...field, ...none, unitBytes, bytes, at: take(bytes) }
+    }
+    const columns = { lengthAt: take(rows * 4), placeAt: take(rows * 4) }
+    if (field.form === 'padded') {
+      const bytes = rows * field.max! * unitBytes
+      return { ...field, ...none, ...columns, unitBytes, bytes, at: take(bytes) }
+    }
+    const bytes = (field.total ?? rows * field.max!) * unitBytes
+    const offsetsAt = take((rows + 1) * 4)
+    return { ...field, ...columns, unitBytes, bytes, offsetsAt, at: take(bytes), stagingAt: take(bytes) }
+  })
+  const bytes = Math.ceil(next / PAGE) * PAGE
+  if (bytes > 2 ** 31) {
+    const largest = places.reduce((a, b) => (a.bytes > b.bytes ? a : b))
+    throw new BudgetError(
+      `a batch of ${rows} rows takes ${(bytes / 2 ** 30).toFixed(1)} GiB, more than the 2 GiB a slot can have; ` +
+        `the largest field is "${largest.name}" with ${(largest.bytes / 2 ** 30).toFixed(1)} GiB: lower batch.size or its dtype`,
+    )
+  }
+  return { rows, chunkRows, chunks, doneAt, statusAt, positionAt, rowAt, sourceAt, fields: places, bytes }
+}

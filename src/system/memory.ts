@@ -1,0 +1,99 @@
+/**
+ * Shared memory without names: a memfd that lies under a WebAssembly memory. Worker threads and SIMD kernels see
+ * it through the memory, other processes through /proc/PID/fd/N, and when the last of them is gone the kernel
+ * frees it: nothing to unlink, nothing left behind (law 7).
+ */
+import { closeSync, openSync, unlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BudgetError } from '../errors.js'
+import { addressOf, errno, koffi, libc } from './native.js'
+
+/** A page of WebAssembly memory: the grain of every region here. */
+export const PAGE = 65536
+
+/** What one WebAssembly memory can address. */
+export const MEMORY_LIMIT = 4 * 2 ** 30
+
+const PROT_READ_WRITE = 3
+const MAP_SHARED = 0x01
+const MAP_FIXED = 0x10
+const MFD_CLOEXEC = 1
+const ENOSPC = koffi.os.errno.ENOSPC
+const FAILED = 2n ** 64n - 1n
+
+const mmap = libc.func(
+  'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
+)
+
+/** Memory that several threads, kernels and processes share. */
+export interface SharedRegion {
+  /** File descriptor of the memfd; other processes open `/proc/PID/fd/FD`. */
+  fd: number
+  bytes: number
+}
+
+/** Rounds up to whole pages. */
+export function pages(bytes: number): number {
+  return Math.ceil(bytes / PAGE) * PAGE
+}
+
+/**
+ * Reserves `bytes` of shared memory. The pages are taken from the system now (fallocate), not hoped for: running
+ * out later would kill the process with SIGBUS.
+ */
+export async function reserve(bytes: number): Promise<SharedRegion> {
+  const fd = anonymousFile()
+  const status = await fallocate(fd, bytes)
+  if (status !== 0) {
+    closeSync(fd)
+    const why =
+      status === ENOSPC ? 'no space left (RAM, or the memory limit of the container)' : `errno ${status}`
+    throw new BudgetError(
+      `can't reserve ${Math.ceil(bytes / 2 ** 20)} MiB of shared memory for batches: ${why}. ` +
+        'Lower the depth or the batch size, or raise the memory limit',
+    )
+  }
+  return { fd, bytes }
+}
+
+export function free(region: SharedRegion): void {
+  closeSync(region.fd)
+}
+
+/** Maps a stretch of the region over the beginning of a WebAssembly memory. Both offsets are whole pages. */
+export function mapOver(
+  memory: WebAssembly.Memory,
+  region: SharedRegion,
+  offset = 0,
+  bytes = region.bytes,
+): void {
+  const address = addressOf(memory.buffer)
+  const got: bigint = mmap(address, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, region.fd, offset)
+  if (BigInt.asUintN(64, BigInt(got)) === FAILED || BigInt(got) !== address) {
+    throw new BudgetError(`can't map ${bytes} bytes of shared memory: errno ${errno()}; check \`ulimit -v\``)
+  }
+}
+
+/** A memfd where the system has it, otherwise a temporary file that loses its name at once. */
+function anonymousFile(): number {
+  if (process.platform === 'linux') {
+    const memfd = libc.func('int memfd_create(const char *name, unsigned int flags)')
+    const fd: number = memfd('millrace', MFD_CLOEXEC)
+    if (fd >= 0) return fd
+  }
+  const path = join(tmpdir(), `millrace-${process.pid}-${Date.now()}`)
+  const fd = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  return fd
+}
+
+/** Takes the pages, in a thread of libuv's pool: about 0.1 s a GiB. Gives 0 or an errno. */
+function fallocate(fd: number, bytes: number): Promise<number> {
+  const call = libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
+  return new Promise((resolve, reject) => {
+    call.async(fd, 0, bytes, (error: Error | null, status: number) =>
+      error ? reject(error) : resolve(status),
+    )
+  })
+}
