@@ -1,0 +1,133 @@
+/**
+ * A file that has no name until it is finished (law 7). On Linux it is an unnamed inode (O_TMPFILE) that gets
+ * its name by linkat: whoever is killed while writing leaves nothing. Where the file system can't do that, it is
+ * a hidden temporary file beside the target, taken away on error and by `sweepDrafts` after a kill.
+ */
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { koffi, libc } from './native.js'
+
+/** Linux's O_TMPFILE without O_DIRECTORY, which has another value on some architectures and comes from Node. */
+const O_TMPFILE_BIT = 0o20000000
+const AT_FDCWD = -100
+const AT_SYMLINK_FOLLOW = 0x400
+const EEXIST = koffi.os.errno.EEXIST
+
+const linkat =
+  process.platform === 'linux'
+    ? libc.func('int linkat(int from, const char *path, int to, const char *name, int flags)')
+    : undefined
+
+export class Draft {
+  /** Bytes written so far. */
+  bytes = 0
+  private constructor(
+    readonly path: string,
+    private fd: number,
+    /** The temporary name, where the file has to have one. */
+    private readonly hidden: string | undefined,
+  ) {}
+
+  /** Begins a file that will be called `path`. Its folder must exist. */
+  static open(path: string): Draft {
+    const full = resolve(path)
+    if (linkat !== undefined) {
+      try {
+        const flags = O_TMPFILE_BIT | constants.O_DIRECTORY | constants.O_RDWR
+        return new Draft(full, openSync(dirname(full), flags, 0o644), undefined)
+      } catch (error) {
+        // NFS, old overlayfs and others have no unnamed files; a missing folder or right is the caller's to hear.
+        const code = (error as NodeJS.ErrnoException).code
+        if (code !== 'EOPNOTSUPP' && code !== 'EISDIR' && code !== 'EINVAL') throw error
+      }
+    }
+    const hidden = hiddenName(full)
+    return new Draft(full, openSync(hidden, 'w', 0o644), hidden)
+  }
+
+  /** Appends all of `data`. */
+  write(data: Uint8Array): void {
+    let at = 0
+    while (at < data.byteLength) at += writeSync(this.fd, data, at)
+    this.bytes += data.byteLength
+  }
+
+  /** Puts the contents on the disk and gives the file its name, in place of what had it before. */
+  commit(): void {
+    fdatasyncSync(this.fd)
+    if (this.hidden === undefined) {
+      const inode = `/proc/self/fd/${this.fd}`
+      let status = link(inode, this.path)
+      if (status === EEXIST) {
+        const hidden = hiddenName(this.path)
+        rmSync(hidden, { force: true })
+        status = link(inode, hidden)
+        if (status === 0) renameSync(hidden, this.path)
+      }
+      if (status !== 0) throw new Error(`can't name ${this.path}: errno ${status}`)
+    } else {
+      renameSync(this.hidden, this.path)
+    }
+    this.close()
+  }
+
+  /** Gives the file up: nothing of it stays. */
+  discard(): void {
+    if (this.hidden !== undefined) rmSync(this.hidden, { force: true })
+    this.close()
+  }
+
+  private close(): void {
+    if (this.fd >= 0) closeSync(this.fd)
+    this.fd = -1
+  }
+}
+
+/** Writes a small file whole, or not at all. */
+export function writeWhole(path: string, data: Uint8Array | string): void {
+  const draft = Draft.open(path)
+  try {
+    draft.write(typeof data === 'string' ? Buffer.from(data) : data)
+    draft.commit()
+  } catch (error) {
+    draft.discard()
+    throw error
+  }
+}
+
+/** Takes away the hidden drafts in a folder whose writers are dead (or, with `own`, are this process). */
+export function sweepDrafts(folder: string, own = false): void {
+  for (const name of readdirSync(folder)) {
+    const match = /^\.millrace-draft-(\d+)-/.exec(name)
+    if (match === null) continue
+    const pid = Number(match[1])
+    if (pid === process.pid ? own : !alive(pid)) rmSync(join(folder, name), { force: true })
+  }
+}
+
+function hiddenName(path: string): string {
+  return join(dirname(path), `.millrace-draft-${process.pid}-${basename(path)}`)
+}
+
+function link(from: string, to: string): number {
+  const status: number = linkat?.(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) ?? -1
+  return status === 0 ? 0 : koffi.errno()
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
