@@ -1,0 +1,138 @@
+/**
+ * Local files as a store. Each thread has its own: the handles it keeps open are few and bounded, so that a
+ * dataset of ten thousand shards does not need ten thousand file descriptors in every maker.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { SourceError } from '../errors.js'
+import { type Advice, advise } from '../system/advise.js'
+import { type ByteRange, type LocalStore, tooShort } from './store.js'
+
+export interface FileStoreOptions {
+  /** Most files that this thread keeps open at once. */
+  handles?: number
+  /**
+   * How the ranges will come. `random` keeps the kernel from reading 128 KiB where 30 kB are wanted;
+   * `sequential` doubles its window. Unsaid, the kernel guesses.
+   */
+  access?: Extract<Advice, 'random' | 'sequential'>
+}
+
+/** Enough for the shards a maker touches in one claim; sixteen makers then hold a thousand, the usual soft limit. */
+const HANDLES = 64
+
+/** Node takes the length of one read as a signed 32-bit number; larger ranges are read in pieces of this. */
+const LARGEST_READ = 2 ** 30
+
+export class FileStore implements LocalStore {
+  readonly handles: number
+  private readonly access: FileStoreOptions['access']
+  /** Path to descriptor, the least recently used first: a Map keeps the order of insertion. */
+  private readonly open = new Map<string, number>()
+
+  constructor(options: FileStoreOptions = {}) {
+    this.handles = Math.max(1, options.handles ?? HANDLES)
+    this.access = options.access
+  }
+
+  /** How many files are open now. */
+  get opened(): number {
+    return this.open.size
+  }
+
+  sizeSync(path: string): number {
+    return this.attempt(path, 0, () => {
+      const stat = fstatSync(this.handle(path))
+      if (stat.isDirectory()) throw Object.assign(new Error('is a directory'), { code: 'EISDIR' })
+      return stat.size
+    })
+  }
+
+  readSync(path: string, offset: number, into: Uint8Array): void {
+    this.attempt(path, offset, () => {
+      const fd = this.handle(path)
+      for (let done = 0; done < into.length; ) {
+        const wanted = Math.min(into.length - done, LARGEST_READ)
+        const got = readSync(fd, into, done, wanted, offset + done)
+        if (got === 0) throw tooShort(path, offset, into.length, done)
+        done += got
+      }
+    })
+  }
+
+  async size(path: string): Promise<number> {
+    return this.sizeSync(path)
+  }
+
+  async read(path: string, offset: number, into: Uint8Array, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    this.readSync(path, offset, into)
+  }
+
+  ahead({ file, offset, length }: ByteRange): void {
+    try {
+      advise(this.handle(file), 'willneed', offset, length)
+    } catch {
+      // A file that can't be opened is the business of the read that follows.
+    }
+  }
+
+  /** Tells the kernel that these bytes need not stay in its cache: after one pass over data larger than memory. */
+  forget({ file, offset, length }: ByteRange): void {
+    const fd = this.open.get(file)
+    if (fd !== undefined) advise(fd, 'dontneed', offset, length)
+  }
+
+  close(): void {
+    for (const fd of this.open.values()) closeSync(fd)
+    this.open.clear()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  private handle(path: string): number {
+    let fd = this.open.get(path)
+    if (fd !== undefined) this.open.delete(path)
+    else {
+      if (this.open.size >= this.handles) this.closeOldest()
+      fd = openSync(path, 'r')
+      if (this.access !== undefined) advise(fd, this.access)
+    }
+    this.open.set(path, fd)
+    return fd
+  }
+
+  private closeOldest(): void {
+    const [path, fd] = this.open.entries().next().value!
+    this.open.delete(path)
+    closeSync(fd)
+  }
+
+  private attempt<T>(path: string, offset: number, work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      if (error instanceof SourceError) throw error
+      throw explain(path, offset, error as NodeJS.ErrnoException)
+    }
+  }
+}
+
+/** What the system's error codes mean for somebody who wants to train. */
+const ADVICE: Record<string, string> = {
+  ENOENT: 'there is no such file: check the path, or rebuild the index with `millrace index` if files moved',
+  ENOTDIR: 'a part of the path is a file, not a folder: check the path',
+  EACCES: 'reading it is not permitted: check the permissions of the file and of the folders above it',
+  EPERM: 'reading it is not permitted: check the permissions of the file and of the folders above it',
+  EISDIR: 'it is a folder, not a file: use the `folder` source, or name the files in it',
+  EMFILE: 'this process has too many open files: raise the limit (`ulimit -n`), or use fewer workers',
+  ENFILE: 'the machine has too many open files: close other programs, or raise fs.file-max',
+  EIO: 'the disk reports an error: check the kernel log and the disk',
+  ESTALE: 'the file was replaced on the network file system: start again',
+}
+
+function explain(path: string, offset: number, cause: NodeJS.ErrnoException): SourceError {
+  const advice = ADVICE[cause.code ?? ''] ?? `${cause.message}: check that the file can be read (\`cat\` it)`
+  return new SourceError(`${path}: can't read at offset ${offset}: ${advice}`, { file: path, offset, cause })
+}

@@ -1,0 +1,67 @@
+/**
+ * From the ranges that a claim wants to the reads that fetch them. Pure: ranges in, reads out, nothing is read.
+ *
+ * Samples that lie next to each other are fetched by one read, even across a small gap: reading a few unwanted
+ * bytes is cheaper than asking twice.
+ */
+import type { ByteRange } from './store.js'
+
+export interface MergeLimits {
+  /** Largest gap, in bytes, that is read along between two wanted ranges. */
+  gap: number
+  /** Largest read, in bytes, that merging may produce. A single range that is larger stays whole. */
+  most: number
+}
+
+export const LIMITS: MergeLimits = {
+  // Copying 64 KiB from the page cache takes some 10 µs: what a second read costs on a busy machine. On a disk or
+  // SSD the gap comes with the same request anyway, since the kernel reads ahead by 128 KiB.
+  gap: 64 << 10,
+  // Beyond 8 MiB a larger read is no faster, and a claim's buffer should not grow because its rows are adjacent.
+  most: 8 << 20,
+}
+
+/** Range i stands at `offsets[i]` inside read `of[i]`; an empty range needs no read: `of[i]` is −1. */
+export interface Merged {
+  reads: ByteRange[]
+  of: number[]
+  offsets: number[]
+}
+
+export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS): Merged {
+  const of = new Array<number>(ranges.length).fill(-1)
+  const offsets = new Array<number>(ranges.length).fill(0)
+  const reads: ByteRange[] = []
+  let read: ByteRange | undefined
+  for (const i of byPlace(ranges)) {
+    const { file, offset, length } = ranges[i]
+    if (read === undefined || !fits(read, ranges[i], limits)) {
+      read = { file, offset, length }
+      reads.push(read)
+    }
+    read.length = Math.max(read.length, offset + length - read.offset)
+    of[i] = reads.length - 1
+    offsets[i] = offset - read.offset
+  }
+  return { reads, of, offsets }
+}
+
+/** Whether `next`, which begins no earlier than `read`, may be served by it. */
+function fits(read: ByteRange, next: ByteRange, { gap, most }: MergeLimits): boolean {
+  if (read.file !== next.file) return false
+  const end = read.offset + read.length
+  const nextEnd = next.offset + next.length
+  return nextEnd <= end || (next.offset - end <= gap && nextEnd - read.offset <= most)
+}
+
+/** The indices of the ranges that hold bytes, ordered by file and offset. */
+function byPlace(ranges: readonly ByteRange[]): number[] {
+  const indices: number[] = []
+  for (let i = 0; i < ranges.length; i++) if (ranges[i].length > 0) indices.push(i)
+  return indices.sort((i, j) => {
+    const a = ranges[i]
+    const b = ranges[j]
+    if (a.file !== b.file) return a.file < b.file ? -1 : 1
+    return a.offset - b.offset
+  })
+}

@@ -1,0 +1,84 @@
+/**
+ * Reads the ranges of one claim: merges them, fetches them into one buffer, and hands out views in the order in
+ * which they were asked for. A maker has one Reader; its buffer is used again for every claim and grows to the
+ * largest.
+ */
+import { LIMITS, type MergeLimits, merge } from './merge.js'
+import { type ByteRange, type LocalStore, tooShort } from './store.js'
+
+const ALIGN = 64 // each read begins on a cache line of its own
+
+export interface ReaderOptions extends Partial<MergeLimits> {
+  /** Where the buffer comes from, by default the heap: for bytes that kernels read in place, for instance. */
+  allocate?: (bytes: number) => Uint8Array
+}
+
+/** What was read since the beginning: `bytesRead / bytesUsed` is the price of merging. */
+export interface ReadCounts {
+  reads: number
+  bytesRead: number
+  bytesUsed: number
+}
+
+export class Reader {
+  readonly counts: ReadCounts = { reads: 0, bytesRead: 0, bytesUsed: 0 }
+  private readonly limits: MergeLimits
+  private readonly allocate: (bytes: number) => Uint8Array
+  private buffer: Uint8Array = new Uint8Array(0)
+
+  constructor(
+    private readonly store: LocalStore,
+    options: ReaderOptions = {},
+  ) {
+    this.limits = { gap: options.gap ?? LIMITS.gap, most: options.most ?? LIMITS.most }
+    this.allocate = options.allocate ?? (bytes => new Uint8Array(bytes))
+  }
+
+  /** Bytes that the buffer takes now, for the budget. */
+  get bufferBytes(): number {
+    return this.buffer.length
+  }
+
+  /** The bytes of each range, in input order. The views are valid until the next call. */
+  read(ranges: readonly ByteRange[]): Uint8Array[] {
+    const { reads, of, offsets } = merge(ranges, this.limits)
+    const starts = this.makeRoom(reads)
+    for (let i = 0; i < reads.length; i++) {
+      const { file, offset, length } = reads[i]
+      this.store.readSync(file, offset, this.buffer.subarray(starts[i], starts[i] + length))
+      this.counts.bytesRead += length
+    }
+    this.counts.reads += reads.length
+    return ranges.map(({ length }, i) => {
+      this.counts.bytesUsed += length
+      const start = of[i] < 0 ? 0 : starts[of[i]] + offsets[i]
+      return this.buffer.subarray(start, start + length)
+    })
+  }
+
+  /** Hints that these ranges come next, so that the disk works while the maker decodes. */
+  ahead(ranges: readonly ByteRange[]): void {
+    for (const read of merge(ranges, this.limits).reads) this.store.ahead(read)
+  }
+
+  /** Where each read goes in the buffer, which is made large enough. */
+  private makeRoom(reads: readonly ByteRange[]): number[] {
+    let end = 0
+    const starts = reads.map(({ length }) => {
+      const start = end
+      end += Math.ceil(length / ALIGN) * ALIGN
+      return start
+    })
+    if (end > this.buffer.length) {
+      for (const read of reads) this.checkEnd(read)
+      this.buffer = this.allocate(Math.max(end, 2 * this.buffer.length))
+    }
+    return starts
+  }
+
+  /** A torn index may ask for anything: no memory is taken for bytes that don't exist. */
+  private checkEnd({ file, offset, length }: ByteRange): void {
+    const size = this.store.sizeSync(file)
+    if (offset + length > size) throw tooShort(file, offset, length, Math.max(0, size - offset))
+  }
+}

@@ -1,0 +1,176 @@
+/** What every local store must do, and what files do besides. */
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SourceError } from '../../src/errors.js'
+import { FileStore } from '../../src/store/file.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { isLocal, type LocalStore, type Store } from '../../src/store/store.js'
+import { supported } from '../../src/system/advise.js'
+
+const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-store-'))
+  writeFileSync(join(folder, 'data.bin'), bytes)
+  writeFileSync(join(folder, 'empty.bin'), '')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const kinds: { kind: string; make(): { store: LocalStore; name(object: string): string } }[] = [
+  {
+    kind: 'file',
+    make: () => ({ store: new FileStore(), name: object => join(folder, object) }),
+  },
+  {
+    kind: 'memory',
+    make: () => ({
+      store: new MemoryStore({ 'data.bin': bytes, 'empty.bin': new Uint8Array(0) }),
+      name: object => object,
+    }),
+  },
+]
+
+describe.each(kinds)('the $kind store', ({ make }) => {
+  it('tells sizes, at once and by promise', async () => {
+    const { store, name } = make()
+    expect(store.sizeSync(name('data.bin'))).toBe(10_000)
+    expect(await store.size(name('empty.bin'))).toBe(0)
+    store.close()
+  })
+
+  it('fills exactly the memory it is given', async () => {
+    const { store, name } = make()
+    const whole = new Uint8Array(300).fill(7)
+    store.readSync(name('data.bin'), 1234, whole.subarray(100, 200))
+    expect(whole.subarray(100, 200)).toEqual(bytes.subarray(1234, 1334))
+    expect([...whole.subarray(0, 100), ...whole.subarray(200)].every(b => b === 7)).toBe(true)
+    await store.read(name('data.bin'), 9_990, whole.subarray(0, 10))
+    expect(whole.subarray(0, 10)).toEqual(bytes.subarray(9_990))
+    store.close()
+  })
+
+  it('reads into shared memory', () => {
+    const { store, name } = make()
+    const shared = new Uint8Array(new SharedArrayBuffer(4096), 64, 1000)
+    store.readSync(name('data.bin'), 5000, shared)
+    expect(Buffer.from(shared).equals(bytes.subarray(5000, 6000))).toBe(true)
+    store.close()
+  })
+
+  it('reads nothing at the very end, and refuses to read past it, with the numbers', async () => {
+    const { store, name } = make()
+    store.readSync(name('data.bin'), 10_000, new Uint8Array(0))
+    const read = () => store.readSync(name('data.bin'), 9_900, new Uint8Array(300))
+    expect(read).toThrow(SourceError)
+    expect(read).toThrow(/data\.bin: wanted 300 bytes at offset 9900, got 100: .* shorter .*millrace index/)
+    await expect(store.read(name('data.bin'), 20_000, new Uint8Array(1))).rejects.toMatchObject({
+      file: name('data.bin'),
+      offset: 20_000,
+    })
+    store.close()
+  })
+
+  it('names what does not exist', async () => {
+    const { store, name } = make()
+    expect(() => store.sizeSync(name('absent'))).toThrow(/absent: .*no such/)
+    await expect(store.size(name('absent'))).rejects.toBeInstanceOf(SourceError)
+    expect(() => store.ahead({ file: name('absent'), offset: 0, length: 10 })).not.toThrow()
+    store.close()
+  })
+
+  it('goes on after close, and obeys a signal', async () => {
+    const { store, name } = make()
+    store.close()
+    expect(store.sizeSync(name('data.bin'))).toBe(10_000)
+    const read = store.read(name('data.bin'), 0, new Uint8Array(1), AbortSignal.abort(new Error('stop')))
+    await expect(read).rejects.toThrow('stop')
+    store.close()
+  })
+
+  it('is local', () => {
+    const remote: Store = { size: async () => 0, read: async () => {}, close() {} }
+    expect(isLocal(make().store)).toBe(true)
+    expect(isLocal(remote)).toBe(false)
+  })
+})
+
+describe('files', () => {
+  it('stay open, never more than the limit, the least recently used closed first', () => {
+    const paths = ['a', 'b', 'c', 'd'].map(name => join(folder, name))
+    for (const path of paths) writeFileSync(path, path)
+    const store = new FileStore({ handles: 2, access: 'random' })
+    const openNow = () => paths.filter(path => openPaths().includes(path)).map(path => path.at(-1))
+    const one = new Uint8Array(1)
+    store.readSync(paths[0], 0, one)
+    store.readSync(paths[1], 0, one)
+    store.readSync(paths[0], 0, one)
+    store.readSync(paths[2], 0, one)
+    expect(openNow()).toEqual(['a', 'c'])
+    for (let i = 0; i < 50; i++) {
+      store.readSync(paths[(i * 7) % 4], 0, one)
+      expect(openNow().length).toBeLessThanOrEqual(2)
+      expect(store.opened).toBe(openNow().length)
+    }
+    store[Symbol.dispose]()
+    expect(openNow()).toEqual([])
+  })
+
+  it('that were cut after the index was made say so', () => {
+    const path = join(folder, 'cut')
+    writeFileSync(path, bytes)
+    const store = new FileStore()
+    store.readSync(path, 9_000, new Uint8Array(1000))
+    truncateSync(path, 9_500)
+    expect(() => store.readSync(path, 9_000, new Uint8Array(1000))).toThrow(/wanted 1000 .* got 500/)
+    store.close()
+  })
+
+  it('that are folders say so', () => {
+    const path = join(folder, 'sub')
+    mkdirSync(path)
+    const store = new FileStore()
+    expect(() => store.sizeSync(path)).toThrow(/sub: .*folder, not a file/)
+    expect(() => store.readSync(path, 0, new Uint8Array(1))).toThrow(/sub: .*folder, not a file/)
+    expect(() => store.sizeSync(join(folder, 'data.bin', 'x'))).toThrow(/part of the path is a file/)
+    store.close()
+  })
+
+  it.skipIf(process.getuid?.() === 0)('that may not be read say so', () => {
+    const path = join(folder, 'secret')
+    writeFileSync(path, 'x')
+    chmodSync(path, 0)
+    expect(() => new FileStore().sizeSync(path)).toThrow(/secret: .*permissions/)
+  })
+
+  it('take hints where the platform has them', () => {
+    const store = new FileStore({ access: 'sequential' })
+    const range = { file: join(folder, 'data.bin'), offset: 0, length: 10_000 }
+    store.ahead(range)
+    store.forget(range)
+    expect(supported()).toBe(process.platform === 'linux')
+    expect(store.opened).toBe(1)
+    store.close()
+  })
+})
+
+function openPaths(): string[] {
+  return readdirSync('/proc/self/fd').flatMap(fd => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      return [] // the descriptor of the listing itself
+    }
+  })
+}
