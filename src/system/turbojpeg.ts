@@ -1,0 +1,289 @@
+/**
+ * TurboJPEG through FFI: JPEG bytes to pixels at an address, and pixels to JPEG bytes.
+ *
+ * The library is found and one decompressor is made when a thread first needs it (a handle belongs to its
+ * thread; modules are loaded once a thread). Results are those of libjpeg-turbo's defaults (accurate integer
+ * DCT, smooth chroma upsampling), which are also PIL's and torchvision's.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { LibraryHandle } from 'koffi'
+import { DecodeError, MillraceError, MissingError } from '../errors.js'
+import { koffi } from './native.js'
+
+/** What the library says about a JPEG. */
+export interface TurboHeader {
+  width: number
+  height: number
+  /** Chroma subsampling; undefined for combinations that have no name, which can't be decoded by region. */
+  subsampling: Subsampling | undefined
+  colorspace: 'rgb' | 'ycbcr' | 'gray' | 'cmyk' | 'ycck'
+  /** Bits a component: 8, or 12 and up for medical and lossless files. */
+  precision: number
+  progressive: boolean
+  lossless: boolean
+}
+
+export type Subsampling = '444' | '422' | '420' | 'gray' | '440' | '411' | '441'
+
+export type PixelFormat = keyof typeof PIXEL_FORMATS
+
+/** TJPF_RGB, TJPF_GRAY, TJPF_CMYK. */
+const PIXEL_FORMATS = { rgb: 0, gray: 6, cmyk: 11 } as const
+
+// Numbers of turbojpeg.h (enum TJINIT, TJSAMP, TJCS, TJPARAM, TJERR).
+const INIT_COMPRESS = 0
+const INIT_DECOMPRESS = 1
+const SAMPLINGS: readonly Subsampling[] = ['444', '422', '420', 'gray', '440', '411', '441']
+const COLORSPACES = ['rgb', 'ycbcr', 'gray', 'cmyk', 'ycck'] as const
+const PARAM = {
+  quality: 3,
+  subsampling: 4,
+  width: 5,
+  height: 6,
+  precision: 7,
+  colorspace: 8,
+  progressive: 12,
+  scanLimit: 13,
+  lossless: 15,
+} as const
+const ERR_WARNING = 0
+
+/** A progressive file may claim thousands of scans, each a pass over all pixels. Real ones have about ten. */
+const SCAN_LIMIT = 500
+
+/** A rectangle in the scaled picture; x is a multiple of the scaled MCU width. All zero: the whole picture. */
+export interface TurboRegion {
+  x: number
+  y: number
+  w: number
+  h: number
+}
+
+const WHOLE: Readonly<TurboRegion> = { x: 0, y: 0, w: 0, h: 0 }
+
+interface Library {
+  path: string
+  init(kind: number): bigint | null
+  set(handle: bigint, param: number, value: number): number
+  get(handle: bigint, param: number): number
+  header(handle: bigint, jpeg: Uint8Array, length: number): number
+  scale(handle: bigint, factor: { num: number; denom: number }): number
+  crop(handle: bigint, region: TurboRegion): number
+  decompress(
+    handle: bigint,
+    jpeg: Uint8Array,
+    length: number,
+    to: bigint,
+    pitch: number,
+    format: number,
+  ): number
+  compress(
+    handle: bigint,
+    pixels: Uint8Array,
+    width: number,
+    pitch: number,
+    height: number,
+    format: number,
+    jpeg: (bigint | null)[],
+    length: (number | bigint)[],
+  ): number
+  free(pointer: bigint): void
+  errorText(handle: bigint): string
+  errorCode(handle: bigint): number
+}
+
+/** This thread's decompressor, and what is set on it: setting only what changes saves calls. */
+interface Decompressor {
+  library: Library
+  handle: bigint
+  denominator: number
+  cropped: boolean
+}
+
+let library: Library | undefined
+let decompressor: Decompressor | undefined
+let compressor: bigint | undefined
+
+/** Reads a JPEG's header. */
+export function readHeader(jpeg: Uint8Array): TurboHeader {
+  const { library, handle } = (decompressor ??= openDecompressor())
+  if (library.header(handle, jpeg, jpeg.length) !== 0) refuse(library, handle)
+  const get = (param: number) => library.get(handle, param)
+  return {
+    width: get(PARAM.width),
+    height: get(PARAM.height),
+    subsampling: SAMPLINGS[get(PARAM.subsampling)],
+    colorspace: COLORSPACES[get(PARAM.colorspace)],
+    precision: get(PARAM.precision),
+    progressive: get(PARAM.progressive) === 1,
+    lossless: get(PARAM.lossless) === 1,
+  }
+}
+
+/**
+ * Decodes into memory at address `to`, rows `pitch` bytes apart, at 1/denominator of the size, only `region` of
+ * it where one is given. The library writes as much as its own reading of the header says: `width` and `height`
+ * are what the caller made room for, and a JPEG that turns out to have another size is refused beforehand.
+ */
+export function decompress(
+  jpeg: Uint8Array,
+  width: number,
+  height: number,
+  to: bigint,
+  pitch: number,
+  format: PixelFormat,
+  denominator: 1 | 2 | 4 | 8 = 1,
+  region?: TurboRegion,
+): void {
+  const state = (decompressor ??= openDecompressor())
+  const { library, handle } = state
+  if (library.header(handle, jpeg, jpeg.length) !== 0) refuse(library, handle)
+  const actualWidth = library.get(handle, PARAM.width)
+  const actualHeight = library.get(handle, PARAM.height)
+  if (actualWidth !== width || actualHeight !== height) {
+    throw new DecodeError(
+      `JPEG header is ambiguous: ${width}×${height} or ${actualWidth}×${actualHeight}: the file is damaged`,
+    )
+  }
+  if (state.cropped) must(library.crop(handle, WHOLE), library, handle)
+  state.cropped = false
+  if (state.denominator !== denominator) {
+    must(library.scale(handle, { num: 1, denom: denominator }), library, handle)
+    state.denominator = denominator
+  }
+  if (region !== undefined) {
+    must(library.crop(handle, region), library, handle)
+    state.cropped = true
+  }
+  const result = library.decompress(handle, jpeg, jpeg.length, to, pitch, PIXEL_FORMATS[format])
+  if (result !== 0) refuse(library, handle)
+}
+
+/** Encodes packed RGB as baseline JPEG. */
+export function encodeJpeg(
+  rgb: Uint8Array,
+  width: number,
+  height: number,
+  quality: number,
+  subsampling: Exclude<Subsampling, 'gray'> = '420',
+): Uint8Array {
+  if (!(width > 0 && height > 0) || rgb.length < width * height * 3) {
+    throw new MillraceError(`${rgb.length} bytes are not a picture of ${width}×${height} RGB pixels`)
+  }
+  library ??= findLibrary()
+  compressor ??= openHandle(library, INIT_COMPRESS)
+  must(library.set(compressor, PARAM.quality, quality), library, compressor)
+  must(library.set(compressor, PARAM.subsampling, SAMPLINGS.indexOf(subsampling)), library, compressor)
+  const out: (bigint | null)[] = [null]
+  const length: (number | bigint)[] = [0]
+  const format = PIXEL_FORMATS.rgb
+  must(library.compress(compressor, rgb, width, width * 3, height, format, out, length), library, compressor)
+  const pointer = out[0] as bigint
+  try {
+    return new Uint8Array(koffi.view(pointer, Number(length[0]))).slice()
+  } finally {
+    library.free(pointer)
+  }
+}
+
+/** Which library decodes JPEG here, for `stats()`: "libjpeg-turbo 3.1.2". */
+export function libraryVersion(): string {
+  library ??= findLibrary()
+  try {
+    const text = readFileSync(library.path, 'latin1')
+    const found = /libjpeg-turbo version (\d+\.\d+(?:\.\d+)?)/.exec(text)
+    if (found !== null) return `libjpeg-turbo ${found[1]}`
+  } catch {
+    // A system library is known by its soname alone: there is no file of that name to look into.
+  }
+  return `libjpeg-turbo (${library.path})`
+}
+
+/**
+ * Warnings pass, errors don't. libjpeg warns of damage that it can decode around (stray bytes before a marker, a
+ * bit error): PIL and torchvision deliver such pictures, and ImageNet has some, so we do too. The one warning
+ * that both of them treat as an error is the premature end of the data.
+ */
+function refuse(library: Library, handle: bigint): void {
+  const text = library.errorText(handle)
+  if (library.errorCode(handle) === ERR_WARNING && !text.startsWith('Premature end')) return
+  throw new DecodeError(`JPEG: ${text}`)
+}
+
+function must(result: number, library: Library, handle: bigint): void {
+  if (result !== 0) throw new MillraceError(`TurboJPEG: ${library.errorText(handle)}`)
+}
+
+function openDecompressor(): Decompressor {
+  library ??= findLibrary()
+  const handle = openHandle(library, INIT_DECOMPRESS)
+  must(library.set(handle, PARAM.scanLimit, SCAN_LIMIT), library, handle)
+  return { library, handle, denominator: 1, cropped: false }
+}
+
+function openHandle(library: Library, kind: number): bigint {
+  const handle = library.init(kind)
+  if (handle === null) throw new MillraceError('TurboJPEG: out of memory')
+  return handle
+}
+
+// ------------------------------------------------------------------ finding the library
+
+function findLibrary(): Library {
+  const tried: string[] = []
+  for (const path of candidates()) {
+    try {
+      return bind(path, koffi.load(path))
+    } catch (error) {
+      tried.push(`${path}: ${(error as Error).message.trim()}`)
+    }
+  }
+  throw new MissingError(
+    'JPEG needs TurboJPEG 3, which was not found: run "npm install @julusian/jpeg-turbo@2.3.0", or set ' +
+      `MILLRACE_TURBOJPEG to a libturbojpeg.so of version 3 or later.\n  tried ${tried.join('\n  tried ')}`,
+  )
+}
+
+function candidates(): string[] {
+  const given = process.env.MILLRACE_TURBOJPEG
+  if (given !== undefined && given !== '') return [given]
+  const { platform, arch } = process
+  const found: string[] = []
+  try {
+    const root = dirname(createRequire(import.meta.url).resolve('@julusian/jpeg-turbo/package.json'))
+    for (const libc of ['', '-musl']) {
+      found.push(join(root, 'prebuilds', `jpeg-turbo-${platform}-${arch}${libc}`, 'libturbojpeg.so.0'))
+    }
+  } catch {
+    // The package is optional; the system may have the library.
+  }
+  if (platform !== 'darwin') return [...found, 'libturbojpeg.so.0', 'libturbojpeg.so']
+  return ['/opt/homebrew/lib', '/usr/local/lib'].map(folder => join(folder, 'libturbojpeg.dylib'))
+}
+
+/** Binds the functions; throws where one is absent, as in libturbojpeg 2. */
+function bind(path: string, lib: LibraryHandle): Library {
+  const region = koffi.struct({ x: 'int', y: 'int', w: 'int', h: 'int' })
+  const factor = koffi.struct({ num: 'int', denom: 'int' })
+  return {
+    path,
+    init: lib.func('void *tj3Init(int kind)'),
+    set: lib.func('int tj3Set(void *handle, int param, int value)'),
+    get: lib.func('int tj3Get(void *handle, int param)'),
+    header: lib.func('int tj3DecompressHeader(void *handle, const void *jpeg, size_t length)'),
+    scale: lib.func('tj3SetScalingFactor', 'int', ['void *', factor]),
+    crop: lib.func('tj3SetCroppingRegion', 'int', ['void *', region]),
+    decompress: lib.func(
+      'int tj3Decompress8(void *handle, const void *jpeg, size_t length, void *to, int pitch, int format)',
+    ),
+    compress: lib.func(
+      'int tj3Compress8(void *handle, const void *pixels, int width, int pitch, int height, int format, ' +
+        '_Inout_ void **jpeg, _Inout_ size_t *length)',
+    ),
+    free: lib.func('void tj3Free(void *pointer)'),
+    errorText: lib.func('const char *tj3GetErrorStr(void *handle)'),
+    errorCode: lib.func('int tj3GetErrorCode(void *handle)'),
+  }
+}
