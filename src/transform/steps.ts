@@ -8,7 +8,7 @@ export type Filter = 'nearest' | 'bilinear' | 'bicubic'
 
 /** Moves pixels: followed by masks, boxes and points. */
 export type GeometryStep =
-  | { do: 'crop'; x: number; y: number; width: number; height: number } // may reach outside: filled with `fill`
+  | { do: 'crop'; x: number; y: number; width: number; height: number } // may reach outside: zeros there
   | { do: 'resize'; width: number; height: number; filter: Filter; antialias: boolean }
   | { do: 'flip'; axis: 'horizontal' | 'vertical' }
   | {
@@ -20,7 +20,7 @@ export type GeometryStep =
       mode: 'constant' | 'edge' | 'reflect' | 'symmetric'
       fill: number[]
     }
-  /** Inverse affine map about the centre, output pixel → input pixel: [a b c d e f], as in torchvision's `_get_inverse_affine_matrix`. */
+  /** Inverse affine map about the centre, output pixel → input pixel: [a b c d e f], as in torchvision's `_get_inverse_affine_matrix`. An empty `fill` is torchvision's None: zeros, blended by the filter alone. */
   | { do: 'affine'; matrix: readonly number[]; width: number; height: number; filter: Filter; fill: number[] }
 
 /** Changes values: touches images only. */
