@@ -13,7 +13,7 @@ if (tsc.status !== 0) process.exit(tsc.status ?? 1)
 // Assets that tsc does not copy: compiled kernels, the report's page.
 for (const [folder, extension] of [
   ['transform/kernels', '.wasm'],
-  ['observe', '.html'],
+  ['observe/page', ''],
 ]) {
   const from = join(root, 'src', folder)
   if (!existsSync(from)) continue
