@@ -1,0 +1,195 @@
+/**
+ * Ranks, epochs and tails: which positions make step s of rank r. All of it is arithmetic, so every rank, every
+ * maker and every resumed run computes the same division without speaking to the others.
+ *
+ *   epoch of n positions, W ranks, B rows a rank, S = W·B positions a step:
+ *   │ r0 · B │ r1 · B │ … │ r0 · B │ r1 · B │ … │ rest < S │
+ *   └────── step 0 ──────┘└────── step 1 ──────┘  drop: left out │ keep: W runs that differ by at most one
+ *                                                 │ pad: filled up with the epoch's first positions
+ *
+ * Steps are laid from the start position, wherever that is, so a state can be taken up with other W and B.
+ */
+import type { NormalBatch } from '../define/types.js'
+import { DefinitionError, StateError } from '../errors.js'
+
+/** A place between two steps: everything before it has been handed out. The end of an epoch is (epoch + 1, 0). */
+export interface Place {
+  epoch: number
+  position: number
+}
+
+/** What one rank takes of an epoch. */
+export interface StepShare {
+  /** Positions in an epoch. */
+  length: number
+  world: number
+  rank: number
+  /** Rows of a step on one rank. */
+  batch: number
+  last: 'drop' | 'keep' | 'pad'
+}
+
+export interface StepLimits {
+  start: Place
+  /** Epochs to go through, the one begun by `start` included. Null or absent: no limit. */
+  epochs?: number | null
+  steps?: number
+}
+
+/** One step of one rank. */
+export interface RankStep {
+  epoch: number
+  /** Counted from the place in the epoch at which the plan enters it. */
+  stepInEpoch: number
+  /** First position of the step, all ranks together. */
+  position: number
+  /** First position of this rank. With `pad` it may lie beyond the epoch's end: then all its rows are fillers. */
+  first: number
+  /** Rows of this rank, fillers included. */
+  count: number
+  /** How many of them are real; they come first, at positions first, first + 1, … */
+  valid: number
+  /** The position that stands in for row `row` ≥ valid. */
+  filler(row: number): number
+  /** Where a run goes on that ends after this step. */
+  nextState: Place
+}
+
+export interface StepPlan {
+  /** How many steps there are from the start: Infinity when nothing limits them. */
+  readonly total: number
+  /** Steps left of the epoch in which the plan starts, by the tail rule alone. */
+  readonly stepsInFirstEpoch: number
+  /** Steps of every epoch after it. */
+  readonly stepsInEpoch: number
+  /** Where the plan ends; undefined when it never does. */
+  readonly end: Place | undefined
+  /** Step s, counted from the start, through all epochs. */
+  at(step: number): RankStep
+}
+
+/** Rows of a step on one rank. */
+export function batchSize(batch: Pick<NormalBatch, 'size' | 'global'>, world: number): number {
+  if (batch.size !== undefined) return batch.size
+  if (batch.global === undefined)
+    throw new DefinitionError(
+      'batch',
+      'expected "size" (rows a rank) or "global" (rows of all ranks together)',
+    )
+  if (batch.global % world !== 0)
+    throw new DefinitionError(
+      'batch.global',
+      `${batch.global} rows can't be divided equally among ${world} ranks; use a multiple of ${world}, or "size"`,
+    )
+  return batch.global / world
+}
+
+/** The steps of one rank from a place on. Throws where an epoch would never make a step. */
+export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLimits): StepPlan {
+  check(share, start)
+  const { length, world, batch, last } = share
+  const size = world * batch
+  const stepsOf = (positions: number) =>
+    last === 'drop' ? Math.floor(positions / size) : Math.ceil(positions / size)
+
+  const stepsInEpoch = stepsOf(length)
+  if (last === 'drop' && stepsInEpoch === 0)
+    throw new DefinitionError(
+      'batch',
+      `an epoch of ${length} samples is smaller than one step of ${world}·${batch} = ${size} (ranks · batch), ` +
+        'so "last": "drop" would drop all of it; use a smaller batch, or "last": "keep" or "pad"',
+    )
+
+  // A state at the very end of an epoch means the next one.
+  const [epoch0, position0] =
+    start.position === length && length > 0 ? [start.epoch + 1, 0] : [start.epoch, start.position]
+  const stepsInFirstEpoch = stepsOf(length - position0)
+
+  const byEpochs =
+    length === 0
+      ? 0
+      : epochs === undefined || epochs === null
+        ? Infinity
+        : epochs === 0
+          ? 0
+          : stepsInFirstEpoch + (epochs - 1) * stepsInEpoch
+  const total = Math.min(byEpochs, steps ?? Infinity)
+
+  const at = (step: number): RankStep => {
+    if (!Number.isInteger(step) || step < 0 || step >= total)
+      throw new RangeError(`step ${step} is not one of the ${total} steps of this plan`)
+    let epoch = epoch0
+    let stepInEpoch = step
+    let origin = position0
+    let stepsHere = stepsInFirstEpoch
+    if (step >= stepsInFirstEpoch) {
+      const later = step - stepsInFirstEpoch
+      const epochsLater = Math.floor(later / stepsInEpoch)
+      epoch = epoch0 + 1 + epochsLater
+      stepInEpoch = later - epochsLater * stepsInEpoch
+      origin = 0
+      stepsHere = stepsInEpoch
+    }
+    const position = origin + stepInEpoch * size
+    const nextState =
+      stepInEpoch === stepsHere - 1 ? { epoch: epoch + 1, position: 0 } : { epoch, position: position + size }
+    return new Step(share, epoch, stepInEpoch, position, nextState)
+  }
+
+  // Without a step the plan ends where it begins, or, when only a dropped tail was left, after that epoch.
+  const endWithout = byEpochs === 0 && epochs !== 0 && length > 0 ? { epoch: epoch0 + 1, position: 0 } : start
+  const end = total === Infinity ? undefined : total === 0 ? endWithout : at(total - 1).nextState
+  return { total, stepsInFirstEpoch, stepsInEpoch, end, at }
+}
+
+class Step implements RankStep {
+  readonly first: number
+  readonly count: number
+  readonly valid: number
+
+  constructor(
+    private readonly share: StepShare,
+    readonly epoch: number,
+    readonly stepInEpoch: number,
+    readonly position: number,
+    readonly nextState: Place,
+  ) {
+    const { length, world, rank, batch, last } = share
+    const rest = length - position
+    if (rest >= world * batch || last !== 'keep') {
+      this.first = position + rank * batch
+      this.count = batch
+      this.valid = Math.max(0, Math.min(batch, length - this.first))
+    } else {
+      const run = Math.floor(rest / world)
+      const longer = rest - run * world
+      this.first = position + rank * run + Math.min(rank, longer)
+      this.count = this.valid = run + (rank < longer ? 1 : 0)
+    }
+  }
+
+  filler(row: number): number {
+    return (this.first + row) % this.share.length
+  }
+}
+
+function check({ length, world, rank, batch }: StepShare, start: Place): void {
+  const whole = (name: string, value: number, least: number) => {
+    if (!Number.isSafeInteger(value) || value < least)
+      throw new DefinitionError(name, `expected a whole number from ${least}, not ${value}`)
+  }
+  whole('length', length, 0)
+  whole('world', world, 1)
+  whole('rank', rank, 0)
+  whole('batch', batch, 1)
+  if (rank >= world)
+    throw new DefinitionError('rank', `rank ${rank} is not one of ${world} ranks: they count from 0`)
+  const { epoch, position } = start
+  if (!Number.isSafeInteger(epoch) || epoch < 0 || !Number.isSafeInteger(position) || position < 0)
+    throw new StateError(`a state can't stand at epoch ${epoch}, position ${position}`)
+  if (position > length)
+    throw new StateError(
+      `the state stands at position ${position}, but an epoch of this feed has ${length} samples: ` +
+        'it was saved from other data or another order',
+    )
+}
