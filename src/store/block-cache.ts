@@ -1,0 +1,298 @@
+/**
+ * The block cache: units in shared memory, within a fixed budget. Whichever maker needs a unit first loads it; the
+ * others wait for that load instead of repeating it, and all use the same bytes in place. What leaves when memory
+ * runs out is decided by the known future, not by the past: the order says when each unit is wanted next.
+ *
+ *   block-place.ts   where a block goes, and who must leave for it
+ *   block-table.ts   the books
+ *   shared-lock.ts   one change at a time
+ *
+ * The data is one SharedArrayBuffer of pages. A block is a contiguous run of them: the unit's bytes, and at the very
+ * end (offset, length) of each piece as two doubles.
+ *
+ * Made in the main thread with `createBlockCache`, posted as it is, attached in every maker:
+ *
+ *   const cache = new BlockCache(data, maker)
+ *   const lease = cache.use(unit, { bytes, now, nextUse, load: into => pack(into, decompress(read(ranges))) })
+ *   if (lease === undefined) …                    // no room: read for yourself
+ *   else try { decode(lease.pieces) } finally { lease.release() }
+ */
+import { setTimeout } from 'node:timers/promises'
+import { BudgetError } from '../errors.js'
+import { BlockTable, type Counter, LOADING, READY } from './block-table.js'
+import { SharedLock } from './shared-lock.js'
+
+const PAGE = 4096 // aligned for any SIMD load and for direct I/O; half of one is lost a unit
+const PIECE = 16 // bytes of a piece's (offset, length)
+const USUAL_UNIT = 64 << 10 // bytes: smaller ones hardly need a cache, so the table has room for no more blocks
+const MOST_BLOCKS = 16384 // making room looks at every block: some 50 µs for so many
+const ALIGN = 64 // packed pieces begin on a cache line
+const NAP_MS = 100 // a wake-up may be lost with the thread that owed it: look again
+
+/** The cache as plain data: survives postMessage, and is the same memory in every thread. */
+export interface BlockCacheData {
+  books: SharedArrayBuffer
+  memory: SharedArrayBuffer
+  blocks: number
+  makers: number
+}
+
+export interface BlockCacheOptions {
+  /** The budget: books and data together. */
+  bytes: number
+  /** Makers are numbered from 0 to makers − 1; the main thread attaches besides them. */
+  makers: number
+  /** Most units held at once; by default as many as 64 KiB go into the budget. */
+  blocks?: number
+}
+
+export interface UnitRequest {
+  /** Bytes that the unit needs at most; what `load` leaves unused at the end is given back. */
+  bytes: number
+  /** How many pieces `load` returns at most; 1 unless said. */
+  pieces?: number
+  /** The position of the oldest claim in flight: uses before it are over. */
+  now: number
+  /** The first position after `now` at which a unit is used; Infinity if it is not. Must not use the cache. */
+  nextUse(unit: number): number
+  /** Writes the unit into `into`, which has `bytes` bytes, and returns its pieces: views of `into`. */
+  load(into: Uint8Array): readonly Uint8Array[]
+}
+
+/** A unit in use: its pieces stay where they are until it is released. */
+export interface Lease {
+  readonly pieces: readonly Uint8Array[]
+  /** Gives the unit back; a second call does nothing. */
+  release(): void
+}
+
+export type BlockCacheStats = Record<Counter, number> & { units: number; bytes: number; capacity: number }
+
+export function createBlockCache({ bytes, makers, blocks: wanted }: BlockCacheOptions): BlockCacheData {
+  const blocks = wanted ?? Math.min(MOST_BLOCKS, Math.max(16, Math.floor(bytes / USUAL_UNIT)))
+  const books = BlockTable.bytes(blocks, makers + 1)
+  const pages = Math.floor((bytes - books) / PAGE)
+  if (pages < 1) {
+    throw new BudgetError(
+      `a block cache of ${bytes} bytes has no room for data, since its books take ${books}: ` +
+        'raise the option "cache", or set it to 0',
+    )
+  }
+  const data: BlockCacheData = {
+    books: new SharedArrayBuffer(books),
+    memory: new SharedArrayBuffer(pages * PAGE),
+    blocks,
+    makers,
+  }
+  openBooks(data, true)
+  return data
+}
+
+export class BlockCache {
+  private readonly table: BlockTable
+  private readonly lock: SharedLock
+  private readonly memory: SharedArrayBuffer
+  /** How many leases this thread has of a block: the table knows only whether it has any. */
+  private readonly mine = new Map<number, number>()
+  /** Leases of an earlier era are over: see `releaseAll`. */
+  private era = 0
+
+  /** Attaches to the cache as one of its makers; the main thread gives no number. */
+  constructor(
+    data: BlockCacheData,
+    readonly maker = data.makers,
+  ) {
+    this.table = openBooks(data)
+    this.lock = new SharedLock(this.table.words, this.table.lockAt, maker)
+    this.memory = data.memory
+  }
+
+  /**
+   * The unit (a whole number from 0), from memory or loaded now. Waits while another maker loads it. Undefined if
+   * there is no room that is worth taking: everything is leased, or all that could leave is wanted sooner than this
+   * unit will be again. Then the caller reads for itself.
+   */
+  use(unit: number, request: UnitRequest): Lease | undefined {
+    for (;;) {
+      const found = this.findOrAdd(unit, request)
+      if (found === undefined) return undefined
+      if (found.loads) this.fill(found.block, request)
+      else if (!this.waitFor(found.block)) continue
+      return this.handOut(found.block)
+    }
+  }
+
+  /**
+   * Called by the main thread once a maker's thread has ended: frees what it held, and lets others load what it was
+   * loading. A new thread may take the maker's number when this is done. It takes microseconds, unless another
+   * maker died with the lock in its hands; then it waits until that one is to be forgotten as well.
+   */
+  async forget(maker: number): Promise<void> {
+    while (!this.lock.seize(maker)) {
+      if (this.lock.acquire(NAP_MS)) return this.forgetNow(maker)
+      await setTimeout(NAP_MS)
+    }
+    this.table.rebuild()
+    this.forgetNow(maker)
+  }
+
+  /** Gives back every lease of this thread: after a row has failed halfway. Their `release` then does nothing. */
+  releaseAll(): void {
+    this.era++
+    for (const block of this.mine.keys()) this.table.unlease(block, this.maker)
+    this.mine.clear()
+  }
+
+  /** Taken without the lock, so that it never waits: numbers of one moment, give or take a unit. */
+  stats(): BlockCacheStats {
+    const { table } = this
+    const bytes = table.usedPages * PAGE
+    return { ...table.tallies(), units: table.count, bytes, capacity: this.memory.byteLength }
+  }
+
+  private forgetNow(maker: number): void {
+    try {
+      this.table.forget(maker)
+    } finally {
+      this.lock.release()
+    }
+  }
+
+  /** Leases the block of a unit; where there is none, makes one, which the caller must then fill. */
+  private findOrAdd(unit: number, request: UnitRequest): { block: number; loads: boolean } | undefined {
+    const { table, maker } = this
+    return this.locked(() => {
+      const block = table.find(unit)
+      if (block < 0) return this.add(unit, request)
+      const loading = table.state[block] === LOADING
+      if (loading && table.loader[block] === maker) {
+        throw new Error(`the load of unit ${unit} asks the cache for unit ${unit}: it would wait for itself`)
+      }
+      table.noted(block, request.now, request.nextUse)
+      table.lease(block, maker)
+      table.tally(loading ? 'waits' : 'hits')
+      return { block, loads: false }
+    })
+  }
+
+  private add(unit: number, { bytes, pieces = 1, now, nextUse }: UnitRequest) {
+    const { table } = this
+    const pages = Math.max(1, Math.ceil((bytes + pieces * PIECE) / PAGE))
+    const place = table.place(pages, now, nextUse)
+    const next = nextUse(unit)
+    if (place === undefined || place.soonest < next) {
+      table.tally('refusals')
+      return undefined
+    }
+    table.evict(place)
+    return { block: table.add(place, pages, unit, next, this.maker), loads: true }
+  }
+
+  /** Loads a block that this maker has made. If that fails, the block goes, and another maker may try. */
+  private fill(block: number, { bytes, pieces: most = 1, load }: UnitRequest): void {
+    const { table } = this
+    const start = table.first[block] * PAGE
+    let finished = false
+    try {
+      const into = new Uint8Array(this.memory, start, bytes)
+      const pieces = load(into)
+      const ends = pieces.map(piece => endInside(piece, into))
+      if (pieces.length > most)
+        throw new Error(`load returned ${pieces.length} pieces, ${most} were announced`)
+      const pages = Math.max(1, Math.ceil((Math.max(0, ...ends) + pieces.length * PIECE) / PAGE))
+      const list = this.pieceList(start, pages, pieces.length)
+      list.set(pieces.flatMap(piece => [piece.byteOffset - start, piece.length]))
+      this.locked(() => {
+        table.finish(block, pages, pieces.length)
+        table.tally('loads')
+        table.tally(
+          'bytesLoaded',
+          pieces.reduce((sum, piece) => sum + piece.length, 0),
+        )
+      })
+      finished = true
+    } finally {
+      if (!finished) this.locked(() => table.remove(block))
+    }
+  }
+
+  /** Waits until a leased block is ready. False if its load failed and the block, with the lease, is gone. */
+  private waitFor(block: number): boolean {
+    const { table, maker } = this
+    for (;;) {
+      const turn = Atomics.load(table.turn, block)
+      // While the lease stands the block can't become another unit's, so that its state is that of this unit.
+      if (!table.leasedBy(block, maker)) return false
+      if (Atomics.load(table.state, block) === READY) return true
+      Atomics.wait(table.turn, block, turn, NAP_MS)
+    }
+  }
+
+  private handOut(block: number): Lease {
+    const start = this.table.first[block] * PAGE
+    const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
+    const pieces: Uint8Array[] = []
+    for (let i = 0; i < list.length; i += 2)
+      pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
+    this.mine.set(block, (this.mine.get(block) ?? 0) + 1)
+    const { era } = this
+    let held = true
+    const release = () => {
+      if (held && era === this.era) this.giveBack(block)
+      held = false
+    }
+    return { pieces, release }
+  }
+
+  private giveBack(block: number): void {
+    const others = this.mine.get(block)! - 1
+    if (others > 0) this.mine.set(block, others)
+    else {
+      this.mine.delete(block)
+      this.table.unlease(block, this.maker)
+    }
+  }
+
+  /** The (offset, length) pairs at the end of a block. */
+  private pieceList(start: number, pages: number, pieces: number): Float64Array {
+    return new Float64Array(this.memory, start + pages * PAGE - pieces * PIECE, 2 * pieces)
+  }
+
+  private locked<T>(work: () => T): T {
+    this.lock.acquire()
+    try {
+      return work()
+    } finally {
+      this.lock.release()
+    }
+  }
+}
+
+/** Bytes that pieces of these lengths take when packed, for `bytes` of a request. */
+export function packedBytes(lengths: readonly number[]): number {
+  return lengths.reduce((sum, length) => sum + Math.ceil(length / ALIGN) * ALIGN, 0)
+}
+
+/** Copies pieces into `into`, each on its own cache line, and returns the copies: for a load that made them elsewhere. */
+export function pack(into: Uint8Array, pieces: readonly Uint8Array[]): Uint8Array[] {
+  let at = 0
+  return pieces.map(piece => {
+    const copy = into.subarray(at, at + piece.length)
+    copy.set(piece)
+    at += Math.ceil(piece.length / ALIGN) * ALIGN
+    return copy
+  })
+}
+
+function openBooks({ books, memory, blocks, makers }: BlockCacheData, fresh = false): BlockTable {
+  return new BlockTable(books, blocks, makers + 1, memory.byteLength / PAGE, fresh)
+}
+
+/** Where a piece ends inside the memory it was to be written to. */
+function endInside(piece: Uint8Array, into: Uint8Array): number {
+  const end = piece.byteOffset + piece.length - into.byteOffset
+  if (piece.buffer !== into.buffer || piece.byteOffset < into.byteOffset || end > into.length) {
+    throw new Error('load returned a piece that lies outside of the memory it was given: use `pack`')
+  }
+  return end
+}
