@@ -1,0 +1,179 @@
+/**
+ * A blend of several sources, with random access. The *units* of a blend are its draws, counted through all epochs
+ * (epoch · length + position), or groups of draws when each batch comes from one source. Units are cut into
+ * blocks of 1,024; `apportion.ts` says how many of a block belong to each source, and how many did before it; inside
+ * the block the sources are shuffled. So the source of any draw, and how many draws of that source came before
+ * it, are known without walking. The k-th draw of a source of n rows is draw k mod n of its own epoch ⌊k/n⌋.
+ *
+ * Weights may change at any unit: a *segment* begins there, with blocks of its own, and goes on with the draws
+ * that its sources had made until then.
+ */
+import { hashText, Random } from '../define/random.js'
+import { DefinitionError } from '../errors.js'
+import { BLOCK, BLOCKS, quantise, scheduleExtras } from './apportion.js'
+import type { Draw, Order } from './order.js'
+import { shuffle } from './permutation.js'
+import type { SourceOrder } from './single.js'
+
+/** New weights from a place on: a draw counted through all epochs, or a position in an epoch. */
+export interface BlendChange {
+  at: number | { epoch: number; position: number }
+  weights: number[]
+}
+
+/** A stretch of units with the same weights. */
+interface Segment {
+  /** Its first unit. */
+  from: number
+  /** Units of each source before it. */
+  carry: Float64Array
+  /** Units of each source in a round of 2^20. */
+  shares: Uint32Array
+  /** Extra units of each source before each block of a round. */
+  extras: Uint16Array
+}
+
+/** Plain data; the larger tables are shared. */
+export interface BlendData {
+  /** Draws in an epoch: a multiple of `group`. */
+  length: number
+  /** Consecutive draws that come from one source: 1, or the batch size. */
+  group: number
+  seed: number
+  segments: Segment[]
+}
+
+const BLEND_KEY = hashText('blend')
+
+/** Lengths are those of the sources' orders. `group` > 1 rounds the epoch up to whole groups. */
+export function planBlend(blend: {
+  weights: readonly number[]
+  lengths: readonly number[]
+  seed: number
+  epoch?: number
+  group?: number
+  changes?: readonly BlendChange[]
+}): BlendData {
+  const { weights, lengths, seed, group = 1, changes = [] } = blend
+  const wanted = blend.epoch ?? lengths.reduce((a, b) => a + b, 0)
+  const length = Math.ceil(wanted / group) * group
+  const data: BlendData = { length, group, seed, segments: [] }
+
+  const beginSegment = (from: number, weights: readonly number[]) => {
+    if (weights.length !== lengths.length)
+      throw new DefinitionError('source.blend', `${weights.length} weights for ${lengths.length} sources`)
+    weights.forEach((weight, i) => {
+      if (weight > 0 && lengths[i] === 0)
+        throw new DefinitionError(
+          `source.blend.entries[${i}]`,
+          'the source is empty; remove it or set weight 0',
+        )
+    })
+    const carry = unitsBefore(data, from, lengths.length)
+    // A change at the very place of another replaces it.
+    if (data.segments.at(-1)?.from === from) data.segments.pop()
+    const shares = quantise(weights)
+    data.segments.push({ from, carry, shares, extras: scheduleExtras(shares) })
+  }
+
+  beginSegment(0, weights)
+  const placed = changes.map(({ at, weights }) => {
+    const draw = typeof at === 'number' ? at : at.epoch * length + at.position
+    if (!Number.isSafeInteger(draw) || draw < 0)
+      throw new DefinitionError('changes', `weights can't change at draw ${draw}`)
+    return { from: Math.ceil(draw / group), weights }
+  })
+  placed.sort((a, b) => a.from - b.from)
+  for (const { from, weights } of placed) beginSegment(from, weights)
+  return data
+}
+
+/** Units of each source before a unit. */
+function unitsBefore(data: BlendData, unit: number, sources: number): Float64Array {
+  const segment = data.segments.at(-1)
+  if (segment === undefined) return new Float64Array(sources)
+  const block = Math.floor((unit - segment.from) / BLOCK)
+  const counts = Float64Array.from({ length: sources }, (_, source) => beforeBlock(segment, source, block))
+  const { labels } = new Block(data.seed, segment, block)
+  for (let i = 0; i < unit - segment.from - block * BLOCK; i++) counts[labels[i]]++
+  return counts
+}
+
+/** Units of a source before a block of a segment. */
+function beforeBlock({ shares, carry, extras }: Segment, source: number, block: number): number {
+  const round = Math.floor(block / BLOCKS)
+  const inRound = block - round * BLOCKS
+  const share = shares[source]
+  const even = Math.floor(share / BLOCKS) * inRound
+  return carry[source] + round * share + even + extras[inRound * shares.length + source]
+}
+
+/** The sources of 1,024 units, shuffled, and for each unit how many of its source come before it in the block. */
+class Block {
+  readonly labels = new Uint16Array(BLOCK)
+  readonly ranks = new Uint16Array(BLOCK)
+
+  constructor(
+    seed: number,
+    readonly segment: Segment,
+    readonly block: number,
+  ) {
+    let filled = 0
+    const sources = segment.shares.length
+    for (let source = 0; source < sources; source++) {
+      const count = beforeBlock(segment, source, block + 1) - beforeBlock(segment, source, block)
+      this.labels.fill(source, filled, (filled += count))
+    }
+    // Keyed by the first unit, which no other block of any segment has.
+    shuffle(this.labels, new Random().key(seed, 0, segment.from + block * BLOCK, BLEND_KEY))
+    const seen = new Uint16Array(sources)
+    for (let i = 0; i < BLOCK; i++) this.ranks[i] = seen[this.labels[i]]++
+  }
+}
+
+export class BlendOrder implements Order {
+  readonly length: number
+  /** The blocks used last, by number modulo their number. */
+  private readonly kept: (Block | undefined)[] = [undefined, undefined, undefined, undefined]
+
+  constructor(
+    private readonly data: BlendData,
+    readonly sources: readonly SourceOrder[],
+  ) {
+    this.length = data.length
+  }
+
+  draw(epoch: number, position: number, out: Draw): Draw {
+    const { group, length } = this.data
+    const draw = epoch * length + position
+    const unit = Math.floor(draw / group)
+    const segment = this.segmentOf(unit)
+    const inSegment = unit - segment.from
+    const number = Math.floor(inSegment / BLOCK)
+    const block = this.block(segment, number)
+    const inBlock = inSegment - number * BLOCK
+
+    const source = block.labels[inBlock]
+    const drawn =
+      (beforeBlock(segment, source, number) + block.ranks[inBlock]) * group + (draw - unit * group)
+    const order = this.sources[source]
+    const sourceEpoch = Math.floor(drawn / order.length)
+    out.source = source
+    out.row = order.at(sourceEpoch, drawn - sourceEpoch * order.length)
+    return out
+  }
+
+  private segmentOf(unit: number): Segment {
+    const { segments } = this.data
+    let i = segments.length - 1
+    while (segments[i].from > unit) i--
+    return segments[i]
+  }
+
+  private block(segment: Segment, number: number): Block {
+    const way = number % this.kept.length
+    const kept = this.kept[way]
+    if (kept !== undefined && kept.block === number && kept.segment === segment) return kept
+    return (this.kept[way] = new Block(this.data.seed, segment, number))
+  }
+}

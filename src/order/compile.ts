@@ -1,0 +1,92 @@
+/**
+ * From the definition of an order to a function. `planOrder` runs once, in the main thread, and makes plain data
+ * that survives postMessage (large tables are shared); `compileOrder` makes the order from it in any thread.
+ */
+import type { NormalOrder } from '../define/types.js'
+import { DefinitionError } from '../errors.js'
+import { type BlendChange, type BlendData, BlendOrder, planBlend } from './blend.js'
+import type { Draw, Order } from './order.js'
+import {
+  compileSource,
+  type OrderSource,
+  planSource,
+  type SourceOrder,
+  type SourceOrderData,
+} from './single.js'
+
+/** How sources are blended. */
+export interface BlendPlan {
+  entries: { weight: number; name?: string }[]
+  /** Draws in an epoch; by default the sum of the sources'. */
+  epoch?: number
+  per?: 'sample' | 'batch'
+  /** With per "batch": draws of a batch. Part of the order, unlike the batch size elsewhere. */
+  group?: number
+  changes?: readonly BlendChange[]
+}
+
+/** Plain data from which any thread makes the order. */
+export interface OrderData {
+  sources: SourceOrderData[]
+  blend?: BlendData
+}
+
+/** An order that also shows the orders of its sources: windows, blocks and inverses are found there. */
+export interface CompiledOrder extends Order {
+  readonly sources: readonly SourceOrder[]
+}
+
+export function planOrder(order: NormalOrder, sources: readonly OrderSource[], blend?: BlendPlan): OrderData {
+  if (blend === undefined) {
+    if (sources.length !== 1)
+      throw new DefinitionError(
+        'source',
+        `${sources.length} sources without a blend; an order needs one source`,
+      )
+    return { sources: [planSource(order, sources[0])] }
+  }
+  const { entries, changes } = blend
+  if (entries.length !== sources.length || entries.length === 0)
+    throw new DefinitionError('source.blend', `${entries.length} entries for ${sources.length} sources`)
+  if (blend.per === 'batch' && blend.group === undefined)
+    throw new DefinitionError('source.blend.per', 'a blend per batch needs the batch size')
+
+  // `samples` is the length of the feed's epoch: the sources of a blend each draw as many as they have rows.
+  const samples = order.kind === 'weights' ? order.samples : undefined
+  const own: NormalOrder = order.kind === 'weights' ? { ...order, samples: undefined } : order
+  // A name keeps a source's order when entries are added before it.
+  const planned = sources.map((source, i) => planSource(own, source, entries[i].name ?? i))
+  const lengths = planned.map(data => data.count)
+  return {
+    sources: planned,
+    blend: planBlend({
+      weights: entries.map(entry => entry.weight),
+      lengths,
+      seed: 'seed' in order ? order.seed : 0,
+      epoch: blend.epoch ?? samples,
+      group: blend.per === 'batch' ? blend.group : 1,
+      changes,
+    }),
+  }
+}
+
+export function compileOrder(data: OrderData): CompiledOrder {
+  const sources = data.sources.map(compileSource)
+  return data.blend === undefined ? new SingleOrder(sources[0]) : new BlendOrder(data.blend, sources)
+}
+
+class SingleOrder implements CompiledOrder {
+  readonly length: number
+  readonly sources: readonly SourceOrder[]
+
+  constructor(private readonly order: SourceOrder) {
+    this.length = order.length
+    this.sources = [order]
+  }
+
+  draw(epoch: number, position: number, out: Draw): Draw {
+    out.source = 0
+    out.row = this.order.at(epoch, position)
+    return out
+  }
+}
