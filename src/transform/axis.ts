@@ -1,0 +1,189 @@
+/**
+ * Tables that drive the `place` kernel along one axis: which source pixels make each output pixel, in the form
+ * that its inner loops want. They depend on sizes and filter alone, so they are kept for the next picture.
+ */
+import type { Filter } from './steps.js'
+import { nearestIndex, type Weights, weigh } from './weights.js'
+
+/** How the kernel makes a row of the output's width. The numbers are the kernel's. */
+export const ACROSS = { keep: 0, shuffle: 1, pick: 2, pairs: 3, taps: 4 } as const
+/** How the kernel makes an output row of several such rows. */
+export const DOWN = { pick: 0, lerp: 1, blend: 2 } as const
+
+export interface AxisTable {
+  mode: number
+  bytes: Uint8Array
+  /** Weights per output in the table (`taps`, `lerp` and `blend`). */
+  taps: number
+  shift: number
+}
+
+export interface AcrossKey {
+  input: number
+  output: number
+  filter: Filter
+  antialias: boolean
+  flip: boolean
+  channels: 1 | 3
+  planar: boolean
+}
+
+const SHUFFLE_STEP = 20 // 16 mask, 4 base
+const PAIRS_STEP = 36 // 16 mask, 16 weights, 4 base
+const PAIR_SHIFT = 14 // fractional bits that `pairs` and `lerp` are written for: those of any enlargement
+const ONE = 1 << PAIR_SHIFT
+const NOTHING = 0x80 // mask byte that gives zero
+const WINDOW = 16 // bytes that a group of 4 pixels is made from
+
+/** Bytes of tables that a thread keeps; random crops of pictures of one size need about 2 MiB for all theirs. */
+const KEPT_BYTES = 4 << 20
+const kept = new Map<string, AxisTable>()
+let keptBytes = 0
+
+function remember(key: string, make: () => AxisTable): AxisTable {
+  let table = kept.get(key)
+  if (table !== undefined) return table
+  table = make()
+  keptBytes += table.bytes.length
+  kept.set(key, table)
+  for (const [oldest, { bytes }] of kept) {
+    if (keptBytes <= KEPT_BYTES || oldest === key) break
+    kept.delete(oldest)
+    keptBytes -= bytes.length
+  }
+  return table
+}
+
+const KEEP: AxisTable = { mode: ACROSS.keep, bytes: new Uint8Array(0), taps: 0, shift: 0 }
+
+/** The table along x. */
+export function acrossTable(k: AcrossKey): AxisTable {
+  if (k.input === k.output && !k.flip && !k.planar) return KEEP
+  const kind = `${k.filter}${k.antialias ? 'a' : ''}${k.flip ? 'f' : ''}${k.planar ? 'p' : ''}${k.channels}`
+  return remember(`x${k.input},${k.output},${kind}`, () => {
+    if (k.filter === 'nearest' || k.input === k.output) return moves(k)
+    const weights = weigh(k.input, k.output, k.filter, k.antialias)
+    return pairs(weights, k) ?? taps(weights, k)
+  })
+}
+
+/** The table along y: for each output row, first source row, number of source rows, then 16-bit weights. */
+export function downTable(input: number, output: number, filter: Filter, antialias: boolean): AxisTable {
+  return remember(`y${input},${output},${filter}${antialias ? 'a' : ''}`, () => {
+    if (filter === 'nearest' || input === output) {
+      const index = nearestIndex(input, output)
+      const rows = Int32Array.from({ length: output * 2 }, (_, i) => (i % 2 === 0 ? index[i >> 1] : 1))
+      return { mode: DOWN.pick, bytes: new Uint8Array(rows.buffer), taps: 0, shift: 0 }
+    }
+    const weights = weigh(input, output, filter, antialias)
+    return lerps(weights, output) ?? blends(weights, output)
+  })
+}
+
+/** Pixels that are moved, not weighed: mirrored, split into planes, or the nearest. */
+function moves(k: AcrossKey): AxisTable {
+  const index = nearestIndex(k.input, k.output)
+  if (k.flip) index.reverse()
+  const groups = Math.ceil(k.output / 4)
+  const bytes = new Uint8Array(groups * SHUFFLE_STEP)
+  const view = new DataView(bytes.buffer)
+  for (let g = 0; g < groups; g++) {
+    const pixels = [0, 1, 2, 3].map(p => index[Math.min(g * 4 + p, k.output - 1)])
+    const base = Math.min(...pixels)
+    if (k.channels === 1 || (Math.max(...pixels) - base) * 3 + 3 > WINDOW) return picks(index, k.channels)
+    const mask = bytes.subarray(g * SHUFFLE_STEP, g * SHUFFLE_STEP + 16).fill(NOTHING)
+    for (let p = 0; p < 4; p++) {
+      for (let c = 0; c < 3; c++) mask[k.planar ? c * 4 + p : p * 3 + c] = (pixels[p] - base) * 3 + c
+    }
+    view.setUint32(g * SHUFFLE_STEP + 16, base * 3, true)
+  }
+  return { mode: ACROSS.shuffle, bytes, taps: 0, shift: 0 }
+}
+
+function picks(index: Int32Array, channels: number): AxisTable {
+  const offsets = Uint32Array.from(index, i => i * channels)
+  return { mode: ACROSS.pick, bytes: new Uint8Array(offsets.buffer), taps: 0, shift: 0 }
+}
+
+/** Two neighbours each, four pixels from one window; undefined where they don't fit. */
+function pairs(w: Weights, k: AcrossKey): AxisTable | undefined {
+  if (w.taps > 2 || w.shift !== PAIR_SHIFT) return undefined
+  const groups = Math.ceil(k.output / 4)
+  const bytes = new Uint8Array(groups * PAIRS_STEP)
+  const view = new DataView(bytes.buffer)
+  for (let g = 0; g < groups; g++) {
+    const at = g * PAIRS_STEP
+    const outputs = [0, 1, 2, 3].map(p => {
+      const x = Math.min(g * 4 + p, k.output - 1)
+      return k.flip ? k.output - 1 - x : x
+    })
+    const base = Math.min(...outputs.map(x => w.first[x]))
+    const after = Math.max(...outputs.map(x => w.first[x] + w.count[x]))
+    if ((after - base) * k.channels > WINDOW) return undefined
+    bytes.fill(NOTHING, at, at + 16)
+    outputs.forEach((x, p) => {
+      const left = (w.first[x] - base) * k.channels
+      const both = w.count[x] > 1
+      bytes[at + p * 4] = left
+      bytes[at + p * 4 + 2] = both ? left + k.channels : left
+      view.setInt16(at + 16 + p * 4, w.weights[x * w.taps], true)
+      if (both) view.setInt16(at + 18 + p * 4, w.weights[x * w.taps + 1], true)
+    })
+    view.setUint32(at + 32, base * k.channels, true)
+  }
+  return { mode: ACROSS.pairs, bytes, taps: 2, shift: w.shift }
+}
+
+/** Any number of neighbours: offsets of all pixels, then the weights of each, filled up with zeros. */
+function taps(w: Weights, k: AcrossKey): AxisTable {
+  const block = k.channels === 3 ? 4 : 8
+  const count = Math.ceil(w.taps / block) * block
+  const outputs = Math.ceil(k.output / 4) * 4
+  const bytes = new Uint8Array(outputs * 4 + outputs * count * 2)
+  const bases = new Uint32Array(bytes.buffer, 0, outputs)
+  const weights = new Int16Array(bytes.buffer, outputs * 4)
+  for (let i = 0; i < k.output; i++) {
+    const x = k.flip ? k.output - 1 - i : i
+    bases[i] = w.first[x] * k.channels
+    for (let n = 0; n < w.count[x]; n++) weights[i * count + n] = w.weights[x * w.taps + n]
+  }
+  return { mode: ACROSS.taps, bytes, taps: count, shift: w.shift }
+}
+
+/** Two rows whose weights are a mix, adding up to exactly one; undefined where they don't. */
+function lerps(w: Weights, output: number): AxisTable | undefined {
+  if (w.taps > 2 || w.shift !== PAIR_SHIFT) return undefined
+  const table = downRows(output, 2)
+  for (let y = 0; y < output; y++) {
+    const second = w.count[y] > 1 ? w.weights[y * w.taps + 1] : 0
+    if (w.weights[y * w.taps] + second !== ONE || second < 0 || second > ONE) return undefined
+    // All the weight on the second row is all the weight on a first row: 32768 does not fit 16 bits.
+    if (second === ONE) table.set(y, w.first[y] + 1, 1, [0])
+    else table.set(y, w.first[y], w.count[y], [second * 2])
+  }
+  return { mode: DOWN.lerp, bytes: table.bytes, taps: 2, shift: w.shift }
+}
+
+function blends(w: Weights, output: number): AxisTable {
+  const count = Math.ceil(w.taps / 2) * 2
+  const table = downRows(output, count)
+  for (let y = 0; y < output; y++) {
+    const start = y * w.taps
+    table.set(y, w.first[y], w.count[y], w.weights.subarray(start, start + w.count[y]))
+  }
+  return { mode: DOWN.blend, bytes: table.bytes, taps: count, shift: w.shift }
+}
+
+function downRows(output: number, taps: number) {
+  const step = 8 + taps * 2
+  const bytes = new Uint8Array(output * step)
+  const view = new DataView(bytes.buffer)
+  return {
+    bytes,
+    set(y: number, first: number, count: number, weights: ArrayLike<number>): void {
+      view.setInt32(y * step, first, true)
+      view.setInt32(y * step + 4, count, true)
+      for (let k = 0; k < weights.length; k++) view.setInt16(y * step + 8 + k * 2, weights[k], true)
+    },
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Puts a picture, or a box of it, in its place: resized, mirrored, in the field's dtype and layout, in one call
+ * of the `place` kernel. This file turns the wish into the kernel's job; `twins/place.ts` is the plain version.
+ */
+import type { Box, Picture } from '../decode/picture.js'
+import type { Workspace } from '../system/workspace.js'
+import { kernel } from './kernels/load.js'
+import type { Filter } from './steps.js'
+import { ACROSS, acrossTable, DOWN, downTable } from './axis.js'
+import type { Values } from './values.js'
+
+/** The size that the box becomes, and how. */
+export interface Sizing {
+  width: number
+  height: number
+  filter: Filter
+  antialias: boolean
+}
+
+export interface Flips {
+  horizontal: boolean
+  vertical: boolean
+}
+
+/** Where the pixels go. Its own size may be greater than the picture's: the rest is left as it is. */
+export interface Target {
+  /** Byte offset of the first element. */
+  at: number
+  layout: 'chw' | 'hwc'
+  values: Values
+  /** Elements of a row and rows of a plane: those of the slot, not of the picture. */
+  width: number
+  height: number
+}
+
+interface PlaceKernel {
+  place(job: number): void
+}
+
+/** Words of a job, in the kernel's order. */
+const WORDS = [
+  ...['source', 'stride', 'channels', 'width', 'height'],
+  ...['across', 'acrossTable', 'acrossTaps', 'acrossShift'],
+  ...['down', 'downTable', 'downTaps', 'downShift'],
+  ...['ring', 'ringStep', 'ringRows', 'plane', 'scratch', 'pointers'],
+  ...['target', 'targetRow', 'targetPlane', 'flip'],
+  ...['emit', 'emitTable', 'entry'],
+] as const
+
+const SPARE = 16 // bytes that stores of whole groups may reach beyond a row
+
+/**
+ * Resizes `box` of `source` and writes it to `target`. The source must have been taken from `work`, so that what
+ * is taken here lies behind it: kernels read up to 16 bytes beyond its last row.
+ */
+export function placePicture(
+  work: Workspace,
+  source: Picture,
+  box: Box,
+  size: Sizing,
+  flips: Flips,
+  target: Target,
+): void {
+  const { channels } = source
+  const { values } = target
+  const planar = target.layout === 'chw' && channels === 3
+  const across = acrossTable({
+    input: box.width,
+    output: size.width,
+    filter: size.filter,
+    antialias: size.antialias,
+    flip: flips.horizontal,
+    channels,
+    planar,
+  })
+  const down = downTable(box.height, size.height, size.filter, size.antialias)
+
+  const plane = planar ? roundUp(size.width, 16) : 0
+  const rowBytes = planar ? plane * 3 : Math.ceil(size.width / 4) * 4 * channels
+  const ringStep = roundUp(rowBytes + SPARE, 64)
+  const ringRows = down.mode === DOWN.pick ? 1 : down.taps
+  const mark = work.mark()
+  const ring = across.mode === ACROSS.keep ? 0 : work.take(ringRows * ringStep)
+  const scratch = work.take(ringStep)
+  const pointers = work.take(Math.max(SPARE, down.taps * 4))
+  const acrossAt = put(work, across.bytes)
+  const downAt = put(work, down.bytes)
+  const emitAt = put(work, values.constants)
+  const job = work.take(WORDS.length * 4)
+
+  const elements = values.entry * (planar || channels === 1 ? 1 : channels)
+  const words = new Int32Array(work.u8.buffer, job, WORDS.length)
+  words[0] = source.at + box.y * source.stride + box.x * channels
+  words[1] = source.stride
+  words[2] = channels
+  words[3] = size.width
+  words[4] = size.height
+  words[5] = across.mode
+  words[6] = acrossAt
+  words[7] = across.taps
+  words[8] = across.shift
+  words[9] = down.mode
+  words[10] = downAt
+  words[11] = down.taps
+  words[12] = down.shift
+  words[13] = ring
+  words[14] = ringStep
+  words[15] = ringRows
+  words[16] = plane
+  words[17] = scratch
+  words[18] = pointers
+  words[19] = target.at
+  words[20] = target.width * elements
+  words[21] = target.width * target.height * values.entry
+  words[22] = flips.vertical ? 1 : 0
+  words[23] = values.emit
+  words[24] = emitAt
+  words[25] = values.entry
+  kernel<PlaceKernel>('place', work.memory).place(job)
+  work.release(mark)
+}
+
+function put(work: Workspace, bytes: Uint8Array): number {
+  const at = work.take(bytes.length)
+  work.u8.set(bytes, at)
+  return at
+}
+
+function roundUp(n: number, multiple: number): number {
+  return Math.ceil(n / multiple) * multiple
+}

@@ -1,0 +1,109 @@
+/**
+ * What a byte of a picture becomes in the slot. For every dtype and channel there are just 256 values: they are
+ * computed once, when the field is compiled, and are the definition of what kernels must deliver.
+ *
+ *   float dtypes   ((x / 255) − mean) / std, each operation rounded to float32, as torchvision's
+ *                  to_dtype(float32, scale=True) and normalize do; without normalize, x / 255. f16 and bf16 are
+ *                  that, rounded once more, to nearest even; f64 is computed in float64 throughout.
+ *   integers       x itself (i8 wraps, as torch's cast does); bool: x ≠ 0.
+ */
+import { DTYPES, toBf16, toF16 } from '../define/dtype.js'
+import type { Dtype } from '../define/types.js'
+import { MillraceError } from '../errors.js'
+
+/** How the kernel writes values. The numbers are the kernel's. */
+export const EMIT = { bytes: 0, multiply: 1, divide: 2, look: 3 } as const
+
+export interface Values {
+  dtype: Dtype
+  channels: 1 | 3
+  /** Bytes of one element. */
+  entry: number
+  /** 256 elements for each channel, in the dtype's bytes. */
+  lookup: Uint8Array
+  /** The quickest way that gives exactly those values … */
+  emit: number
+  /** … and the constants it needs: see `rows/emit.ts` of the kernel. */
+  constants: Uint8Array
+}
+
+const FLOATS: ReadonlySet<Dtype> = new Set(['f16', 'bf16', 'f32', 'f64'])
+const f = Math.fround
+
+/** 1/255 as a sum of two floats, the first of 16 bits, so that its product with a byte is exact. */
+const HIGH = Math.floor(2 ** 23 / 255) / 2 ** 23
+const LOW = f(1 / 255 - HIGH)
+
+export function compileValues(
+  dtype: Dtype,
+  channels: 1 | 3,
+  normalize?: { mean: readonly number[]; std: readonly number[] },
+): Values {
+  if (normalize !== undefined && !FLOATS.has(dtype)) {
+    throw new MillraceError(`normalize needs a float dtype (f32, f16, bf16, f64), not ${dtype}: set "dtype"`)
+  }
+  const entry = DTYPES[dtype].bytes
+  const lookup = new Uint8Array(channels * 256 * entry)
+  const put = writer(dtype, lookup)
+  for (let c = 0; c < channels; c++) {
+    for (let x = 0; x < 256; x++) put(c * 256 + x, exact(x, dtype, channelOf(normalize, c)))
+  }
+  const quick = dtype === 'u8' ? { emit: EMIT.bytes, constants: new Uint8Array(0) } : undefined
+  const float = dtype === 'f32' ? floatForm(channels, normalize, new Float32Array(lookup.buffer)) : undefined
+  return { dtype, channels, entry, lookup, ...(quick ?? float ?? { emit: EMIT.look, constants: lookup }) }
+}
+
+interface Normal {
+  mean: number
+  std: number
+}
+
+function channelOf(
+  normalize: { mean: readonly number[]; std: readonly number[] } | undefined,
+  channel: number,
+): Normal | undefined {
+  if (normalize === undefined) return undefined
+  const { mean, std } = normalize
+  return { mean: mean[Math.min(channel, mean.length - 1)], std: std[Math.min(channel, std.length - 1)] }
+}
+
+function exact(x: number, dtype: Dtype, normal: Normal | undefined): number {
+  if (dtype === 'bool') return x === 0 ? 0 : 1
+  if (!FLOATS.has(dtype)) return x
+  if (dtype === 'f64') return normal === undefined ? x / 255 : (x / 255 - normal.mean) / normal.std
+  const scaled = f(x / 255)
+  return normal === undefined ? scaled : f(f(scaled - f(normal.mean)) / f(normal.std))
+}
+
+/** Writes element i of a dtype into bytes. */
+function writer(dtype: Dtype, bytes: Uint8Array): (index: number, value: number) => void {
+  const { array: View } = DTYPES[dtype]
+  const view = new View(bytes.buffer)
+  if (view instanceof BigInt64Array) return (i, value) => (view[i] = BigInt(value))
+  if (dtype === 'f16') return (i, value) => (view[i] = toF16(value))
+  if (dtype === 'bf16') return (i, value) => (view[i] = toBf16(value))
+  return (i, value) => (view[i] = value)
+}
+
+/** Arithmetic that a SIMD loop can do, if it gives all the exact values; tried out on every one of them. */
+function floatForm(
+  channels: number,
+  normalize: { mean: readonly number[]; std: readonly number[] } | undefined,
+  wanted: Float32Array,
+): { emit: number; constants: Uint8Array } | undefined {
+  const normals = Array.from({ length: 3 }, (_, c) => channelOf(normalize, c) ?? { mean: 0, std: 1 })
+  const all = (value: (x: number, normal: Normal) => number) =>
+    wanted.every((exactly, i) => i >= channels * 256 || value(i & 255, normals[i >> 8]) === exactly)
+  const shifted = (x: number, mean: number) => f(f(f(x * HIGH) + f(x * LOW)) - f(mean))
+  const constants = (divisor: (std: number) => number) =>
+    new Uint8Array(
+      Float32Array.from([HIGH, LOW, ...normals.map(n => n.mean), ...normals.map(n => divisor(n.std))]).buffer,
+    )
+  if (all((x, { mean, std }) => f(shifted(x, mean) * f(1 / f(std))))) {
+    return { emit: EMIT.multiply, constants: constants(std => 1 / f(std)) }
+  }
+  if (all((x, { mean, std }) => f(shifted(x, mean) / f(std)))) {
+    return { emit: EMIT.divide, constants: constants(std => std) }
+  }
+  return undefined
+}
