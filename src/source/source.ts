@@ -7,6 +7,7 @@
  * index) and returns a manifest: plain data that survives postMessage, with big tables in index files or
  * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
  */
+import type { SourceJson } from '../define/types.js'
 
 /** A value of one column of one sample: bytes still to be decoded, or a small value from the index. */
 export type Column = Uint8Array | number | string
@@ -41,11 +42,17 @@ export interface Source {
   key(row: number): string
   /** A column of the index, or undefined when the index has none of that name. */
   index(name: string): IndexColumn | undefined
+  /** Names for which `index` has an answer, for "did you mean". */
+  readonly indexed?: readonly string[]
+  /** `hashKey(key(row))`, where the index keeps it: splits then need not touch the keys. */
+  keyHash?(row: number): number
+  /** The file that holds a row and the offset of its first byte there, for error messages. */
+  where?(row: number): { file: string; offset: number }
   /** The unit that holds a row. */
   unitOf(row: number): number
   /** The byte ranges of a unit, for the wanted columns. Pure. An empty list means: nothing to read. */
   plan(unit: number, columns: readonly string[]): ByteRange[]
-  /** Turns what was read (one array a range) into what is kept of the unit: decompresses, for instance. */
+  /** Turns what was read (one array a range) into what is kept of the unit, as many arrays: decompresses, for instance. */
   load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
@@ -78,10 +85,18 @@ export interface OpenContext {
   wanted: readonly string[]
   /** Told of progress on long work, such as a scan. */
   progress?: (done: number, total: number, what: string) => void
+  /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */
+  notice?: (text: string) => void
 }
 
-/** An implementation: one file, one line in `registry.ts`. */
-export interface SourceKind<Json = unknown> {
-  open(json: Json, context: OpenContext): Promise<Manifest>
+/** How a source that is made of others opens and attaches them. */
+export interface Nesting {
+  open(json: SourceJson, context: OpenContext): Promise<Manifest>
   attach(manifest: Manifest): Source
+}
+
+/** An implementation: one file, one line in `registry.ts`. Leaves have no use for `nesting`. */
+export interface SourceKind<Json = unknown> {
+  open(json: Json, context: OpenContext, nesting: Nesting): Promise<Manifest>
+  attach(manifest: Manifest, nesting: Nesting): Source
 }

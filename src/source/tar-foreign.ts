@@ -1,0 +1,97 @@
+/**
+ * Indexes that others left beside a shard. DALI's `train-0000.idx` (made by wds2idx, format 1.2) is one line a
+ * sample, `extension offset size name` for each member. It saves reading the bodies, but it is believed only as
+ * far as the shard bears it out: members in order and inside the file, nothing but zeros behind the last, every
+ * small member's header and a selection of the others' read and compared.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { BLOCK, isZero, readTarHeader, type TarHeader } from './tar-header.js'
+import { SampleColumns, splitName } from './tar-samples.js'
+import { type ReadAt, SMALL } from './tar-scan.js'
+
+/** As many headers of large members are compared. */
+const CHECKS = 64
+
+/** The samples as DALI's index has them; undefined when there is none, or none that is right. */
+export async function readDaliIndex(
+  file: string,
+  bytes: number,
+  read: ReadAt,
+  notice?: (text: string) => void,
+): Promise<SampleColumns | undefined> {
+  const path = file.replace(/\.tar$/, '.idx')
+  if (path === file || !existsSync(path)) return undefined
+  try {
+    return await convert(readFileSync(path, 'utf8'), file, bytes, read)
+  } catch (error) {
+    notice?.(`${path} is not used, the shard is scanned instead: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+async function convert(text: string, file: string, bytes: number, read: ReadAt): Promise<SampleColumns> {
+  const lines = text.trimEnd().split('\n')
+  const [version, count] = lines[0].split(' ')
+  if (version !== 'v1.2') throw new Error(`it has format "${version}", only v1.2 names the members`)
+  if (Number(count) !== lines.length - 1)
+    throw new Error(`it promises ${count} samples and has ${lines.length - 1}`)
+
+  const samples = new SampleColumns(file)
+  const check = new Checker(read)
+  const stride = Math.max(1, Math.floor(lines.length / CHECKS))
+  let end = 0
+  for (let i = 1; i < lines.length; i++) {
+    const words = lines[i].split(' ')
+    if (words.length % 4 !== 0) throw new Error(`line ${i + 1} is garbled`)
+    for (let w = 0; w < words.length; w += 4) {
+      const [offset, size, name] = [Number(words[w + 1]), Number(words[w + 2]), words[w + 3]]
+      if (splitName(name)?.extension !== words[w].toLowerCase())
+        throw new Error(`line ${i + 1}: extension of "${name}"`)
+      if (!(offset % BLOCK === 0 && offset >= end + BLOCK && size >= 0 && offset + size <= bytes)) {
+        throw new Error(`line ${i + 1}: "${name}" can't lie at byte ${offset}`)
+      }
+      end = offset + Math.ceil(size / BLOCK) * BLOCK
+      const looked = size <= SMALL || i === lines.length - 1 || i % stride === 0
+      const small = looked ? await check.member(name, offset, size) : undefined
+      samples.member(name, offset, size, small)
+    }
+    if (samples.count !== i) throw new Error(`line ${i + 1} is not one sample of its own`)
+  }
+  await check.onlyZeros(end, bytes)
+  return samples
+}
+
+class Checker {
+  private readonly block = Buffer.alloc(BLOCK + SMALL)
+  private readonly header: TarHeader = { name: '', size: 0, type: '0' }
+
+  constructor(private readonly read: ReadAt) {}
+
+  /** Compares a member's header with what the index says; gives its bytes if they are few. */
+  async member(name: string, offset: number, size: number): Promise<Uint8Array | undefined> {
+    const got = await this.read(this.block.subarray(0, BLOCK + Math.min(size, SMALL)), offset - BLOCK)
+    if (got < BLOCK + Math.min(size, SMALL)) throw new Error(`the shard ends before "${name}"`)
+    const header = readTarHeader(this.block, 0, this.header)
+    // A long name stands in an extension before the header, which has only its beginning.
+    const named = header.name === name || (name.length > 100 && name.startsWith(header.name))
+    if (header.type !== '0' || header.size !== size || !named) {
+      throw new Error(
+        `at byte ${offset - BLOCK} the shard has "${header.name}" (${header.size} bytes), not "${name}"`,
+      )
+    }
+    return size <= SMALL ? this.block.subarray(BLOCK, BLOCK + size) : undefined
+  }
+
+  /** Behind the last member there is the end-of-archive mark, and nothing else. */
+  async onlyZeros(from: number, to: number): Promise<void> {
+    const buffer = Buffer.alloc(64 << 10)
+    if (to - from < BLOCK) throw new Error('the shard ends without the end-of-archive mark')
+    for (let at = from; at < to; at += buffer.length) {
+      const got = await this.read(buffer.subarray(0, Math.min(buffer.length, to - at)), at)
+      buffer.fill(0, got)
+      for (let b = 0; b < got; b += BLOCK) {
+        if (!isZero(buffer, b)) throw new Error(`the shard goes on at byte ${at + b}, where the index ends`)
+      }
+    }
+  }
+}

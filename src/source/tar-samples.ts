@@ -1,0 +1,214 @@
+/**
+ * Members to samples, by WebDataset's conventions: the key of a member is its directory and its basename up to
+ * the first dot, its extension the rest in lower case; adjacent members of one key are one sample. What comes out
+ * is the columns of a shard's index.
+ */
+import { createHash } from 'node:crypto'
+import { SourceError } from '../errors.js'
+import { type ColumnBuilder, NumberBuilder, TextBuilder } from './columns.js'
+import { hashKey } from './key-hash.js'
+import type { TarSink } from './tar-scan.js'
+
+/** As many extensions of a shard may have their small values in the index. */
+const MOST_SMALL = 32
+/** As many extensions are named in the index's header, for messages. */
+const MOST_NAMED = 64
+
+/** What the header of a shard's index says of its samples. */
+export interface SampleMeta {
+  /** Of keys, extensions and sizes: never of times or offsets, so that repacking is no change. */
+  digest: string
+  /** Column names of the first extensions. */
+  columns: string[]
+  /** Columns of which the index holds every value, and whether all are numbers. */
+  small: { name: string; number: boolean }[]
+}
+
+/** Splits a member's name, or gives undefined when it is no member of a sample. */
+export function splitName(name: string): { key: string; extension: string } | undefined {
+  if (/^__[^/]*__(?:$|\/)/.test(name)) return undefined
+  const slash = name.lastIndexOf('/')
+  let dot = name.indexOf('.', slash + 1)
+  if (dot < 0) return undefined
+  if (dot === slash + 1) {
+    // ".x.txt" in a folder: WebDataset's pattern takes the folder's own name, if that has no dot, for the key.
+    const folder = name.slice(name.lastIndexOf('/', slash - 1) + 1, slash)
+    if (slash < 0 || folder.includes('.')) return undefined
+    dot = slash + 1
+  }
+  return { key: name.slice(0, dot), extension: name.slice(dot + 1).toLowerCase() }
+}
+
+/** The column that an extension fills: `json.gz` is `json`, gunzipped. */
+export function columnOf(extension: string): { column: string; gzip: boolean } {
+  return extension.length > 3 && extension.endsWith('.gz')
+    ? { column: extension.slice(0, -3), gzip: true }
+    : { column: extension, gzip: false }
+}
+
+/** The values of one extension, as long as all of them are small. */
+interface SmallValues {
+  text: TextBuilder
+  /** The same as numbers, as long as all of them are. NaN where a row has no such member. */
+  numbers: NumberBuilder | undefined
+}
+
+export class SampleColumns implements TarSink {
+  /** Samples so far. */
+  count = 0
+  private readonly keys = new TextBuilder()
+  private readonly hashes = new NumberBuilder()
+  private readonly starts = new NumberBuilder()
+  private readonly extensions = new NumberBuilder()
+  private readonly offsets = new NumberBuilder()
+  private readonly sizes = new NumberBuilder()
+  private readonly numberOf = new Map<string, number>()
+  /** For each extension the number of its column: that of the first extension which fills it. */
+  private readonly columnNumber: number[] = []
+  /** For each column the last row that had it. */
+  private readonly lastRow: number[] = []
+  private readonly small: (SmallValues | undefined)[] = []
+  private key: string | undefined
+
+  /** `file` is the shard's name for messages. */
+  constructor(private readonly file: string) {}
+
+  member(name: string, offset: number, size: number, small: Uint8Array | undefined): void {
+    const parts = splitName(name)
+    if (parts === undefined) return
+    if (parts.key !== this.key) this.beginSample(parts.key)
+    const extension = this.extensionNumber(parts.extension)
+    this.refuseRepetition(extension, parts.extension, name, offset)
+    this.extensions.push(extension)
+    this.offsets.push(offset)
+    this.sizes.push(size)
+    this.keepSmall(extension, small)
+  }
+
+  /** The finished columns and what is to be said about them. */
+  finish(): { count: number; columns: Record<string, ColumnBuilder>; meta: SampleMeta } {
+    this.starts.push(this.offsets.length)
+    const names = new TextBuilder()
+    for (const name of this.numberOf.keys()) names.push(name)
+    const columns: Record<string, ColumnBuilder> = {
+      key: this.keys,
+      keyHash: this.hashes,
+      start: this.starts,
+      extension: this.extensions,
+      size: this.sizes,
+      extensions: names,
+    }
+    const digest = digestOf(columns)
+    columns.offset = this.offsets
+    const repeats = this.repeatedKeys()
+    if (repeats !== undefined) columns.repeat = repeats
+    const small = this.finishSmall(columns)
+    const known = [...this.numberOf.keys()].slice(0, MOST_NAMED).map(name => columnOf(name).column)
+    return { count: this.count, columns, meta: { digest, columns: [...new Set(known)], small } }
+  }
+
+  private beginSample(key: string): void {
+    this.key = key
+    this.count++
+    this.keys.push(key)
+    this.hashes.push(hashKey(key))
+    this.starts.push(this.offsets.length)
+  }
+
+  private extensionNumber(name: string): number {
+    let number = this.numberOf.get(name)
+    if (number === undefined) {
+      number = this.numberOf.size
+      this.numberOf.set(name, number)
+      this.columnNumber.push(this.columnNumberOf(columnOf(name).column, number))
+      this.lastRow.push(-1)
+      const keep = number < MOST_SMALL && !columnOf(name).gzip
+      this.small.push(keep ? { text: new TextBuilder(), numbers: new NumberBuilder() } : undefined)
+    }
+    return number
+  }
+
+  /** `json` and `json.gz` fill the same column. */
+  private columnNumberOf(column: string, otherwise: number): number {
+    return this.numberOf.get(column) ?? this.numberOf.get(`${column}.gz`) ?? otherwise
+  }
+
+  private refuseRepetition(extension: number, name: string, member: string, offset: number): void {
+    const column = this.columnNumber[extension]
+    if (this.lastRow[column] === this.count - 1) {
+      throw new SourceError(
+        `${this.file}: sample "${this.key}" has a second member "${name}": "${member}" at byte ${offset}; ` +
+          'members of one sample must have different extensions',
+        { file: this.file, offset },
+      )
+    }
+    this.lastRow[column] = this.count - 1
+  }
+
+  private keepSmall(extension: number, bytes: Uint8Array | undefined): void {
+    const values = this.small[extension]
+    if (values === undefined) return
+    if (bytes === undefined) {
+      this.small[extension] = undefined // a large one: this column is read from the shard
+      return
+    }
+    const row = this.count - 1
+    values.text.padTo(row)
+    values.text.pushBytes(bytes)
+    const number = parseNumber(bytes)
+    if (number === undefined) values.numbers = undefined
+    if (values.numbers === undefined) return
+    while (values.numbers.length < row) values.numbers.push(Number.NaN)
+    values.numbers.push(number as number)
+  }
+
+  private finishSmall(columns: Record<string, ColumnBuilder>): SampleMeta['small'] {
+    const kept: SampleMeta['small'] = []
+    for (const [name, number] of this.numberOf) {
+      const values = this.small[number]
+      if (values === undefined) continue
+      values.text.padTo(this.count)
+      while (values.numbers !== undefined && values.numbers.length < this.count)
+        values.numbers.push(Number.NaN)
+      columns[`small.${name}`] = values.text
+      if (values.numbers !== undefined) columns[`number.${name}`] = values.numbers
+      kept.push({ name, number: values.numbers !== undefined })
+    }
+    return kept
+  }
+
+  /** For shards in which a key comes back later: which occurrence each row is. Usually there is no such shard. */
+  private repeatedKeys(): NumberBuilder | undefined {
+    const seen = new Map<number, number>()
+    const slots = new Float64Array(2 ** Math.ceil(Math.log2(2 * this.count + 2))).fill(-1)
+    const repeats = new NumberBuilder()
+    for (let row = 0; row < this.count; row++) {
+      const hash = this.hashes.at(row)
+      let slot = hash % slots.length
+      while (slots[slot] >= 0 && slots[slot] !== hash) slot = (slot + 1) % slots.length
+      const repeat = slots[slot] === hash ? (seen.get(hash) ?? 0) + 1 : 0
+      if (repeat > 0) seen.set(hash, repeat)
+      slots[slot] = hash
+      repeats.push(repeat)
+    }
+    return seen.size > 0 ? repeats : undefined
+  }
+}
+
+/** A plain decimal number, blanks around it allowed; undefined otherwise. */
+function parseNumber(bytes: Uint8Array): number | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  return /^\s*[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*$/.test(text) ? Number(text) : undefined
+}
+
+/** SHA-256 over the columns in their final form. */
+function digestOf(columns: Readonly<Record<string, ColumnBuilder>>): string {
+  const hash = createHash('sha256')
+  for (const [name, column] of Object.entries(columns)) {
+    hash.update(`${name} ${column.length}\n`)
+    if (column instanceof TextBuilder) for (const piece of column.offsets.pieces('f64')) hash.update(piece)
+    for (const piece of column instanceof TextBuilder ? column.pieces() : column.pieces('f64'))
+      hash.update(piece)
+  }
+  return hash.digest('hex').slice(0, 32)
+}

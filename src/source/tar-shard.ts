@@ -1,0 +1,141 @@
+/** One shard while running: its index, mapped, and where the members of a sample lie. */
+import { gunzipSync } from 'node:zlib'
+import { DecodeError, SourceError } from '../errors.js'
+import type { NumberArray } from './columns.js'
+import { IndexFile, type TextColumn } from './index-file.js'
+import type { ByteRange, Column } from './source.js'
+import { columnOf } from './tar-samples.js'
+
+/** A gzipped member may unpack to this much: it is one value of one sample. */
+const MOST_UNPACKED = 1 << 30
+
+export interface ShardManifest {
+  file: string
+  /** Name in ids. */
+  name: string
+  index: string
+  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
+  checksum: number
+  count: number
+}
+
+/** What becomes of an extension's members when certain columns are wanted. */
+interface Wanted {
+  /** The name under which the column was asked for. */
+  name: string
+  gzip: boolean
+  /** The values in the index, for those that need no read. */
+  small: TextColumn | undefined
+}
+
+export class TarShard {
+  readonly keys: TextColumn
+  readonly keyHashes: NumberArray
+  private readonly index: IndexFile
+  private readonly starts: NumberArray
+  private readonly extensions: NumberArray
+  private readonly offsets: NumberArray
+  private readonly sizes: NumberArray
+  private readonly repeats: NumberArray | undefined
+  private readonly extensionNames: string[]
+  /** Looked up by the very array of column names: the engine uses the same one for every row. */
+  private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
+
+  constructor(readonly manifest: ShardManifest) {
+    const index = new IndexFile(manifest.index)
+    if (index.header.checksum !== manifest.checksum) {
+      throw new SourceError(
+        `${manifest.file}: its index was rebuilt after the feed was opened: the shard has changed, start again`,
+        { file: manifest.file },
+      )
+    }
+    this.index = index
+    this.keys = index.text('key')
+    this.keyHashes = index.numbers('keyHash')
+    this.starts = index.numbers('start')
+    this.extensions = index.numbers('extension')
+    this.offsets = index.numbers('offset')
+    this.sizes = index.numbers('size')
+    this.repeats = index.has('repeat') ? index.numbers('repeat') : undefined
+    const names = index.text('extensions')
+    this.extensionNames = Array.from({ length: names.length }, (_, i) => names.at(i))
+  }
+
+  id(row: number): string {
+    const repeat = this.repeats?.[row] ?? 0
+    const id = `${this.manifest.name}:${this.keys.at(row)}`
+    return repeat === 0 ? id : `${id}#${repeat + 1}`
+  }
+
+  /** Where the sample's first member lies. */
+  offset(row: number): number {
+    return this.offsets[this.starts[row]]
+  }
+
+  /** A small column as numbers or as text; undefined when this shard has no such column in its index. */
+  numbers(column: string): NumberArray | undefined {
+    return this.index.has(`number.${column}`) ? this.index.numbers(`number.${column}`) : undefined
+  }
+
+  texts(column: string): TextColumn | undefined {
+    return this.index.has(`small.${column}`) ? this.index.text(`small.${column}`) : undefined
+  }
+
+  /** One range from the first wanted member to the last; none if the index has all that is wanted. */
+  plan(row: number, columns: readonly string[]): ByteRange[] {
+    const wanted = this.resolve(columns)
+    let from = -1
+    let to = 0
+    for (let m = this.starts[row]; m < this.starts[row + 1]; m++) {
+      const column = wanted[this.extensions[m]]
+      if (column === undefined || column.small !== undefined) continue
+      if (from < 0) from = this.offsets[m]
+      to = this.offsets[m] + this.sizes[m]
+    }
+    return from < 0 ? [] : [{ file: this.manifest.file, offset: from, length: to - from }]
+  }
+
+  sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Record<string, Column> {
+    const wanted = this.resolve(columns)
+    const out: Record<string, Column> = {}
+    let from = -1
+    for (let m = this.starts[row]; m < this.starts[row + 1]; m++) {
+      const column = wanted[this.extensions[m]]
+      if (column === undefined) continue
+      if (column.small !== undefined) {
+        out[column.name] = column.small.bytes(row)
+        continue
+      }
+      if (from < 0) from = this.offsets[m]
+      const at = this.offsets[m] - from
+      const bytes = (piece as Uint8Array).subarray(at, at + this.sizes[m])
+      out[column.name] = column.gzip ? unpack(bytes, column.name) : bytes
+    }
+    return out
+  }
+
+  private resolve(columns: readonly string[]): (Wanted | undefined)[] {
+    let wanted = this.resolved.get(columns)
+    if (wanted === undefined) {
+      wanted = this.extensionNames.map(extension => this.want(extension, columns))
+      this.resolved.set(columns, wanted)
+    }
+    return wanted
+  }
+
+  private want(extension: string, columns: readonly string[]): Wanted | undefined {
+    const { column, gzip } = columnOf(extension)
+    const name = columns.includes(column) ? column : columns.includes(extension) ? extension : undefined
+    return name === undefined ? undefined : { name, gzip, small: this.texts(extension) }
+  }
+}
+
+function unpack(bytes: Uint8Array, column: string): Uint8Array {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MOST_UNPACKED })
+  } catch (error) {
+    throw new DecodeError(`the member for "${column}" is no valid gzip: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
