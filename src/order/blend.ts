@@ -9,7 +9,7 @@
  * that its sources had made until then.
  */
 import { hashText, Random } from '../define/random.js'
-import { DefinitionError } from '../errors.js'
+import { DefinitionError, nearest } from '../errors.js'
 import { BLOCK, BLOCKS, quantise, scheduleExtras } from './apportion.js'
 import type { Draw, Order } from './order.js'
 import { shuffle } from './permutation.js'
@@ -33,63 +33,95 @@ interface Segment {
   extras: Uint16Array
 }
 
+/** What a blend is made of. */
+export interface BlendSpec {
+  /** One for each source, with which its weight can be changed. */
+  names: readonly string[]
+  weights: readonly number[]
+  /** Draws in an epoch of each source's own order. */
+  lengths: readonly number[]
+  seed: number
+  /** Draws in an epoch of the blend: by default as many as its sources have together. */
+  epoch?: number
+  /** Consecutive draws that come from one source: 1, or the batch size. Epochs are rounded up to whole groups. */
+  group?: number
+}
+
 /** Plain data; the larger tables are shared. */
-export interface BlendData {
+export interface BlendData extends BlendSpec {
   /** Draws in an epoch: a multiple of `group`. */
   length: number
-  /** Consecutive draws that come from one source: 1, or the batch size. */
   group: number
-  seed: number
   segments: Segment[]
 }
 
 const BLEND_KEY = hashText('blend')
 
-/** Lengths are those of the sources' orders. `group` > 1 rounds the epoch up to whole groups. */
-export function planBlend(blend: {
-  weights: readonly number[]
-  lengths: readonly number[]
-  seed: number
-  epoch?: number
-  group?: number
-  changes?: readonly BlendChange[]
-}): BlendData {
-  const { weights, lengths, seed, group = 1, changes = [] } = blend
-  const wanted = blend.epoch ?? lengths.reduce((a, b) => a + b, 0)
+export function planBlend(spec: BlendSpec, changes: readonly BlendChange[] = []): BlendData {
+  const { weights, lengths, group = 1 } = spec
+  const wanted = spec.epoch ?? lengths.reduce((a, b) => a + b, 0)
   const length = Math.ceil(wanted / group) * group
-  const data: BlendData = { length, group, seed, segments: [] }
-
-  const beginSegment = (from: number, weights: readonly number[]) => {
-    if (weights.length !== lengths.length)
-      throw new DefinitionError('source.blend', `${weights.length} weights for ${lengths.length} sources`)
-    weights.forEach((weight, i) => {
-      if (weight > 0 && lengths[i] === 0)
-        throw new DefinitionError(
-          `source.blend.entries[${i}]`,
-          'the source is empty; remove it or set weight 0',
-        )
-    })
-    const carry = unitsBefore(data, from, lengths.length)
-    // A change at the very place of another replaces it.
-    if (data.segments.at(-1)?.from === from) data.segments.pop()
-    const shares = quantise(weights)
-    data.segments.push({ from, carry, shares, extras: scheduleExtras(shares) })
-  }
-
-  beginSegment(0, weights)
-  const placed = changes.map(({ at, weights }) => {
-    const draw = typeof at === 'number' ? at : at.epoch * length + at.position
-    if (!Number.isSafeInteger(draw) || draw < 0)
-      throw new DefinitionError('changes', `weights can't change at draw ${draw}`)
-    return { from: Math.ceil(draw / group), weights }
-  })
+  const data: BlendData = { ...spec, length, group, segments: [] }
+  const placed = changes.map(({ at, weights }) => ({ from: Math.ceil(drawOf(data, at) / group), weights }))
   placed.sort((a, b) => a.from - b.from)
-  for (const { from, weights } of placed) beginSegment(from, weights)
+  beginSegment(data, 0, weights)
+  for (const { from, weights } of placed) beginSegment(data, from, weights)
   return data
 }
 
+/** The changes after one more. Weights by name leave those of the other sources as they were at that place. */
+export function changeWeights(
+  data: BlendData,
+  changes: readonly BlendChange[],
+  at: BlendChange['at'],
+  weights: readonly number[] | Record<string, number>,
+): BlendChange[] {
+  const draw = drawOf(data, at)
+  if (Array.isArray(weights)) return [...changes, { at: draw, weights: [...weights] }]
+  const before = changes.filter(change => drawOf(data, change.at) <= draw)
+  before.sort((a, b) => drawOf(data, a.at) - drawOf(data, b.at))
+  const changed = [...(before.at(-1)?.weights ?? data.weights)]
+  for (const [name, weight] of Object.entries(weights)) {
+    const i = data.names.indexOf(name)
+    if (i < 0) {
+      const close = nearest(name, data.names)
+      const meant = close === undefined ? `they are ${data.names.join(', ')}` : `did you mean "${close}"?`
+      throw new DefinitionError('weights', `the blend has no source "${name}"; ${meant}`)
+    }
+    changed[i] = weight
+  }
+  return [...changes, { at: draw, weights: changed }]
+}
+
+/** A place as a draw counted through all epochs. */
+function drawOf({ length }: BlendData, at: BlendChange['at']): number {
+  const draw = typeof at === 'number' ? at : at.epoch * length + at.position
+  if (!Number.isSafeInteger(draw) || draw < 0)
+    throw new DefinitionError('changes', `weights can't change at draw ${draw}`)
+  return draw
+}
+
+function beginSegment(data: BlendData, from: number, weights: readonly number[]): void {
+  const { lengths, segments } = data
+  if (weights.length !== lengths.length)
+    throw new DefinitionError('source.blend', `${weights.length} weights for ${lengths.length} sources`)
+  weights.forEach((weight, i) => {
+    if (weight > 0 && lengths[i] === 0)
+      throw new DefinitionError(
+        `source.blend.entries[${i}]`,
+        'the source is empty; remove it or set weight 0',
+      )
+  })
+  const carry = unitsBefore(data, from)
+  // A change at the very place of another replaces it.
+  if (segments.at(-1)?.from === from) segments.pop()
+  const shares = quantise(weights)
+  segments.push({ from, carry, shares, extras: scheduleExtras(shares) })
+}
+
 /** Units of each source before a unit. */
-function unitsBefore(data: BlendData, unit: number, sources: number): Float64Array {
+function unitsBefore(data: BlendData, unit: number): Float64Array {
+  const sources = data.lengths.length
   const segment = data.segments.at(-1)
   if (segment === undefined) return new Float64Array(sources)
   const block = Math.floor((unit - segment.from) / BLOCK)
@@ -141,6 +173,14 @@ export class BlendOrder implements Order {
     readonly sources: readonly SourceOrder[],
   ) {
     this.length = data.length
+  }
+
+  changed(
+    changes: readonly BlendChange[],
+    at: BlendChange['at'],
+    weights: readonly number[] | Record<string, number>,
+  ): BlendChange[] {
+    return changeWeights(this.data, changes, at, weights)
   }
 
   draw(epoch: number, position: number, out: Draw): Draw {

@@ -34,6 +34,12 @@ export interface OrderData {
 /** An order that also shows the orders of its sources: windows, blocks and inverses are found there. */
 export interface CompiledOrder extends Order {
   readonly sources: readonly SourceOrder[]
+  /** Blends only: the changes of weights after one more, by list or by name. `withChanges` puts them into effect. */
+  changed?(
+    changes: readonly BlendChange[],
+    at: BlendChange['at'],
+    weights: readonly number[] | Record<string, number>,
+  ): BlendChange[]
 }
 
 export function planOrder(order: NormalOrder, sources: readonly OrderSource[], blend?: BlendPlan): OrderData {
@@ -56,18 +62,30 @@ export function planOrder(order: NormalOrder, sources: readonly OrderSource[], b
   const own: NormalOrder = order.kind === 'weights' ? { ...order, samples: undefined } : order
   // A name keeps a source's order when entries are added before it.
   const planned = sources.map((source, i) => planSource(own, source, entries[i].name ?? i))
-  const lengths = planned.map(data => data.count)
   return {
     sources: planned,
-    blend: planBlend({
-      weights: entries.map(entry => entry.weight),
-      lengths,
-      seed: 'seed' in order ? order.seed : 0,
-      epoch: blend.epoch ?? samples,
-      group: blend.per === 'batch' ? blend.group : 1,
+    blend: planBlend(
+      {
+        names: entries.map((entry, i) => entry.name ?? `${i}`),
+        weights: entries.map(entry => entry.weight),
+        lengths: planned.map(data => data.count),
+        seed: 'seed' in order ? order.seed : 0,
+        epoch: blend.epoch ?? samples,
+        group: blend.per === 'batch' ? blend.group : 1,
+      },
       changes,
-    }),
+    ),
   }
+}
+
+/** The same order with other changes of the blend's weights. */
+export function withChanges(data: OrderData, changes: readonly BlendChange[]): OrderData {
+  if (data.blend !== undefined) return { ...data, blend: planBlend(data.blend, changes) }
+  if (changes.length === 0) return data
+  throw new DefinitionError(
+    'changes',
+    'only the weights of a blend can be changed, and this feed has one source',
+  )
 }
 
 export function compileOrder(data: OrderData): CompiledOrder {
