@@ -1,0 +1,198 @@
+/**
+ * The frame around a verb. A verb declares its arguments and options as data; help, parsing, "did you mean" and
+ * the types of the values all come from that one declaration.
+ */
+import { parseArgs } from 'node:util'
+import { MillraceError, nearest } from '../errors.js'
+import { pairs, wrap } from './table.js'
+import { parseBytes } from './units.js'
+
+/** flag: given or not; text: as it stands; number; bytes: `256MiB`, `3e9`. */
+export type OptionType = 'flag' | 'text' | 'number' | 'bytes'
+
+export interface Option {
+  type: OptionType
+  /** What it does, in a few words. */
+  about: string
+  /** What stands for the value in the help: `--out DIR`. */
+  value?: string
+  short?: string
+  /** Used when the option is not given; shown in the help. */
+  default?: string | number
+}
+
+export interface Argument {
+  name: string
+  about: string
+  /** May be left out. */
+  optional?: boolean
+  /** Takes all that follow. */
+  many?: boolean
+}
+
+type ValueOf<O extends Option> = O['type'] extends 'flag'
+  ? boolean
+  : O['type'] extends 'text'
+    ? string
+    : number
+
+/** Values by option name; undefined only where there is no default and nothing was given. */
+export type Values<O extends Record<string, Option>> = {
+  [K in keyof O]: O[K]['type'] extends 'flag'
+    ? boolean
+    : O[K] extends { default: string | number }
+      ? ValueOf<O[K]>
+      : ValueOf<O[K]> | undefined
+}
+
+/** What a verb has to say at the end: as one JSON object, or as text for people. */
+export interface Outcome {
+  json: object
+  text: string
+  /** 0 unless told otherwise: the verb did what it was asked. */
+  code?: number
+}
+
+export interface Call<O extends Record<string, Option>> {
+  args: string[]
+  values: Values<O>
+}
+
+export interface Command<O extends Record<string, Option> = Record<string, Option>> {
+  name: string
+  /** One line for the list of verbs. */
+  summary: string
+  /** A paragraph or two for the verb's own help. */
+  about?: string
+  args: readonly Argument[]
+  options: O
+  /** A command line, and what it is for. */
+  examples: readonly (readonly [line: string, about: string])[]
+  run(call: Call<O>): Promise<Outcome>
+}
+
+/** Declares a verb; keeps the types of its options. */
+export function command<const O extends Record<string, Option>>(definition: Command<O>): Command {
+  return definition as unknown as Command
+}
+
+/** The command line itself is wrong: exit status 2. */
+export class UsageError extends MillraceError {
+  override readonly tag = 'Usage'
+}
+
+/** Options that every verb has. */
+export const COMMON = {
+  json: { type: 'flag', about: 'print one JSON object instead of text; progress stays on stderr' },
+  help: { type: 'flag', short: 'h', about: 'show this help' },
+} as const satisfies Record<string, Option>
+
+/** Reads the words after the verb. */
+export function parse(
+  verb: Command,
+  words: readonly string[],
+): Call<Record<string, Option>> & { json: boolean; help: boolean } {
+  const options: Record<string, Option> = { ...verb.options, ...COMMON }
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, option]) => [
+        name,
+        { type: option.type === 'flag' ? 'boolean' : 'string', ...(option.short && { short: option.short }) },
+      ]),
+    ),
+    strict: false,
+    tokens: true,
+  })
+  const values: Record<string, unknown> = {}
+  for (const [name, option] of Object.entries(options)) {
+    values[name] = option.type === 'flag' ? false : option.default
+  }
+  const args: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') args.push(token.value)
+    if (token.kind === 'option') values[token.name] = convert(verb, options, token)
+  }
+  if (!values.help) checkArguments(verb, args)
+  return {
+    args,
+    values: values as Values<Record<string, Option>>,
+    json: values.json === true,
+    help: values.help === true,
+  }
+}
+
+function convert(
+  verb: Command,
+  options: Record<string, Option>,
+  token: { name: string; rawName: string; value?: string },
+) {
+  const option = options[token.name]
+  if (option === undefined) {
+    const near = nearest(token.name, Object.keys(options))
+    throw new UsageError(
+      `millrace ${verb.name} has no option ${token.rawName}${near ? `, did you mean --${near}?` : ''} ` +
+        `(millrace ${verb.name} --help lists them)`,
+    )
+  }
+  if (option.type === 'flag') {
+    if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`)
+    return true
+  }
+  if (token.value === undefined)
+    throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${valueName(option)}`)
+  if (option.type === 'text') return token.value
+  const number = option.type === 'bytes' ? parseBytes(token.value) : Number(token.value)
+  if (number === undefined || !Number.isFinite(number) || token.value.trim() === '') {
+    const wanted = option.type === 'bytes' ? 'an amount such as 256MiB or 3e9' : 'a number'
+    throw new UsageError(`${token.rawName} wants ${wanted}, not "${token.value}"`)
+  }
+  return number
+}
+
+function checkArguments(verb: Command, args: readonly string[]): void {
+  const needed = verb.args.filter(arg => !arg.optional)
+  if (args.length < needed.length) {
+    const missing = needed[args.length]
+    throw new UsageError(`millrace ${verb.name} needs ${missing.name} (${missing.about}): ${usage(verb)}`)
+  }
+  if (args.length > verb.args.length && !verb.args.at(-1)?.many) {
+    throw new UsageError(
+      `millrace ${verb.name} does not know what to do with "${args[verb.args.length]}": ${usage(verb)}`,
+    )
+  }
+}
+
+/** `millrace pack SRC [options]` */
+export function usage(verb: Command): string {
+  const args = verb.args.map(arg => {
+    const name = arg.many ? `${arg.name}…` : arg.name
+    return arg.optional ? `[${name}]` : name
+  })
+  return ['millrace', verb.name, ...args, '[options]'].join(' ')
+}
+
+/** The verb's own help. */
+export function help(verb: Command, columns = 100): string {
+  const blocks = [`${usage(verb)}\n\n  ${wrap(verb.about ?? verb.summary, columns - 2).join('\n  ')}`]
+  if (verb.args.length > 0)
+    blocks.push(`Arguments\n${indent(pairs(verb.args.map(arg => [arg.name, arg.about])))}`)
+  const options = Object.entries({ ...verb.options, ...COMMON }).map(([name, option]: [string, Option]) => {
+    const value = option.type === 'flag' ? '' : ` ${valueName(option)}`
+    const short = option.short ? `-${option.short}, ` : ''
+    const usual = option.default === undefined ? '' : ` (${option.default})`
+    return [`${short}--${name}${value}`, option.about + usual] as const
+  })
+  blocks.push(`Options\n${indent(pairs(options))}`)
+  const examples = verb.examples.map(([line, about]) => `  # ${about}\n  ${line}`)
+  blocks.push(`Examples\n${examples.join('\n')}`)
+  return blocks.join('\n\n')
+}
+
+function valueName(option: Option): string {
+  return option.value ?? { flag: '', text: 'TEXT', number: 'N', bytes: 'BYTES' }[option.type]
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ')
+}

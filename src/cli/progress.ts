@@ -1,0 +1,91 @@
+/**
+ * Progress of long work on stderr, with rate and time to go. On a terminal one line is drawn again and again;
+ * elsewhere (a log file, CI) a line every few seconds says the same.
+ */
+import { bar } from './table.js'
+import { bytes, count, duration, rate } from './units.js'
+
+const REDRAW_MS = 100
+const LOG_MS = 5000
+/** The rate is that of the last seconds, not of the whole: it has to show when something slows down. */
+const RATE_WINDOW_MS = 10_000
+
+export interface ProgressOptions {
+  /** What is counted: `samples`. `bytes` shows amounts of data. */
+  unit: string
+  total?: number
+  /** Where to write; stderr unless told otherwise. */
+  stream?: { isTTY?: boolean; columns?: number; write(text: string): unknown }
+  /** Milliseconds, for tests. */
+  now?: () => number
+}
+
+export class Progress {
+  private done = 0
+  private total: number
+  private drawnAt = Number.NEGATIVE_INFINITY
+  private drawn = false
+  private readonly marks: { at: number; done: number }[] = []
+  private readonly stream: NonNullable<ProgressOptions['stream']>
+  private readonly now: () => number
+
+  constructor(
+    private what: string,
+    private readonly options: ProgressOptions,
+  ) {
+    this.stream = options.stream ?? process.stderr
+    this.now = options.now ?? (() => performance.now())
+    this.total = options.total ?? 0
+    this.marks.push({ at: this.now(), done: 0 })
+    if (!this.stream.isTTY) this.drawnAt = this.now() // the first line of a log waits until there is something to say
+  }
+
+  /** Says how much is done in all, and possibly of how much and what is being done now. */
+  set(done: number, total = this.total, what = this.what): void {
+    this.done = done
+    this.total = total
+    this.what = what
+    const now = this.now()
+    if (now - this.drawnAt < (this.stream.isTTY ? REDRAW_MS : LOG_MS)) return
+    this.marks.push({ at: now, done })
+    while (this.marks.length > 2 && now - this.marks[0].at > RATE_WINDOW_MS) this.marks.shift()
+    this.drawnAt = now
+    this.draw()
+  }
+
+  add(more: number): void {
+    this.set(this.done + more)
+  }
+
+  /** Takes the line away, so that what follows stands alone. */
+  end(): void {
+    if (this.drawn && this.stream.isTTY) this.stream.write('\r\x1b[K')
+    this.drawn = false
+  }
+
+  private draw(): void {
+    const line = this.line()
+    this.drawn = true
+    if (this.stream.isTTY) {
+      this.stream.write(`\r\x1b[K${line.slice(0, (this.stream.columns ?? 80) - 1)}`)
+    } else {
+      this.stream.write(`${line}\n`)
+    }
+  }
+
+  private line(): string {
+    const amount = (n: number) => (this.options.unit === 'bytes' ? bytes(n) : count(n))
+    const unit = this.options.unit === 'bytes' ? '' : ` ${this.options.unit}`
+    const first = this.marks[0]
+    const last = this.marks[this.marks.length - 1]
+    const perSecond = last.at > first.at ? ((last.done - first.done) * 1000) / (last.at - first.at) : 0
+    const speed =
+      perSecond === 0 ? '' : `  ${this.options.unit === 'bytes' ? `${bytes(perSecond)}/s` : rate(perSecond)}`
+    if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
+    const fraction = Math.min(1, this.done / this.total)
+    const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''
+    const gauge = this.stream.isTTY ? `▕${bar(fraction, 24).padEnd(24)}▏` : ''
+    const of = `${amount(this.done)} of ${amount(this.total)}${unit}`
+    return `${this.what} ${gauge} ${String(Math.floor(fraction * 100)).padStart(3)} %  ${of}${speed}${left}`
+  }
+}

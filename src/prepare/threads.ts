@@ -1,0 +1,111 @@
+/**
+ * Independent pieces of work, spread over threads: whole shards to pack, runs of samples to verify. Each thread
+ * is set up once and then asks for the next piece, so a slow piece holds up nobody. `threads: 0` does the same
+ * in the calling thread, for debugging and for tests.
+ */
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { EngineError, MillraceError, SourceError } from '../errors.js'
+
+/** Does one piece; tells of progress inside it by `report(n more)`. */
+export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result
+
+export interface Spread<Setup, Task, Result> {
+  threads: number
+  /** The module that a thread runs: it calls `serve(start)`. */
+  worker: URL
+  /** Plain data for `start`. */
+  setup: Setup
+  start: (setup: Setup) => Handler<Task, Result>
+  tasks: readonly Task[]
+  /** Called in the order of completion. */
+  onResult: (result: Result, task: Task) => void
+  onProgress?: (more: number) => void
+}
+
+type FromThread<Result> = { ready: true } | { more: number } | { result: Result } | { failed: Failure }
+
+/** An error on its way between threads: classes don't survive it, so their essence travels. */
+interface Failure {
+  ours: boolean
+  message: string
+  stack?: string
+  file?: string
+  /** The system's code, such as ENOSPC. */
+  code?: string
+}
+
+/** Does all the tasks, or rejects with the first error, all threads ended in either case. */
+export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
+  if (work.threads <= 0) return inCaller(work)
+  let next = 0
+  const members: Worker[] = []
+  const member = () =>
+    new Promise<void>((resolve, reject) => {
+      let task: Task
+      const worker = new Worker(work.worker, { workerData: work.setup })
+      members.push(worker)
+      worker.on('error', reject)
+      worker.on('exit', () =>
+        reject(new EngineError(`a thread ended in the middle of its work (${work.worker})`)),
+      )
+      const give = () => {
+        if (next >= work.tasks.length) return resolve()
+        task = work.tasks[next++]
+        worker.postMessage(task)
+      }
+      worker.on('message', (message: FromThread<Result>) => {
+        if ('more' in message) return work.onProgress?.(message.more)
+        if ('failed' in message) return reject(revive(message.failed))
+        if ('result' in message) work.onResult(message.result, task)
+        give()
+      })
+    })
+  try {
+    await Promise.all(Array.from({ length: Math.min(work.threads, work.tasks.length) }, member))
+  } finally {
+    await Promise.all(members.map(worker => worker.terminate()))
+  }
+}
+
+async function inCaller<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
+  const handle = work.start(work.setup)
+  for (const task of work.tasks) {
+    work.onResult(
+      handle(task, more => work.onProgress?.(more)),
+      task,
+    )
+    await new Promise(setImmediate) // so that Ctrl-C and progress get their turn
+  }
+}
+
+/** The thread's side: sets up, then does one task after the other. */
+export function serve<Setup, Task, Result>(start: (setup: Setup) => Handler<Task, Result>): void {
+  const say = (message: FromThread<Result>) => parentPort!.postMessage(message)
+  const guarded = (act: () => FromThread<Result>) => {
+    try {
+      say(act())
+    } catch (error) {
+      say({ failed: essence(error) })
+    }
+  }
+  guarded(() => {
+    const handle = start(workerData as Setup)
+    parentPort!.on('message', (task: Task) =>
+      guarded(() => ({ result: handle(task, more => say({ more })) })),
+    )
+    return { ready: true }
+  })
+}
+
+function essence(error: unknown): Failure {
+  if (!(error instanceof Error)) return { ours: false, message: String(error) }
+  const { code } = error as NodeJS.ErrnoException
+  const file = error instanceof SourceError ? error.file : undefined
+  return { ours: error instanceof MillraceError, message: error.message, stack: error.stack, file, code }
+}
+
+function revive({ ours, message, stack, file, code }: Failure): Error {
+  const error = ours ? new SourceError(message, { file }) : new Error(message)
+  if (stack !== undefined) error.stack = stack
+  return Object.assign(error, code === undefined ? {} : { code })
+}
