@@ -1,0 +1,18 @@
+/** JSON values. */
+import { DecodeError } from '../errors.js'
+import { decodeText, shown } from './text.js'
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
+
+export function decodeJson(value: Uint8Array | number | string): JsonValue {
+  if (typeof value === 'number') return value
+  const text = decodeText(value).replace(/^\ufeff/, '')
+  if (text.trim() === '') throw new DecodeError('is not JSON: it is empty')
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch (cause) {
+    throw new DecodeError(`is not JSON (${(cause as Error).message}): it begins with ${shown(text)}`, {
+      cause,
+    })
+  }
+}

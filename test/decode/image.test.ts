@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeImage, decoderVersions, imageInfo } from '../../src/decode/image.js'
+import { decodeNpy } from '../../src/decode/npy.js'
+import { encodeJpeg } from '../../src/system/turbojpeg.js'
+import { Workspace } from '../../src/system/workspace.js'
+import { crop, noise, pixels } from './pictures.js'
+
+const folder = new URL('../golden/images/', import.meta.url)
+const read = (name: string) => new Uint8Array(readFileSync(new URL(name, folder)))
+const index: { file: string; as: 'image' | 'mask'; tolerance: number }[] = JSON.parse(
+  readFileSync(new URL('index.json', folder), 'utf8'),
+)
+const work = Workspace.alone()
+
+/** Decodes a golden file and returns it with what PIL made of it. */
+function golden(file: string, as: 'image' | 'mask') {
+  const bytes = read(file)
+  const expected = decodeNpy(read(as === 'image' ? `${file}.npy` : `${file}.mask.npy`))
+  return { bytes, info: imageInfo(bytes), expected, channels: as === 'image' ? (3 as const) : (1 as const) }
+}
+
+function worst(a: Uint8Array, b: Uint8Array): number {
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0)
+}
+
+describe('golden pictures', () => {
+  it.each(index)('$file as $as', ({ file, as, tolerance }) => {
+    const { bytes, info, expected, channels } = golden(file, as)
+    work.reset()
+    const picture = decodeImage(bytes, info, { channels }, work)
+    expect([picture.height, picture.width]).toEqual(expected.shape.slice(0, 2))
+    expect([info.height, info.width]).toEqual(expected.shape.slice(0, 2))
+    const got = pixels(picture, work)
+    expect(got.length).toBe(expected.data.length)
+    expect(worst(got, expected.data)).toBeLessThanOrEqual(tolerance)
+  })
+
+  it.each(index)('$file as $as: any box is the same as cropping', ({ file, as }) => {
+    const { bytes, info, channels } = golden(file, as)
+    work.reset()
+    const all = pixels(decodeImage(bytes, info, { channels }, work), work)
+    const property = fc.property(fc.nat(), fc.nat(), fc.nat(), fc.nat(), (a, b, c, d) => {
+      const x = a % info.width
+      const y = b % info.height
+      const box = { x, y, width: 1 + (c % (info.width - x)), height: 1 + (d % (info.height - y)) }
+      work.reset()
+      const part = decodeImage(bytes, info, { channels, box }, work)
+      expect([part.width, part.height]).toEqual([box.width, box.height])
+      expect(Buffer.compare(pixels(part, work), crop(all, info.width, channels, box))).toBe(0)
+    })
+    fc.assert(property, { numRuns: 20 })
+  })
+
+  it('reads bytes that lie in shared memory, at any offset', () => {
+    const { bytes, info, expected, channels } = golden('420.jpg', 'image')
+    const shared = new Uint8Array(new SharedArrayBuffer(bytes.length + 7), 7)
+    shared.set(bytes)
+    expect(imageInfo(shared)).toEqual(info)
+    work.reset()
+    expect(pixels(decodeImage(shared, info, { channels }, work), work)).toEqual(expected.data)
+  })
+})
+
+describe('scale', () => {
+  const jpeg = encodeJpeg(noise(400, 300, 1), 400, 300, 90)
+  const info = imageInfo(jpeg)
+  const size = (options: Omit<Parameters<typeof decodeImage>[2], 'channels'>) => {
+    work.reset()
+    const { width, height } = decodeImage(jpeg, info, { channels: 3, ...options }, work)
+    return [width, height]
+  }
+
+  it('auto takes the greatest reduction that leaves the box no smaller than the target', () => {
+    expect(size({ scale: 'auto', target: { width: 224, height: 224 } })).toEqual([400, 300])
+    expect(size({ scale: 'auto', target: { width: 200, height: 150 } })).toEqual([200, 150])
+    expect(size({ scale: 'auto', target: { width: 200, height: 151 } })).toEqual([400, 300])
+    expect(size({ scale: 'auto', target: { width: 64, height: 64 } })).toEqual([100, 75])
+    expect(size({ scale: 'auto', target: { width: 1, height: 1 } })).toEqual([50, 38])
+    const box = { x: 101, y: 51, width: 200, height: 200 }
+    expect(size({ box, scale: 'auto', target: { width: 100, height: 100 } })).toEqual([100, 100])
+    expect(size({ box, scale: 'auto', target: { width: 101, height: 100 } })).toEqual([200, 200])
+  })
+
+  it('a given reduction is taken; without one nothing is reduced', () => {
+    expect(size({ scale: 4 })).toEqual([100, 75])
+    expect(size({ target: { width: 10, height: 10 } })).toEqual([400, 300])
+  })
+})
+
+describe('bad input', () => {
+  const text = (value: string) => new TextEncoder().encode(value)
+  const decode = (bytes: Uint8Array, channels: 1 | 3 = 3) => {
+    work.reset()
+    return decodeImage(bytes, imageInfo(bytes), { channels }, work)
+  }
+
+  it('says what it found instead of a picture', () => {
+    expect(() => imageInfo(new Uint8Array(0))).toThrow(/empty: there are zero bytes/)
+    expect(() => imageInfo(text('Hello, I am no picture'))).toThrow(
+      /starts with "Hello, I am no p", not an image/,
+    )
+    expect(() => imageInfo(Uint8Array.of(0, 1, 2, 255))).toThrow(/starts with bytes 000102ff/)
+    expect(() => imageInfo(text('BM a bitmap'))).toThrow(/is a BMP picture.*convert it/)
+  })
+
+  it('goes by the bytes: a PNG named .jpg is a PNG', () => {
+    expect(imageInfo(read('rgb.png')).format).toBe('png')
+  })
+
+  it('refuses a JPEG that is cut off, wherever that is and whichever part is wanted', () => {
+    for (const file of ['420.jpg', 'progressive.jpg', 'gray.jpg', 'exif-6.jpg']) {
+      const bytes = read(file)
+      for (let length = 2; length < bytes.length; length += 37) {
+        expect(() => decode(bytes.subarray(0, length)), `${file} at ${length}`).toThrow(/cut off/)
+      }
+      expect(() => decode(bytes.subarray(0, bytes.length - 1))).toThrow(/cut off before its end marker/)
+    }
+  })
+
+  it('refuses PNG, WebP, TIFF and GIF that are cut off', () => {
+    for (const file of ['rgb.png', 'palette.png', 'interlaced.png', 'lossy.webp', 'plain.tif', 'still.gif']) {
+      const bytes = read(file)
+      for (const part of [0.2, 0.5, 0.8]) {
+        const cut = bytes.subarray(0, Math.floor(bytes.length * part))
+        expect(() => decode(cut), `${file} ${part}`).toThrow(/^(png|webp|tiff|gif|PNG)\b/)
+      }
+    }
+    const mask = read('palette.png')
+    expect(() => decode(mask.subarray(0, mask.length - 40), 1)).toThrow(/PNG.*(unpacked|cut off)/)
+  })
+
+  it('refuses a bomb by its header', () => {
+    const jpeg = encodeJpeg(noise(16, 16, 1), 16, 16, 90)
+    const frame = Buffer.from(jpeg).indexOf(Buffer.of(0xff, 0xc0))
+    new DataView(jpeg.buffer).setUint16(frame + 5, 30_000)
+    new DataView(jpeg.buffer).setUint16(frame + 7, 30_000)
+    expect(() => imageInfo(jpeg)).toThrow(
+      /30000×30000 has 900000000 pixels, more than the limit of 134217728/,
+    )
+    expect(imageInfo(jpeg, 1e9).width).toBe(30_000)
+    const png = read('rgb.png').slice()
+    new DataView(png.buffer).setUint32(16, 1 << 30)
+    expect(() => imageInfo(png)).toThrow(/more than the limit.*maxPixels/)
+  })
+
+  it('refuses masks that are no masks', () => {
+    expect(() => decode(read('rgb.png'), 1)).toThrow(/mask has colours \(RGB PNG\)/)
+    expect(() => decode(read('420.jpg'), 1)).toThrow(/mask has colours \(JPEG\)/)
+    expect(() => decode(read('lossy.webp'), 1)).toThrow(/mask has colours \(webp\)/)
+    expect(() => decode(read('gray-16.png'), 1)).toThrow(/16 bits/)
+  })
+
+  it('refuses boxes outside the picture', () => {
+    const bytes = read('420.jpg')
+    const box = { x: 50, y: 0, width: 12, height: 4 }
+    expect(() => decodeImage(bytes, imageInfo(bytes), { channels: 3, box }, work)).toThrow(
+      /12×4 at \(50, 0\) is not inside the picture of 61×47/,
+    )
+  })
+
+  it('survives any damage: a picture or a DecodeError, never a crash', () => {
+    const files = [
+      '420.jpg',
+      'progressive.jpg',
+      'cmyk.jpg',
+      'palette.png',
+      'interlaced-palette.png',
+      'rgb.png',
+    ]
+    const property = fc.property(
+      fc.constantFrom(...files),
+      fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 8 }),
+      fc.boolean(),
+      (file, changes, whole) => {
+        const bytes = read(file)
+        for (const [at, value] of changes) bytes[2 + (at % (bytes.length - 2))] = value
+        work.reset()
+        try {
+          const info = imageInfo(bytes, 1 << 22)
+          const box = whole ? undefined : { x: 1, y: 1, width: 5, height: 4 }
+          if (box && (info.width < 6 || info.height < 5)) return
+          const channels = file.includes('palette') ? 1 : 3
+          decodeImage(bytes, info, { channels, box }, work)
+        } catch (error) {
+          expect((error as Error).name).toBe('DecodeError')
+        }
+      },
+    )
+    fc.assert(property, { numRuns: 600 })
+  })
+})
+
+it('says which decoders it uses', () => {
+  const { jpeg, other } = decoderVersions()
+  expect(jpeg).toMatch(/^libjpeg-turbo (\d|\()/)
+  expect(other).toMatch(/^libvips \d+\.\d+/)
+})

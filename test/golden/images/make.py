@@ -1,0 +1,183 @@
+"""Makes the small pictures that decoding is tested with, and what PIL makes of them.
+
+    python3 test/golden/images/make.py        (needs pillow and numpy)
+
+Beside a picture FILE lie FILE.npy, its image: uint8 [height, width, 3], EXIF orientation applied, converted to RGB;
+and FILE.mask.npy, where it serves as a mask: uint8 [height, width], `numpy.array(Image.open(FILE))`. index.json lists
+them.
+"""
+
+import json
+import pathlib
+import struct
+import zlib
+
+import numpy as np
+from PIL import Image, ImageOps, features
+
+HERE = pathlib.Path(__file__).parent
+index = []
+
+
+def photo(width, height, seed=0):
+    """Smooth colours with detail at every scale, and one hard edge."""
+    random = np.random.default_rng(seed)
+    total = np.zeros((height, width, 3))
+    for octave in range(1, 6):
+        n = 2**octave + 1
+        layer = Image.fromarray((random.random((n, n, 3)) * 255).astype(np.uint8))
+        total += np.asarray(layer.resize((width, height), Image.Resampling.BICUBIC)) / octave
+    total = (total - total.min()) / max(total.max() - total.min(), 1) * 255
+    total[: height // 3, : width // 4] = (250, 20, 60)
+    return Image.fromarray(total.astype(np.uint8))
+
+
+def image(name, expected=None, tolerance=0):
+    """Registers an image; what is expected is PIL's RGB unless given."""
+    if expected is None:
+        with Image.open(HERE / name) as opened:
+            expected = np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+    np.save(HERE / f"{name}.npy", np.ascontiguousarray(expected))
+    index.append({"file": name, "as": "image", "tolerance": tolerance})
+
+
+def mask(name, expected=None):
+    if expected is None:
+        expected = np.array(Image.open(HERE / name)).astype(np.uint8)
+    np.save(HERE / f"{name}.mask.npy", expected)
+    index.append({"file": name, "as": "mask", "tolerance": 0})
+
+
+def chunk(name, body):
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def interlaced(pixels, depth, colour, palette=None):
+    """An Adam7 PNG by hand: PIL can't write one. `pixels` is [h, w] or [h, w, c] of values below 2**depth."""
+    height, width = pixels.shape[:2]
+    rows = bytearray()
+    for x, y, dx, dy in [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]:
+        part = pixels[y::dy, x::dx]
+        if part.size == 0:
+            continue
+        for row in part:
+            bits = np.unpackbits(row.reshape(-1, 1).astype(np.uint8), axis=1)[:, 8 - depth :]
+            rows += b"\0" + np.packbits(bits).tobytes()
+    head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 1)
+    body = chunk(b"IHDR", head) + (chunk(b"PLTE", palette) if palette else b"")
+    return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b"")
+
+
+# JPEG: subsamplings, modes, sizes
+for name, subsampling in [("444", "4:4:4"), ("422", "4:2:2"), ("420", "4:2:0")]:
+    photo(61, 47).save(HERE / f"{name}.jpg", quality=88, subsampling=subsampling)
+    image(f"{name}.jpg")
+# PIL can't write 4:4:0 and 4:1:1. At this size they have as many blocks as 4:2:2 and 4:2:0, so that another sampling
+# factor in the frame header makes a valid (if scrambled) picture.
+for name, source, factors in [("440", "422", 0x12), ("411", "420", 0x41)]:
+    raw = bytearray((HERE / f"{source}.jpg").read_bytes())
+    frame = raw.index(b"\xff\xc0")
+    raw[frame + 11] = factors
+    (HERE / f"{name}.jpg").write_bytes(raw)
+    image(f"{name}.jpg")
+photo(61, 47).save(HERE / "progressive.jpg", quality=88, progressive=True)
+image("progressive.jpg")
+photo(61, 47).save(HERE / "restart.jpg", quality=88, restart_marker_blocks=2)
+image("restart.jpg")
+photo(61, 47).convert("L").save(HERE / "gray.jpg", quality=88)
+image("gray.jpg")
+photo(61, 47).convert("CMYK").save(HERE / "cmyk.jpg", quality=92)
+image("cmyk.jpg")
+for width, height in [(1, 1), (7, 5), (17, 33), (16, 16), (64, 9)]:
+    photo(width, height, 3).save(HERE / f"size-{width}x{height}.jpg", quality=90)
+    image(f"size-{width}x{height}.jpg")
+for orientation in range(1, 9):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    photo(45, 29, 5).save(HERE / f"exif-{orientation}.jpg", quality=90, exif=exif)
+    image(f"exif-{orientation}.jpg")
+
+# YCCK: PIL writes four components without transforming them; with the Adobe marker's transform set to 2 a reader
+# takes the same numbers as YCCK.
+raw = bytearray((HERE / "cmyk.jpg").read_bytes())
+adobe = raw.index(b"Adobe")
+raw[adobe + 11] = 2
+(HERE / "ycck.jpg").write_bytes(raw)
+image("ycck.jpg")
+
+# stray bytes before a marker: libjpeg warns, everybody accepts
+raw = (HERE / "420.jpg").read_bytes()
+(HERE / "stray.jpg").write_bytes(raw[:-2] + b"\0\0\0" + raw[-2:] + b"\0" * 40)
+image("stray.jpg")
+
+# PNG
+picture = photo(37, 23, 7)
+picture.save(HERE / "rgb.png")
+image("rgb.png")
+picture.convert("L").save(HERE / "gray.png")
+image("gray.png")
+mask("gray.png")
+picture.quantize(13).save(HERE / "palette.png")
+image("palette.png")
+mask("palette.png")
+for colours in (2, 4, 16):
+    picture.quantize(colours).save(HERE / f"palette-{colours}.png", bits=colours.bit_length() - 1)
+    mask(f"palette-{colours}.png")
+picture.convert("1").save(HERE / "bilevel.png")
+image("bilevel.png")
+mask("bilevel.png")
+alpha = picture.copy()
+alpha.putalpha(photo(37, 23, 8).convert("L"))
+alpha.save(HERE / "rgba.png")
+image("rgba.png")
+alpha.convert("LA").save(HERE / "gray-alpha.png")
+image("gray-alpha.png")
+mask("gray-alpha.png", np.asarray(alpha.convert("LA"))[..., 0])
+deep = np.random.default_rng(9).integers(0, 65536, (23, 37), dtype=np.uint16)
+Image.fromarray(deep).save(HERE / "gray-16.png")
+image("gray-16.png", np.repeat((deep >> 8).astype(np.uint8)[..., None], 3, axis=2))
+deep = np.random.default_rng(10).integers(0, 65536, (5, 7, 3), dtype=np.uint16)
+rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in deep)
+head = chunk(b"IHDR", struct.pack(">IIBBBBB", 7, 5, 16, 2, 0, 0, 0))
+(HERE / "rgb-16.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+image("rgb-16.png", (deep >> 8).astype(np.uint8))
+(HERE / "interlaced.png").write_bytes(interlaced(np.asarray(picture), 8, 2))
+image("interlaced.png")
+indices = np.random.default_rng(11).integers(0, 16, (13, 19))
+palette = np.random.default_rng(12).integers(0, 256, 48).astype(np.uint8).tobytes()
+(HERE / "interlaced-palette.png").write_bytes(interlaced(indices, 4, 3, palette))
+image("interlaced-palette.png")
+mask("interlaced-palette.png")
+gray = np.random.default_rng(13).integers(0, 4, (9, 11))
+(HERE / "interlaced-gray-2.png").write_bytes(interlaced(gray, 2, 0))
+mask("interlaced-gray-2.png")
+exif = Image.Exif()
+exif[0x0112] = 6
+picture.save(HERE / "exif-6.png", exif=exif)
+image("exif-6.png")
+
+# the rest
+picture.save(HERE / "lossy.webp", quality=80)
+image("lossy.webp")
+picture.save(HERE / "lossless.webp", lossless=True)
+image("lossless.webp")
+alpha.save(HERE / "alpha.webp", lossless=True, exact=True)
+image("alpha.webp")
+picture.quantize(40).save(HERE / "still.gif")
+image("still.gif")
+frames = [photo(37, 23, seed).quantize(20) for seed in (1, 2)]
+frames[0].save(HERE / "moving.gif", save_all=True, append_images=frames[1:])
+image("moving.gif")
+picture.save(HERE / "plain.tif")
+image("plain.tif")
+picture.save(HERE / "deflate.tif", compression="tiff_deflate")
+image("deflate.tif")
+picture.convert("L").save(HERE / "gray.tif")
+image("gray.tif")
+mask("gray.tif")
+if features.check("avif"):
+    picture.save(HERE / "picture.avif", quality=90, subsampling="4:4:4")
+    image("picture.avif", tolerance=2)
+
+(HERE / "index.json").write_text(json.dumps(index, indent=1) + "\n")
+print(len(index), "pictures,", sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
