@@ -116,8 +116,10 @@ function gatherRagged(
   for (let i = 0; i < count; i++) {
     const from = typeof rows === 'number' ? i : rows[i]
     const length = lengths[from]
-    const source = slot.at + field.stagingAt + places[from] * field.unitBytes
-    bytes.copyWithin(slot.at + field.at + next * field.unitBytes, source, source + length * field.unitBytes)
+    const source = slot.at + field.stagingAt + (places[from] - 1) * field.unitBytes
+    if (length > 0) {
+      bytes.copyWithin(slot.at + field.at + next * field.unitBytes, source, source + length * field.unitBytes)
+    }
     offsets[i] = next
     next += length
   }
@@ -180,8 +182,10 @@ export function putVarying(
     bytes.copyWithin(slot.at + field.at + row * field.max! * field.unitBytes, at, at + size)
     return
   }
-  const place = Atomics.add(slot.words, Header.Cursor + index, length)
-  slot.column(field.placeAt)[row] = place
+  // A row that is made again (its maker died) goes where it was: its length is the same.
+  const places = slot.column(field.placeAt)
+  if (places[row] === 0) places[row] = Atomics.add(slot.words, Header.Cursor + index, length) + 1
+  const place = places[row] - 1
   // A batch that overflows is refused as a whole when it is closed: which row would have been the last is chance.
   if ((place + length) * field.unitBytes <= field.bytes)
     bytes.copyWithin(slot.at + field.stagingAt + place * field.unitBytes, at, at + size)

@@ -11,7 +11,7 @@
  * Free slots are bits of one word, so slots are handed out in the order of batches and come back in any order.
  */
 import { MAX_CHUNKS, type SlotLayout } from './layout.js'
-import { Header, Slot } from './slot.js'
+import { Header, Slot, Stamp } from './slot.js'
 
 export const CONTROL_BYTES = 65536
 /** Free slots are bits of one 32-bit word. */
@@ -50,6 +50,7 @@ const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, + 1
 const POISON_AT = 4608 // f64[MAX_POISON]: rows that killed two makers, as batch × rows + row
 const SINCE_AT = 8192 // f64[MAX_MAKERS]: when each maker began its present row, in ms since 1970
 const ROW_AT = 10240 // i32[MAX_MAKERS]: which row of its batch that is
+const BYTES_AT = 12288 // f64[MAX_MAKERS]: bytes that each maker has read
 const REDO_AT = 16384 // i64[MAX_REDO]: claims to be made again, + 1
 
 /** A chunk of rows of one batch. */
@@ -79,6 +80,7 @@ export class Ring {
   private readonly poison: Float64Array
   private readonly since: Float64Array
   private readonly row: Int32Array
+  private readonly bytes: Float64Array
 
   constructor(
     readonly memory: WebAssembly.Memory,
@@ -94,6 +96,7 @@ export class Ring {
     this.poison = new Float64Array(buffer, POISON_AT, MAX_POISON)
     this.since = new Float64Array(buffer, SINCE_AT, MAX_MAKERS)
     this.row = new Int32Array(buffer, ROW_AT, MAX_MAKERS)
+    this.bytes = new Float64Array(buffer, BYTES_AT, MAX_MAKERS)
     this.slots = Array.from(
       { length: capacity },
       (_, i) => new Slot(buffer, CONTROL_BYTES + i * layout.bytes, layout),
@@ -135,6 +138,11 @@ export class Ring {
 
   set depth(depth: number) {
     Atomics.store(this.words, Word.Depth, Math.max(1, Math.min(this.capacity, depth)))
+  }
+
+  /** Batches to be made at most, counted from the start. */
+  set limit(batches: number) {
+    this.start[2] = batches
   }
 
   /** Stops the handing out of claims; those already out are finished. */
@@ -190,10 +198,7 @@ export class Ring {
     if (claim.from === 0 && Atomics.load(this.words, Word.TableBatch + place) !== name) {
       const index = this.takeFree()
       const slot = this.slots[index]
-      slot.words.fill(0)
-      slot.done.fill(0)
-      slot.status.fill(0)
-      slot.words[Header.Remaining] = this.layout.chunks
+      slot.clear()
       open(slot)
       Atomics.store(this.words, Word.TableSlot + place, index)
       Atomics.store(this.words, Word.TableBatch + place, name)
@@ -211,6 +216,15 @@ export class Ring {
   at(maker: number, row: number): void {
     this.row[maker] = row
     this.since[maker] = Date.now()
+  }
+
+  /** Books what a maker has read since it began. */
+  book(maker: number, bytesRead: number): void {
+    this.bytes[maker] = bytesRead
+  }
+
+  get bytesRead(): number {
+    return this.bytes.reduce((sum, n) => sum + n, 0)
   }
 
   /** Marks a claim as made. True for whoever finished the batch's last chunk, and has to close it. */
@@ -242,12 +256,17 @@ export class Ring {
 
   // ---------------------------------------------------------------- the consumer
 
-  /** The slot of a batch that is ready, or undefined. */
-  ready(batch: number): number | undefined {
+  /** The slot of a batch that has been opened, or undefined. */
+  opened(batch: number): number | undefined {
     const place = batch % MAX_DEPTH
     if (Atomics.load(this.words, Word.TableBatch + place) !== ((batch + 1) | 0)) return undefined
-    const index = Atomics.load(this.words, Word.TableSlot + place)
-    return Atomics.load(this.slots[index].words, Header.Ready) === 1 ? index : undefined
+    return Atomics.load(this.words, Word.TableSlot + place)
+  }
+
+  /** The slot of a batch that is ready, or undefined. */
+  ready(batch: number): number | undefined {
+    const index = this.opened(batch)
+    return index !== undefined && Atomics.load(this.slots[index].words, Header.Ready) === 1 ? index : undefined
   }
 
   /** For waiting until another batch is closed: the word, its index, and the value seen. */
@@ -287,11 +306,12 @@ export class Ring {
       if (Atomics.load(slot.words, Header.Ready) === 1) return undefined
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
         // It died while closing: rows may have been moved already, so the whole batch is made again.
-        slot.done.fill(0)
-        slot.status.fill(0)
-        slot.words.fill(0, Header.Cursor, Header.Cursor + this.layout.fields.length)
-        slot.words[Header.Bad] = 0
-        slot.words[Header.Remaining] = this.layout.chunks
+        const [planned, valid] = [slot.words[Header.Planned], slot.words[Header.Valid]]
+        const stamps = slot.stamps.slice(Stamp.Epoch)
+        slot.clear()
+        slot.words[Header.Planned] = planned
+        slot.words[Header.Valid] = valid
+        slot.stamps.set(stamps, Stamp.Epoch)
         for (let chunk = 0; chunk < this.layout.chunks; chunk++)
           this.again(claim.batch * this.layout.chunks + chunk)
         return claim

@@ -16,6 +16,8 @@ export const Header = {
   Remaining: 0,
   /** Rows planned for this batch. */
   Planned: 1,
+  /** Of those, how many are real: the rest repeat the epoch's beginning (`last: pad`). */
+  Valid: 5,
   /** Rows delivered: known after closing, without the dropped ones. */
   Count: 2,
   /** Bad rows found. */
@@ -63,6 +65,15 @@ export class Slot {
     this.rows = new Float64Array(buffer, at + layout.rowAt, n)
     this.sources = new Int32Array(buffer, at + layout.sourceAt, n)
     this.done = new Int32Array(buffer, at + layout.doneAt, layout.chunks)
+  }
+
+  /** Empties the slot for a new batch. */
+  clear(): void {
+    this.words.fill(0)
+    this.done.fill(0)
+    this.status.fill(RowStatus.Empty)
+    for (const field of this.layout.fields) if (field.placeAt >= 0) this.column(field.placeAt).fill(0)
+    this.words[Header.Remaining] = this.layout.chunks
   }
 
   /** A column of 32-bit integers, one a row. */

@@ -7,6 +7,8 @@
 export interface Draw {
   source: number
   row: number
+  /** How many draws of this source came before, through all its epochs: its place on the source's own line. */
+  drawn: number
 }
 
 export interface Order {

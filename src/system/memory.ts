@@ -3,7 +3,7 @@
  * it through the memory, other processes through /proc/PID/fd/N, and when the last of them is gone the kernel
  * frees it: nothing to unlink, nothing left behind (law 7).
  */
-import { closeSync, openSync, unlinkSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BudgetError } from '../errors.js'
@@ -38,15 +38,20 @@ export function pages(bytes: number): number {
   return Math.ceil(bytes / PAGE) * PAGE
 }
 
-/**
- * Reserves `bytes` of shared memory. The pages are taken from the system now (fallocate), not hoped for: running
- * out later would kill the process with SIGBUS.
- */
-export async function reserve(bytes: number): Promise<SharedRegion> {
+/** Makes a region that can have up to `bytes`; nothing of it can be used before it is reserved. */
+export function createRegion(bytes: number): SharedRegion {
   const fd = anonymousFile()
-  const status = await fallocate(fd, bytes)
+  ftruncateSync(fd, bytes)
+  return { fd, bytes }
+}
+
+/**
+ * Reserves the first `bytes` of a region. The pages are taken from the system now (fallocate), not hoped for:
+ * running out later would kill the process with SIGBUS.
+ */
+export async function reserve(region: SharedRegion, bytes: number): Promise<void> {
+  const status = await fallocate(region.fd, bytes)
   if (status !== 0) {
-    closeSync(fd)
     const why =
       status === ENOSPC ? 'no space left (RAM, or the memory limit of the container)' : `errno ${status}`
     throw new BudgetError(
@@ -54,7 +59,6 @@ export async function reserve(bytes: number): Promise<SharedRegion> {
         'Lower the depth or the batch size, or raise the memory limit',
     )
   }
-  return { fd, bytes }
 }
 
 export function free(region: SharedRegion): void {

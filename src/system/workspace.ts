@@ -34,6 +34,12 @@ export class Workspace {
     return new Workspace(memory, ALIGN, pages * PAGE, limit)
   }
 
+  /** A workspace behind everything else in the memory, which grows for it. */
+  static behind(memory: WebAssembly.Memory, bytes: number, limit: number): Workspace {
+    const at = memory.grow(Math.ceil(bytes / PAGE)) * PAGE
+    return new Workspace(memory, at, at + bytes, limit)
+  }
+
   /** Takes `bytes`, aligned to 64; returns their offset in the memory. Contents are whatever was there before. */
   take(bytes: number): number {
     const at = this.next

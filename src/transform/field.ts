@@ -30,7 +30,13 @@ export type FieldValue = Uint8Array | number | string
 /** A compiled field whose rows all have one shape: writes the row at byte offset `at` of the workspace's memory. */
 export interface DenseProgram {
   form: 'dense'
-  run(value: FieldValue, at: number, context: RowContext): void
+  run(value: FieldValue, at: number, context: RowContext): void | Promise<void>
+}
+
+/** Where a row's elements lie in the workspace, and how many they are along the varying axis. */
+export interface Placed {
+  at: number
+  length: number
 }
 
 /**
@@ -39,7 +45,7 @@ export interface DenseProgram {
  */
 export interface VaryingProgram {
   form: 'varying'
-  run(value: FieldValue, context: RowContext): { at: number; length: number }
+  run(value: FieldValue, context: RowContext): Placed | Promise<Placed>
 }
 
 export type FieldProgram = DenseProgram | VaryingProgram

@@ -1,0 +1,248 @@
+/**
+ * The Node program's side: an async iterable of batches. One `for` is one epoch; the next `for` is the next epoch,
+ * whose first batches are already being made. The state counts what was handed out, never what was prefetched.
+ */
+import { CONTROL_BYTES } from '../batch/ring.js'
+import { Header } from '../batch/slot.js'
+import type { NormalFeed } from '../define/types.js'
+import { Feeding } from '../engine/feeding.js'
+import type { BadReport } from '../engine/job.js'
+import { type FeedPlan, planFeed, replan } from '../engine/plan.js'
+import { MillraceError, SampleError, StateError } from '../errors.js'
+import type { BlendChange } from '../order/blend.js'
+import { checkState, makeState, readState, type State } from '../order/state.js'
+import { batchSize, type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
+import type { Span } from '../system/spans.js'
+import { Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
+import type { OpenedOptions } from './options.js'
+import { type LoaderStats, Stats } from './stats.js'
+
+export class Loader<B = Batch> implements AsyncIterable<B> {
+  /** Resolves when the sources are open and makers are at work; rejects with what is wrong. */
+  readonly ready: Promise<void>
+  private plan!: FeedPlan
+  private feeding!: Feeding
+  private share!: StepShare
+  private steps!: StepPlan
+  private windows: SlotWindow[] = []
+  private readonly BatchClass: typeof Batch
+  private readonly counters = new Stats()
+  private readonly owner: BatchOwner = {
+    id: (source, row) => this.idOf(source, row),
+    release: slot => this.feeding.release(slot),
+  }
+  /** Batches handed out since the ring was last moved, and where the run stands after them. */
+  private handed = 0
+  private place: Place = { epoch: 0, position: 0 }
+  private changes: BlendChange[] = []
+  private current: Batch | undefined
+  /** Where the next `for` begins, when that is not where the last one ended. */
+  private moveTo: Place | undefined
+  private closed = false
+
+  constructor(
+    private readonly feed: NormalFeed,
+    private readonly options: OpenedOptions,
+  ) {
+    this.BatchClass = batchClass(feed.fields.map(field => field.name))
+    this.ready = this.start()
+    // Whoever iterates gets the error from there; nobody should have to await `ready` as well.
+    this.ready.catch(() => {})
+  }
+
+  private async start(): Promise<void> {
+    const { options, feed } = this
+    const saved = options.state === undefined ? undefined : readState(options.state)
+    this.changes = [...(saved?.changes ?? [])]
+    this.plan = await planFeed(feed, { ...options, changes: this.changes })
+    if (saved) this.place = this.accept(saved)
+    const { rank, world } = options
+    const { length } = this.plan
+    this.share = { length, world, rank, batch: batchSize(feed.batch, world), last: feed.batch.last }
+    this.stepFrom(this.place)
+    this.counters.opened()
+    if (this.closed) return
+    const limit = this.prefetchLimit(this.loopLength())
+    this.feeding = await Feeding.start(this.plan, options, { ...this.place, limit })
+    const { region, layout, ring } = this.feeding
+    this.windows = ring.slots.map((_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes))
+  }
+
+  // ---------------------------------------------------------------- iterating
+
+  /** One epoch; or, with the options `epochs` or `steps`, as much as they say. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+    await this.ready
+    this.checkOpen()
+    if (this.moveTo) await this.move(this.moveTo)
+    const until = this.handed + this.loopLength()
+    this.feeding.limit = this.prefetchLimit(until)
+    let finished = false
+    try {
+      while (this.handed < until) yield (await this.next()) as B
+      finished = true
+    } finally {
+      this.releaseCurrent()
+      // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
+      if (!finished && !this.closed) this.moveTo ??= { epoch: this.presentEpoch() + 1, position: 0 }
+    }
+  }
+
+  /** Steps of one loop, counted from here. */
+  private loopLength(): number {
+    const { epochs, steps } = this.options
+    const limits = { epochs: epochs === undefined ? 1 : epochs, steps }
+    const { total } = stepPlan({ ...this.share, ...limits, start: this.place })
+    if (total > 0 || steps === 0 || epochs === 0 || this.plan.length === 0) return total
+    // Only a tail is left that `drop` drops: the loop is over the next epoch.
+    return stepPlan({ ...this.share, ...limits, start: { epoch: this.place.epoch + 1, position: 0 } }).total
+  }
+
+  /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
+  private prefetchLimit(until: number): number {
+    return this.options.epochs === undefined && this.options.steps === undefined ? Infinity : until
+  }
+
+  private async next(): Promise<Batch> {
+    this.releaseCurrent()
+    const asked = performance.now()
+    const index = await this.feeding.take(this.handed)
+    this.counters.waited(asked)
+    const slot = this.feeding.slot(index)
+    if (slot.words[Header.Bad] > 0) this.judge(this.feeding.badOf(this.handed), index)
+    this.place = this.steps.at(this.handed).nextState
+    this.handed++
+    this.current = new this.BatchClass(this.owner, index, slot, this.windows[index])
+    this.counters.delivered(this.current.count)
+    return this.current
+  }
+
+  /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
+  private judge(bad: readonly BadReport[], slot: number): void {
+    const { policy, budget } = this.feed.onError
+    for (const { row, where, problem } of bad) {
+      const error = row < 0 ? new MillraceError(problem) : new SampleError(where, problem)
+      if (row >= 0) this.counters.bad(where.id, where.stage, error.message)
+      const fatal = row < 0 || policy === 'fail'
+      if (!fatal && this.counters.badCount <= budget) continue
+      this.feeding.release(slot)
+      if (fatal) throw error
+      throw new MillraceError(
+        `${this.counters.badCount} bad samples are more than onError.budget = ${budget} allows; the last: ${error.message}`,
+      )
+    }
+  }
+
+  private releaseCurrent(): void {
+    if (this.current && !this.current.isKept) this.current.release()
+    this.current = undefined
+  }
+
+  /** The epoch of the batch handed out last, or of the next one where there is none. */
+  private presentEpoch(): number {
+    return this.handed > 0 ? this.steps.at(this.handed - 1).epoch : this.place.epoch
+  }
+
+  // ---------------------------------------------------------------- state
+
+  /** Where this run stands: after the batches handed out so far. Plain JSON, under 1 kB. */
+  state(): State {
+    this.checkOpen()
+    return makeState(this.plan, this.place, this.changes)
+  }
+
+  /** Goes on from a saved state, with the next `for`. */
+  load(state: State): void {
+    this.checkOpen()
+    const saved = readState(state)
+    this.place = this.moveTo = this.accept(saved)
+    this.changes = [...(saved.changes ?? [])]
+  }
+
+  /**
+   * Changes the weights of a blend, from the next batch on. The change is part of the state; batches that were made
+   * ahead with the old weights are made again.
+   */
+  async setWeights(weights: Record<string, number> | number[]): Promise<void> {
+    await this.ready
+    this.checkOpen()
+    if (!this.plan.order.changed) throw new MillraceError('only a blend has weights to change: this feed has one source')
+    this.changes = this.plan.order.changed(this.changes, this.place, weights)
+    const ahead = this.feeding.ring.startAt.limit - this.handed
+    await this.move(this.place)
+    this.feeding.limit = ahead
+  }
+
+  private async move(place: Place): Promise<void> {
+    this.moveTo = undefined
+    this.plan = replan(this.plan, this.changes)
+    this.stepFrom(place)
+    await this.feeding.move({ ...place, limit: 0 }, this.plan)
+  }
+
+  private stepFrom(place: Place): void {
+    this.place = place
+    this.handed = 0
+    this.steps = stepPlan({ ...this.share, start: place })
+  }
+
+  private accept(saved: State): Place {
+    for (const notice of checkState(saved, this.plan)) this.options.notice?.(notice)
+    return { epoch: saved.epoch, position: saved.position }
+  }
+
+  // ---------------------------------------------------------------- knowing and tuning
+
+  /** Steps of an epoch. */
+  get length(): number {
+    this.checkOpen()
+    return this.steps.stepsInEpoch
+  }
+
+  get hashes(): { order: string; content: string } {
+    this.checkOpen()
+    return this.plan.hashes
+  }
+
+  stats(): LoaderStats {
+    this.checkOpen()
+    return this.counters.report(this.feeding, this.feed)
+  }
+
+  /** The latest spans of each maker: what it did, and when. */
+  spans(): Span[][] {
+    return this.feeding.spans()
+  }
+
+  /** Changes workers or depth while running. Neither changes what is delivered. */
+  async tune(change: { workers?: number; depth?: number }): Promise<void> {
+    await this.ready
+    if (change.workers !== undefined) this.feeding.workers = change.workers
+    if (change.depth !== undefined) await this.feeding.setDepth(change.depth)
+  }
+
+  /** Ends the makers and gives all memory back; batches still kept are gone, too. */
+  async close(): Promise<void> {
+    if (this.closed) return
+    this.closed = true
+    await this.ready.catch(() => {})
+    this.current = undefined
+    for (const window of this.windows) window.detach()
+    await this.feeding?.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  private idOf(source: number, row: number): string {
+    const { name } = this.plan.sources[source]
+    const id = this.plan.attached[source].id(row)
+    return name === undefined ? id : `${name}/${id}`
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw new MillraceError('this loader is closed: open the feed again')
+    if (!this.plan) throw new StateError('the feed is not open yet: await loader.ready first')
+  }
+}

@@ -1,0 +1,77 @@
+/** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
+import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
+import type { FeedingOptions } from '../engine/feeding.js'
+import { rankOf } from '../engine/launcher.js'
+import { DefinitionError } from '../errors.js'
+import type { State } from '../order/state.js'
+import { autoWorkers } from '../system/limits.js'
+
+export interface OpenOptions {
+  /** Maker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
+  workers?: number | 'auto'
+  /** Batches made ahead: slots in use. Default 4. */
+  depth?: number
+  /** Slots to lay out, so that the depth can be raised to that while running. Default: twice the depth. */
+  maxDepth?: number
+  /** Data-parallel rank and number of ranks; by default the launcher's (torchrun, Slurm, Open MPI), or 0 of 1. */
+  rank?: number
+  world?: number
+  /** One loop spans that many epochs; null: it never ends. By default a loop is one epoch. */
+  epochs?: number | null
+  /** One loop ends after that many steps at the latest. */
+  steps?: number
+  /** Goes on from a saved state. */
+  state?: State
+  /** The variant of the feed to open: its merge patch is applied first. */
+  variant?: string
+  /** Bytes for the block cache, where the source or the order needs one. Default 256 MiB. */
+  cache?: number
+  /** Bytes that the workspace of one maker may grow to. Default 512 MiB. */
+  scratch?: number
+  /** Seconds that one sample may take before the run ends with its name. Default 60. */
+  timeout?: number
+  /** Told of progress on long work before the first batch, such as the scan of shards. */
+  progress?: (done: number, total: number, what: string) => void
+  /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
+  notice?: (text: string) => void
+  /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */
+  root?: string
+}
+
+export interface OpenedOptions extends FeedingOptions {
+  rankFrom: string
+  epochs?: number | null
+  steps?: number
+  state?: State
+  progress?: OpenOptions['progress']
+  notice?: OpenOptions['notice']
+}
+
+export function fillOptions(options: OpenOptions): OpenedOptions {
+  const { rank, world, from } = rankOf(options)
+  const depth = whole('depth', options.depth ?? 4, 1, MAX_DEPTH)
+  const workers = options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
+  return {
+    rank,
+    world,
+    rankFrom: from,
+    workers: whole('workers', workers, 0, MAX_MAKERS),
+    depth,
+    maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
+    cacheBytes: whole('cache', options.cache ?? 2 ** 28, 0, 2 ** 40),
+    scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
+    timeout: options.timeout ?? 60,
+    epochs: options.epochs === undefined || options.epochs === null ? options.epochs : whole('epochs', options.epochs, 0, 2 ** 31),
+    steps: options.steps === undefined ? undefined : whole('steps', options.steps, 0, 2 ** 52),
+    state: options.state,
+    progress: options.progress,
+    notice: options.notice,
+  }
+}
+
+function whole(name: string, value: number, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new DefinitionError(`options.${name}`, `expected a whole number from ${least} to ${most}, not ${value}`)
+  }
+  return value
+}

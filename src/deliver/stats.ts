@@ -1,0 +1,91 @@
+/** What a run has done so far, as plain numbers. */
+import type { NormalFeed } from '../define/types.js'
+import type { Feeding } from '../engine/feeding.js'
+import { decoderVersions } from '../decode/image.js'
+
+/** Bad samples are listed up to this many; all are counted. */
+const LISTED = 1000
+
+export interface BadSample {
+  id: string
+  stage: string
+  message: string
+}
+
+export interface LoaderStats {
+  batches: number
+  samples: number
+  /** From open() to the first batch, and how much of it went into opening the sources. */
+  firstBatchMs: number
+  openMs: number
+  /** Time that the consumer waited for batches, without the first one. */
+  waitMs: number
+  waits: number
+  bytesRead: number
+  bad: { count: number; samples: BadSample[] }
+  workers: number
+  depth: number
+  slotBytes: number
+  /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
+  budgetBytes: number
+  decoders: Record<string, string>
+}
+
+/** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */
+const STALL = 0.05
+
+export class Stats {
+  batches = 0
+  samples = 0
+  waitMs = 0
+  waits = 0
+  firstBatchMs = 0
+  openMs = 0
+  badCount = 0
+  readonly badSamples: BadSample[] = []
+  private readonly begun = performance.now()
+
+  opened(): void {
+    this.openMs = performance.now() - this.begun
+  }
+
+  /** Books the wait for a batch that was asked for at `asked`. */
+  waited(asked: number): void {
+    const now = performance.now()
+    if (this.batches === 0 && this.firstBatchMs === 0) this.firstBatchMs = now - this.begun
+    else {
+      this.waitMs += now - asked
+      if (now - asked > STALL) this.waits++
+    }
+  }
+
+  delivered(rows: number): void {
+    this.batches++
+    this.samples += rows
+  }
+
+  bad(id: string, stage: string, message: string): void {
+    this.badCount++
+    if (this.badSamples.length < LISTED) this.badSamples.push({ id, stage, message })
+  }
+
+  report(feeding: Feeding, feed: NormalFeed): LoaderStats {
+    const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
+    const pictures = feed.fields.some(({ as }) => as === 'image' || as === 'mask')
+    return {
+      batches,
+      samples,
+      firstBatchMs,
+      openMs,
+      waitMs,
+      waits,
+      bytesRead: feeding.bytesRead,
+      bad: { count: this.badCount, samples: [...this.badSamples] },
+      workers: feeding.workers,
+      depth: feeding.depth,
+      slotBytes: feeding.budget.slotBytes,
+      budgetBytes: feeding.budget.totalBytes,
+      decoders: pictures ? decoderVersions() : {},
+    }
+  }
+}

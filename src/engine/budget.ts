@@ -1,0 +1,74 @@
+/**
+ * The budget: what a feed will take of the machine, known before it starts and checked against every limit we can
+ * see (law 5). The error names the limit and the two ways out.
+ */
+import type { SlotLayout } from '../batch/layout.js'
+import { CONTROL_BYTES } from '../batch/ring.js'
+import { BudgetError } from '../errors.js'
+import { fileHandleLimit, memoryLimit } from '../system/limits.js'
+import { MEMORY_LIMIT } from '../system/memory.js'
+
+/** A maker's workspace to begin with: a decoded 1,000 × 1,000 picture and its intermediate. It grows when needed. */
+export const WORKSPACE_BYTES = 8 * 2 ** 20
+
+/** What a process takes besides slots, index, cache and workspaces: V8's heaps and the native libraries of a thread. */
+export const FIXED_BYTES = 96 * 2 ** 20
+export const THREAD_BYTES = 40 * 2 ** 20
+
+/** Files that are not ours: sockets, libraries, logs. */
+const OTHER_FILES = 64
+/** Files that a maker keeps open. */
+const FILES_A_MAKER = 32
+
+export interface Wanted {
+  layout: SlotLayout
+  depth: number
+  workers: number
+  cacheBytes: number
+  indexBytes: number
+  scratchBytes: number
+}
+
+export interface Budget {
+  slotBytes: number
+  /** Bytes of the ring's memory that are shared: the control page and the slots. */
+  sharedBytes: number
+  totalBytes: number
+}
+
+/** Computes the budget and checks it. */
+export function preflight(wanted: Wanted, reserved = 0): Budget {
+  const slotBytes = wanted.layout.bytes
+  const sharedBytes = CONTROL_BYTES + slotBytes * wanted.depth
+  const makers = Math.max(1, wanted.workers)
+  const memoryBytes = sharedBytes + makers * WORKSPACE_BYTES
+  const totalBytes =
+    sharedBytes + wanted.cacheBytes + wanted.indexBytes + FIXED_BYTES + makers * (WORKSPACE_BYTES + THREAD_BYTES)
+  if (memoryBytes > MEMORY_LIMIT - 2 ** 28) {
+    throw new BudgetError(
+      `${wanted.depth} slots of ${mib(slotBytes)} MiB and ${makers} workspaces take ${mib(memoryBytes)} MiB, but one ` +
+        `ring can address ${mib(MEMORY_LIMIT - 2 ** 28)} MiB: lower the depth to ` +
+        `${Math.max(1, Math.floor((MEMORY_LIMIT - 2 ** 28 - makers * WORKSPACE_BYTES) / slotBytes))}, or the batch size`,
+    )
+  }
+  const memory = memoryLimit()
+  if (totalBytes + reserved > memory.bytes) {
+    throw new BudgetError(
+      `this feed takes ${mib(totalBytes)} MiB (${wanted.depth} slots of ${mib(slotBytes)} MiB, ${makers} workers` +
+        `${wanted.cacheBytes ? `, ${mib(wanted.cacheBytes)} MiB of cache` : ''}), but ${memory.name} leaves ` +
+        `${mib(memory.bytes - reserved)} MiB: lower depth, workers or batch size, or raise that limit`,
+    )
+  }
+  const files = fileHandleLimit()
+  const needed = OTHER_FILES + makers * FILES_A_MAKER
+  if (needed > files) {
+    throw new BudgetError(
+      `${makers} workers need ${needed} open files, but the limit is ${files}: lower workers, or raise it with \`ulimit -n\``,
+    )
+  }
+  return { slotBytes, sharedBytes, totalBytes }
+}
+
+function mib(bytes: number): string {
+  return Math.ceil(bytes / 2 ** 20).toLocaleString('en')
+}

@@ -1,0 +1,275 @@
+/**
+ * A feeding: one (feed, rank) being made. It owns the ring and its memory, has the pool fill it, and is asked by
+ * whoever delivers, here a Node iterator, elsewhere a server for another process. It knows batches by number.
+ */
+import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../batch/ring.js'
+import { Header, Stamp, type Slot } from '../batch/slot.js'
+import type { SlotLayout } from '../batch/layout.js'
+import { EngineError } from '../errors.js'
+import { createBlockCache } from '../store/block-cache.js'
+import type { Span } from '../system/spans.js'
+import { PAGE, type SharedRegion, createRegion, free, mapOver, reserve } from '../system/memory.js'
+import { type Budget, WORKSPACE_BYTES, preflight } from './budget.js'
+import { loadFunctions } from './functions.js'
+import type { BadReport, Job } from './job.js'
+import { type FeedPlan, layoutOf } from './plan.js'
+import { Pool } from './pool.js'
+import { RowMaker } from './row-maker.js'
+
+export interface FeedingOptions {
+  rank: number
+  world: number
+  /** 0: everything happens in the calling thread. */
+  workers: number
+  depth: number
+  /** Slots to lay out: the depth can be raised to this while running. */
+  maxDepth: number
+  /** Bytes for the block cache, where one is needed. */
+  cacheBytes: number
+  /** Bytes that one maker's workspace may grow to. */
+  scratchBytes: number
+  /** Seconds that one sample may take before the run is ended with its name. */
+  timeout: number
+}
+
+let nextId = 1
+
+export class Feeding {
+  readonly budget: Budget
+  readonly layout: SlotLayout
+  /** Slots that the consumer holds. */
+  readonly kept = new Set<number>()
+  private failure: Error | undefined
+  private reports: BadReport[] = []
+  private alone: RowMaker | undefined
+
+  private constructor(
+    readonly plan: FeedPlan,
+    readonly options: FeedingOptions,
+    private job: Job,
+    readonly ring: Ring,
+    readonly region: SharedRegion,
+    budget: Budget,
+    private readonly pool: Pool | undefined,
+  ) {
+    this.budget = budget
+    this.layout = job.layout
+  }
+
+  static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
+    const { batch, layout } = layoutOf(plan.feed, options.world)
+    const cached = plan.attached.some(source => source.units < source.count)
+    const cacheBytes = cached ? options.cacheBytes : 0
+    const { indexBytes } = plan
+    const wanted = { layout, depth: options.depth, workers: options.workers, cacheBytes, indexBytes }
+    const budget = preflight({ ...wanted, scratchBytes: options.scratchBytes })
+    const capacity = Math.max(options.depth, options.maxDepth)
+    const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
+    const makers = Math.max(1, options.workers)
+    const memory = new WebAssembly.Memory({
+      initial: (sharedBytes + makers * WORKSPACE_BYTES) / PAGE,
+      maximum: 65536,
+      shared: true,
+    })
+    const region = createRegion(sharedBytes)
+    await reserve(region, budget.sharedBytes)
+    mapOver(memory, region)
+    const ring = new Ring(memory, layout, capacity)
+    ring.reset(start, options.depth)
+    const { length } = plan.order
+    const job: Job = {
+      id: nextId++,
+      memory,
+      layout,
+      capacity,
+      workspaces: { at: sharedBytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
+      feed: plan.feed,
+      sources: plan.sources,
+      order: plan.orderData,
+      share: { length, world: options.world, rank: options.rank, batch },
+      cache: cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined,
+    }
+    const pool = options.workers > 0 ? Pool.shared() : undefined
+    const feeding = new Feeding(plan, options, job, ring, region, budget, pool)
+    if (pool) {
+      pool.add(job, ring, {
+        bad: report => feeding.reports.push(report),
+        failed: error => feeding.fail(error),
+        took: () => feeding.nudge(),
+      })
+      pool.resize(Math.max(options.workers, pool.workers))
+    } else {
+      feeding.alone = await feeding.makerOfOwn()
+    }
+    return feeding
+  }
+
+  /** The slot of a batch, when it is ready: waits for it, or makes it where there are no makers. */
+  async take(batch: number): Promise<number> {
+    let index = this.ring.ready(batch)
+    if (index === undefined) {
+      if (this.kept.size >= this.ring.depth) {
+        throw new EngineError(
+          `all ${this.ring.depth} slots are kept: release() a batch before asking for the next one, or raise the depth`,
+        )
+      }
+      index = this.alone ? await this.makeAlone(batch) : await this.waitFor(batch)
+    }
+    this.kept.add(index)
+    return index
+  }
+
+  slot(index: number): Slot {
+    return this.ring.slots[index]
+  }
+
+  /** Gives a slot back to the makers. */
+  release(index: number): void {
+    if (!this.kept.delete(index)) return
+    this.ring.release(index)
+    this.pool?.wake()
+  }
+
+  /** What makers said of bad samples in this batch, by row. Complete when the batch is ready. */
+  badOf(batch: number): BadReport[] {
+    this.pool?.collect()
+    const { generation } = this.ring
+    const mine = this.reports.filter(report => report.batch === batch && report.generation === generation)
+    this.reports = this.reports.filter(report => report.generation === generation && report.batch > batch)
+    // A row that was made twice (its first maker died) is reported once.
+    const rows = new Map(mine.map(report => [report.row, report]))
+    return [...rows.values()].sort((a, b) => a.row - b.row)
+  }
+
+  /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
+  async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
+    this.ring.pause()
+    this.pool?.wake()
+    while (this.ring.busy) await new Promise(resolve => setTimeout(resolve, 1))
+    if (plan !== this.plan) {
+      this.job = { ...this.job, order: plan.orderData }
+      if (this.pool) this.pool.replace(this.job)
+      else this.alone = await this.makerOfOwn()
+    }
+    this.ring.reset(start, this.ring.depth, this.kept)
+    this.pool?.wake()
+  }
+
+  /** Lets the ring make batches up to this number. */
+  set limit(batches: number) {
+    this.ring.limit = batches
+    this.pool?.wake()
+  }
+
+  get workers(): number {
+    return this.pool?.workers ?? 0
+  }
+
+  set workers(workers: number) {
+    this.pool?.resize(workers)
+  }
+
+  get depth(): number {
+    return this.ring.depth
+  }
+
+  /** Slots are taken lowest first, so that only the first `depth` of them need memory. */
+  async setDepth(depth: number): Promise<void> {
+    const slots = Math.max(1, Math.min(this.ring.capacity, depth))
+    await reserve(this.region, CONTROL_BYTES + slots * this.layout.bytes)
+    this.ring.depth = slots
+    this.pool?.wake()
+  }
+
+  /** The latest spans of each maker. */
+  spans(): Span[][] {
+    return this.pool?.spans() ?? []
+  }
+
+  /** Bytes that makers have read for this feeding. */
+  get bytesRead(): number {
+    return this.ring.bytesRead
+  }
+
+  /** Ends it. The pool ends with its last feeding. */
+  async close(): Promise<void> {
+    this.ring.pause()
+    this.alone?.close()
+    await this.pool?.remove(this.job.id)
+    free(this.region)
+  }
+
+  // ---------------------------------------------------------------- waiting
+
+  private async waitFor(batch: number): Promise<number> {
+    this.pool!.hold(true)
+    try {
+      for (;;) {
+        const [words, index, seen] = this.ring.completed
+        if (this.failure) throw this.failure
+        const slot = this.ring.ready(batch)
+        if (slot !== undefined) return slot
+        const wait = Atomics.waitAsync(words, index, seen, 500)
+        if (wait.async && (await wait.value) === 'timed-out') this.checkHung()
+      }
+    } finally {
+      this.pool!.hold(false)
+    }
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error
+    this.nudge()
+  }
+
+  /** Has whoever waits look again. */
+  private nudge(): void {
+    const [words, index] = this.ring.completed
+    Atomics.add(words, index, 1)
+    Atomics.notify(words, index)
+  }
+
+  /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
+  private checkHung(): void {
+    for (let maker = 0; maker < this.workers; maker++) {
+      const held = this.ring.held(maker)
+      if (!held || held.since === 0) continue
+      const seconds = (Date.now() - held.since) / 1000
+      if (seconds < this.options.timeout) continue
+      this.fail(
+        new EngineError(
+          `sample ${this.nameOf(held.claim, held.row)} has taken ${Math.round(seconds)} s (limit ${this.options.timeout} s): ` +
+            'its file does not answer, or a function of yours hangs. Look at it, or raise the option "timeout"',
+        ),
+      )
+    }
+  }
+
+  private nameOf(claim: Claim, row: number): string {
+    const index = this.ring.opened(claim.batch)
+    if (index === undefined) return `row ${row} of batch ${claim.batch}`
+    const slot = this.slot(index)
+    const draw = { source: 0, row: 0, drawn: 0 }
+    if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
+    this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
+    return this.plan.attached[draw.source].id(draw.row)
+  }
+
+  // ---------------------------------------------------------------- no workers
+
+  private async makerOfOwn(): Promise<RowMaker> {
+    const functions = await loadFunctions(this.plan.feed)
+    return new RowMaker(this.job, 0, functions, report => this.reports.push(report))
+  }
+
+  private async makeAlone(batch: number): Promise<number> {
+    for (;;) {
+      const index = this.ring.ready(batch)
+      if (index !== undefined) return index
+      const claim = this.ring.next(0)
+      if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
+      const pending = this.alone!.make(claim)
+      if (pending) await pending
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** A job: everything a maker needs to know of one ring, as plain data that is posted to its thread once. */
+import type { SlotLayout } from '../batch/layout.js'
+import type { NormalFeed } from '../define/types.js'
+import type { SampleWhere } from '../errors.js'
+import type { OrderData } from '../order/compile.js'
+import type { Manifest } from '../source/source.js'
+import type { BlockCacheData } from '../store/block-cache.js'
+
+/** One of the sources that a feed draws from: exactly one, unless it blends. */
+export interface JobSource {
+  manifest: Manifest
+  /** Blend only: the entry's name, which is the column `source`, and its columns' new names. */
+  name?: string
+  rename?: Record<string, string>
+}
+
+export interface Job {
+  /** The ring's number in this process. */
+  id: number
+  memory: WebAssembly.Memory
+  layout: SlotLayout
+  capacity: number
+  /** Where the workspaces of the first `count` makers begin, and the bytes of each; they may grow to `limit`. */
+  workspaces: { at: number; bytes: number; count: number; limit: number }
+  feed: NormalFeed
+  sources: JobSource[]
+  order: OrderData
+  /** Which part of each step is this ring's. */
+  share: { length: number; world: number; rank: number; batch: number }
+  /** Where sources have units of several rows, or the order reads by blocks: the cache that loads each once. */
+  cache?: BlockCacheData
+}
+
+/** A bad sample, as a maker reports it. Row −1: the batch as a whole. */
+export interface BadReport {
+  ring: number
+  generation: number
+  batch: number
+  row: number
+  where: SampleWhere
+  problem: string
+}

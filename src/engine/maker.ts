@@ -1,0 +1,105 @@
+/**
+ * A maker: the program of one worker thread. It serves all rings of the process: picks the ring that is fed worst,
+ * claims a few rows, makes them, and sleeps when no slot is free. Nobody schedules it.
+ */
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { MillraceError } from '../errors.js'
+import { SpanLane } from '../system/spans.js'
+import { loadFunctions } from './functions.js'
+import type { BadReport, Job } from './job.js'
+import { RowMaker } from './row-maker.js'
+
+/** Words that the pool shares with its makers. */
+export const PoolWord = {
+  /** Counts everything that may give a maker something to do; idle makers wait on it. */
+  Wake: 0,
+  /** Makers with a number of at least this much sleep: the pool was made smaller. */
+  Awake: 1,
+  /** 1 when the pool ends. */
+  Stop: 2,
+} as const
+
+export interface MakerData {
+  maker: number
+  words: Int32Array
+  spans: SharedArrayBuffer
+  /** From the pool: jobs to take up and to leave. */
+  inbox: MessagePort
+  /** To the pool: bad samples, and what went wrong with a job. */
+  outbox: MessagePort
+}
+
+/** What the pool says to a maker. */
+export type ToMaker = { take: Job } | { leave: number }
+
+/** What a maker says to the pool. */
+export type FromMaker = { bad: BadReport } | { failed: { ring: number; message: string; tag?: string } } | { took: number }
+
+/** How long an idle maker sleeps before it looks around by itself, in ms. */
+const NAP = 1000
+
+class Maker {
+  private readonly rings = new Map<number, RowMaker>()
+  private readonly lane: SpanLane
+
+  constructor(private readonly data: MakerData) {
+    this.lane = new SpanLane(data.spans, data.maker)
+  }
+
+  async run(): Promise<void> {
+    const { words, maker } = this.data
+    while (Atomics.load(words, PoolWord.Stop) === 0) {
+      const seen = Atomics.load(words, PoolWord.Wake)
+      await this.readInbox()
+      if (maker >= Atomics.load(words, PoolWord.Awake) || !(await this.makeSome())) {
+        Atomics.wait(words, PoolWord.Wake, seen, NAP)
+      }
+    }
+  }
+
+  /** Makes one claim of the ring that has the fewest batches ahead. False when there is nothing to do. */
+  private async makeSome(): Promise<boolean> {
+    const rings = [...this.rings.values()].sort((a, b) => a.ring.inUse - b.ring.inUse)
+    for (const rowMaker of rings) {
+      const claim = rowMaker.ring.next(this.data.maker)
+      if (claim === undefined) continue
+      const pending = rowMaker.make(claim)
+      if (pending) await pending
+      return true
+    }
+    return false
+  }
+
+  private async readInbox(): Promise<void> {
+    for (;;) {
+      const message = receiveMessageOnPort(this.data.inbox)?.message as ToMaker | undefined
+      if (message === undefined) return
+      if ('take' in message) await this.take(message.take)
+      else {
+        this.rings.get(message.leave)?.close()
+        this.rings.delete(message.leave)
+      }
+    }
+  }
+
+  private async take(job: Job): Promise<void> {
+    try {
+      const functions = await loadFunctions(job.feed)
+      const report = (bad: BadReport): void => this.say({ bad })
+      this.rings.get(job.id)?.close()
+      this.rings.set(job.id, new RowMaker(job, this.data.maker, functions, report, this.lane))
+      this.say({ took: job.id })
+    } catch (error) {
+      const { message, stack } = error as Error
+      const tag = error instanceof MillraceError ? error.tag : undefined
+      this.say({ failed: { ring: job.id, message: tag ? message : (stack ?? message), tag } })
+    }
+  }
+
+  private say(message: FromMaker): void {
+    this.data.outbox.postMessage(message)
+  }
+}
+
+await new Maker(workerData as MakerData).run()
+process.exit(0)

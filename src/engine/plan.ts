@@ -1,0 +1,85 @@
+/**
+ * From a definition to a plan: opens the sources, lays out the order and the batch, and computes the hashes. No
+ * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
+ */
+import { type SlotLayout, layoutSlot } from '../batch/layout.js'
+import { type OrderDescription, describeOrder } from '../define/change.js'
+import { contentHash } from '../define/hash.js'
+import type { NormalFeed } from '../define/types.js'
+import type { BlendChange } from '../order/blend.js'
+import { type CompiledOrder, type OrderData, compileOrder, planOrder, withChanges } from '../order/compile.js'
+import type { StateFeed } from '../order/state.js'
+import { batchSize } from '../order/steps.js'
+import { attachSource, openSources } from '../source/registry.js'
+import type { Fingerprint, Source } from '../source/source.js'
+import { inBlocks } from '../source/blocks.js'
+import { WindowOrder } from '../order/window.js'
+import type { JobSource } from './job.js'
+
+export interface FeedPlan extends StateFeed {
+  feed: NormalFeed
+  sources: JobSource[]
+  /** The sources, attached in this thread. */
+  attached: Source[]
+  orderData: OrderData
+  order: CompiledOrder
+  hashes: { order: string; content: string }
+  description: OrderDescription
+  parts: Fingerprint['parts']
+  /** Positions in an epoch. */
+  length: number
+  /** Bytes that the indexes take, mapped or in memory. */
+  indexBytes: number
+}
+
+export interface PlanOptions {
+  /** Weights of a blend that changed on the way, from a state. */
+  changes?: readonly BlendChange[]
+  progress?: (done: number, total: number, what: string) => void
+  notice?: (text: string) => void
+}
+
+export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
+  const { progress, notice, changes = [] } = options
+  const wanted = [...new Set(feed.fields.flatMap(field => field.from))]
+  const opened = await openSources(feed.source, { root: feed.root, wanted, progress, notice })
+  const { sources, fingerprint, blend } = opened
+  const plain = sources.map(({ manifest }) => attachSource(manifest))
+  const group = feed.batch.size ?? feed.batch.global
+  const orderData = planOrder(feed.order, plain, blend && { ...blend, group, changes })
+  const order = compileOrder(orderData)
+  const description = describeOrder(feed, fingerprint)
+  return {
+    feed,
+    sources,
+    attached: attachInOrder(sources, order),
+    orderData,
+    order,
+    hashes: { order: description.hash, content: contentHash(feed) },
+    description,
+    parts: fingerprint.parts,
+    length: order.length,
+    indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
+  }
+}
+
+/** The sources of a job, as its order reads them: by blocks where it is windowed. */
+export function attachInOrder(sources: readonly JobSource[], order: CompiledOrder): Source[] {
+  return sources.map(({ manifest }, i) => {
+    const source = attachSource(manifest)
+    const own = order.sources[i]
+    return own instanceof WindowOrder && source.units === source.count ? inBlocks(source, own.blocks) : source
+  })
+}
+
+/** The same feed after the weights of its blend were changed. */
+export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPlan {
+  const orderData = withChanges(plan.orderData, changes)
+  return { ...plan, orderData, order: compileOrder(orderData) }
+}
+
+/** Rows of a batch on one rank, and the layout of its slot. */
+export function layoutOf(feed: NormalFeed, world: number): { batch: number; layout: SlotLayout } {
+  const batch = batchSize(feed.batch, world)
+  return { batch, layout: layoutSlot(feed.fields.map(field => field.layout), batch) }
+}

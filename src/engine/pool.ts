@@ -1,0 +1,199 @@
+/**
+ * The pool: the makers of this process, shared by all its rings. It starts them, gives them jobs, replaces those
+ * that die, and collects what they report. On the hot path it does nothing at all.
+ */
+import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads'
+import { MAX_MAKERS, Ring } from '../batch/ring.js'
+import { EngineError } from '../errors.js'
+import { BlockCache } from '../store/block-cache.js'
+import { type Span, SpanLane, spanBytes } from '../system/spans.js'
+import type { BadReport, Job } from './job.js'
+import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './maker.js'
+
+/** Deaths of makers in a row, without a batch finished in between, after which the pool gives up. */
+const MAX_DEATHS = 8
+
+/** What the pool tells the owner of a ring. */
+export interface RingOwner {
+  bad(report: BadReport): void
+  failed(error: Error): void
+  /** A maker has taken up the ring's job. */
+  took(): void
+}
+
+interface Member {
+  worker: Worker
+  inbox: MessagePort
+  outbox: MessagePort
+}
+
+interface Served {
+  job: Job
+  ring: Ring
+  owner: RingOwner
+  /** How many makers died at a row, by batch and row. */
+  deaths: Map<string, number>
+}
+
+export class Pool {
+  private static instance: Pool | undefined
+
+  /** The pool of this process. */
+  static shared(): Pool {
+    Pool.instance ??= new Pool()
+    return Pool.instance
+  }
+
+  private readonly words = new Int32Array(new SharedArrayBuffer(64))
+  private readonly spanBuffer = new SharedArrayBuffer(spanBytes(MAX_MAKERS))
+  private readonly members: (Member | undefined)[] = []
+  private readonly served = new Map<number, Served>()
+  private deaths = 0
+  private ending = false
+
+  /** Makers at work. */
+  get workers(): number {
+    return Math.min(this.members.length, this.words[PoolWord.Awake])
+  }
+
+  /** Sets the number of makers; new ones take up all jobs, surplus ones sleep. */
+  resize(workers: number): void {
+    const wanted = Math.min(MAX_MAKERS, Math.max(1, workers))
+    Atomics.store(this.words, PoolWord.Awake, wanted)
+    for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
+    this.wake()
+  }
+
+  /** Gives a ring to the makers. */
+  add(job: Job, ring: Ring, owner: RingOwner): void {
+    this.served.set(job.id, { job, ring, owner, deaths: new Map() })
+    this.tell({ take: job })
+  }
+
+  /** Takes a changed job up in place of the one with the same id. Only while its ring is paused. */
+  replace(job: Job): void {
+    const served = this.served.get(job.id)
+    if (served) served.job = job
+    this.tell({ take: job })
+  }
+
+  /** Takes a ring away. The last one ends the pool. */
+  async remove(id: number): Promise<void> {
+    this.served.delete(id)
+    this.tell({ leave: id })
+    if (this.served.size === 0) await this.end()
+  }
+
+  /** Something changed that may give makers work: a slot is free, a ring moved. */
+  wake(): void {
+    Atomics.add(this.words, PoolWord.Wake, 1)
+    Atomics.notify(this.words, PoolWord.Wake)
+  }
+
+  /** Keeps the process alive while somebody waits for a batch, and only then. */
+  hold(yes: boolean): void {
+    for (const member of this.members) yes ? member?.worker.ref() : member?.worker.unref()
+  }
+
+  /** Hands on everything that makers have said so far. */
+  collect(): void {
+    for (const member of this.members) if (member) this.read(member.outbox)
+  }
+
+  /** The latest spans of every maker. */
+  spans(): Span[][] {
+    return this.members.map((_, maker) => new SpanLane(this.spanBuffer, maker).read())
+  }
+
+  /** Ends all makers: they leave by themselves, or are ended when they don't within the time (ms). */
+  private async end(patience = 500): Promise<void> {
+    if (Pool.instance === this) Pool.instance = undefined
+    this.ending = true
+    Atomics.store(this.words, PoolWord.Stop, 1)
+    this.wake()
+    await Promise.all(
+      this.members.map(async member => {
+        if (!member) return
+        const timer = setTimeout(() => void member.worker.terminate(), patience)
+        await new Promise<void>(resolve => {
+          member.worker.ref()
+          member.worker.once('exit', () => resolve())
+        })
+        clearTimeout(timer)
+        member.inbox.close()
+        member.outbox.close()
+      }),
+    )
+  }
+
+  private tell(message: ToMaker): void {
+    for (const member of this.members) member?.inbox.postMessage(message)
+    this.wake()
+  }
+
+  private start(maker: number): void {
+    const inbox = new MessageChannel()
+    const outbox = new MessageChannel()
+    const data: MakerData = {
+      maker,
+      words: this.words,
+      spans: this.spanBuffer,
+      inbox: inbox.port2,
+      outbox: outbox.port2,
+    }
+    for (const { job } of this.served.values()) inbox.port1.postMessage({ take: job } satisfies ToMaker)
+    const worker = new Worker(new URL('./maker.js', import.meta.url), {
+      workerData: data,
+      transferList: [inbox.port2, outbox.port2],
+      name: `millrace maker ${maker}`,
+    })
+    worker.unref()
+    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1 }
+    this.members[maker] = member
+    outbox.port1.on('message', (message: FromMaker) => this.hear(message))
+    outbox.port1.unref()
+    let cause: Error | undefined
+    worker.on('error', error => {
+      cause = error
+    })
+    worker.on('exit', code => this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
+  }
+
+  private read(port: MessagePort): void {
+    for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) this.hear(got.message)
+  }
+
+  private hear(message: FromMaker): void {
+    if ('bad' in message) this.served.get(message.bad.ring)?.owner.bad(message.bad)
+    else if ('took' in message) {
+      this.served.get(message.took)?.owner.took()
+      this.wake()
+    } else this.served.get(message.failed.ring)?.owner.failed(new EngineError(message.failed.message))
+  }
+
+  /** A maker is gone: what it held is made by others, and a new one takes its place. */
+  private died(maker: number, member: Member, cause: Error): void {
+    if (this.ending || this.members[maker] !== member) return
+    this.read(member.outbox)
+    this.members[maker] = undefined
+    this.deaths++
+    for (const served of this.served.values()) {
+      if (served.job.cache) new BlockCache(served.job.cache).forget(maker)
+      const held = served.ring.held(maker)
+      const claim = served.ring.abandon(maker)
+      if (!held || !claim) continue
+      const row = `${claim.batch}/${held.row}`
+      const deaths = (served.deaths.get(row) ?? 0) + 1
+      served.deaths.set(row, deaths)
+      if (deaths >= 2) served.ring.poisonRow(claim.batch, held.row)
+      else served.owner.took() // somebody is waiting perhaps: look again
+    }
+    if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) {
+      const error = new EngineError(`worker threads keep dying: ${cause.message}`)
+      for (const { owner } of this.served.values()) owner.failed(error)
+      return
+    }
+    this.start(maker)
+    this.wake()
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * Makes rows: the way of a sample, from its position to its place in the slot, read from top to bottom.
+ *
+ *   position ─ order ─► row of a source ─ fetch ─► bytes ─ sample ─► columns ─ programs ─► fields in the slot
+ *
+ * One RowMaker per maker thread and ring. It allocates next to nothing per row and waits for nobody; only where
+ * the feed calls functions of the user's may it be asynchronous.
+ */
+import { closeSlot, putVarying } from '../batch/close.js'
+import { type Claim, Ring } from '../batch/ring.js'
+import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
+import { Random, hashText, operatorKey } from '../define/random.js'
+import type { SampleWhere } from '../errors.js'
+import { type CompiledOrder, compileOrder } from '../order/compile.js'
+import type { Draw } from '../order/order.js'
+import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
+import type { Column, Source } from '../source/source.js'
+import { type SpanLane, SpanKind, beginSpans, markSpan } from '../system/spans.js'
+import { Workspace } from '../system/workspace.js'
+import { type FieldProgram, type RowContext, compileField } from '../transform/field.js'
+import { mixSlot } from './mix.js'
+import { Fetcher } from './fetch.js'
+import { Future } from './future.js'
+import type { UserFunctions } from './functions.js'
+import type { BadReport, Job } from './job.js'
+import { attachInOrder } from './plan.js'
+
+interface CompiledField {
+  /** Number of the field in the layout, and its name. */
+  index: number
+  name: string
+  from: readonly string[]
+  program: FieldProgram
+}
+
+const SAMPLE_KEY = hashText('sample map')
+
+export class RowMaker {
+  readonly ring: Ring
+  private readonly sources: Source[]
+  /** Of each source: what a renamed column is called in the source itself. */
+  private readonly names: Map<string, string>[]
+  private readonly order: CompiledOrder
+  private readonly fetcher: Fetcher
+  private readonly fields: CompiledField[]
+  private readonly context: RowContext
+  private readonly random = new Random()
+  private readonly work: Workspace
+  private readonly draws: Draw[]
+  private plan!: StepPlan
+  private generation = -1
+  // The row being made, for its random keys.
+  private epoch = 0
+  private position = 0
+
+  constructor(
+    readonly job: Job,
+    readonly maker: number,
+    private readonly functions: UserFunctions,
+    private readonly report: (bad: BadReport) => void,
+    private readonly spans?: SpanLane,
+  ) {
+    this.ring = new Ring(job.memory, job.layout, job.capacity)
+    const { at, bytes, count, limit } = job.workspaces
+    this.work =
+      maker < count
+        ? new Workspace(job.memory, at + maker * bytes, at + (maker + 1) * bytes, limit)
+        : Workspace.behind(job.memory, bytes, limit)
+    this.order = compileOrder(job.order)
+    this.sources = attachInOrder(job.sources, this.order)
+    this.names = job.sources.map(({ rename }) => new Map(Object.entries(rename ?? {}).map(([old, name]) => [name, old])))
+    const columns = this.names.map(names => this.columnsOf(names))
+    const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
+    this.fetcher = new Fetcher(this.sources, columns, maker, cache)
+    this.fields = compileFields(job, functions)
+    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
+    this.context = {
+      work: this.work,
+      chosen: new Map(),
+      random: (field, op) =>
+        this.random.key(job.feed.seed, this.epoch, this.position, operatorKey(field, op.name, op.ordinal)),
+    }
+  }
+
+  /** Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do. */
+  make(claim: Claim): void | Promise<void> {
+    const slot = this.ring.slotOf(claim, opened => this.open(claim.batch, opened))
+    if (slot === undefined) return this.ring.drop(this.maker)
+    beginSpans()
+    const to = Math.min(claim.to, slot.words[Header.Planned])
+    this.fetch(claim, slot, to)
+    markSpan(SpanKind.Read)
+    for (let row = claim.from; row < to; row++) {
+      const pending = this.makeRow(claim, slot, row)
+      if (pending) return this.makeRest(claim, slot, row, to, pending)
+    }
+    this.finish(claim, slot)
+  }
+
+  /** The same, from the first row on that has to wait for something. */
+  private async makeRest(claim: Claim, slot: Slot, row: number, to: number, pending: Promise<void>): Promise<void> {
+    await pending
+    for (let next = row + 1; next < to; next++) await this.makeRow(claim, slot, next)
+    this.finish(claim, slot)
+  }
+
+  close(): void {
+    this.fetcher.close()
+  }
+
+  // ---------------------------------------------------------------- a batch
+
+  /** Fills in the header of a batch that begins: which positions it covers, and where they come from. */
+  private open(batch: number, slot: Slot): void {
+    const step = this.steps().at(batch)
+    slot.words[Header.Planned] = step.count
+    slot.words[Header.Valid] = step.valid
+    slot.stamps[Stamp.Epoch] = step.epoch
+    slot.stamps[Stamp.Step] = step.stepInEpoch
+    slot.stamps[Stamp.Position] = step.position
+    for (let row = 0; row < step.count; row++) {
+      // Fillers (`last: pad`) are taken from the epoch's beginning.
+      slot.positions[row] = row < step.valid ? step.first + row : step.filler(row)
+    }
+  }
+
+  /** The plan of steps since the ring was last moved. */
+  private steps(): StepPlan {
+    if (this.generation !== this.ring.generation) {
+      this.generation = this.ring.generation
+      const { epoch, position } = this.ring.startAt
+      const share: StepShare = { ...this.job.share, last: this.job.feed.batch.last }
+      this.plan = stepPlan({ ...share, start: { epoch, position } })
+    }
+    return this.plan
+  }
+
+  private finish(claim: Claim, slot: Slot): void {
+    if (this.ring.finish(claim, slot)) {
+      markSpan(SpanKind.Transform)
+      const problem =
+        closeSlot(slot, this.work.u8, this.job.feed.onError.policy) ??
+        mixSlot(this.job, slot, this.work, this.random)
+      if (problem !== undefined) {
+        slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])
+        this.reportBad(claim.batch, -1, { id: `batch ${claim.batch}`, stage: 'close' }, problem)
+      }
+      markSpan(SpanKind.Close)
+      this.ring.publish(slot)
+    } else {
+      markSpan(SpanKind.Transform)
+    }
+    this.spans?.write(claim.batch)
+    this.ring.book(this.maker, this.fetcher.counts.bytesRead)
+    this.ring.drop(this.maker)
+  }
+
+  // ---------------------------------------------------------------- rows
+
+  /** Reads the bytes of all rows of the claim, merged. */
+  private fetch(claim: Claim, slot: Slot, to: number): void {
+    const epoch = slot.stamps[Stamp.Epoch]
+    for (let row = claim.from; row < to; row++) {
+      const draw = this.order.draw(epoch, slot.positions[row], this.draws[row - claim.from])
+      slot.rows[row] = draw.row
+      slot.sources[row] = draw.source
+    }
+    this.ring.at(this.maker, claim.from)
+    this.fetcher.fetch(this.draws, to - claim.from)
+  }
+
+  private makeRow(claim: Claim, slot: Slot, row: number): void | Promise<void> {
+    this.ring.at(this.maker, row)
+    this.epoch = slot.stamps[Stamp.Epoch]
+    this.position = slot.positions[row]
+    this.work.reset()
+    this.context.chosen.clear()
+    const draw = this.draws[row - claim.from]
+    try {
+      if (this.ring.poisoned(claim.batch, row)) throw new Error('it ended two worker threads; look at its bytes and at your functions')
+      const columns = this.fetcher.sample(row - claim.from)
+      const pending = this.functions.sample
+        ? this.mapSample(columns, slot, row, draw)
+        : this.makeFields(columns, slot, row, draw)
+      if (pending) return pending.then(() => this.good(slot, row), error => this.bad(claim, slot, row, draw, error))
+      this.good(slot, row)
+    } catch (error) {
+      this.bad(claim, slot, row, draw, error)
+    }
+  }
+
+  private mapSample(columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
+    const mapped = this.functions.sample!(columns, this.random.key(this.job.feed.seed, this.epoch, this.position, SAMPLE_KEY))
+    if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
+    return mapped.then(async result => {
+      // Others may have used the shared state of this maker's row meanwhile: a maker makes one row at a time, so not.
+      await this.makeFields(result, slot, row, draw)
+    })
+  }
+
+  private makeFields(columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
+    for (let i = 0; i < this.fields.length; i++) {
+      const pending = this.makeField(this.fields[i], columns, slot, row, draw)
+      if (pending) return this.makeFieldsLater(i + 1, pending, columns, slot, row, draw)
+    }
+  }
+
+  private async makeFieldsLater(
+    next: number,
+    pending: Promise<void>,
+    columns: Record<string, Column>,
+    slot: Slot,
+    row: number,
+    draw: Draw,
+  ): Promise<void> {
+    await pending
+    for (let i = next; i < this.fields.length; i++) await this.makeField(this.fields[i], columns, slot, row, draw)
+  }
+
+  private makeField(field: CompiledField, columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
+    const value = this.valueOf(field, columns, draw)
+    const place = this.job.layout.fields[field.index]
+    const { program } = field
+    try {
+      if (program.form === 'dense') {
+        const pending = program.run(value, slot.at + place.at + row * place.unitBytes, this.context)
+        return pending instanceof Promise ? pending.catch(error => fieldFailed(field, error)) : undefined
+      }
+      const result = program.run(value, this.context)
+      if (result instanceof Promise) {
+        return result.then(
+          ({ at, length }) => this.put(field, slot, row, at, length),
+          error => fieldFailed(field, error),
+        )
+      }
+      this.put(field, slot, row, result.at, result.length)
+    } catch (error) {
+      fieldFailed(field, error)
+    }
+  }
+
+  /** Puts a row of varying length into its place. */
+  private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
+    const place = this.job.layout.fields[field.index]
+    if (length > place.max!) {
+      throw new FieldFailure(field.name, new Error(`it has ${length} elements, more than the greatest length of ${place.max}: raise "max" of the field`))
+    }
+    putVarying(slot, this.work.u8, field.index, row, at, length)
+  }
+
+  /** The first column present among the field's alternatives. */
+  private valueOf(field: CompiledField, columns: Record<string, Column>, draw: Draw): Column {
+    const source = this.job.sources[draw.source]
+    for (const name of field.from) {
+      const value = columns[this.names[draw.source].get(name) ?? name]
+      if (value !== undefined) return value
+      if (name === 'source' && source.name !== undefined) return source.name
+    }
+    const present = Object.keys(columns)
+    throw new FieldFailure(
+      field.name,
+      new Error(
+        `the sample has no column ${field.from.map(name => `"${name}"`).join(' or ')}; ` +
+          `it has ${present.length > 0 ? present.join(', ') : this.sources[draw.source].columns.join(', ')}`,
+      ),
+      'read',
+    )
+  }
+
+  /** Columns to fetch of a source: those that fields name, or all where a function gets the whole sample. */
+  private columnsOf(names: Map<string, string>): readonly string[] | undefined {
+    if (this.functions.sample) return undefined
+    const columns = new Set(this.job.feed.fields.flatMap(field => field.from))
+    return [...columns].map(name => names.get(name) ?? name)
+  }
+
+  private good(slot: Slot, row: number): void {
+    slot.status[row] = row < slot.words[Header.Valid] ? RowStatus.Good : RowStatus.Filler
+  }
+
+  private bad(claim: Claim, slot: Slot, row: number, draw: Draw, error: unknown): void {
+    slot.status[row] = RowStatus.Bad
+    Atomics.add(slot.words, Header.Bad, 1)
+    const source = this.sources[draw.source]
+    const failure = error instanceof FieldFailure ? error : undefined
+    const where: SampleWhere = {
+      id: source.id(draw.row),
+      ...source.where?.(draw.row),
+      field: failure?.field,
+      stage: failure?.stage ?? 'read',
+    }
+    this.reportBad(claim.batch, row, where, ((failure?.cause ?? error) as Error).message)
+  }
+
+  private reportBad(batch: number, row: number, where: SampleWhere, problem: string): void {
+    this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, where, problem })
+  }
+}
+
+/** A field could not be made. Carries the field's name to where the sample is known. */
+class FieldFailure extends Error {
+  constructor(
+    readonly field: string,
+    override readonly cause: unknown,
+    readonly stage = (cause as { tag?: string }).tag === 'Decode' ? 'decode' : 'transform',
+  ) {
+    super((cause as Error).message)
+  }
+}
+
+function fieldFailed(field: CompiledField, error: unknown): never {
+  throw error instanceof FieldFailure ? error : new FieldFailure(field.name, error)
+}
+
+/** Compiles the fields in an order in which followed ones come before their followers. */
+function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
+  const fields = job.feed.fields.map((field, index) => ({
+    index,
+    name: field.name,
+    from: field.from,
+    follows: field.follow !== undefined,
+    program: compileField(field, functions.fields.get(field.name)),
+  }))
+  return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
+}
