@@ -65,7 +65,9 @@ for (const [name, input, box, output, filter = 'bilinear'] of [
 const count = Number(options.pictures)
 const results = {}
 for (const c of cases.filter(c => c.name.includes(options.only))) results[c.name] = measure(c)
-console.log(JSON.stringify({ unit: 'µs a picture, median of 5 runs', flip: 'half of them', results }, null, 2))
+console.log(
+  JSON.stringify({ unit: 'µs a picture, median of 5 runs', flip: 'half of them', results }, null, 2),
+)
 
 function measure({ input, box, output, filter, dtype, layout }) {
   const work = Workspace.alone(64 << 20)

@@ -3,7 +3,7 @@
  * that its inner loops want. They depend on sizes and filter alone, so they are kept for the next picture.
  */
 import type { Filter } from './steps.js'
-import { nearestIndex, type Weights, weigh } from './weights.js'
+import { nearestIndex, type Weights, weigh, weightsOf } from './weights.js'
 
 /** How the kernel makes a row of the output's width. The numbers are the kernel's. */
 export const ACROSS = { keep: 0, shuffle: 1, pick: 2, pairs: 3, taps: 4 } as const
@@ -18,11 +18,18 @@ export interface AxisTable {
   shift: number
 }
 
-export interface AcrossKey {
+/** A resize along one axis, of which only outputs `from` to `from + count − 1` are wanted. */
+export interface Scaling {
   input: number
   output: number
+  from: number
+  count: number
   filter: Filter
   antialias: boolean
+}
+
+/** How rows are to come out. */
+export interface Across {
   flip: boolean
   channels: 1 | 3
   planar: boolean
@@ -57,43 +64,70 @@ function remember(key: string, make: () => AxisTable): AxisTable {
 const KEEP: AxisTable = { mode: ACROSS.keep, bytes: new Uint8Array(0), taps: 0, shift: 0 }
 
 /** The table along x. */
-export function acrossTable(k: AcrossKey): AxisTable {
-  if (k.input === k.output && !k.flip && !k.planar) return KEEP
-  const kind = `${k.filter}${k.antialias ? 'a' : ''}${k.flip ? 'f' : ''}${k.planar ? 'p' : ''}${k.channels}`
-  return remember(`x${k.input},${k.output},${kind}`, () => {
-    if (k.filter === 'nearest' || k.input === k.output) return moves(k)
-    const weights = weigh(k.input, k.output, k.filter, k.antialias)
-    return pairs(weights, k) ?? taps(weights, k)
+export function acrossTable(scaling: Scaling, to: Across): AxisTable {
+  if (isIdentity(scaling) && scaling.from === 0 && !to.flip && !to.planar) return KEEP
+  const kind = `${to.flip ? 'f' : ''}${to.planar ? 'p' : ''}${to.channels}`
+  return remember(`x${kind}${nameOf(scaling)}`, () => {
+    if (isIdentity(scaling) || scaling.filter === 'nearest') return moves(indexOf(scaling), to)
+    const weights = weightsFor(scaling)
+    return pairs(weights, to) ?? taps(weights, to)
   })
 }
 
 /** The table along y: for each output row, first source row, number of source rows, then 16-bit weights. */
-export function downTable(input: number, output: number, filter: Filter, antialias: boolean): AxisTable {
-  return remember(`y${input},${output},${filter}${antialias ? 'a' : ''}`, () => {
-    if (filter === 'nearest' || input === output) {
-      const index = nearestIndex(input, output)
-      const rows = Int32Array.from({ length: output * 2 }, (_, i) => (i % 2 === 0 ? index[i >> 1] : 1))
+export function downTable(scaling: Scaling): AxisTable {
+  return remember(`y${nameOf(scaling)}`, () => {
+    if (isIdentity(scaling) || scaling.filter === 'nearest') {
+      const index = indexOf(scaling)
+      const rows = Int32Array.from({ length: index.length * 2 }, (_, i) => (i % 2 === 0 ? index[i >> 1] : 1))
       return { mode: DOWN.pick, bytes: new Uint8Array(rows.buffer), taps: 0, shift: 0 }
     }
-    const weights = weigh(input, output, filter, antialias)
-    return lerps(weights, output) ?? blends(weights, output)
+    const weights = weightsFor(scaling)
+    return lerps(weights) ?? blends(weights)
   })
 }
 
+/** The input pixels that a resize reads: [first, behind the last). */
+export function inputsOf(scaling: Scaling): [from: number, to: number] {
+  if (isIdentity(scaling)) return [scaling.from, scaling.from + scaling.count]
+  if (scaling.filter === 'nearest') {
+    const index = indexOf(scaling)
+    return [index[0], index[index.length - 1] + 1]
+  }
+  const { first, count } = weightsFor(scaling)
+  const last = first.length - 1
+  return [first[0], first[last] + count[last]]
+}
+
+function isIdentity({ input, output }: Scaling): boolean {
+  return input === output
+}
+
+function nameOf({ input, output, from, count, filter, antialias }: Scaling): string {
+  return `${filter}${antialias ? 'a' : ''}${input},${output},${from},${count}`
+}
+
+function indexOf({ input, output, from, count }: Scaling): Int32Array {
+  return nearestIndex(input, output).slice(from, from + count)
+}
+
+function weightsFor({ input, output, from, count, filter, antialias }: Scaling): Weights {
+  return weightsOf(weigh(input, output, filter as 'bilinear' | 'bicubic', antialias), from, count)
+}
+
 /** Pixels that are moved, not weighed: mirrored, split into planes, or the nearest. */
-function moves(k: AcrossKey): AxisTable {
-  const index = nearestIndex(k.input, k.output)
-  if (k.flip) index.reverse()
-  const groups = Math.ceil(k.output / 4)
+function moves(index: Int32Array, { flip, channels, planar }: Across): AxisTable {
+  if (flip) index.reverse()
+  const groups = Math.ceil(index.length / 4)
   const bytes = new Uint8Array(groups * SHUFFLE_STEP)
   const view = new DataView(bytes.buffer)
   for (let g = 0; g < groups; g++) {
-    const pixels = [0, 1, 2, 3].map(p => index[Math.min(g * 4 + p, k.output - 1)])
+    const pixels = [0, 1, 2, 3].map(p => index[Math.min(g * 4 + p, index.length - 1)])
     const base = Math.min(...pixels)
-    if (k.channels === 1 || (Math.max(...pixels) - base) * 3 + 3 > WINDOW) return picks(index, k.channels)
+    if (channels === 1 || (Math.max(...pixels) - base) * 3 + 3 > WINDOW) return picks(index, channels)
     const mask = bytes.subarray(g * SHUFFLE_STEP, g * SHUFFLE_STEP + 16).fill(NOTHING)
     for (let p = 0; p < 4; p++) {
-      for (let c = 0; c < 3; c++) mask[k.planar ? c * 4 + p : p * 3 + c] = (pixels[p] - base) * 3 + c
+      for (let c = 0; c < 3; c++) mask[planar ? c * 4 + p : p * 3 + c] = (pixels[p] - base) * 3 + c
     }
     view.setUint32(g * SHUFFLE_STEP + 16, base * 3, true)
   }
@@ -106,52 +140,55 @@ function picks(index: Int32Array, channels: number): AxisTable {
 }
 
 /** Two neighbours each, four pixels from one window; undefined where they don't fit. */
-function pairs(w: Weights, k: AcrossKey): AxisTable | undefined {
+function pairs(w: Weights, { flip, channels }: Across): AxisTable | undefined {
   if (w.taps > 2 || w.shift !== PAIR_SHIFT) return undefined
-  const groups = Math.ceil(k.output / 4)
+  const output = w.first.length
+  const groups = Math.ceil(output / 4)
   const bytes = new Uint8Array(groups * PAIRS_STEP)
   const view = new DataView(bytes.buffer)
   for (let g = 0; g < groups; g++) {
     const at = g * PAIRS_STEP
     const outputs = [0, 1, 2, 3].map(p => {
-      const x = Math.min(g * 4 + p, k.output - 1)
-      return k.flip ? k.output - 1 - x : x
+      const x = Math.min(g * 4 + p, output - 1)
+      return flip ? output - 1 - x : x
     })
     const base = Math.min(...outputs.map(x => w.first[x]))
     const after = Math.max(...outputs.map(x => w.first[x] + w.count[x]))
-    if ((after - base) * k.channels > WINDOW) return undefined
+    if ((after - base) * channels > WINDOW) return undefined
     bytes.fill(NOTHING, at, at + 16)
     outputs.forEach((x, p) => {
-      const left = (w.first[x] - base) * k.channels
+      const left = (w.first[x] - base) * channels
       const both = w.count[x] > 1
       bytes[at + p * 4] = left
-      bytes[at + p * 4 + 2] = both ? left + k.channels : left
+      bytes[at + p * 4 + 2] = both ? left + channels : left
       view.setInt16(at + 16 + p * 4, w.weights[x * w.taps], true)
       if (both) view.setInt16(at + 18 + p * 4, w.weights[x * w.taps + 1], true)
     })
-    view.setUint32(at + 32, base * k.channels, true)
+    view.setUint32(at + 32, base * channels, true)
   }
   return { mode: ACROSS.pairs, bytes, taps: 2, shift: w.shift }
 }
 
 /** Any number of neighbours: offsets of all pixels, then the weights of each, filled up with zeros. */
-function taps(w: Weights, k: AcrossKey): AxisTable {
-  const block = k.channels === 3 ? 4 : 8
+function taps(w: Weights, { flip, channels }: Across): AxisTable {
+  const output = w.first.length
+  const block = channels === 3 ? 4 : 8
   const count = Math.ceil(w.taps / block) * block
-  const outputs = Math.ceil(k.output / 4) * 4
+  const outputs = Math.ceil(output / 4) * 4
   const bytes = new Uint8Array(outputs * 4 + outputs * count * 2)
   const bases = new Uint32Array(bytes.buffer, 0, outputs)
   const weights = new Int16Array(bytes.buffer, outputs * 4)
-  for (let i = 0; i < k.output; i++) {
-    const x = k.flip ? k.output - 1 - i : i
-    bases[i] = w.first[x] * k.channels
+  for (let i = 0; i < output; i++) {
+    const x = flip ? output - 1 - i : i
+    bases[i] = w.first[x] * channels
     for (let n = 0; n < w.count[x]; n++) weights[i * count + n] = w.weights[x * w.taps + n]
   }
   return { mode: ACROSS.taps, bytes, taps: count, shift: w.shift }
 }
 
 /** Two rows whose weights are a mix, adding up to exactly one; undefined where they don't. */
-function lerps(w: Weights, output: number): AxisTable | undefined {
+function lerps(w: Weights): AxisTable | undefined {
+  const output = w.first.length
   if (w.taps > 2 || w.shift !== PAIR_SHIFT) return undefined
   const table = downRows(output, 2)
   for (let y = 0; y < output; y++) {
@@ -164,7 +201,8 @@ function lerps(w: Weights, output: number): AxisTable | undefined {
   return { mode: DOWN.lerp, bytes: table.bytes, taps: 2, shift: w.shift }
 }
 
-function blends(w: Weights, output: number): AxisTable {
+function blends(w: Weights): AxisTable {
+  const output = w.first.length
   const count = Math.ceil(w.taps / 2) * 2
   const table = downRows(output, count)
   for (let y = 0; y < output; y++) {

@@ -4,17 +4,18 @@
  */
 import type { Box, Picture } from '../decode/picture.js'
 import type { Workspace } from '../system/workspace.js'
+import { ACROSS, acrossTable, DOWN, downTable, type Scaling } from './axis.js'
 import { kernel } from './kernels/load.js'
 import type { Filter } from './steps.js'
-import { ACROSS, acrossTable, DOWN, downTable } from './axis.js'
 import type { Values } from './values.js'
 
-/** The size that the box becomes, and how. */
+/** The size that the box becomes, and how; with a `window`, only that part of the result is made. */
 export interface Sizing {
   width: number
   height: number
   filter: Filter
   antialias: boolean
+  window?: Box | undefined
 }
 
 export interface Flips {
@@ -39,11 +40,17 @@ interface PlaceKernel {
 
 /** Words of a job, in the kernel's order. */
 const WORDS = [
+  // The box: its first byte, bytes from row to row, channels. Then the size of the output.
   ...['source', 'stride', 'channels', 'width', 'height'],
+  // Along x and along y: mode, table, weights for each output in it, their fractional bits.
   ...['across', 'acrossTable', 'acrossTaps', 'acrossShift'],
   ...['down', 'downTable', 'downTaps', 'downShift'],
+  // Rows of the output's width, still to be blended: where, bytes of one, how many; bytes of a plane of one, 0 when
+  // channels are interleaved; a blended row; pointers to the rows that are being blended.
   ...['ring', 'ringStep', 'ringRows', 'plane', 'scratch', 'pointers'],
+  // The slot: first byte, bytes from row to row and from plane to plane; upside down?
   ...['target', 'targetRow', 'targetPlane', 'flip'],
+  // Values: mode, table or constants, bytes of an element.
   ...['emit', 'emitTable', 'entry'],
 ] as const
 
@@ -64,19 +71,12 @@ export function placePicture(
   const { channels } = source
   const { values } = target
   const planar = target.layout === 'chw' && channels === 3
-  const across = acrossTable({
-    input: box.width,
-    output: size.width,
-    filter: size.filter,
-    antialias: size.antialias,
-    flip: flips.horizontal,
-    channels,
-    planar,
-  })
-  const down = downTable(box.height, size.height, size.filter, size.antialias)
+  const [x, y] = scalings(box, size)
+  const across = acrossTable(x, { flip: flips.horizontal, channels, planar })
+  const down = downTable(y)
 
-  const plane = planar ? roundUp(size.width, 16) : 0
-  const rowBytes = planar ? plane * 3 : Math.ceil(size.width / 4) * 4 * channels
+  const plane = planar ? roundUp(x.count, 16) : 0
+  const rowBytes = planar ? plane * 3 : roundUp(x.count, 4) * channels
   const ringStep = roundUp(rowBytes + SPARE, 64)
   const ringRows = down.mode === DOWN.pick ? 1 : down.taps
   const mark = work.mark()
@@ -93,8 +93,8 @@ export function placePicture(
   words[0] = source.at + box.y * source.stride + box.x * channels
   words[1] = source.stride
   words[2] = channels
-  words[3] = size.width
-  words[4] = size.height
+  words[3] = x.count
+  words[4] = y.count
   words[5] = across.mode
   words[6] = acrossAt
   words[7] = across.taps
@@ -118,6 +118,26 @@ export function placePicture(
   words[25] = values.entry
   kernel<PlaceKernel>('place', work.memory).place(job)
   work.release(mark)
+}
+
+/** What happens to a box along x and along y. */
+export function scalings(box: Box, size: Sizing): [x: Scaling, y: Scaling] {
+  const { filter, antialias, window } = size
+  return [
+    {
+      ...{ input: box.width, output: size.width, from: window?.x ?? 0, count: window?.width ?? size.width },
+      ...{ filter, antialias },
+    },
+    {
+      ...{
+        input: box.height,
+        output: size.height,
+        from: window?.y ?? 0,
+        count: window?.height ?? size.height,
+      },
+      ...{ filter, antialias },
+    },
+  ]
 }
 
 function put(work: Workspace, bytes: Uint8Array): number {

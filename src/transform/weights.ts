@@ -28,6 +28,18 @@ export function nearestIndex(input: number, output: number): Int32Array {
   )
 }
 
+/** The weights of outputs `from` to `from + count − 1` alone. */
+export function weightsOf(w: Weights, from: number, count: number): Weights {
+  if (from === 0 && count === w.first.length) return w
+  return {
+    ...w,
+    first: w.first.subarray(from, from + count),
+    count: w.count.subarray(from, from + count),
+    weights: w.weights.subarray(from * w.taps, (from + count) * w.taps),
+  }
+}
+
+/** The weights that make `output` pixels of `input` pixels. */
 export function weigh(
   input: number,
   output: number,

@@ -8,7 +8,7 @@ interface Pixels {
   data: Uint8Array
   width: number
   height: number
-  channels: number
+  channels: 1 | 3
 }
 
 export function placePicture(
@@ -19,7 +19,11 @@ export function placePicture(
   flips: Flips,
   target: Target,
 ): void {
-  const resized = resize(crop(memory, source, box), size)
+  const whole = resize(crop(memory, source, box), size)
+  const resized =
+    size.window === undefined
+      ? whole
+      : crop(whole.data, { ...whole, at: 0, stride: whole.width * whole.channels }, size.window)
   const { width, height, channels } = resized
   const { entry, lookup } = target.values
   for (let y = 0; y < height; y++) {
