@@ -1,6 +1,6 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
 import type { BatchOf, Feed } from '../define/feed.js'
-import { normalize } from '../define/normalize.js'
+import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import type { Batch } from './batch.js'
@@ -16,7 +16,7 @@ export function open<F extends Feed | FeedJson>(feed: F, options: OpenOptions = 
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
-  return new Loader<LoadedBatch<F>>(normalize(chosen, root), fillOptions(options))
+  return new Loader<LoadedBatch<F>>(normalizeFeed(chosen, root), fillOptions(options))
 }
 
 /** What comes out: the feed's own fields, typed, and what every batch has. */

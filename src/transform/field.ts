@@ -48,4 +48,7 @@ export interface VaryingProgram {
   run(value: FieldValue, context: RowContext): Placed | Promise<Placed>
 }
 
+/** A function of the user's on one field's decoded value. */
+export type UserMap = (value: unknown, random: Random) => unknown
+
 export type FieldProgram = DenseProgram | VaryingProgram

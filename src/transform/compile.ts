@@ -1,0 +1,45 @@
+/** From a field of the definition to the program that makes it: one line a kind. */
+import type { NormalField } from '../define/types.js'
+import { DefinitionError } from '../errors.js'
+import type { FieldProgram, UserMap } from './field.js'
+import { compileBoxes, compilePoints } from './follow.js'
+import { compileImage, compileMask } from './image.js'
+import { compileArray, compileNumber, compileText, compileVaryingArray } from './scalar.js'
+
+export function compileField(field: NormalField, map?: UserMap): FieldProgram {
+  switch (field.as) {
+    case 'image':
+      return withoutMap(field, map, compileImage)
+    case 'mask':
+      return withoutMap(field, map, compileMask)
+    case 'boxes':
+      return withoutMap(field, map, compileBoxes)
+    case 'points':
+      return withoutMap(field, map, compilePoints)
+    case 'int':
+    case 'float':
+    case 'class':
+      return compileNumber(field, map)
+    case 'npy':
+      return field.layout.form === 'dense' ? compileArray(field, map) : compileVaryingArray(field, map)
+    case 'text':
+    case 'json':
+    case 'bytes':
+      return compileText(field, map)
+  }
+}
+
+/** Pictures, boxes and points are made by operators; a function of the user's works on the sample instead. */
+function withoutMap(
+  field: NormalField,
+  map: UserMap | undefined,
+  compile: (field: NormalField) => FieldProgram,
+): FieldProgram {
+  if (map !== undefined) {
+    throw new DefinitionError(
+      `fields.${field.name}.map`,
+      `a field as ${field.as} can't have a function of its own: use the feed's \`map\`, which gets the whole sample`,
+    )
+  }
+  return compile(field)
+}

@@ -1,0 +1,144 @@
+/** Fields that are no pictures: numbers, classes, arrays, and text, JSON or bytes of any length. */
+import { DTYPES, elements } from '../define/dtype.js'
+import type { Dtype, NormalField, NormalOp } from '../define/types.js'
+import { classTable, decodeClass } from '../decode/class.js'
+import { decodeJson } from '../decode/json.js'
+import { decodeFloat, decodeInt } from '../decode/number.js'
+import { decodeNpy, npyNumbers } from '../decode/npy.js'
+import { decodeText } from '../decode/text.js'
+import { DecodeError } from '../errors.js'
+import { arrayOf, encoder } from './encode.js'
+import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from './field.js'
+
+/** The random source of a field's own function is keyed like any operator's. */
+const MAP: NormalOp = { name: 'map', ordinal: 0, params: {} }
+
+/** Passes a decoded value through the user's function, where there is one, and on; at once unless that is asynchronous. */
+function mapped<T, R>(
+  field: NormalField,
+  map: UserMap | undefined,
+  value: T,
+  context: RowContext,
+  then: (value: T) => R,
+): R | Promise<R> {
+  if (map === undefined) return then(value)
+  const result = map(value, context.random(field.name, MAP))
+  return result instanceof Promise ? result.then(then as (value: unknown) => R) : then(result as T)
+}
+
+/** Integers that a dtype can hold. */
+const RANGES: Partial<Record<Dtype, [number, number]>> = {
+  u8: [0, 255],
+  i8: [-128, 127],
+  u16: [0, 65535],
+  i16: [-32768, 32767],
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  u32: [0, 2 ** 32 - 1],
+  bool: [0, 1],
+}
+
+/** int, float, class: one number. Where the batch mixes labels, the row is a one-hot vector of all classes. */
+export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
+  const { dtype, shape } = field.layout
+  const [min, max] = RANGES[dtype] ?? [-(2 ** 53 - 1), 2 ** 53 - 1]
+  const classes = classTable(field.classes ?? [])
+  const decode = (value: FieldValue): number => {
+    if (field.as === 'class') return decodeClass(value, classes)
+    return field.as === 'int' ? decodeInt(value, min, max) : decodeFloat(value)
+  }
+  const encode = encoder(dtype)
+  const width = elements(shape)
+  const write = (number: number, at: number, context: RowContext): void => {
+    if (typeof number !== 'number') throw new DecodeError(`map gave ${typeof number} where a number is needed`)
+    const row = arrayOf(dtype, context.work.u8.buffer, at, width)
+    if (shape.length === 0) {
+      row[0] = encode(number)
+      return
+    }
+    if (number < 0 || number >= width) throw new DecodeError(`label ${number} is not one of ${width} classes, 0 to ${width - 1}`)
+    context.work.u8.fill(0, at, at + width * DTYPES[dtype].bytes)
+    row[number] = encode(1)
+  }
+  return {
+    form: 'dense',
+    run: (value, at, context) => mapped(field, map, decode(value), context, number => write(number, at, context)),
+  }
+}
+
+/** npy: an array of exactly the field's shape and dtype. */
+export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
+  const { dtype, shape } = field.layout
+  const write = (array: ReturnType<typeof decodeNpy>, at: number, context: RowContext): void => {
+    if (array.shape.length !== shape.length || array.shape.some((n, i) => n !== shape[i])) {
+      throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
+    }
+    putArray(array, dtype, at, context)
+  }
+  return {
+    form: 'dense',
+    run: (value, at, context) => mapped(field, map, arrayFrom(value), context, array => write(array, at, context)),
+  }
+}
+
+/** npy of varying length along its first axis. */
+export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingProgram {
+  const { dtype, shape } = field.layout
+  const place = (array: ReturnType<typeof decodeNpy>, context: RowContext): Placed => {
+    const rest = array.shape.slice(1)
+    if (array.shape.length === 0 || rest.length !== shape.length || rest.some((n, i) => n !== shape[i])) {
+      throw new DecodeError(`the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`)
+    }
+    const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
+    putArray(array, dtype, at, context)
+    return { at, length: array.shape[0] }
+  }
+  return {
+    form: 'varying',
+    run: (value, context) => mapped(field, map, arrayFrom(value), context, array => place(array, context)),
+  }
+}
+
+/** text, json and bytes: u8 of any length. */
+export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
+  const decode = (value: FieldValue): unknown => {
+    if (field.as === 'json') return map ? decodeJson(value) : (decodeJson(value), value)
+    if (field.as === 'text') return map ? decodeText(value) : (decodeText(value), value)
+    return value
+  }
+  const place = (value: unknown, context: RowContext): Placed => {
+    const bytes = bytesFrom(value, field.as === 'json')
+    const at = context.work.take(bytes.length)
+    context.work.u8.set(bytes, at)
+    return { at, length: bytes.length }
+  }
+  return {
+    form: 'varying',
+    run: (value, context) => mapped(field, map, decode(value), context, result => place(result, context)),
+  }
+}
+
+const utf8 = new TextEncoder()
+
+function bytesFrom(value: unknown, json: boolean): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'string' && !json) return utf8.encode(value)
+  if (json) return utf8.encode(JSON.stringify(value))
+  return utf8.encode(String(value))
+}
+
+function arrayFrom(value: FieldValue): ReturnType<typeof decodeNpy> {
+  if (value instanceof Uint8Array) return decodeNpy(value)
+  throw new DecodeError(`expected the bytes of a .npy file, got the ${typeof value} ${JSON.stringify(value)} from the index`)
+}
+
+/** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */
+function putArray(array: ReturnType<typeof decodeNpy>, dtype: Dtype, at: number, context: RowContext): void {
+  if (array.dtype === dtype) {
+    context.work.u8.set(array.data, at)
+    return
+  }
+  const numbers = npyNumbers(array)
+  const encode = encoder(dtype)
+  const out = arrayOf(dtype, context.work.u8.buffer, at, numbers.length)
+  for (let i = 0; i < numbers.length; i++) out[i] = encode(numbers[i])
+}
