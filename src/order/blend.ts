@@ -200,6 +200,7 @@ export class BlendOrder implements Order {
     const sourceEpoch = Math.floor(drawn / order.length)
     out.source = source
     out.row = order.at(sourceEpoch, drawn - sourceEpoch * order.length)
+    out.drawn = drawn
     return out
   }
 

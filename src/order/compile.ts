@@ -105,6 +105,7 @@ class SingleOrder implements CompiledOrder {
   draw(epoch: number, position: number, out: Draw): Draw {
     out.source = 0
     out.row = this.order.at(epoch, position)
+    out.drawn = epoch * this.length + position
     return out
   }
 }

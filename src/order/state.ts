@@ -68,6 +68,8 @@ export function readState(from: unknown): State {
     if (!isCount(state[name])) throw wrong(name, 'a whole number from 0', state[name])
   if (typeof state.describe !== 'object' || state.describe === null)
     throw wrong('describe', 'an object', state.describe)
+  const { marks } = state.describe as { marks?: unknown }
+  if (marks !== undefined && !isMarks(marks)) throw wrong('describe.marks', 'a list of digits', marks)
   if (state.changes !== undefined) {
     if (!Array.isArray(state.changes)) throw wrong('changes', 'a list', state.changes)
     state.changes.forEach(checkChange)
@@ -118,6 +120,10 @@ function parse(text: string): unknown {
   }
 }
 
+function isMarks(value: unknown): boolean {
+  return typeof (value as { digits?: unknown } | null)?.digits === 'string'
+}
+
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
@@ -128,6 +134,6 @@ function wrong(name: string, expected: string, value: unknown): StateError {
 
 /** A value in an error message: short, whatever was in the file. */
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'missing'
+  const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? 'missing')
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

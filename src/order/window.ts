@@ -6,7 +6,8 @@
  * The line is mixed twice: samples are permuted within windows of half the asked size, and then again within
  * windows that are shifted by half of theirs. No border between windows remains to be seen, and the samples of
  * any second-pass window come from at most two first-pass windows that lie side by side: `window` samples is what
- * a cache must hold for every block to be read once an epoch.
+ * a cache must hold for every block to be read once an epoch. A sample ends up anywhere in a stretch of `window`
+ * positions with equal chance, just as far as one pass over whole windows would carry it.
  *
  *   first pass   │      0      │      1      │      2      │      3      │     each window/2 samples
  *   second pass  │  0   │      1      │      2      │      3      │  4   │     shifted by window/4
@@ -27,8 +28,15 @@ export interface WindowData {
   stream?: string | number
 }
 
-/** A window should hold this many blocks, so that a batch is drawn from many places. */
-const BLOCKS_A_WINDOW = 32
+/**
+ * A window should hold this many blocks. A batch is drawn from as many places as a window has blocks, so with as
+ * many as a usual batch has rows its mixture is nearly that of a global shuffle; `order-quality` shows it.
+ */
+const BLOCKS_A_WINDOW = 256
+
+/** Small windows get fewer blocks, of this many rows: reads of single rows would be what a window is to avoid. */
+const SMALL_BLOCK = 8
+const FEWEST_BLOCKS_A_WINDOW = 32
 
 /** Larger blocks bring nothing: reading along a thousand samples is sequential by any measure. */
 const LARGEST_BLOCK = 1024
@@ -38,7 +46,8 @@ const MOST_BLOCKS = 2 ** 20
 
 /** Rows of a full block. The last block of a shard may be shorter. */
 export function blockSize(count: number, window: number): number {
-  const wanted = Math.min(LARGEST_BLOCK, Math.max(1, Math.floor(window / BLOCKS_A_WINDOW)))
+  const least = Math.min(SMALL_BLOCK, Math.floor(window / FEWEST_BLOCKS_A_WINDOW))
+  const wanted = Math.min(LARGEST_BLOCK, Math.max(1, least, Math.floor(window / BLOCKS_A_WINDOW)))
   return Math.max(wanted, Math.ceil(count / MOST_BLOCKS))
 }
 
@@ -116,6 +125,15 @@ export class WindowOrder {
     const to = Math.min(this.length, Math.ceil(this.windowStart(window + 1) / this.span) * this.span)
     if (from >= to) return new Uint32Array(0)
     return order.slice(lastAtMost(starts, from, 0), lastAtMost(starts, to - 1, 0) + 1)
+  }
+
+  /** Positions between which the rows of a block come, the end excluded: no earlier, no later. */
+  spanOf(epoch: number, block: number): [from: number, to: number] {
+    const { permuted, starts } = this.epoch(epoch)
+    const slot = permuted.inverse(block)
+    const from = Math.floor(starts[slot] / this.span) * this.span
+    const to = Math.min(this.length, Math.ceil(starts[slot + 1] / this.span) * this.span)
+    return [this.windowStart(this.windowOf(from)), this.windowStart(this.windowOf(to - 1) + 1)]
   }
 
   private epoch(epoch: number): Epoch {

@@ -29,7 +29,7 @@ test('every row exactly once, and the inverse, for any shards and windows', () =
         const rows = rowsOf(order, epoch)
         expect([...rows].sort((a, b) => a - b)).toEqual(rows.map((_, i) => i))
         rows.forEach((row, position) => {
-          expect(order.inverse(epoch, row)).toBe(position)
+          if (order.inverse(epoch, row) !== position) throw new Error(`inverse of row ${row}`)
         })
       },
     ),
@@ -51,7 +51,7 @@ describe('blocks', () => {
           for (let block = 0; block + 1 < order.blocks.length; block++) {
             expect(order.blocks[block + 1] - order.blocks[block]).toBeLessThanOrEqual(order.blockSize)
             for (let row = order.blocks[block]; row < order.blocks[block + 1]; row++)
-              expect(order.blockOf(row)).toBe(block)
+              if (order.blockOf(row) !== block) throw new Error(`block of row ${row}`)
           }
           expect(order.blocks.at(-1)).toBe(count)
         },
@@ -60,12 +60,14 @@ describe('blocks', () => {
     )
   })
 
-  test('are a 32nd of a window, at most 1,024 rows, and at most 2^20 in number', () => {
-    expect(blockSize(1e6, 3200)).toBe(100)
+  test('are a 256th of a window, of 8 to 1,024 rows where they can, and at most 2^20 in number', () => {
+    expect(blockSize(1e6, 10_000)).toBe(39)
+    expect(blockSize(1e6, 1000)).toBe(8)
+    expect(blockSize(1e6, 100)).toBe(3)
     expect(blockSize(1e6, 10)).toBe(1)
     expect(blockSize(1e6, 1e6)).toBe(1024)
-    expect(blockSize(1e9, 3200)).toBe(954)
-    expect(Math.ceil(1e12 / blockSize(1e12, 3200))).toBeLessThanOrEqual(2 ** 20)
+    expect(blockSize(1e9, 10_000)).toBe(954)
+    expect(Math.ceil(1e12 / blockSize(1e12, 10_000))).toBeLessThanOrEqual(2 ** 20)
   })
 
   test('are each read once an epoch by a cache that holds the blocks of the current window', () => {
@@ -90,6 +92,14 @@ describe('blocks', () => {
       expect(held.has(order.blockOf(order.at(3, position)))).toBe(true)
     }
     expect(window + 1).toBe(order.windows)
+    for (let block = 0; block + 1 < order.blocks.length; block++) {
+      const [from, to] = order.spanOf(3, block)
+      for (let row = order.blocks[block]; row < order.blocks[block + 1]; row++) {
+        expect(order.inverse(3, row)).toBeGreaterThanOrEqual(from)
+        expect(order.inverse(3, row)).toBeLessThan(to)
+      }
+      expect(to - from).toBeLessThanOrEqual(3 * 320)
+    }
     expect([...loads].every(n => n === 1)).toBe(true)
     // The window itself, and the rest of the blocks that reach over its two ends.
     expect(most).toBeLessThanOrEqual(640 + 2 * order.blockSize)
@@ -148,11 +158,11 @@ test('golden values, the same in every version', () => {
   const order = new WindowOrder({ ...equalShards(1000, 10), window: 1024, seed: 7, stream: 'golden' })
   expect([0, 1, 2, 5000, 9999].map(p => order.at(2, p))).toMatchInlineSnapshot(`
     [
-      3384,
-      6421,
-      566,
-      5054,
-      3301,
+      5320,
+      8525,
+      5182,
+      3230,
+      4725,
     ]
   `)
 })

@@ -1,0 +1,105 @@
+/** The measures say 0 of no shuffle, 1 of the global one, and the right thing in between. */
+import { describe, expect, test } from 'vitest'
+import type { NormalOrder } from '../../src/define/types.js'
+import { orderQuality, type QualityOptions } from '../../src/order/quality.js'
+import { compileSource, planSource } from '../../src/order/single.js'
+import { WindowOrder } from '../../src/order/window.js'
+
+const count = 40_000
+const runs = Float64Array.from({ length: 20 }, (_, i) => i * 2000)
+/** Sorted by class, as an image folder is: 100 classes of 400. */
+const label = (row: number) => Math.floor(row / 400)
+
+function quality(order: NormalOrder, options: Partial<QualityOptions> = {}) {
+  return orderQuality(compileSource(planSource(order, { count, runs })), count, {
+    batch: 256,
+    label,
+    ...options,
+  })
+}
+
+describe('the score', () => {
+  test('is 1 for the global shuffle', () => {
+    const { score, mixing, spread, entropy } = quality({ kind: 'global', seed: 4 })
+    for (const part of [mixing, spread, entropy!]) expect(Math.abs(part - 1)).toBeLessThan(0.02)
+    expect(score).toBeGreaterThan(0.98)
+  })
+
+  test('is about 0 for a source sorted by class and not shuffled', () => {
+    const { score, mixing, spread, entropy } = quality({ kind: 'none' })
+    expect(mixing).toBeLessThan(1e-3)
+    expect(spread).toBeLessThan(0.02)
+    expect(entropy).toBeLessThan(0.2)
+    expect(score).toBeLessThan(0.1)
+  })
+
+  test('grows with the window', () => {
+    const scores = [512, 2048, 8192, count].map(window => quality({ kind: 'window', window, seed: 4 }))
+    for (let i = 1; i < scores.length; i++) expect(scores[i].score).toBeGreaterThan(scores[i - 1].score)
+    expect(scores[1].entropy).toBeGreaterThan(0.9)
+    expect(scores[3].score).toBeGreaterThan(0.98)
+  })
+
+  test('knows mixing of a window: neighbours are a third of a window apart', () => {
+    const { mixing } = quality({ kind: 'window', window: 4000, seed: 4 })
+    // One pair in 15 lies across two blocks, which are as far apart as in the global shuffle.
+    expect(Math.abs(mixing - ((14 / 15) * (4000 / count) + 1 / 15))).toBeLessThan(0.01)
+  })
+
+  test('sees class balance as more entropy than the global shuffle has', () => {
+    const skewed = (row: number) => (row < count * 0.9 ? 0 : 1)
+    const balanced = planSource(
+      { kind: 'weights', weights: { balance: 'cls' }, seed: 1 },
+      { count, runs, index: () => ({ at: skewed }) },
+    )
+    const { entropy, mixing } = orderQuality(compileSource(balanced), count, { batch: 256, label: skewed })
+    expect(entropy).toBeGreaterThan(2)
+    expect(mixing).toBeGreaterThan(0.9)
+  })
+
+  test('works for the smallest sources', () => {
+    for (const n of [0, 1, 2, 3]) {
+      const order = compileSource({ kind: 'global', count: n, seed: 1 })
+      const { score } = orderQuality(order, n, { batch: 256, label })
+      expect(score >= 0 && score <= 1).toBe(true)
+    }
+  })
+})
+
+describe('bytes read per byte used', () => {
+  const window = new WindowOrder({ count, runs, window: 3200, seed: 4 })
+  const cache = { blocks: window.blocks, cacheRows: 3200 + 2 * window.blockSize }
+
+  test('by blocks: once for a window whose cache holds it, many times for the global shuffle', () => {
+    const { bytesReadPerByteUsed: reads } = quality({ kind: 'window', window: 3200, seed: 4 }, cache)
+    expect(reads.blocks).toBe(1)
+    // A cache of 8 % of the rows misses the other 92 %, and each miss reads 12 rows.
+    expect(reads.globalBlocks).toBeGreaterThan(10)
+    expect(reads.globalBlocks).toBeLessThan(12)
+  })
+
+  test('by blocks: more than once when the cache is too small', () => {
+    const { bytesReadPerByteUsed: reads } = quality(
+      { kind: 'window', window: 3200, seed: 4 },
+      { ...cache, cacheRows: 1000 },
+    )
+    expect(reads.blocks).toBeGreaterThan(1.5)
+  })
+
+  test('by samples: pages around each sample, unless they are read along', () => {
+    const bytesOf = () => 30_000
+    expect(quality({ kind: 'global', seed: 1 }, { bytesOf }).bytesReadPerByteUsed.samples).toBeCloseTo(
+      1.1365,
+      3,
+    )
+    expect(quality({ kind: 'none' }, { bytesOf }).bytesReadPerByteUsed.samples).toBeCloseTo(1, 3)
+    expect(quality({ kind: 'none' }).bytesReadPerByteUsed.samples).toBe(1)
+  })
+})
+
+test('a billion rows take a sample, not an epoch', () => {
+  const n = 1e9
+  const order = compileSource({ kind: 'global', count: n, seed: 1 })
+  const { score } = orderQuality(order, n, { batch: 512, label: row => row % 1000 })
+  expect(score).toBeGreaterThan(0.97)
+})
