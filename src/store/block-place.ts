@@ -12,10 +12,10 @@
 export interface PlacedBlocks {
   count: number
   /** First page and number of pages of each. */
-  first: ArrayLike<number>
-  pages: ArrayLike<number>
+  first: Int32Array
+  pages: Int32Array
   /** Position of its next use; Infinity: never again; −Infinity: it must stay. */
-  nextUse: ArrayLike<number>
+  nextUse: Float64Array
 }
 
 export interface Place {
@@ -39,36 +39,46 @@ export function choosePlace(
   leave = 0,
 ): Place | undefined {
   const { count, first, pages, nextUse } = blocks
-  const endOf = (block: number) => (block < 0 ? 0 : first[block] + pages[block])
-  // A window of blocks [left, right) slides over the memory, always the shortest that makes enough room. The ring
-  // of minima holds those blocks of the window that have no sooner one behind them: its head is the soonest.
+  // A window of blocks [left, right) slides over the memory, always the shortest that makes enough room: the pages
+  // from `start`, where the block before it ends, to `end`. The list of minima holds those blocks of the window
+  // that have no sooner one behind them: its head is the soonest of all.
   const minima = new Int32Array(count)
-  let [head, tail] = [0, 0]
+  let head = 0
+  let tail = 0
   let left = 0
+  let start = 0
   let held = 0 // pages of the window's blocks
   let best: Place | undefined
+  let bestSoonest = -Infinity
   let bestHeld = 0
   for (let right = 0; right <= count; right++) {
+    const end = right < count ? first[right] : total
     if (right > 0) {
       const block = right - 1
-      if (nextUse[block] === -Infinity) {
-        ;[left, held, head, tail] = [right, 0, 0, 0]
+      const next = nextUse[block]
+      if (next === -Infinity) {
+        left = right
+        start = first[block] + pages[block]
+        held = head = tail = 0
       } else {
         held += pages[block]
-        while (tail > head && nextUse[minima[tail - 1]] >= nextUse[block]) tail--
+        while (tail > head && nextUse[minima[tail - 1]] >= next) tail--
         minima[tail++] = block
       }
     }
-    const end = right < count ? first[right] : total
-    while (right - left > leave && end - endOf(left) >= wanted) {
+    while (right - left > leave && end - first[left] - pages[left] >= wanted) {
       if (minima[head] === left) head++
-      held -= pages[left++]
+      held -= pages[left]
+      start = first[left] + pages[left]
+      left++
     }
-    if (right - left < leave || end - endOf(left - 1) < wanted) continue
+    if (right - left < leave || end - start < wanted) continue
     const soonest = tail > head ? nextUse[minima[head]] : Infinity
-    if (best === undefined || soonest > best.soonest || (soonest === best.soonest && held < bestHeld)) {
-      best = { page: endOf(left - 1), from: left, to: right, soonest }
+    if (soonest > bestSoonest || (soonest === bestSoonest && held < bestHeld)) {
+      best = { page: start, from: left, to: right, soonest }
+      bestSoonest = soonest
       bestHeld = held
+      if (held === 0) break // free pages: nothing can be better
     }
   }
   return best

@@ -14,7 +14,7 @@
  * free), a chained hash table from units to blocks, and the sums. So a maker may die at any instruction: `rebuild` makes the
  * books whole again from the columns. All changes happen under the cache's lock.
  */
-import { choosePlace, type Place } from './block-place.js'
+import { choosePlace, type Place, type PlacedBlocks } from './block-place.js'
 
 export const FREE = 0
 export const LOADING = 1
@@ -47,6 +47,8 @@ export class BlockTable {
   private readonly heads: Int32Array
   private readonly chain: Int32Array
   private readonly counters: Float64Array
+  /** This thread's own copy of what `place` looks at, in the order of addresses. */
+  private readonly byAddress: PlacedBlocks
 
   /** Bytes of shared memory that the books of so many blocks and makers take. */
   static bytes(blocks: number, makers: number): number {
@@ -82,6 +84,8 @@ export class BlockTable {
     this.leaseWords = leaseWords(makers)
     this.leases = ints(blocks * this.leaseWords)
     this.heads = ints(buckets(blocks))
+    const [first, pages, nextUse] = [new Int32Array(blocks), new Int32Array(blocks), new Float64Array(blocks)]
+    this.byAddress = { count: 0, first, pages, nextUse }
     if (fresh) this.rebuild()
   }
 
@@ -104,19 +108,16 @@ export class BlockTable {
 
   /** The best place for so many pages. `refresh` tells the next use of units whose noted one is not after `now`. */
   place(pages: number, now: number, refresh: (unit: number) => number): Place | undefined {
-    const { count } = this
-    const first = new Int32Array(count)
-    const held = new Int32Array(count)
-    const nextUse = new Float64Array(count)
+    const { count, order, byAddress } = this
     for (let i = 0; i < count; i++) {
-      const block = this.order[i]
-      first[i] = this.first[block]
-      held[i] = this.pages[block]
-      if (this.state[block] === LOADING || this.leased(block)) nextUse[i] = -Infinity
-      else nextUse[i] = this.noted(block, now, refresh)
+      const block = order[i]
+      const stays = this.state[block] === LOADING || this.leased(block)
+      byAddress.first[i] = this.first[block]
+      byAddress.pages[i] = this.pages[block]
+      byAddress.nextUse[i] = stays ? -Infinity : this.noted(block, now, refresh)
     }
-    const leave = count === this.blocks ? 1 : 0
-    return choosePlace({ count, first, pages: held, nextUse }, pages, this.totalPages, leave)
+    byAddress.count = count
+    return choosePlace(byAddress, pages, this.totalPages, count === this.blocks ? 1 : 0)
   }
 
   /** The position of a block's next use, asked for again when the noted one has passed. */

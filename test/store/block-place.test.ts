@@ -6,16 +6,17 @@ import { choosePlace, type Place } from '../../src/store/block-place.js'
 interface Memory {
   total: number
   count: number
-  first: number[]
-  pages: number[]
-  nextUse: number[]
+  first: Int32Array
+  pages: Int32Array
+  nextUse: Float64Array
 }
 
 function memory(blocks: { hole: number; pages: number; next: number }[], tail: number): Memory {
   let at = 0
-  const first = blocks.map(({ hole, pages }) => (at += hole + pages) - pages)
-  const pages = blocks.map(block => block.pages)
-  return { total: at + tail, count: blocks.length, first, pages, nextUse: blocks.map(block => block.next) }
+  const first = Int32Array.from(blocks, ({ hole, pages }) => (at += hole + pages) - pages)
+  const pages = Int32Array.from(blocks, block => block.pages)
+  const nextUse = Float64Array.from(blocks, block => block.next)
+  return { total: at + tail, count: blocks.length, first, pages, nextUse }
 }
 
 /** Every stretch of blocks, tried one after the other: the best soonest use, then the fewest pages thrown away. */
