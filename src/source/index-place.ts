@@ -17,7 +17,7 @@ export interface IndexWanted {
   /** The path beside the data; without it the index lies in the cache folder only. */
   beside?: string
   /** Why an index that was found doesn't describe the data; undefined when it does. */
-  problem(header: IndexHeader): string | undefined
+  problem(header: IndexHeader, path: string): string | undefined
   /** Makes the index at `path`. */
   build(path: string): Promise<void>
   notice?: (text: string) => void
@@ -88,7 +88,7 @@ function fitting(
   let problem: string | undefined
   try {
     const header = readHeader(path)
-    problem = wanted.problem(header)
+    problem = wanted.problem(header, path)
     if (problem === undefined) return header
   } catch (error) {
     problem = (error as Error).message

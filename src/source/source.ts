@@ -46,14 +46,16 @@ export interface Source {
   readonly indexed?: readonly string[]
   /** `hashKey(key(row))`, where the index keeps it: splits then need not touch the keys. */
   keyHash?(row: number): number
-  /** The file that holds a row and the offset of its first byte there, for error messages. */
-  where?(row: number): { file: string; offset: number }
+  /** The file that holds a row and the offset of its first byte there, for error messages; undefined where there is none. */
+  where?(row: number): { file: string; offset: number } | undefined
   /** The unit that holds a row. */
   unitOf(row: number): number
   /** The byte ranges of a unit, for the wanted columns. Pure. An empty list means: nothing to read. */
   plan(unit: number, columns: readonly string[]): ByteRange[]
   /** Turns what was read (one array a range) into what is kept of the unit, as many arrays: decompresses, for instance. */
   load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
+  /** With `load`: the bytes that a loaded unit takes at most, for the cache. */
+  loadedBytes?(unit: number): number
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
 }

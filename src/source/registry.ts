@@ -1,0 +1,65 @@
+/**
+ * All kinds of sources, by the names they have in a definition. Adding one means one file and one line here (and
+ * its JSON in src/define/).
+ */
+import type { SourceJson } from '../define/types.js'
+import { nearest, SourceError } from '../errors.js'
+import { concat } from './concat.js'
+import { files } from './files.js'
+import { folder } from './folder.js'
+import { named, openBlend } from './named.js'
+import type { Fingerprint, Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
+import { split } from './split.js'
+import { subset } from './subset.js'
+import { synthetic } from './synthetic.js'
+import { tar } from './tar.js'
+import { zip } from './zip.js'
+
+const KINDS: Readonly<Record<string, SourceKind<never>>> = {
+  tar,
+  folder,
+  files,
+  synthetic,
+  concat,
+  zip,
+  subset,
+  split,
+  named,
+}
+
+const nesting: Nesting = { open: openSource, attach: attachSource }
+
+/** Opens a source: finds its files, builds its index if need be. Runs once, in the main thread. */
+export async function openSource(json: SourceJson, context: OpenContext): Promise<Manifest> {
+  if ('blend' in json) {
+    throw new SourceError('a blend can only be the outermost source: put the other sources into its entries')
+  }
+  const [[name, inner]] = Object.entries(json)
+  return kind(name).open(inner as never, context, nesting)
+}
+
+/** Makes a source from its manifest, in any thread. */
+export function attachSource(manifest: Manifest): Source {
+  return kind(manifest.kind).attach(manifest, nesting)
+}
+
+/** The sources of a feed: one, or those of its blend, which the order draws from by weight. */
+export interface OpenedSources {
+  sources: { manifest: Manifest; name?: string }[]
+  /** Of all of them together. */
+  fingerprint: Fingerprint
+  blend?: { entries: { weight: number; name: string }[]; per: 'sample' | 'batch'; epoch?: number }
+}
+
+export async function openSources(json: SourceJson, context: OpenContext): Promise<OpenedSources> {
+  if ('blend' in json) return openBlend(json.blend, context, nesting)
+  const manifest = await openSource(json, context)
+  return { sources: [{ manifest }], fingerprint: manifest.fingerprint }
+}
+
+function kind(name: string): SourceKind<never> {
+  const found = KINDS[name]
+  if (found !== undefined) return found
+  const near = nearest(name, Object.keys(KINDS))
+  throw new SourceError(`there is no source "${name}"${near ? `; did you mean "${near}"?` : ''}`)
+}

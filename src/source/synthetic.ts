@@ -1,0 +1,146 @@
+/**
+ * Data out of nothing, for demos, tests and measurements: row i is a function of (seed, i). Nothing is read, so
+ * `plan` is empty and `sample` makes the bytes.
+ *
+ *   images   jpg: a JPEG that looks like a photograph to a codec; cls: i mod classes
+ *   tensors  data: raw little-endian elements; the first one is i, the others uniform (floats in [0, 1))
+ *   tokens   tokens: u16, or u32 for a vocabulary beyond 65,536; the first one is i mod vocabulary
+ */
+import { createHash } from 'node:crypto'
+import { DTYPES, elements, toBf16, toF16 } from '../define/dtype.js'
+import { Random } from '../define/random.js'
+import type { Dtype, SyntheticJson } from '../define/types.js'
+import { SourceError } from '../errors.js'
+import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import { PictureMaker } from './synthetic-picture.js'
+
+const QUALITY = 90
+const CLASSES = 10
+const VOCABULARY = 50_000
+/** Rows are stretches of one pool of random elements, begun at this many different places. */
+const PLACES = 4096
+
+interface SyntheticManifest extends Manifest {
+  kind: 'synthetic'
+  json: SyntheticJson
+}
+
+export const synthetic: SourceKind<SyntheticJson> = {
+  async open(json) {
+    if (!(json.count > 0)) throw new SourceError('a synthetic source needs a count above 0')
+    const digest = createHash('sha256').update(JSON.stringify(json)).digest('hex').slice(0, 32)
+    const manifest: SyntheticManifest = {
+      kind: 'synthetic',
+      fingerprint: { kind: 'synthetic', count: json.count, digest },
+      indexBytes: 0,
+      json,
+    }
+    return manifest
+  },
+
+  attach(manifest) {
+    return new SyntheticSource((manifest as SyntheticManifest).json)
+  },
+}
+
+class SyntheticSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly columns: readonly string[]
+  readonly indexed: readonly string[]
+  readonly runs = new Float64Array(1)
+  private readonly column: string
+  private readonly classes: number | undefined
+  private readonly make: (row: number) => Uint8Array
+
+  constructor(json: SyntheticJson) {
+    this.count = json.count
+    this.units = json.count
+    const seed = json.seed ?? 0
+    if (json.images !== undefined) {
+      const { width, height, quality = QUALITY, classes = CLASSES } = json.images
+      this.column = 'jpg'
+      this.classes = classes
+      const maker = new PictureMaker(width, height, quality)
+      this.make = row => maker.make(seed, row)
+    } else if (json.tensors !== undefined) {
+      const { shape, dtype = 'u8' } = json.tensors
+      this.column = 'data'
+      this.make = poolMaker(dtype, elements(shape), seed, Number.POSITIVE_INFINITY)
+    } else if (json.tokens !== undefined) {
+      const { length, vocabulary = VOCABULARY } = json.tokens
+      this.column = 'tokens'
+      this.make = poolMaker(vocabulary <= 65536 ? 'u16' : 'u32', length, seed, vocabulary)
+    } else throw new SourceError('a synthetic source makes "images", "tensors" or "tokens": say which')
+    this.columns = this.classes === undefined ? [this.column] : [this.column, 'cls']
+    this.indexed = this.classes === undefined ? [] : ['cls']
+  }
+
+  id(row: number): string {
+    return String(row)
+  }
+
+  key(row: number): string {
+    return String(row)
+  }
+
+  index(name: string): IndexColumn | undefined {
+    const { classes } = this
+    if (name !== 'cls' || classes === undefined) return undefined
+    return { type: 'number', at: row => row % classes }
+  }
+
+  unitOf(row: number): number {
+    return row
+  }
+
+  plan(): ByteRange[] {
+    return []
+  }
+
+  sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    const out: Record<string, Column> = {}
+    if (columns.includes(this.column)) out[this.column] = this.make(row)
+    if (this.classes !== undefined && columns.includes('cls')) out.cls = row % this.classes
+    return out
+  }
+}
+
+/** Makes rows of `length` elements below `limit` by copying stretches of a pool of random ones, made on first use. */
+function poolMaker(dtype: Dtype, length: number, seed: number, limit: number): (row: number) => Uint8Array {
+  const { bytes } = DTYPES[dtype]
+  const random = new Random()
+  let pool: Uint8Array | undefined
+  return row => {
+    pool ??= makePool(dtype, length + PLACES, seed, limit)
+    const from = random.key(seed, 0, row, 1).int(PLACES) * bytes
+    const out = pool.slice(from, from + length * bytes)
+    put(dtype, new DataView(out.buffer), 0, Number.isFinite(limit) ? row % limit : row)
+    return out
+  }
+}
+
+function makePool(dtype: Dtype, length: number, seed: number, limit: number): Uint8Array {
+  const random = new Random().key(seed, 0, 0, 2)
+  const out = new Uint8Array(length * DTYPES[dtype].bytes)
+  const view = new DataView(out.buffer)
+  const float = dtype.includes('f')
+  for (let i = 0; i < length; i++) {
+    put(dtype, view, i, float ? random.next() : Number.isFinite(limit) ? random.int(limit) : random.bits())
+  }
+  return out
+}
+
+/** Writes element i; whole numbers wrap around as in C. */
+function put(dtype: Dtype, view: DataView, i: number, value: number): void {
+  const at = i * DTYPES[dtype].bytes
+  if (dtype === 'bool') view.setUint8(at, value & 1)
+  else if (dtype === 'u8' || dtype === 'i8') view.setUint8(at, value)
+  else if (dtype === 'u16' || dtype === 'i16') view.setUint16(at, value, true)
+  else if (dtype === 'u32' || dtype === 'i32') view.setUint32(at, value, true)
+  else if (dtype === 'i64') view.setBigInt64(at, BigInt(value), true)
+  else if (dtype === 'f16') view.setUint16(at, toF16(value), true)
+  else if (dtype === 'bf16') view.setUint16(at, toBf16(value), true)
+  else if (dtype === 'f32') view.setFloat32(at, value, true)
+  else view.setFloat64(at, value, true)
+}
