@@ -124,7 +124,7 @@ export class BlockCache {
 
   /**
    * Called by the main thread once a maker's thread has ended: frees what it held, and lets others load what it was
-   * loading. A new thread may take the maker's number when this is done. It takes microseconds, unless another
+   * loading. A new thread may take the maker's number only when this is done. It takes microseconds, unless another
    * maker died with the lock in its hands; then it waits until that one is to be forgotten as well.
    */
   async forget(maker: number): Promise<void> {
@@ -278,6 +278,11 @@ export function pack(into: Uint8Array, pieces: readonly Uint8Array[]): Uint8Arra
   let at = 0
   return pieces.map(piece => {
     const copy = into.subarray(at, at + piece.length)
+    if (copy.length < piece.length) {
+      throw new Error(
+        `the unit's pieces take more than the ${into.length} bytes that were announced for them`,
+      )
+    }
     copy.set(piece)
     at += Math.ceil(piece.length / ALIGN) * ALIGN
     return copy

@@ -116,6 +116,7 @@ describe('the block cache', () => {
     const bad = (load: (into: Uint8Array) => Uint8Array[]) => () => cache.use(1, { ...request, load })
     expect(bad(() => expect.unreachable('torn'))).toThrow('torn')
     expect(bad(() => [new Uint8Array(1)])).toThrow(/outside of the memory/)
+    expect(bad(into => pack(into, [new Uint8Array(5000)]))).toThrow(/more than the 4080 bytes/)
     expect(bad(into => [into, into])).toThrow(/2 pieces, 1 were announced/)
     expect(bad(into => [...cache.use(1, request)!.pieces, into])).toThrow(/wait for itself/)
     expect(cache.stats()).toMatchObject({ units: 0, bytes: 0, loads: 0 })

@@ -65,7 +65,7 @@ const run = (scene: Scene, makers: number, rounds: number, mode?: string) =>
 describe('threads', () => {
   it('load each unit exactly once where the budget suffices', async () => {
     const play = scene(4 << 20, 6, 200, 256)
-    const rounds = 1500
+    const rounds = 600
     expect(await run(play, 6, rounds)).toEqual(Array(6).fill(2 * rounds))
     const stats = new BlockCache(play.data).stats()
     expect([...play.loads].every(loads => loads === 1)).toBe(true)
@@ -75,7 +75,7 @@ describe('threads', () => {
 
   it('see right bytes while units come and go', async () => {
     const play = scene(160 << 10, 6, 200, 24)
-    await run(play, 6, 1500)
+    await run(play, 6, 700)
     const stats = new BlockCache(play.data).stats()
     expect(stats.evictions).toBeGreaterThan(100)
     expect(stats.loads).toBe(play.loads.reduce((sum, loads) => sum + loads, 0))
@@ -84,7 +84,7 @@ describe('threads', () => {
 
   it('go on after loads that fail', async () => {
     const play = scene(160 << 10, 4, 60)
-    await run(play, 4, 1000, 'fail')
+    await run(play, 4, 600, 'fail')
     const stats = new BlockCache(play.data).stats()
     expect(stats.loads - stats.evictions).toBe(stats.units)
     expect(play.loads.reduce((sum, loads) => sum + loads, 0)).toBeGreaterThan(stats.loads)
@@ -110,7 +110,7 @@ describe('threads', () => {
   it('survive threads that are ended anywhere', async () => {
     const play = scene(160 << 10, 3, 200, 24)
     const cache = new BlockCache(play.data)
-    const witness = served(start(play, 2, 3000))
+    const witness = served(start(play, 2, 2000))
     for (let death = 0; death < 12; death++) {
       const maker = death % 2
       const victim = start(play, maker, 1e9, 'use', death + 10)
