@@ -32,7 +32,7 @@ export interface Permutation {
 }
 
 /** The halves of 52 bits have 26, and all sums stay exact in a double. */
-export const GREATEST_N = 2 ** 52
+const GREATEST_N = 2 ** 52
 
 /** Below this a shuffled table of half a kilobyte is better and quicker than any cipher on so few bits. */
 const TABLE_BELOW = 256

@@ -105,14 +105,9 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
     start.position === length && length > 0 ? [start.epoch + 1, 0] : [start.epoch, start.position]
   const stepsInFirstEpoch = stepsOf(length - position0)
 
-  const byEpochs =
-    length === 0
-      ? 0
-      : epochs === undefined || epochs === null
-        ? Infinity
-        : epochs === 0
-          ? 0
-          : stepsInFirstEpoch + (epochs - 1) * stepsInEpoch
+  const stepsOfEpochs = (n: number) => (n === 0 ? 0 : stepsInFirstEpoch + (n - 1) * stepsInEpoch)
+  // Empty epochs make no step however many there are.
+  const byEpochs = length === 0 ? 0 : stepsOfEpochs(epochs ?? Infinity)
   const total = Math.min(byEpochs, steps ?? Infinity)
 
   const at = (step: number): RankStep => {
@@ -136,9 +131,10 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
     return new Step(share, epoch, stepInEpoch, position, nextState)
   }
 
-  // Without a step the plan ends where it begins, or, when only a dropped tail was left, after that epoch.
-  const endWithout = byEpochs === 0 && epochs !== 0 && length > 0 ? { epoch: epoch0 + 1, position: 0 } : start
-  const end = total === Infinity ? undefined : total === 0 ? endWithout : at(total - 1).nextState
+  // A plan without a step ends where it begins, unless all that was left of its epoch is a tail to drop.
+  const onlyTail = byEpochs === 0 && epochs !== 0 && length > 0
+  const nowhere = onlyTail ? { epoch: epoch0 + epochs!, position: 0 } : start
+  const end = total === Infinity ? undefined : total === 0 ? nowhere : at(total - 1).nextState
   return { total, stepsInFirstEpoch, stepsInEpoch, end, at }
 }
 
