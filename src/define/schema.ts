@@ -233,3 +233,18 @@ export function object<S extends Keys>(keys: S, what = 'an object'): Parser<Pars
     return out as Parsed<S>
   }
 }
+
+/** A parser for objects of which exactly one of some keys must be there. */
+export function exactlyOne<O, I>(keys: readonly string[], parse: Parser<O, I>): Parser<O, I> {
+  return (value, path) => {
+    const parsed = parse(value, path)
+    const there = keys.filter(key => (parsed as Record<string, unknown>)[key] !== undefined)
+    if (there.length !== 1) {
+      throw new DefinitionError(
+        path,
+        `expected exactly one of ${keys.join(', ')}, found ${there.length === 0 ? 'none' : there.join(' and ')}`,
+      )
+    }
+    return parsed
+  }
+}

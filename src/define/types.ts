@@ -102,9 +102,14 @@ export interface FieldJson {
   dtype?: Dtype
   layout?: 'chw' | 'hwc'
   follow?: string
-  /** Greatest shape of a value that has no fixed one (npy, image without a resize, boxes, points). */
+  /**
+   * Greatest shape of a value that has no fixed one. npy: as in the file. image, mask: [height, width], smaller
+   * ones are filled up at the right and below. boxes: [n, 4] or, with labels, [n, 5]. points: [n, 2].
+   */
   shape?: number[]
-  ragged?: { max: number; total?: number }
+  /** Values of varying length, one after the other: `max` of one row (or shape[0]), `total` of a batch. */
+  ragged?: { max?: number; total?: number }
+  /** Values of varying length, filled up with `value` to a fixed length or to the batch's longest. */
   pad?: { to: number | 'longest'; multiple?: number; value?: number; max?: number }
   /** Names in the order of their numbers, for `class`. */
   classes?: string[]
@@ -162,6 +167,7 @@ export interface FieldLayout {
   to?: number | 'longest'
   multiple?: number
   value?: number
+  /** Images: where the channels are. */
   layout?: 'chw' | 'hwc'
 }
 
@@ -202,6 +208,7 @@ export interface NormalFeed {
   order: NormalOrder
   /** Seed of every random choice: the order's, or 0. */
   seed: number
+  /** In the order of the definition, but those that follow another come after all that don't. */
   fields: NormalField[]
   map?: CallJson
   batch: NormalBatch

@@ -1,0 +1,87 @@
+/**
+ * Functions of the user's own. In a definition they are references: the module to import, where in it the function
+ * stands, and a hash of its text, so that every thread finds the same function or says that it is another.
+ */
+import { pathToFileURL } from 'node:url'
+import { isMainThread } from 'node:worker_threads'
+import { DefinitionError } from '../errors.js'
+import { shortHash } from './hash.js'
+import type { Random } from './random.js'
+import type { CallJson } from './types.js'
+
+/** A function over one value of a field, or over the sample: may use the random source, may be asynchronous. */
+export type UserFunction<In = never, Out = unknown> = (value: In, random: Random) => Out | Promise<Out>
+
+const OWN_MODULE = 'put the feed into a module of its own with `export default feed(...)`'
+
+/**
+ * The hash of a function's text. Blanks don't count outside quotes: one way of stripping types leaves blanks where
+ * the types were, another does not.
+ */
+export function functionHash(fn: UserFunction): string {
+  const pieces = Function.prototype.toString
+    .call(fn)
+    .match(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|\w+|[^\w\s]/gs)
+  return shortHash((pieces ?? []).join(' '))
+}
+
+/** The function that a reference means. `load` imports a module by its URL. */
+export async function resolveCall(
+  { call }: CallJson,
+  load: (url: string) => Promise<Record<string, unknown>> = url => import(url),
+): Promise<UserFunction> {
+  const { module, hash } = call
+  if (!isMainThread && module === mainModule()) {
+    throw new DefinitionError(
+      '',
+      `${module} is the program itself, and every worker would run it again: ${OWN_MODULE}`,
+    )
+  }
+  const namespace = await load(module)
+  const fn = call.export === undefined ? functionAt(namespace.default, call.path!) : namespace[call.export]
+  const place =
+    call.export === undefined ? `at "${call.path}" of the default export` : `named "${call.export}"`
+  if (typeof fn !== 'function') {
+    throw new DefinitionError(
+      '',
+      `${module} has no function ${place}: ${call.export === undefined ? OWN_MODULE : 'export it'}`,
+    )
+  }
+  const found = functionHash(fn as UserFunction)
+  if (found !== hash) {
+    throw new DefinitionError(
+      '',
+      `the function ${place} in ${module} is not the one of the definition (hash ${found}, expected ${hash}): ` +
+        'make the definition again, or take the function back to what it was',
+    )
+  }
+  return fn as UserFunction
+}
+
+/** A feed carries its functions by path; see build.ts. */
+function functionAt(feed: unknown, path: string): unknown {
+  const functions = (feed as { functions?: unknown } | undefined)?.functions
+  return functions instanceof Map ? functions.get(path) : undefined
+}
+
+function mainModule(): string | undefined {
+  return process.argv[1] === undefined ? undefined : pathToFileURL(process.argv[1]).href
+}
+
+/** The file (as a URL) of the first caller that is not `self`, by the stack; undefined in a REPL. */
+export function callerFile(self: ReadonlySet<string>): string | undefined {
+  const { prepareStackTrace } = Error
+  try {
+    Error.prepareStackTrace = (_, sites) => sites
+    const sites = new Error().stack as unknown as NodeJS.CallSite[]
+    for (const site of sites) {
+      const name = site.getFileName()
+      if (!name || name.startsWith('node:')) continue
+      const url = (name.startsWith('file:') ? name : pathToFileURL(name).href).replace(/[?#].*$/, '')
+      if (!self.has(url)) return url
+    }
+    return undefined
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+  }
+}

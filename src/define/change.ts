@@ -1,0 +1,115 @@
+/**
+ * A description of an order, small enough to stand in a state file beside the hash, and the sentences that say what
+ * differs between two of them.
+ */
+import { canonicalJson, orderHash, type SourceFingerprint, shortHash, sourceSkeleton } from './hash.js'
+import type { NormalFeed } from './types.js'
+
+/** About 200 bytes, at most 450. */
+export interface OrderDescription {
+  hash: string
+  /** The source: its kind, its number of samples, and a digest of its contents. */
+  source: string
+  count: number
+  digest: string
+  /** Four hexadecimal digits for each part (shard, folder) of the source, or for each of 64 runs of parts. */
+  marks?: { parts: number; digits: string }
+  /** Hash of the combinators with their parameters. */
+  combinators: string
+  /** none, global, window 4096, weights. */
+  order: string
+  /** Hash of the weights. */
+  weights?: string
+  seed?: number
+}
+
+const MAX_MARKS = 64
+const MARK_DIGITS = 4
+/** Names in a sentence; the rest is counted. */
+const MAX_NAMES = 3
+
+export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint): OrderDescription {
+  const { order } = feed
+  const { kind: source, count, digest, parts } = fingerprint
+  return {
+    hash: orderHash(feed, fingerprint),
+    source,
+    count,
+    digest: digest.slice(0, 16),
+    ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
+    combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
+    order: order.kind === 'window' ? `window ${order.window}` : order.kind,
+    ...(order.kind === 'weights' && {
+      weights: shortHash(canonicalJson({ weights: order.weights, samples: order.samples })),
+    }),
+    ...(order.kind !== 'none' && { seed: order.seed }),
+  }
+}
+
+/**
+ * One sentence for each thing that differs; none when the hashes are equal. `parts` are those of the source as it is
+ * now: with them the sentence can name the shards.
+ */
+export function explainOrderChange(
+  before: OrderDescription,
+  after: OrderDescription,
+  parts: SourceFingerprint['parts'] = [],
+): string[] {
+  if (before.hash === after.hash) return []
+  const changes: string[] = []
+  if (before.source !== after.source)
+    changes.push(`The source was ${before.source} and is now ${after.source}.`)
+  if (before.count !== after.count) {
+    changes.push(`The source had ${samples(before.count)} and now has ${samples(after.count)}.`)
+  }
+  if (before.digest !== after.digest) changes.push(contentsChange(before, after, parts))
+  if (before.combinators !== after.combinators) {
+    changes.push('The way the sources are combined (concat, zip, subset, split, blend) is another.')
+  }
+  if (before.order !== after.order)
+    changes.push(`The order was "${before.order}" and is now "${after.order}".`)
+  if (before.seed !== after.seed)
+    changes.push(`The seed was ${before.seed ?? 'none'} and is now ${after.seed ?? 'none'}.`)
+  if (before.weights !== after.weights) changes.push('The weights are others.')
+  return changes.length > 0 ? changes : ['The order is another, made by another version of Millrace.']
+}
+
+const samples = (n: number): string => (n === 1 ? '1 sample' : `${n} samples`)
+
+function contentsChange(
+  before: OrderDescription,
+  after: OrderDescription,
+  parts: NonNullable<SourceFingerprint['parts']>,
+): string {
+  const general = 'The names or sizes of what the source holds have changed'
+  if (before.marks === undefined || after.marks === undefined) return `${general}.`
+  if (before.marks.parts !== after.marks.parts) {
+    return `${general}: there were ${before.marks.parts} parts and are now ${after.marks.parts}.`
+  }
+  const runs = Math.min(parts.length, MAX_MARKS)
+  const names = parts
+    .filter(
+      (_, i) =>
+        mark(before, Math.floor((i * runs) / parts.length)) !==
+        mark(after, Math.floor((i * runs) / parts.length)),
+    )
+    .map(part => part.name)
+  if (names.length === 0) return `${general}.`
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
+  const among = parts.length > MAX_MARKS ? 'among' : 'in'
+  return `${general}, ${among} ${names.slice(0, MAX_NAMES).join(', ')}${more}.`
+}
+
+function mark({ marks }: OrderDescription, run: number): string {
+  return marks!.digits.slice(run * MARK_DIGITS, (run + 1) * MARK_DIGITS)
+}
+
+/** Four digits for each part, or, where there are many, for each run of neighbouring parts. */
+function marksOf(parts: NonNullable<SourceFingerprint['parts']>): string[] {
+  const runs = Math.min(parts.length, MAX_MARKS)
+  const texts: string[] = Array.from({ length: runs }, () => '')
+  parts.forEach(({ name, count, bytes }, i) => {
+    texts[Math.floor((i * runs) / parts.length)] += canonicalJson([name, count, bytes])
+  })
+  return texts.map(text => shortHash(text).slice(0, MARK_DIGITS))
+}

@@ -1,0 +1,72 @@
+/**
+ * The two hashes of a feed. `order` covers what decides which sample stands where: a state can be resumed only where
+ * it is equal. `content` covers what decides the values: a change of it is worth a notice. Neither knows roots,
+ * paths, batch sizes or ranks, so data can move and runs can be resized.
+ */
+import { createHash } from 'node:crypto'
+import type { NormalFeed, SourceJson } from './types.js'
+
+/** What describes a source's contents: the same shape as `Fingerprint` in src/source/source.ts. */
+export interface SourceFingerprint {
+  kind: string
+  count: number
+  /** A digest of relative names, counts and sizes. */
+  digest: string
+  parts?: readonly { name: string; count: number; bytes: number }[]
+}
+
+/** JSON with sorted keys and without what is undefined: equal values give equal text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, v) =>
+    typeof v === 'object' && v !== null && !Array.isArray(v)
+      ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : v,
+  )
+}
+
+/** The first 16 hexadecimal digits of SHA-256. */
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+/** The hash of everything that decides which sample stands at which position. */
+export function orderHash(feed: NormalFeed, { kind, count, digest }: SourceFingerprint): string {
+  return shortHash(
+    canonicalJson({ contents: { kind, count, digest }, source: sourceSkeleton(feed), order: feed.order }),
+  )
+}
+
+/** The hash of everything that decides the values, apart from the data itself. */
+export function contentHash(feed: NormalFeed): string {
+  const fields = feed.fields.map(({ map, ...field }) => ({ ...field, map: map?.call.hash }))
+  return shortHash(
+    canonicalJson({
+      fields: fields.sort((a, b) => (a.name < b.name ? -1 : 1)),
+      map: feed.map?.call.hash,
+      batch: feed.batch.apply,
+      onError: feed.onError,
+      seed: feed.seed,
+    }),
+  )
+}
+
+/** The combinators of a feed's source with their parameters; of the sources themselves only the kind. */
+export function sourceSkeleton({ source, batch }: NormalFeed): unknown {
+  const skeleton = skeletonOf(source)
+  // Drawing a source for each batch depends on what a batch is; nothing else in the order does.
+  return 'blend' in source && source.blend.per === 'batch'
+    ? { skeleton, batch: batch.size ?? batch.global }
+    : skeleton
+}
+
+function skeletonOf(source: SourceJson): unknown {
+  if ('concat' in source) return { concat: source.concat.map(skeletonOf) }
+  if ('zip' in source) return { zip: source.zip.map(skeletonOf) }
+  if ('subset' in source) return { subset: { ...source.subset, source: skeletonOf(source.subset.source) } }
+  if ('split' in source) return { split: { ...source.split, source: skeletonOf(source.split.source) } }
+  if ('blend' in source) {
+    const entries = source.blend.entries.map(entry => ({ ...entry, source: skeletonOf(entry.source) }))
+    return { blend: { ...source.blend, entries } }
+  }
+  return Object.keys(source)[0]
+}

@@ -1,0 +1,142 @@
+/**
+ * How each field lies in a batch: element type, shape and form, all known before the first byte is read. Throws a
+ * DefinitionError where the definition leaves it open.
+ */
+import { DefinitionError } from '../errors.js'
+import { isFloat, KINDS } from './kinds.js'
+import { operatorFacts, parseOperator } from './operators.js'
+import type { Size } from './parameters.js'
+import { at, wrong } from './schema.js'
+import type { Dtype, FieldJson, FieldLayout } from './types.js'
+
+type Fields = Readonly<Record<string, FieldJson>>
+
+/** The layout of one of a feed's fields; `path` is that of all fields. */
+export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLayout {
+  const field = fields[name]
+  const here = at(path, name)
+  const dtype = dtypeOf(field, here)
+  switch (field.as) {
+    case 'image': {
+      const [height, width] = sizeOf(name, fields, path)
+      const layout = field.layout ?? 'chw'
+      const shape = layout === 'chw' ? [3, height, width] : [height, width, 3]
+      return { name, dtype, shape, form: 'dense', layout }
+    }
+    case 'mask':
+      return { name, dtype, shape: [...sizeOf(name, fields, path)], form: 'dense' }
+    case 'boxes':
+      return varying(name, dtype, field, here, rest(field, here, [4, 5]))
+    case 'points':
+      return varying(name, dtype, field, here, rest(field, here, [2]))
+    case 'npy':
+      if (field.shape === undefined)
+        throw new DefinitionError(here, 'npy needs shape, the shape of the arrays')
+      if (field.ragged === undefined && field.pad === undefined) {
+        return { name, dtype, shape: [...field.shape], form: 'dense' }
+      }
+      return varying(name, dtype, field, here, field.shape.slice(1))
+    case 'text':
+    case 'json':
+    case 'bytes':
+      return varying(name, dtype, field, here, [])
+    default:
+      return { name, dtype, shape: [], form: 'dense' }
+  }
+}
+
+/** The element type: as given, or f32 after normalize, or the kind's default. */
+function dtypeOf(field: FieldJson, path: string): Dtype {
+  const { dtypes } = KINDS[field.as]
+  const normalized = (field.apply ?? []).some(
+    (op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize',
+  )
+  const dtype = field.dtype ?? (normalized ? 'f32' : dtypes[0])
+  if (dtype === undefined)
+    throw new DefinitionError(path, `${field.as} needs dtype, the element type of the batch`)
+  if (dtypes.length > 0 && !dtypes.includes(dtype)) {
+    throw new DefinitionError(
+      at(path, 'dtype'),
+      `${field.as} can't be ${dtype}; possible: ${dtypes.join(', ')}`,
+    )
+  }
+  if (normalized && !isFloat(dtype)) {
+    throw new DefinitionError(
+      at(path, 'dtype'),
+      `normalized values don't fit into ${dtype}: take f32, f16 or bf16, or leave normalize out`,
+    )
+  }
+  return dtype
+}
+
+/** The size of an image or mask: what its operators make of it, those of the followed field, or the given shape. */
+function sizeOf(name: string, fields: Fields, path: string): Size {
+  const field = fields[name]
+  const here = at(path, name)
+  let size: Size | undefined
+  if (field.follow !== undefined) {
+    size = sizeOf(field.follow, fields, path)
+  } else {
+    for (const [i, op] of (field.apply ?? []).entries()) {
+      const { name: operator, params } = parseOperator(op, at(at(here, 'apply'), i))
+      const { output } = operatorFacts(operator)
+      if (output !== undefined) size = output(size, params)
+    }
+  }
+  if (field.shape !== undefined) {
+    if (field.shape.length !== 2) throw wrong(at(here, 'shape'), '[height, width]', field.shape)
+    if (size !== undefined && (size[0] !== field.shape[0] || size[1] !== field.shape[1])) {
+      throw new DefinitionError(
+        at(here, 'shape'),
+        `the operators make it [${size.join(', ')}], not [${field.shape.join(', ')}]; leave shape out`,
+      )
+    }
+    size = [field.shape[0], field.shape[1]]
+  }
+  if (size === undefined) {
+    throw new DefinitionError(
+      here,
+      'its size is not known before the images are read: add an operator that fixes it (centerCrop, randomCrop, ' +
+        'randomResizedCrop, or resize to [height, width]), or give the greatest size as shape: [height, width] ' +
+        '(smaller ones are filled up at the right and below)',
+    )
+  }
+  return size
+}
+
+/** Boxes and points: the shape of one of them, the first of `possible` unless the given shape says otherwise. */
+function rest(field: FieldJson, path: string, possible: readonly number[]): number[] {
+  if (field.shape === undefined) return [possible[0]]
+  const [, wide] = field.shape
+  if (field.shape.length !== 2 || !possible.includes(wide)) {
+    throw wrong(at(path, 'shape'), possible.map(n => `[n, ${n}]`).join(' or '), field.shape)
+  }
+  return [wide]
+}
+
+/** A field whose rows vary along their first axis, `shape` being that of one element. */
+function varying(name: string, dtype: Dtype, field: FieldJson, path: string, shape: number[]): FieldLayout {
+  const { ragged, pad } = field
+  const facts = KINDS[field.as]
+  if (ragged !== undefined && pad !== undefined) {
+    throw new DefinitionError(path, 'expected ragged or pad, found both')
+  }
+  const fixed = typeof pad?.to === 'number' ? pad.to : undefined
+  const given = [field.shape?.[0], ragged?.max, pad?.max, fixed].filter(n => n !== undefined)
+  if (given.some(n => n !== given[0])) {
+    throw new DefinitionError(path, `shape, max and to give different greatest lengths: ${given.join(', ')}`)
+  }
+  const max = given[0] ?? facts.max
+  if (max === undefined)
+    throw new DefinitionError(path, 'the greatest length of a row is not known: give max')
+  if (pad !== undefined) {
+    const { to, multiple = 1, value = 0 } = pad
+    // The longest of a batch, rounded up, still has to fit.
+    const room = to === 'longest' ? Math.ceil(max / multiple) * multiple : max
+    return { name, dtype, shape, form: 'padded', max: room, to, multiple, value }
+  }
+  const layout: FieldLayout = { name, dtype, shape, form: facts.text ? 'text' : 'ragged', max }
+  if (ragged?.total === undefined) return layout
+  if (ragged.total < max) throw wrong(at(at(path, 'ragged'), 'total'), `at least max, ${max}`, ragged.total)
+  return { ...layout, total: ragged.total }
+}

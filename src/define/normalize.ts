@@ -1,0 +1,100 @@
+/** From a definition as written to its normal form: every shorthand written out, every default filled in. */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { layoutOf } from './layout.js'
+import { mixedLayout, mixings } from './mixing.js'
+import { normalOps } from './operators.js'
+import { parseSource } from './sources.js'
+import type {
+  BatchJson,
+  CallJson,
+  FieldJson,
+  NormalBatch,
+  NormalFeed,
+  NormalField,
+  NormalOp,
+  NormalOrder,
+  OnErrorJson,
+  OrderJson,
+} from './types.js'
+import { validateFeed } from './validate.js'
+
+/** Bad samples that a run survives, where the definition lets it survive any and gives no number. */
+const DEFAULT_BUDGET = 100
+
+/** The normal form of a feed, checked. Relative paths in it are relative to the folder `root`. */
+export function normalizeFeed(definition: unknown, root: string): NormalFeed {
+  const json = validateFeed(definition)
+  const order = normalOrder(json.order ?? 'none')
+  const batch = normalBatch(json.batch, order, json.fields)
+  const followers = Object.keys(json.fields).filter(name => json.fields[name].follow !== undefined)
+  const leaders = Object.keys(json.fields).filter(name => json.fields[name].follow === undefined)
+  return {
+    source: parseSource(json.source, 'source'),
+    order,
+    seed: order.kind === 'none' ? 0 : order.seed,
+    fields: [...leaders, ...followers].map(name => normalField(name, json.fields, batch.apply, root)),
+    ...(json.map && { map: absolute(json.map, root) }),
+    batch,
+    onError: normalOnError(json.onError ?? 'fail'),
+    root,
+  }
+}
+
+function normalOrder(order: OrderJson): NormalOrder {
+  if (order === 'none') return { kind: 'none' }
+  const seed = order.seed ?? 0
+  if ('weights' in order && order.weights !== undefined) {
+    const { weights, samples } = order
+    return { kind: 'weights', weights, ...(samples !== undefined && { samples }), seed }
+  }
+  const { shuffle } = order as { shuffle: 'global' | { window: number } }
+  return shuffle === 'global' ? { kind: 'global', seed } : { kind: 'window', window: shuffle.window, seed }
+}
+
+function normalBatch(
+  batch: number | BatchJson,
+  order: NormalOrder,
+  fields: Record<string, FieldJson>,
+): NormalBatch {
+  const { size, global, last, apply = [] } = typeof batch === 'number' ? { size: batch } : batch
+  return {
+    ...(size !== undefined && { size }),
+    ...(global !== undefined && { global }),
+    // What a shuffled epoch leaves over comes up in another; what an ordered pass leaves over would never be seen.
+    last: last ?? (order.kind === 'none' ? 'keep' : 'drop'),
+    apply: mixings(apply, fields, 'batch.apply'),
+  }
+}
+
+function normalField(
+  name: string,
+  fields: Record<string, FieldJson>,
+  mixed: readonly NormalOp[],
+  root: string,
+): NormalField {
+  const { from, as, apply = [], follow, classes, scale = 1, minArea = 0, map } = fields[name]
+  return {
+    name,
+    from: from.split('|').map(column => column.trim()),
+    as,
+    apply: normalOps(apply, `fields.${name}.apply`),
+    ...(follow !== undefined && { follow }),
+    ...(classes !== undefined && { classes }),
+    scale,
+    minArea,
+    ...(map && { map: absolute(map, root) }),
+    layout: mixedLayout(layoutOf(name, fields), mixed),
+  }
+}
+
+function normalOnError(onError: OnErrorJson['policy'] | OnErrorJson): NormalFeed['onError'] {
+  const { policy, budget } = typeof onError === 'string' ? { policy: onError, budget: undefined } : onError
+  return { policy, budget: budget ?? (policy === 'fail' ? 0 : DEFAULT_BUDGET) }
+}
+
+/** A function's module as a URL that every thread can import. */
+function absolute({ call }: CallJson, root: string): CallJson {
+  const url = call.module.startsWith('file:') ? call.module : pathToFileURL(resolve(root, call.module)).href
+  return { call: { ...call, module: url } }
+}
