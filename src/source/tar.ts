@@ -123,7 +123,7 @@ class TarSource implements Source {
   }
 
   private numberColumn(name: string): IndexColumn {
-    const columns = this.shards.map((_, i) => this.shard(i).numbers(name))
+    const columns = this.manifest.shards.map((_, i) => this.shard(i).numbers(name))
     return {
       type: 'number',
       at: row => {
@@ -134,7 +134,7 @@ class TarSource implements Source {
   }
 
   private textColumn(name: string): IndexColumn {
-    const columns = this.shards.map((_, i) => this.shard(i).texts(name))
+    const columns = this.manifest.shards.map((_, i) => this.shard(i).texts(name))
     return {
       type: 'string',
       at: row => {
