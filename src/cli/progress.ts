@@ -84,8 +84,8 @@ export class Progress {
     if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
     const fraction = Math.min(1, this.done / this.total)
     const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''
-    const gauge = this.stream.isTTY ? `▕${bar(fraction, 24).padEnd(24)}▏` : ''
-    const of = `${amount(this.done)} of ${amount(this.total)}${unit}`
-    return `${this.what} ${gauge} ${String(Math.floor(fraction * 100)).padStart(3)} %  ${of}${speed}${left}`
+    const share = `${Math.floor(fraction * 100)} %`
+    const gauge = this.stream.isTTY ? ` ▕${bar(fraction, 24).padEnd(24)}▏${share.padStart(5)}` : `  ${share}`
+    return `${this.what}${gauge}  ${amount(this.done)} of ${amount(this.total)}${unit}${speed}${left}`
   }
 }

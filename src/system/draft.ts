@@ -61,9 +61,12 @@ export class Draft {
     this.bytes += data.byteLength
   }
 
-  /** Puts the contents on the disk and gives the file its name, in place of what had it before. */
-  commit(): void {
-    fdatasyncSync(this.fd)
+  /**
+   * Gives the file its name, in place of what had it before; `sync` puts the contents on the disk first, so that
+   * a power failure can't leave the name without them. A kill can't in either case.
+   */
+  commit(sync = true): void {
+    if (sync) fdatasyncSync(this.fd)
     if (this.hidden === undefined) {
       const inode = `/proc/self/fd/${this.fd}`
       let status = link(inode, this.path)
@@ -92,12 +95,12 @@ export class Draft {
   }
 }
 
-/** Writes a small file whole, or not at all. */
-export function writeWhole(path: string, data: Uint8Array | string): void {
+/** Writes a small file whole, or not at all. Without `sync` it takes microseconds, for what is written every step. */
+export function writeWhole(path: string, data: Uint8Array | string, sync = true): void {
   const draft = Draft.open(path)
   try {
     draft.write(typeof data === 'string' ? Buffer.from(data) : data)
-    draft.commit()
+    draft.commit(sync)
   } catch (error) {
     draft.discard()
     throw error

@@ -1,0 +1,25 @@
+/** What an argument that may be data or a feed stands for. */
+import { normalizeFeed } from '../define/normalize.js'
+import type { NormalFeed, NormalField, SourceJson } from '../define/types.js'
+import { looksLikeFeed, sourceAt } from '../prepare/locate.js'
+import { loadFeed } from './feed-argument.js'
+
+export interface Located {
+  source: SourceJson
+  /** Folder against which the source's relative paths are resolved. */
+  root: string
+  /** The fields of the feed; undefined for plain data. */
+  fields?: readonly NormalField[]
+}
+
+export async function locate(argument: string): Promise<Located> {
+  if (!looksLikeFeed(argument)) return { source: sourceAt(argument), root: process.cwd() }
+  const { source, root, fields } = await normalFeed(argument)
+  return { source, root, fields }
+}
+
+/** A feed in its normal form. */
+export async function normalFeed(argument: string): Promise<NormalFeed> {
+  const { json, root } = await loadFeed(argument)
+  return normalizeFeed(json, root)
+}

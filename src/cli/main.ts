@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+/** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
+import { readFileSync } from 'node:fs'
+import { MillraceError, nearest } from '../errors.js'
+import { type Command, help, parse, UsageError } from './command.js'
+import { onInterrupt, runInterruptHooks } from './interrupt.js'
+import { pairs } from './table.js'
+import { VERBS } from './verbs.js'
+
+/** Exit statuses: did what it was asked; failed; the command line was wrong; Ctrl-C. */
+const FAILED = 1
+const MISUSED = 2
+const INTERRUPTED = 130
+
+async function main(words: readonly string[]): Promise<number> {
+  const [name, ...rest] = words
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    const verb = name === 'help' && rest[0] !== undefined ? await find(rest[0]) : undefined
+    print(verb ? help(verb, process.stdout.columns) : await overview())
+    return name === undefined ? MISUSED : 0
+  }
+  if (name === '--version' || name === '-V' || name === 'version') {
+    print(version())
+    return 0
+  }
+  const verb = await find(name)
+  const { args, values, json, help: wanted } = parse(verb, rest)
+  if (wanted) {
+    print(help(verb, process.stdout.columns))
+    return 0
+  }
+  const outcome = await verb.run({ args, values })
+  print(json ? JSON.stringify(outcome.json) : outcome.text)
+  return outcome.code ?? 0
+}
+
+async function find(name: string): Promise<Command> {
+  if (Object.hasOwn(VERBS, name)) return VERBS[name]()
+  const near = nearest(name, Object.keys(VERBS))
+  throw new UsageError(
+    name.startsWith('-')
+      ? `the verb comes first: millrace <verb> ${name} (millrace --help lists the verbs)`
+      : `millrace has no verb "${name}"${near ? `, did you mean "${near}"?` : ''} (millrace --help lists them)`,
+  )
+}
+
+async function overview(): Promise<string> {
+  const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
+  return [
+    `millrace ${version()}: a data engine that keeps GPUs fed`,
+    'Usage: millrace <verb> [arguments] [options]',
+    pairs(verbs.map(verb => [`  ${verb.name}`, verb.summary])),
+    'millrace <verb> --help says more, with an example. Every verb takes --json.',
+  ].join('\n\n')
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+}
+
+function print(text: string): void {
+  if (text !== '') process.stdout.write(`${text}\n`)
+}
+
+function complain(error: unknown): number {
+  const debug = process.env.MILLRACE_DEBUG === '1'
+  if (!(error instanceof Error)) {
+    process.stderr.write(`millrace: ${String(error)}\n`)
+  } else if (debug || !(error instanceof MillraceError)) {
+    // Not one of ours: a bug, whose stack is what we want to see in a report.
+    process.stderr.write(`millrace: ${error.stack ?? error.message}\n`)
+  } else {
+    process.stderr.write(`millrace: ${error.message}\n`)
+  }
+  return error instanceof UsageError ? MISUSED : FAILED
+}
+
+// The reader of our output may leave early (`millrace inspect x | head`): that is no error of ours.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    runInterruptHooks()
+    process.exit(0)
+  })
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    runInterruptHooks()
+    process.exit(signal === 'SIGINT' ? INTERRUPTED : 143)
+  })
+}
+onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
+
+main(process.argv.slice(2)).then(
+  code => {
+    process.exitCode = code
+  },
+  error => {
+    process.exitCode = complain(error)
+  },
+)

@@ -1,0 +1,13 @@
+/** The verbs, each loaded only when it is called. Adding one means one file and one line here. */
+import type { Command } from './command.js'
+
+export const VERBS: Record<string, () => Promise<Command>> = {
+  demo: async () => (await import('./verbs/demo.js')).demo,
+  run: async () => (await import('./verbs/run.js')).run,
+  pack: async () => (await import('./verbs/pack.js')).pack,
+  index: async () => (await import('./verbs/index.js')).index,
+  inspect: async () => (await import('./verbs/inspect.js')).inspect,
+  verify: async () => (await import('./verbs/verify.js')).verify,
+  'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
+  doctor: async () => (await import('./verbs/doctor.js')).doctor,
+}

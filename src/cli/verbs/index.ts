@@ -1,0 +1,39 @@
+/** `millrace index`: builds the index that otherwise the first run builds. */
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { bytes, counted, duration } from '../units.js'
+
+export const index = command({
+  name: 'index',
+  summary: 'builds the index of a dataset ahead of its first run',
+  args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
+  options: { force: { type: 'flag', about: 'build it again even if it seems right' } },
+  examples: [
+    ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],
+    ['millrace index photos --force', 'after files were changed without a change of name or size'],
+  ],
+  async run({ args: [path], values }) {
+    const [{ buildIndex }, { sourceAt }] = await Promise.all([
+      import('../../prepare/build-index.js'),
+      import('../../prepare/locate.js'),
+    ])
+    const notices: string[] = []
+    const progress = new Progress('indexing', { unit: 'bytes' })
+    const before = performance.now()
+    const result = await buildIndex(sourceAt(path), {
+      root: process.cwd(),
+      force: values.force,
+      onProgress: (done, total, what) => progress.set(done, total, what),
+      onNotice: text => notices.push(text),
+    })
+    progress.end()
+    const seconds = (performance.now() - before) / 1000
+    return {
+      json: { ...result, notices, seconds },
+      text: [
+        ...notices,
+        `${counted(result.samples, 'sample')}, index of ${bytes(result.indexBytes)}, in ${duration(seconds)}`,
+      ].join('\n'),
+    }
+  },
+})

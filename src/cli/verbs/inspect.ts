@@ -1,0 +1,104 @@
+/** `millrace inspect`: what is in a folder or in shards. */
+import type { Summary } from '../../prepare/inspect.js'
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { bar, pairs, table } from '../table.js'
+import { bytes, count, counted } from '../units.js'
+
+/** Lines of classes and of shards that are printed; --json has all. */
+const CLASSES_SHOWN = 20
+const PARTS_SHOWN = 12
+
+export const inspect = command({
+  name: 'inspect',
+  summary: 'says what is in a dataset: counts, sizes, columns, classes',
+  args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
+  options: {},
+  examples: [
+    ['millrace inspect photos', 'a folder with a subfolder for each class'],
+    ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
+  ],
+  async run({ args: [path] }) {
+    const [{ inspect }, { sourceAt }] = await Promise.all([
+      import('../../prepare/inspect.js'),
+      import('../../prepare/locate.js'),
+    ])
+    const progress = new Progress('indexing', { unit: 'bytes' })
+    const summary = await inspect(sourceAt(path), {
+      root: process.cwd(),
+      onProgress: (done, total, what) => progress.set(done, total, what),
+    })
+    progress.end()
+    return { json: summary, text: describe(path, summary) }
+  },
+})
+
+function describe(path: string, summary: Summary): string {
+  const { sampleBytes: size, images } = summary
+  const facts: [string, string][] = [
+    ['samples', count(summary.samples)],
+    [
+      'data',
+      `${bytes(summary.bytes)} (a sample: ${bytes(size.least)} … ${bytes(size.median)} … ${bytes(size.most)})`,
+    ],
+    [
+      'columns',
+      summary.columns
+        .map(({ name, kind, indexed }) => `${name} (${kind}${indexed ? ', indexed' : ''})`)
+        .join(', '),
+    ],
+    ['index', bytes(summary.indexBytes)],
+  ]
+  if (images !== undefined && images.looked > images.bad) {
+    const formats = Object.entries(images.formats)
+      .map(([format, n]) => `${count(n)} ${format}`)
+      .join(', ')
+    const { width, height } = images
+    facts.push([
+      'images',
+      `of ${counted(images.looked, 'header')} in "${images.column}": ${formats}; ` +
+        `width ${width.least} … ${width.median} … ${width.most}, height ${height.least} … ${height.median} … ${height.most}`,
+    ])
+  }
+  if (images !== undefined && images.bad > 0) {
+    facts.push([
+      'bad',
+      `${counted(images.bad, 'header')} of ${images.looked} can't be read: millrace verify ${path} names them`,
+    ])
+  }
+  return [`${path}: ${summary.kind}`, pairs(facts), classTable(summary), partTable(summary)]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+function classTable({ classes }: Summary): string {
+  if (classes.length === 0) return ''
+  const most = Math.max(...classes.map(entry => entry.samples))
+  const shown = classes.slice(0, CLASSES_SHOWN)
+  const rows = shown.map(({ label, name, samples }) => [
+    label,
+    name ?? '',
+    count(samples),
+    bar(samples / most, 24),
+  ])
+  const lines = table(
+    [{ title: 'label', align: 'right' }, 'class', { title: 'samples', align: 'right' }, ''],
+    rows,
+  )
+  return lines + more(classes.length - shown.length, 'class', 'classes')
+}
+
+function partTable({ parts }: Summary): string {
+  if (parts.length === 0) return ''
+  const shown = parts.slice(0, PARTS_SHOWN)
+  const rows = shown.map(part => [part.name, count(part.count), bytes(part.bytes)])
+  const lines = table(
+    ['shard', { title: 'samples', align: 'right' }, { title: 'size', align: 'right' }],
+    rows,
+  )
+  return lines + more(parts.length - shown.length, 'shard', 'shards')
+}
+
+function more(n: number, noun: string, plural: string): string {
+  return n > 0 ? `\n… and ${counted(n, noun, plural)} more (--json has all)` : ''
+}

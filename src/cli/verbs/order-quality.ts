@@ -1,0 +1,86 @@
+/** `millrace order-quality`: how well a feed's order mixes, and what it costs to read. */
+import type { OrderQuality } from '../../order/quality.js'
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { table } from '../table.js'
+import { count } from '../units.js'
+
+export const orderQuality = command({
+  name: 'order-quality',
+  summary: "scores a feed's order against a global shuffle",
+  about:
+    'Compares the order of a feed with the global shuffle of the same samples: 1 is as good, about 0 is unshuffled. ' +
+    'Mixing is how far apart neighbours of the source come; spread, from how many places a batch is drawn; entropy, ' +
+    'how many classes meet in a batch. Then the bytes that are read for each byte that is used.',
+  args: [{ name: 'FEED', about: 'the definition of a feed: a file, FILE#VARIANT, or JSON' }],
+  options: {
+    epoch: { type: 'number', default: 0, about: 'the epoch to look at' },
+    label: {
+      type: 'text',
+      value: 'COLUMN',
+      about: 'index column that holds the class (label or cls, if there)',
+    },
+  },
+  examples: [['millrace order-quality cats.json', 'the order of its training set, in a second or so']],
+  async run({ args: [path], values }) {
+    const [{ normalFeed }, { planFeed }, { orderQuality }, { WindowOrder }, { attachSource }] =
+      await Promise.all([
+        import('../locate.js'),
+        import('../../engine/plan.js'),
+        import('../../order/quality.js'),
+        import('../../order/window.js'),
+        import('../../source/registry.js'),
+      ])
+    const feed = await normalFeed(path)
+    const progress = new Progress('indexing', { unit: 'bytes' })
+    const plan = await planFeed(feed, { progress: (done, total, what) => progress.set(done, total, what) })
+    progress.end()
+    const batch = feed.batch.global ?? feed.batch.size ?? 1
+    const results = plan.sources.map(({ manifest }, i) => {
+      const source = attachSource(manifest)
+      const order = plan.order.sources[i]
+      const labels =
+        source.index(values.label ?? 'label') ??
+        (values.label === undefined ? source.index('cls') : undefined)
+      const blocks = order instanceof WindowOrder ? order.blocks : undefined
+      return {
+        source: plan.sources.length === 1 ? (feed.order.kind as string) : `source ${i + 1}`,
+        samples: source.count,
+        ...orderQuality(order, source.count, {
+          batch,
+          epoch: values.epoch,
+          ...(labels && { label: row => labels.at(row) }),
+          bytesOf: row =>
+            source.plan(source.unitOf(row), source.columns).reduce((sum, range) => sum + range.length, 0),
+          ...(blocks && { blocks, cacheRows: feed.order.kind === 'window' ? feed.order.window : 0 }),
+        }),
+      }
+    })
+    return { json: { order: feed.order, batch, sources: results }, text: describe(results) }
+  },
+})
+
+function describe(results: ({ source: string; samples: number } & OrderQuality)[]): string {
+  const figure = (n: number | undefined) => (n === undefined ? '–' : n.toFixed(2))
+  const right = (title: string) => ({ title, align: 'right' as const })
+  return table(
+    [
+      'order',
+      ...[
+        'samples',
+        'score',
+        'mixing',
+        'spread',
+        'entropy',
+        'read/used',
+        'by blocks',
+        'global by blocks',
+      ].map(right),
+    ],
+    results.map(({ source, samples, score, mixing, spread, entropy, bytesReadPerByteUsed: read }) => [
+      source,
+      count(samples),
+      ...[score, mixing, spread, entropy, read.samples, read.blocks, read.globalBlocks].map(figure),
+    ]),
+  )
+}

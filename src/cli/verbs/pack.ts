@@ -1,0 +1,86 @@
+/** `millrace pack`: a folder of files becomes tar shards that are read fast. */
+import { command, UsageError } from '../command.js'
+import { onInterrupt } from '../interrupt.js'
+import { Progress } from '../progress.js'
+import { bytes, count, counted, duration, rate } from '../units.js'
+
+/** Large enough for sequential reading, small enough to move about. */
+const USUAL_SHARD_BYTES = 256 << 20
+
+export const pack = command({
+  name: 'pack',
+  summary: 'packs a folder of files into tar shards with an index',
+  about:
+    'Packs samples into WebDataset tar shards, in parallel, with an index beside them. A pack that was stopped, ' +
+    'even by kill -9, goes on where it was when it is started again, and ends with the same bytes.',
+  args: [
+    { name: 'SRC', about: 'a folder (its subfolders are classes), files, or tar shards to divide anew' },
+  ],
+  options: {
+    out: { type: 'text', value: 'DIR', about: 'folder for the shards (needed)' },
+    shards: { type: 'number', about: 'this many shards of equal length' },
+    'per-shard': { type: 'number', about: 'this many samples a shard' },
+    'shard-size': {
+      type: 'bytes',
+      about: 'at most this many bytes a shard (256MiB, if nothing else is said)',
+    },
+    prefix: { type: 'text', value: 'NAME', default: 'train', about: "beginning of the shards' names" },
+    shuffle: { type: 'flag', about: 'shuffle the samples on the way' },
+    seed: { type: 'number', default: 0, about: 'seed of that shuffle' },
+    workers: { type: 'number', about: 'threads (as many as there are cores; 0: the calling one)' },
+    force: { type: 'flag', about: 'replace the shards of another pack' },
+  },
+  examples: [
+    ['millrace pack photos --out shards', 'photos/cat/*.jpg, photos/dog/*.jpg … → shards/train-0000.tar …'],
+    ['millrace pack photos/val --out shards --prefix val --shards 8', 'exactly eight shards'],
+  ],
+  async run({ args: [path], values }) {
+    if (values.out === undefined)
+      throw new UsageError('millrace pack needs --out DIR, the folder for the shards')
+    const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
+      import('../../prepare/pack.js'),
+      import('../../prepare/locate.js'),
+      import('../../system/limits.js'),
+      import('../../system/draft.js'),
+    ])
+    const { out, prefix } = values
+    const progress = new Progress('packing', { unit: 'samples' })
+    const before = performance.now()
+    const release = onInterrupt(() => sweepDrafts(out, true))
+    try {
+      const result = await pack(sourceAt(path), {
+        out,
+        prefix,
+        division: division(values.shards, values['per-shard'], values['shard-size']),
+        ...(values.shuffle && { shuffle: values.seed }),
+        workers: values.workers ?? usableCores(),
+        force: values.force,
+        onProgress: (done, total, what) => progress.set(done, total, what),
+      })
+      progress.end()
+      const seconds = (performance.now() - before) / 1000
+      const reused = result.reused > 0 ? ` (${count(result.reused)} were there already)` : ''
+      return {
+        json: { ...result, seconds, samplesPerSecond: result.samples / seconds },
+        text:
+          `${counted(result.samples, 'sample')} in ${counted(result.shards.length, 'shard')}${reused}, ` +
+          `${bytes(result.bytes)}, in ${duration(seconds)} (${rate(result.samples / seconds)})\n` +
+          `${result.out}/${prefix}-*.tar`,
+      }
+    } finally {
+      progress.end()
+      release()
+    }
+  },
+})
+
+function division(shards?: number, perShard?: number, shardBytes?: number) {
+  const given = [shards, perShard, shardBytes].filter(value => value !== undefined)
+  if (given.length > 1)
+    throw new UsageError('give one of --shards, --per-shard and --shard-size, not several')
+  if (given.some(value => value < 1))
+    throw new UsageError('--shards, --per-shard and --shard-size begin at 1')
+  if (shards !== undefined) return { shards: Math.floor(shards) }
+  if (perShard !== undefined) return { perShard: Math.floor(perShard) }
+  return { shardBytes: shardBytes ?? USUAL_SHARD_BYTES }
+}

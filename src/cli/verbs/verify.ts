@@ -1,0 +1,59 @@
+/** `millrace verify`: reads and decodes everything, and names every bad sample. */
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { bytes, count, counted, duration, rate } from '../units.js'
+
+/** Bad samples that are printed; --json has all. */
+const SHOWN = 100
+
+export const verify = command({
+  name: 'verify',
+  summary: 'reads and decodes every sample, names every bad one',
+  about:
+    'Reads and decodes every sample with the decoders that a run uses. Names each bad one with its file, offset ' +
+    'and cause; exits with 1 if there are any.',
+  args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, or the definition of a feed' }],
+  options: {
+    workers: { type: 'number', about: 'threads (as many as there are cores; 0: the calling one)' },
+  },
+  examples: [
+    ["millrace verify 'shards/train-{0000..0015}.tar'", 'every column, as what its name says'],
+    ['millrace verify cats.json#val --json', 'the columns that the fields of a feed take'],
+  ],
+  async run({ args: [path], values }) {
+    const [{ verify }, { locate }, { usableCores }] = await Promise.all([
+      import('../../prepare/verify.js'),
+      import('../locate.js'),
+      import('../../system/limits.js'),
+    ])
+    const { source, root, fields } = await locate(path)
+    const progress = new Progress('verifying', { unit: 'samples' })
+    const before = performance.now()
+    const result = await verify(source, {
+      root,
+      fields,
+      workers: values.workers ?? usableCores(),
+      onProgress: (done, total, what) => progress.set(done, total, what),
+    })
+    progress.end()
+    const seconds = (performance.now() - before) / 1000
+    const lines = result.bad.slice(0, SHOWN).map(bad => {
+      const file = bad.file === undefined ? '' : ` (${bad.file} at byte ${bad.offset ?? 0})`
+      const column = bad.column === undefined ? '' : ` of "${bad.column}"`
+      return `bad: ${bad.id}${file}: ${bad.stage}${column} failed: ${bad.cause}`
+    })
+    if (result.bad.length > SHOWN)
+      lines.push(`… and ${count(result.bad.length - SHOWN)} more (--json has all)`)
+    const badSamples = new Set(result.bad.map(bad => bad.id)).size
+    const verdict = badSamples === 0 ? 'all good' : counted(badSamples, 'bad sample')
+    lines.push(
+      `${counted(result.samples, 'sample')}, ${bytes(result.bytes)}: ${verdict}, ` +
+        `in ${duration(seconds)} (${rate(result.samples / seconds)})`,
+    )
+    return {
+      json: { ...result, badSamples, seconds },
+      text: lines.join('\n'),
+      code: badSamples === 0 ? 0 : 1,
+    }
+  },
+})

@@ -1,0 +1,39 @@
+/** Builds the index of a source ahead of its first run. */
+import { rmSync } from 'node:fs'
+import type { SourceJson } from '../define/types.js'
+import { cachedPath } from '../source/index-place.js'
+import { openSource } from '../source/registry.js'
+import type { OpenContext } from '../source/source.js'
+import { sidecarPath } from '../source/tar-index.js'
+import { findShards } from '../source/tar-paths.js'
+
+export interface BuildIndexOptions {
+  root: string
+  /** Takes away what is there first. */
+  force: boolean
+  onProgress?: (done: number, total: number, what: string) => void
+  onNotice?: (text: string) => void
+}
+
+export interface IndexBuilt {
+  kind: string
+  samples: number
+  indexBytes: number
+}
+
+export async function buildIndex(json: SourceJson, options: BuildIndexOptions): Promise<IndexBuilt> {
+  const { root, force, onProgress: progress, onNotice: notice } = options
+  const context = { root, wanted: ['cls'], progress, notice }
+  if (force) for (const path of await indexPaths(json, context)) rmSync(path, { force: true })
+  const { kind, fingerprint, indexBytes } = await openSource(json, context)
+  return { kind, samples: fingerprint.count, indexBytes }
+}
+
+/** Where indexes of this source lie or may lie. */
+async function indexPaths(json: SourceJson, context: OpenContext): Promise<string[]> {
+  if ('tar' in json) {
+    return findShards(json.tar, context.root).flatMap(({ file }) => [sidecarPath(file), cachedPath(file)])
+  }
+  const { index } = await openSource(json, context) // a list of files has one index, and its manifest says where
+  return typeof index === 'string' ? [index] : []
+}

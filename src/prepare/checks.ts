@@ -1,0 +1,69 @@
+/** Whether the bytes of a column are what they should be: decoded in full, by the decoders that a run uses. */
+
+import { decodeBoxes } from '../decode/boxes.js'
+import { classTable, decodeClass } from '../decode/class.js'
+import { decodeImage, imageInfo } from '../decode/image.js'
+import { decodeJson } from '../decode/json.js'
+import { decodeNpy } from '../decode/npy.js'
+import { decodeFloat, decodeInt } from '../decode/number.js'
+import { decodePoints } from '../decode/points.js'
+import { decodeText } from '../decode/text.js'
+import type { Kind } from '../define/types.js'
+import type { Column } from '../source/source.js'
+import type { Workspace } from '../system/workspace.js'
+
+/** Throws a DecodeError that says what is wrong. */
+export type Check = (value: Column, work: Workspace) => unknown
+
+/** What to look for in a sample: the first of `columns` that is there, decoded as `kind`. */
+export interface Expectation {
+  columns: string[]
+  kind: Kind
+  /** Samples without any of the columns are all right. */
+  optional?: boolean
+  /** Names of the classes, for kind `class`. */
+  classes?: string[]
+}
+
+const EXTENSIONS: Partial<Record<Kind, string[]>> = {
+  image: ['image', 'jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif', 'heic', 'ppm', 'pgm'],
+  int: ['cls', 'label', 'index', 'id'],
+  json: ['json'],
+  text: ['txt', 'text', 'caption', 'class', 'path'],
+  npy: ['npy'],
+}
+
+/** What a column holds by its name, or by the last part of it: `mask.png` is an image. Otherwise bytes. */
+export function kindOf(column: string): Kind {
+  const extension = column.slice(column.lastIndexOf('.') + 1)
+  const found = Object.entries(EXTENSIONS).find(([, names]) => names.includes(extension))
+  return (found?.[0] as Kind | undefined) ?? 'bytes'
+}
+
+const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
+  image: (value, work) => decodePicture(value, 3, work),
+  mask: (value, work) => decodePicture(value, 1, work),
+  boxes: decodeBoxes,
+  points: decodePoints,
+  int: value => decodeInt(value),
+  float: decodeFloat,
+  text: decodeText,
+  json: decodeJson,
+  bytes: () => undefined,
+  npy: value => decodeNpy(raw(value)),
+}
+
+export function checkFor({ kind, classes = [] }: Expectation): Check {
+  if (kind !== 'class') return CHECKS[kind]
+  const table = classTable(classes)
+  return value => decodeClass(value, table)
+}
+
+function decodePicture(value: Column, channels: 1 | 3, work: Workspace): void {
+  const bytes = raw(value)
+  decodeImage(bytes, imageInfo(bytes), { channels }, work)
+}
+
+function raw(value: Column): Uint8Array {
+  return value instanceof Uint8Array ? value : Buffer.from(String(value))
+}

@@ -1,0 +1,138 @@
+/** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { imageInfo } from '../decode/image.js'
+import type { SourceJson } from '../define/types.js'
+import { DecodeError } from '../errors.js'
+import { attachSource, openSource } from '../source/registry.js'
+import type { Source } from '../source/source.js'
+import { FileStore } from '../store/file.js'
+import { Reader } from '../store/reader.js'
+import { kindOf } from './checks.js'
+
+export interface Summary {
+  kind: string
+  samples: number
+  /** Bytes that the samples' ranges cover. */
+  bytes: number
+  sampleBytes: { least: number; median: number; most: number }
+  columns: { name: string; kind: string; indexed: boolean }[]
+  classes: { label: string; name?: string; samples: number }[]
+  images: ImageSummary | undefined
+  parts: { name: string; count: number; bytes: number }[]
+  indexBytes: number
+}
+
+/** From the headers of a few images, evenly spread over the source. */
+export interface ImageSummary {
+  column: string
+  looked: number
+  formats: Record<string, number>
+  width: { least: number; median: number; most: number }
+  height: { least: number; median: number; most: number }
+  bad: number
+}
+
+/** Images whose headers are read. */
+const LOOKED_AT = 200
+
+export interface InspectOptions {
+  root: string
+  onProgress?: (done: number, total: number, what: string) => void
+}
+
+export async function inspect(json: SourceJson, options: InspectOptions): Promise<Summary> {
+  const manifest = await openSource(json, {
+    root: options.root,
+    wanted: ['cls'],
+    progress: options.onProgress,
+  })
+  const source = attachSource(manifest)
+  const sizes = sampleBytes(source)
+  return {
+    kind: manifest.kind,
+    samples: source.count,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    sampleBytes: spreadOf(sizes),
+    columns: source.columns.map(name => ({
+      name,
+      kind: kindOf(name),
+      indexed: source.index(name) !== undefined,
+    })),
+    classes: classCounts(source),
+    images: imageSizes(source),
+    parts: manifest.fingerprint.parts ?? [],
+    indexBytes: manifest.indexBytes,
+  }
+}
+
+function sampleBytes(source: Source): Float64Array {
+  return Float64Array.from({ length: source.count }, (_, row) =>
+    source.plan(source.unitOf(row), source.columns).reduce((sum, range) => sum + range.length, 0),
+  )
+}
+
+function classCounts(source: Source): Summary['classes'] {
+  const labels = source.index('label') ?? source.index('cls')
+  if (labels === undefined) return []
+  const counts = new Map<number | string, number>()
+  for (let row = 0; row < source.count; row++) {
+    const label = labels.at(row)
+    counts.set(label, (counts.get(label) ?? 0) + 1)
+  }
+  const names = classNames(source)
+  return [...counts]
+    .sort(([a], [b]) =>
+      typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)),
+    )
+    .map(([label, samples]) => ({ label: String(label), name: names(label), samples }))
+}
+
+/** Names by label: from the source's own index, or from the classes.json that `pack` leaves beside the shards. */
+function classNames(source: Source): (label: number | string) => string | undefined {
+  const own = source.index('class')
+  const labels = source.index('label')
+  if (own !== undefined && labels !== undefined) {
+    const names = new Map<number | string, string>()
+    for (let row = 0; row < source.count; row++) names.set(labels.at(row), String(own.at(row)))
+    return label => names.get(label)
+  }
+  const file = source.count > 0 ? source.plan(source.unitOf(0), source.columns)[0]?.file : undefined
+  const list = file === undefined ? undefined : join(dirname(file), 'classes.json')
+  if (list === undefined || !existsSync(list)) return () => undefined
+  const names: unknown = JSON.parse(readFileSync(list, 'utf8'))
+  return label => (Array.isArray(names) ? names[Number(label)] : undefined)
+}
+
+function imageSizes(source: Source): ImageSummary | undefined {
+  const column = source.columns.find(name => kindOf(name) === 'image')
+  if (column === undefined) return undefined
+  const reader = new Reader(new FileStore())
+  const looked = Math.min(LOOKED_AT, source.count)
+  const widths: number[] = []
+  const heights: number[] = []
+  const formats: Record<string, number> = {}
+  let bad = 0
+  for (let i = 0; i < looked; i++) {
+    const row = Math.floor((i * source.count) / looked)
+    try {
+      const unit = source.unitOf(row)
+      const pieces = reader.read(source.plan(unit, [column]))
+      const bytes = source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
+      if (!(bytes instanceof Uint8Array)) throw new DecodeError('no image here')
+      const { format, width, height } = imageInfo(bytes)
+      widths.push(width)
+      heights.push(height)
+      formats[format] = (formats[format] ?? 0) + 1
+    } catch {
+      bad++ // `verify` says which and why
+    }
+  }
+  return { column, looked, formats, width: spreadOf(widths), height: spreadOf(heights), bad }
+}
+
+function spreadOf(values: ArrayLike<number>): { least: number; median: number; most: number } {
+  const sorted = Float64Array.from(values).sort()
+  const at = (i: number) => sorted[i] ?? 0
+  return { least: at(0), median: at(sorted.length >> 1), most: at(sorted.length - 1) }
+}

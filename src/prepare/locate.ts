@@ -1,0 +1,41 @@
+/** What a path on the command line means: a folder of files, tar shards, or a definition. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import type { SourceJson } from '../define/types.js'
+import { SourceError } from '../errors.js'
+import { isGlob } from '../source/glob.js'
+
+const TAR = /\.(tar|tgz|tar\.gz)$/i
+
+/**
+ * The source that a path stands for: `x.tar` and patterns of it are shards, a folder with tar files in it is
+ * those shards, any other folder is a folder of images, any other pattern is files.
+ */
+export function sourceAt(path: string): SourceJson {
+  if (TAR.test(path)) return { tar: path }
+  if (isGlob(path) || path.includes('{')) return { files: path }
+  if (!existsSync(path)) {
+    throw new SourceError(
+      `there is nothing at ${path}: give a folder, a tar file or a pattern such as 'train-{0000..0015}.tar'`,
+      {
+        file: path,
+      },
+    )
+  }
+  if (isShardList(path)) return { tar: path }
+  if (!statSync(path).isDirectory()) return { files: path }
+  const shards = readdirSync(path)
+    .filter(name => TAR.test(name))
+    .sort()
+  return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }
+}
+
+/** Whether a file is wids' list of shards. */
+function isShardList(path: string): boolean {
+  return path.endsWith('.json') && readFileSync(path, 'utf8').includes('wids-shard-index')
+}
+
+/** Whether an argument is a definition of a feed rather than data: `x.json`, `x.feed.ts`, `x.json#val`, `{…}`. */
+export function looksLikeFeed(argument: string): boolean {
+  if (argument.trimStart().startsWith('{')) return true
+  return /\.(json|[cm]?[jt]s)(#[^/]*)?$/.test(argument) && !(existsSync(argument) && isShardList(argument))
+}

@@ -1,0 +1,111 @@
+/**
+ * Which samples go into which shard, decided before the first byte is written, from the source and the options
+ * alone. So a pack that was killed can be continued: the same plan gives the same bytes.
+ */
+import { createHash } from 'node:crypto'
+import { hashText, Random } from '../define/random.js'
+import { SourceError } from '../errors.js'
+import type { Fingerprint, Source } from '../source/source.js'
+import { columnsToPack } from './members.js'
+import { memberBytes } from './tar-writer.js'
+
+/** How the samples are divided: exactly one of the three. */
+export type Division = { shards: number } | { perShard: number } | { shardBytes: number }
+
+export interface PackPlan {
+  /** Names this plan: source, order and division. */
+  hash: string
+  samples: number
+  /** Bytes of all the shards, as near as the index tells. */
+  bytes: number
+  /** Row at each place of the packed order, shared among the threads; undefined when that is the source's own. */
+  order: Uint32Array | undefined
+  shards: ShardPlan[]
+}
+
+/** One shard: the places `begin`…`end`−1 of the packed order. */
+export interface ShardPlan {
+  name: string
+  begin: number
+  end: number
+}
+
+export interface PlanOptions {
+  prefix: string
+  division: Division
+  /** Shuffles the samples with this seed. */
+  shuffle?: number
+}
+
+/** Two blocks of zeros that end a tar file. */
+const TAIL = 1024
+/** A name of the usual length, for the size of a header. */
+const USUAL = `${'x'.repeat(40)}.jpg`
+
+export function planPack(source: Source, fingerprint: Fingerprint, options: PlanOptions): PackPlan {
+  if (source.count === 0) throw new SourceError('there are no samples to pack: the source is empty')
+  const order = options.shuffle === undefined ? undefined : shuffled(source.count, options.shuffle)
+  const sizes = sampleSizes(source)
+  const ends = divide(
+    source.count,
+    options.division,
+    place => sizes[order === undefined ? place : order[place]],
+  )
+  const digits = Math.max(4, String(ends.length - 1).length)
+  const shards = ends.map((end, i) => ({
+    name: `${options.prefix}-${String(i).padStart(digits, '0')}.tar`,
+    begin: i === 0 ? 0 : ends[i - 1],
+    end,
+  }))
+  const bytes = sizes.reduce((sum, size) => sum + size, 0) + TAIL * shards.length
+  const { prefix, division, shuffle = null } = options // and nothing else: threads and folders don't change the bytes
+  const identity = JSON.stringify(['pack 1', fingerprint.kind, fingerprint.digest, prefix, division, shuffle])
+  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32)
+  return { hash, samples: source.count, bytes, order, shards }
+}
+
+/** Bytes that each row will take in a tar file: one data member and one label, as nearly all have. */
+function sampleSizes(source: Source): Float64Array {
+  const label = memberBytes(USUAL, 1)
+  const columns = columnsToPack(source)
+  return Float64Array.from({ length: source.count }, (_, row) => {
+    const data = source.plan(source.unitOf(row), columns).reduce((sum, range) => sum + range.length, 0)
+    return memberBytes(USUAL, data) + label
+  })
+}
+
+/** Where each shard ends, in places of the packed order. */
+function divide(count: number, division: Division, size: (place: number) => number): number[] {
+  if ('shardBytes' in division) {
+    const ends: number[] = []
+    let bytes = TAIL
+    for (let place = 0; place < count; place++) {
+      const more = size(place)
+      if (bytes > TAIL && bytes + more > division.shardBytes) {
+        ends.push(place)
+        bytes = TAIL
+      }
+      bytes += more
+    }
+    return [...ends, count]
+  }
+  const shards =
+    'shards' in division ? Math.min(division.shards, count) : Math.ceil(count / division.perShard)
+  return Array.from({ length: shards }, (_, i) =>
+    'shards' in division
+      ? Math.round(((i + 1) * count) / shards)
+      : Math.min(count, (i + 1) * division.perShard),
+  )
+}
+
+/** Fisher and Yates over shared memory: four bytes a sample, held once. */
+function shuffled(count: number, seed: number): Uint32Array {
+  const order = new Uint32Array(new SharedArrayBuffer(4 * count))
+  const random = new Random().key(seed, 0, 0, hashText('pack'))
+  for (let i = 0; i < count; i++) {
+    const j = random.int(i + 1)
+    order[i] = order[j]
+    order[j] = i
+  }
+  return order
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { command, help, parse, UsageError } from '../../src/cli/command.js'
+
+const verb = command({
+  name: 'mill',
+  summary: 'grinds',
+  args: [
+    { name: 'GRAIN', about: 'what to grind' },
+    { name: 'MORE', about: 'and more', optional: true },
+  ],
+  options: {
+    out: { type: 'text', value: 'DIR', about: 'where it goes' },
+    stones: { type: 'number', default: 2, about: 'how many' },
+    size: { type: 'bytes', about: 'at most' },
+    fine: { type: 'flag', short: 'f', about: 'fine flour' },
+  },
+  examples: [['millrace mill rye', 'rye flour']],
+  run: async () => ({ json: {}, text: '' }),
+})
+
+const problem = (...words: string[]) => {
+  try {
+    parse(verb, words)
+  } catch (error) {
+    if (error instanceof UsageError) return error.message
+    throw error
+  }
+  return 'no problem'
+}
+
+describe('parse', () => {
+  it('reads arguments and options of every type, in any order', () => {
+    const call = parse(verb, ['rye', '--stones', '3', '--size=1.5MiB', '-f', '--out', 'bag', '--json'])
+    expect(call.args).toEqual(['rye'])
+    expect(call.values).toMatchObject({ stones: 3, size: 1.5 * 2 ** 20, fine: true, out: 'bag' })
+    expect(call.json).toBe(true)
+  })
+
+  it('fills in defaults, and leaves what is not given undefined', () => {
+    expect(parse(verb, ['rye']).values).toMatchObject({ stones: 2, fine: false, out: undefined })
+  })
+
+  it('takes what stands after -- as it is', () => {
+    expect(parse(verb, ['--', '--out']).args).toEqual(['--out'])
+  })
+
+  it('says what is wrong, and what was meant', () => {
+    expect(problem('rye', '--stoens', '3')).toContain('no option --stoens, did you mean --stones?')
+    expect(problem('rye', '-x')).toContain('no option -x')
+    expect(problem('rye', '--stones', 'many')).toBe('--stones wants a number, not "many"')
+    expect(problem('rye', '--size', '3 bags')).toContain('an amount such as 256MiB')
+    expect(problem('rye', '--out')).toBe('--out needs a value: --out DIR')
+    expect(problem('rye', '--fine=yes')).toBe('--fine takes no value')
+    expect(problem()).toContain('needs GRAIN (what to grind)')
+    expect(problem('rye', 'wheat', 'oats')).toContain('does not know what to do with "oats"')
+  })
+
+  it('asks for nothing when help is wanted', () => {
+    expect(parse(verb, ['--help']).help).toBe(true)
+  })
+})
+
+it('help shows arguments, options with their defaults, and an example', () => {
+  const text = help(verb)
+  expect(text).toContain('millrace mill GRAIN [MORE] [options]')
+  expect(text).toMatch(/--out DIR +where it goes/)
+  expect(text).toMatch(/--stones N +how many \(2\)/)
+  expect(text).toMatch(/-f, --fine +fine flour/)
+  expect(text).toContain('# rye flour\n  millrace mill rye')
+})

@@ -1,0 +1,241 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { SourceJson } from '../../src/define/types.js'
+import { keyOf } from '../../src/prepare/members.js'
+import { type PackOptions, pack } from '../../src/prepare/pack.js'
+import { TarWriter } from '../../src/prepare/tar-writer.js'
+import { attachSource, openSource } from '../../src/source/registry.js'
+import { FileStore } from '../../src/store/file.js'
+import { Reader } from '../../src/store/reader.js'
+import { hashes, millrace, pictureFolder, start, temporary } from './helpers.js'
+
+let folder: string
+let pictures: string
+beforeEach(() => {
+  folder = temporary()
+  pictures = join(folder, 'pictures')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const packed = (out: string, more: Partial<PackOptions> = {}) =>
+  pack(
+    { folder: pictures },
+    { out: join(folder, out), prefix: 'train', division: { shards: 3 }, workers: 0, ...more },
+  )
+
+/** Everything in a source, row by row: the number in front of a packed key is the row it came from. */
+async function contents(json: SourceJson, columns: [data: string, label: string]) {
+  const source = attachSource(await openSource(json, { root: folder, wanted: columns }))
+  const reader = new Reader(new FileStore())
+  return Array.from({ length: source.count }, (_, row) => {
+    const pieces = reader.read(source.plan(source.unitOf(row), columns))
+    const sample = source.sample(row, pieces, columns)
+    const label = sample[columns[1]]
+    return {
+      key: source.key(row),
+      data: Buffer.from(sample[columns[0]] as Uint8Array),
+      label: label instanceof Uint8Array ? Number(Buffer.from(label).toString()) : Number(label),
+    }
+  })
+}
+
+describe('pack', () => {
+  it('keeps every byte and label of a folder', async () => {
+    pictureFolder(pictures, ['ant', 'bee', 'cat'], 7)
+    const result = await packed('out')
+    expect(result).toMatchObject({ samples: 21, classes: ['ant', 'bee', 'cat'], reused: 0 })
+    expect(
+      readdirSync(join(folder, 'out'))
+        .filter(name => !name.startsWith('.'))
+        .sort(),
+    ).toEqual(['classes.json', 'train-0000.tar', 'train-0001.tar', 'train-0002.tar', 'train-shards.json'])
+    const before = await contents({ folder: pictures }, ['image', 'label'])
+    const after = await contents({ tar: join(folder, 'out/train-{0000..0002}.tar') }, ['jpg', 'cls'])
+    expect(after.map(({ data, label }) => ({ data, label }))).toEqual(
+      before.map(({ data, label }) => ({ data, label })),
+    )
+    expect(after[0].key).toBe('000000-ant-0001')
+    expect(new Set(after.map(sample => sample.key)).size).toBe(21)
+    expect(after.some(sample => sample.key.includes('.'))).toBe(false)
+  })
+
+  it('is read through its shard list, whose counts and sizes are right', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 5)
+    const { list, shards } = await packed('out', { division: { perShard: 4 } })
+    expect(shards.map(shard => shard.samples)).toEqual([4, 4, 2])
+    expect(await contents({ tar: list }, ['jpg', 'cls'])).toHaveLength(10)
+  })
+
+  it('shuffles by its seed, losing nothing', async () => {
+    pictureFolder(pictures, ['ant', 'bee', 'cat'], 10)
+    await packed('a', { shuffle: 7 })
+    await packed('b', { shuffle: 7 })
+    await packed('c', { shuffle: 8 })
+    expect(hashes(join(folder, 'a'))).toEqual(hashes(join(folder, 'b')))
+    expect(hashes(join(folder, 'a'))).not.toEqual(hashes(join(folder, 'c')))
+    const before = await contents({ folder: pictures }, ['image', 'label'])
+    const after = await contents({ tar: join(folder, 'a/train-*.tar') }, ['jpg', 'cls'])
+    expect(after.map(sample => sample.key)).not.toEqual(after.map(sample => sample.key).sort())
+    for (const { key, data, label } of after)
+      expect({ data, label }).toEqual({ ...before[Number(key.slice(0, 6))], key: undefined })
+  })
+
+  it('keeps shards below --shard-size', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 20)
+    const { shards } = await packed('out', { division: { shardBytes: 20_000 } })
+    expect(shards.length).toBeGreaterThan(2)
+    for (const { bytes } of shards) expect(bytes).toBeLessThanOrEqual(20_000)
+  })
+
+  it('packs plain files of any kind under their own extensions', async () => {
+    mkdirSync(pictures)
+    writeFileSync(join(pictures, 'a.NPY'), 'one')
+    writeFileSync(join(pictures, 'b.txt'), 'two')
+    await pack(
+      { files: join(pictures, '*') },
+      { out: join(folder, 'out'), prefix: 'x', division: { shards: 1 }, workers: 0 },
+    )
+    const tar = readFileSync(join(folder, 'out/x-0000.tar'), 'latin1')
+    expect(tar).toContain('000000-a.npy\0')
+    expect(tar).toContain('000001-b.txt\0')
+  })
+
+  it('does nothing twice, and refuses to mix two packs', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 5)
+    await packed('out')
+    expect((await packed('out')).reused).toBe(3)
+    await expect(packed('out', { division: { shards: 2 } })).rejects.toThrow(/of another pack.*--force/)
+    expect((await packed('out', { division: { shards: 2 }, force: true })).shards).toHaveLength(2)
+    expect(readdirSync(join(folder, 'out')).filter(name => name.endsWith('.tar'))).toHaveLength(2)
+    rmSync(join(pictures, 'bee'), { recursive: true })
+    await expect(packed('out', { prefix: 'val' })).rejects.toThrow(/lists other classes/)
+  })
+
+  it('replaces a shard that was cut short', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 5)
+    await packed('out')
+    const before = hashes(join(folder, 'out'))
+    writeFileSync(join(folder, 'out/train-0001.tar'), 'short')
+    expect((await packed('out')).reused).toBe(2)
+    expect(hashes(join(folder, 'out'))).toEqual(before)
+  })
+})
+
+it('keys are unique, have no dot, and fit into a plain header', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 50 }), names => {
+      const keys = names.map((name, row) => keyOf(row, names.length, name))
+      expect(new Set(keys).size).toBe(names.length)
+      for (const key of keys) expect(key).toMatch(/^\d{6}[\w-]{0,73}$/)
+    }),
+  )
+})
+
+describe('a pack that is stopped', () => {
+  /** 16 shards of 4 MB, so that there is a middle to be stopped in. */
+  const many = () => {
+    for (const name of ['ant', 'bee']) {
+      mkdirSync(join(pictures, name), { recursive: true })
+      for (let i = 0; i < 32; i++)
+        writeFileSync(join(pictures, name, `${i}.jpg`), Buffer.alloc(1 << 20, i + name))
+    }
+  }
+  const args = (out: string) => [
+    'pack',
+    pictures,
+    '--out',
+    join(folder, out),
+    '--shards',
+    '16',
+    '--workers',
+    '1',
+  ]
+  const shards = (out: string) => {
+    try {
+      return readdirSync(join(folder, out)).filter(name => name.endsWith('.tar'))
+    } catch {
+      return []
+    }
+  }
+
+  it.each([
+    ['SIGKILL', null],
+    ['SIGINT', 130],
+  ] as const)(
+    'by %s leaves only whole shards, and ends with the same bytes when started again',
+    async (signal, code) => {
+      many()
+      expect((await millrace(...args('whole'))).code).toBe(0)
+      const wanted = hashes(join(folder, 'whole'))
+
+      let left: string[] = []
+      for (let attempt = 0; attempt < 5 && (left.length === 0 || left.length === 16); attempt++) {
+        rmSync(join(folder, 'part'), { recursive: true, force: true })
+        const { child, ended } = start(args('part'))
+        while (shards('part').length < 3 && child.exitCode === null)
+          await new Promise(resolve => setTimeout(resolve, 1))
+        child.kill(signal)
+        expect((await ended).code === code || shards('part').length === 16).toBe(true)
+        left = shards('part')
+      }
+      expect(left.length).toBeGreaterThan(0)
+      expect(left.length).toBeLessThan(16)
+      for (const name of left) expect(hashes(join(folder, 'part'))[name]).toBe(wanted[name])
+      expect(readdirSync(join(folder, 'part')).filter(name => name.includes('draft'))).toEqual([])
+
+      const again = await millrace(...args('part'), '--json')
+      expect(again.code).toBe(0)
+      expect(JSON.parse(again.stdout).reused).toBeGreaterThan(0)
+      expect(hashes(join(folder, 'part'))).toEqual(wanted)
+      expect(
+        readdirSync(join(folder, 'part')).filter(name => name.endsWith('.pack') || name.endsWith('.lock')),
+      ).toEqual([])
+    },
+  )
+})
+
+describe('a full disk', () => {
+  it('that the plan foresees is told before anything is written, and one that comes later leaves nothing', async ({
+    skip,
+  }) => {
+    const small = join(folder, 'small')
+    mkdirSync(small)
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', small]).status === 0
+    if (!mounted) skip('a small tmpfs can not be mounted here')
+    try {
+      pictureFolder(pictures, ['ant', 'bee'], 40, 128)
+      const { code, stderr } = await millrace('pack', pictures, '--out', small)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        /disk full while writing to .*small: \d+ bytes .* free \d+ bytes or give another --out/,
+      )
+      expect(readdirSync(small).filter(name => name.endsWith('.tar'))).toEqual([])
+
+      const writer = new TarWriter(join(small, 'a.tar'))
+      expect(() => {
+        for (let i = 0; i < 100; i++) writer.add(String(i), { bin: new Uint8Array(5 << 20) })
+      }).toThrow(/ENOSPC/)
+      writer.discard()
+      expect(readdirSync(small).filter(name => name.includes('a.tar'))).toEqual([])
+    } finally {
+      spawnSync('umount', [small])
+    }
+  })
+
+  it('or a limit on the size of files, in a thread, is told and leaves nothing', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 40, 128)
+    const out = join(folder, 'out')
+    const { code, stderr } = await start(
+      ['pack', pictures, '--out', out, '--shards', '1', '--workers', '1'],
+      {
+        shell: 'ulimit -f 64',
+      },
+    ).ended
+    expect(stderr).toMatch(/file size limit reached while writing to .*out: raise `ulimit -f`/)
+    expect(code).toBe(1)
+    expect(readdirSync(out).filter(name => name.includes('.tar'))).toEqual([])
+  })
+})
