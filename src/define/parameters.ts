@@ -9,7 +9,7 @@ import {
   number,
   oneOf,
   text,
-  then,
+  refine,
   tuple,
   withDefault,
   wrong,
@@ -100,7 +100,7 @@ export const STATISTICS = {
   clip: { mean: [0.48145466, 0.4578275, 0.40821073], std: [0.26862954, 0.26130258, 0.27577711] },
 }
 
-export const spread = then(channels, (std, path) => {
+export const spread = refine(channels, (std, path) => {
   if (std.every(s => s > 0)) return std
   throw wrong(path, 'standard deviations > 0', std)
 })

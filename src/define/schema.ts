@@ -184,7 +184,7 @@ export const isNumber = (value: unknown): boolean => typeof value === 'number'
 export const isText = (value: unknown): boolean => typeof value === 'string'
 
 /** The parser's result, changed. */
-export function then<A, I, B>(parse: Parser<A, I>, change: (value: A, path: string) => B): Parser<B, I> {
+export function refine<A, I, B>(parse: Parser<A, I>, change: (value: A, path: string) => B): Parser<B, I> {
   return (value, path) => change(parse(value, path), path)
 }
 
