@@ -3,43 +3,41 @@
  * a pixel is decoded. Pure: the same key gives the same steps. Parameters mean what they mean in torchvision v2;
  * only the random source differs.
  */
+import type { OperatorName } from '../define/operators.js'
 import type { Random } from '../define/random.js'
 import type { NormalOp } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { affine, rotate } from './choose/affine.js'
 import { trivialAugment } from './choose/augment.js'
-import type { Chooser, Size } from './choose/chooser.js'
-import { colorJitter, gaussianBlur, sharpness, withChance } from './choose/color.js'
+import { type Chooser, type Size, withChance } from './choose/chooser.js'
+import { colorJitter, gaussianBlur } from './choose/color.js'
 import { centerCrop, pad, randomCrop, randomResizedCrop, resize } from './choose/crop.js'
 import { randomErasing } from './choose/erase.js'
-import { number, numbers } from './choose/params.js'
 import type { Step } from './steps.js'
 
-/** The operators of a field, by name. */
-const choosers: Readonly<Record<string, Chooser>> = {
+export type { Size } from './choose/chooser.js'
+
+const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> } = {
   resize,
   centerCrop,
   randomCrop,
   randomResizedCrop,
   pad,
-  flip: withChance(params => ({
-    do: 'flip',
-    axis: params.axis === 'vertical' ? 'vertical' : 'horizontal',
-  })),
+  flip: withChance(({ axis }) => ({ do: 'flip', axis })),
   rotate,
   affine,
   colorJitter,
   grayscale: withChance(() => ({ do: 'grayscale' })),
   gaussianBlur,
-  randomErasing,
   autocontrast: withChance(() => ({ do: 'autocontrast' })),
-  posterize: withChance(params => ({ do: 'posterize', bits: number(params, 'bits') })),
-  solarize: withChance(params => ({ do: 'solarize', threshold: number(params, 'threshold') })),
+  posterize: withChance(({ bits }) => ({ do: 'posterize', bits })),
+  solarize: withChance(({ threshold }) => ({ do: 'solarize', threshold })),
   equalize: withChance(() => ({ do: 'equalize' })),
   invert: withChance(() => ({ do: 'invert' })),
-  sharpness: withChance(sharpness),
+  sharpness: withChance(({ factor }) => ({ do: 'sharpness', factor })),
   trivialAugment,
-  normalize: params => [{ do: 'normalize', mean: numbers(params, 'mean'), std: numbers(params, 'std') }],
+  randomErasing,
+  normalize: ({ mean, std }) => [{ do: 'normalize', mean, std }],
 }
 
 /** What will be done to a sample of `size`. `random` gives each operator its own keyed source. */
@@ -47,11 +45,13 @@ export function chooseSteps(ops: readonly NormalOp[], size: Size, random: (op: N
   const steps: Step[] = []
   let now = size
   for (const op of ops) {
-    const choose = choosers[op.name]
-    if (choose === undefined)
-      throw new MillraceError(
-        `no operator "${op.name}" for images; there are ${Object.keys(choosers).join(', ')}`,
-      )
+    // A NormalOp's parameters were parsed by the table that types them.
+    const choose = choosers[op.name as keyof typeof choosers] as (
+      params: unknown,
+      size: Size,
+      random: Random,
+    ) => Step[]
+    if (choose === undefined) throw new MillraceError(`"${op.name}" is not an operator of a single image`)
     for (const step of choose(op.params, now, random(op))) {
       steps.push(step)
       now = sizeAfter(step, now)

@@ -1,8 +1,7 @@
 /** Turning, shifting, scaling and shearing: each becomes one inverse matrix about the picture's centre. */
 import { MillraceError } from '../../errors.js'
 import type { Filter, GeometryStep } from '../steps.js'
-import type { Chooser, Size } from './chooser.js'
-import { degrees, fill, filter, missing, pair, roundEven } from './params.js'
+import { type Chooser, roundEven, type Size } from './chooser.js'
 
 const DEGREE = Math.PI / 180
 
@@ -46,23 +45,17 @@ export function inverseMatrix({ angle, translate, scale, shear, centre }: Affine
 export function affineStep(
   parameters: AffineParameters,
   size: Size,
-  how: Filter,
-  colour: number[],
-): GeometryStep {
-  if (how === 'bicubic')
+  filter: Filter,
+  fill: number[],
+): Extract<GeometryStep, { do: 'affine' }> {
+  if (filter === 'bicubic')
     throw new MillraceError('rotate and affine know the filters "nearest" and "bilinear", not "bicubic"')
-  return {
-    do: 'affine',
-    matrix: inverseMatrix(parameters),
-    width: size.width,
-    height: size.height,
-    filter: how,
-    fill: colour,
-  }
+  const { width, height } = size
+  return { do: 'affine', matrix: inverseMatrix(parameters), width, height, filter, fill }
 }
 
 /** Anticlockwise by `angle` degrees, in the same frame. Multiples of 90° that fit move whole pixels. */
-export function rotateSteps(angle: number, size: Size, how: Filter, colour: number[]): GeometryStep[] {
+export function rotateSteps(angle: number, size: Size, filter: Filter, fill: number[]): GeometryStep[] {
   const turn = ((angle % 360) + 360) % 360
   if (turn === 0) return []
   if (turn === 180)
@@ -70,34 +63,25 @@ export function rotateSteps(angle: number, size: Size, how: Filter, colour: numb
       { do: 'flip', axis: 'horizontal' },
       { do: 'flip', axis: 'vertical' },
     ]
-  const step = affineStep({ ...unmoved, angle: -turn }, size, how, colour)
-  if (step.do === 'affine' && size.width === size.height && turn % 90 === 0)
+  const step = affineStep({ ...unmoved, angle: -turn }, size, filter, fill)
+  if (size.width === size.height && turn % 90 === 0)
     return [{ ...step, matrix: step.matrix.map(Math.round), filter: 'nearest' }]
   return [step]
 }
 
-export const rotate: Chooser = (params, size, random) => {
-  const [low, high] = degrees(params, 'degrees')
-  return rotateSteps(random.uniform(low, high), size, filter(params), fill(params))
-}
+export const rotate: Chooser<'rotate'> = ({ degrees, filter, fill }, size, random) =>
+  rotateSteps(random.uniform(degrees[0], degrees[1]), size, filter, fill)
 
-export const affine: Chooser = (params, size, random) => {
-  const [low, high] = degrees(params, 'degrees')
-  const angle = random.uniform(low, high)
-  let translate: [number, number] = [0, 0]
-  if (!missing(params, 'translate')) {
-    const [x, y] = pair(params, 'translate') // greatest shift, as a share of the width and of the height
-    translate = [
-      roundEven(random.uniform(-x * size.width, x * size.width)),
-      roundEven(random.uniform(-y * size.height, y * size.height)),
-    ]
-  }
-  const scale = missing(params, 'scale') ? 1 : random.uniform(...pair(params, 'scale'))
-  const shear: [number, number] = [0, 0]
-  if (!missing(params, 'shear')) {
-    const range = degrees(params, 'shear')
-    shear[0] = random.uniform(range[0], range[1])
-    if (range.length === 4) shear[1] = random.uniform(range[2], range[3])
-  }
-  return [affineStep({ ...unmoved, angle, translate, scale, shear }, size, filter(params), fill(params))]
+export const affine: Chooser<'affine'> = (params, size, random) => {
+  const { degrees, shear, filter, fill } = params
+  const angle = random.uniform(degrees[0], degrees[1])
+  // The greatest shift, given as a share of the size.
+  const [mostX, mostY] = [params.translate[0] * size.width, params.translate[1] * size.height]
+  const translate = [
+    roundEven(random.uniform(-mostX, mostX)),
+    roundEven(random.uniform(-mostY, mostY)),
+  ] as const
+  const scale = random.uniform(params.scale[0], params.scale[1])
+  const slant = [random.uniform(shear[0], shear[1]), random.uniform(shear[2], shear[3])] as const
+  return [affineStep({ ...unmoved, angle, translate, scale, shear: slant }, size, filter, fill)]
 }

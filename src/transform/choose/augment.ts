@@ -2,10 +2,15 @@
 
 import type { Filter, Step } from '../steps.js'
 import { affineStep, rotateSteps, unmoved } from './affine.js'
-import type { Chooser, Size } from './chooser.js'
-import { filter, missing, numbers, roundEven } from './params.js'
+import { type Chooser, roundEven, type Size } from './chooser.js'
 
 const DEGREE = Math.PI / 180
+
+interface How {
+  size: Size
+  filter: Filter
+  fill: number[]
+}
 
 interface Augmentation {
   /** Strength at the first and at the last bin. */
@@ -13,7 +18,7 @@ interface Augmentation {
   to: number
   /** Whether the strength's sign is chosen by a coin. */
   signed: boolean
-  steps(strength: number, how: { size: Size; filter: Filter; fill: number[] }): Step[]
+  steps(strength: number, how: How): Step[]
 }
 
 const signed = (to: number, steps: Augmentation['steps']): Augmentation => ({
@@ -48,8 +53,6 @@ const space: readonly Augmentation[] = [
   plain({ do: 'equalize' }),
 ]
 
-type How = Parameters<Augmentation['steps']>[1]
-
 function shear(by: [number, number], { size, filter, fill }: How): Step[] {
   const centre: [number, number] = [-size.width / 2, -size.height / 2]
   return [affineStep({ ...unmoved, shear: by, centre }, size, filter, fill)]
@@ -59,11 +62,10 @@ function translate(by: [number, number], { size, filter, fill }: How): Step[] {
   return [affineStep({ ...unmoved, translate: by }, size, filter, fill)]
 }
 
-export const trivialAugment: Chooser = (params, size, random) => {
+export const trivialAugment: Chooser<'trivialAugment'> = ({ bins, filter }, size, random) => {
   const { from, to, signed, steps } = space[random.int(space.length)]
-  const bins = missing(params, 'bins') ? 31 : numbers(params, 'bins')[0]
-  const strength = bins > 1 ? from + ((to - from) * random.int(bins)) / (bins - 1) : from
+  const strength = from + ((to - from) * random.int(bins)) / (bins - 1)
   const sign = signed && random.next() < 0.5 ? -1 : 1
   // Without a fill, what comes from outside is zero (and the filter blends towards it).
-  return steps(sign * strength, { size, filter: filter(params), fill: [] })
+  return steps(sign * strength, { size, filter, fill: [] })
 }

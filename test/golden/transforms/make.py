@@ -95,7 +95,7 @@ for how in ("nearest", "bilinear"):
     for angle in (17.3, -101.0, 90, 180):
         case(
             f"rotate-{how}-{angle}",
-            op("rotate", degrees=[angle, angle], filter=how, fill=[40]),
+            op("rotate", degrees=[angle, angle], filter=how, fill=40),
             lambda i: F.rotate(i, angle, FILTER[how], fill=[40]),
             ("rgb", "square") if angle != 90 else ("square",),
         )

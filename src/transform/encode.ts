@@ -1,0 +1,37 @@
+/** Numbers as elements of any dtype: for the few values that no kernel writes. */
+import { DTYPES, toBf16, toF16 } from '../define/dtype.js'
+import type { Dtype } from '../define/types.js'
+
+/** A view of elements that takes what `encoder` gives. */
+export function arrayOf(
+  dtype: Dtype,
+  buffer: ArrayBufferLike,
+  at: number,
+  length: number,
+): { [index: number]: number | bigint } {
+  return new DTYPES[dtype].array(buffer, at, length) as unknown as { [index: number]: number | bigint }
+}
+
+/** Turns a number into an element: floats rounded to nearest even, integers clamped and rounded towards zero. */
+export function encoder(dtype: Dtype): (value: number) => number | bigint {
+  switch (dtype) {
+    case 'f32':
+    case 'f64':
+      return value => value
+    case 'f16':
+      return toF16
+    case 'bf16':
+      return toBf16
+    case 'bool':
+      return value => (value === 0 ? 0 : 1)
+    case 'i64':
+      return value => BigInt(Math.trunc(value))
+    default: {
+      const bits = DTYPES[dtype].dlpack[1]
+      const [low, high] = dtype.startsWith('u')
+        ? [0, 2 ** bits - 1]
+        : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
+      return value => Math.trunc(Math.min(Math.max(value, low), high))
+    }
+  }
+}

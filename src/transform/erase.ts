@@ -1,0 +1,35 @@
+/** Erases a rectangle of a finished row, in the slot: in the row's own element type, layout and units. */
+import { Random } from '../define/random.js'
+import type { Dtype } from '../define/types.js'
+import { arrayOf, encoder } from './encode.js'
+import type { FinalStep } from './steps.js'
+
+type EraseStep = Extract<FinalStep, { do: 'erase' }>
+
+/**
+ * The row is `channels` × `height` × `width` elements at byte `at` of the memory. `random` noise is standard
+ * normal and keyed by the step's seed; it is drawn plane by plane, so that the layout does not change it.
+ */
+export function applyErase(
+  step: EraseStep,
+  at: number,
+  layout: 'chw' | 'hwc',
+  dtype: Dtype,
+  width: number,
+  height: number,
+  memory: WebAssembly.Memory,
+  channels = 3,
+): void {
+  const row = arrayOf(dtype, memory.buffer, at, channels * width * height)
+  const encode = encoder(dtype)
+  const noise = step.value === 'random' ? new Random().key(step.seed, 0, 0, 0) : undefined
+  const [planeStep, pixelStep] = layout === 'chw' ? [width * height, 1] : [1, channels]
+  for (let c = 0; c < channels; c++) {
+    const value = step.value === 'random' ? 0 : encode(step.value[c] ?? step.value[0])
+    for (let y = step.y; y < step.y + step.height; y++) {
+      let i = c * planeStep + (y * width + step.x) * pixelStep
+      for (let x = 0; x < step.width; x++, i += pixelStep)
+        row[i] = noise === undefined ? value : encode(noise.normal())
+    }
+  }
+}
