@@ -84,6 +84,15 @@ export function resizedTo([height, width]: Size, size: number, maxSize: number |
   return height <= width ? [newShort, newLong] : [newLong, newShort]
 }
 
+/** A greatest size, or none. Apart, so that the types of the keys around it are inferred. */
+const upTo = either(
+  (value: unknown) => value === null,
+  (): null => null,
+  pixels,
+)
+
+const sideOrBoth = either(isNumber, pixels, pair)
+
 export const OPERATORS = {
   resize: operator({
     says: 'the shorter side to a size, or both to [height, width]',
@@ -91,16 +100,9 @@ export const OPERATORS = {
     moves: true,
     main: 'size',
     keys: {
-      size: either(isNumber, pixels, pair),
+      size: sideOrBoth,
       ...resampling,
-      maxSize: withDefault(
-        either(
-          v => v === null,
-          () => null,
-          pixels,
-        ),
-        null,
-      ),
+      maxSize: withDefault(upTo, null),
     },
     output: (before, { size, maxSize }) =>
       typeof size !== 'number' ? size : before && resizedTo(before, size, maxSize),
