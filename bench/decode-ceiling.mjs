@@ -38,7 +38,7 @@ function photo() {
         for (let i = c; i < waves.length; i += 2) {
           value += waves[i][3] * Math.sin(x * waves[i][0] + y * waves[i][1] + waves[i][2])
         }
-        rgb[at++] = Math.max(0, Math.min(255, value + (random() - 0.5) * 52))
+        rgb[at++] = Math.max(0, Math.min(255, value + (random() - 0.5) * 70))
       }
     }
   }
