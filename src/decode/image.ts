@@ -9,7 +9,7 @@
  * - EXIF orientation is applied; sizes and boxes are those of the upright picture;
  * - of several frames the first one is taken.
  */
-import { DecodeError, MillraceError } from '../errors.js'
+import { DecodeError, MillraceError, MissingError } from '../errors.js'
 import { libraryVersion as turbojpegVersion } from '../system/turbojpeg.js'
 import {
   decodeWithVips,
@@ -92,7 +92,16 @@ export function decodeImage(
 
 /** Names and versions of the decoders of this installation, for `stats()`. */
 export function decoderVersions(): { jpeg: string; other: string } {
-  return { jpeg: turbojpegVersion(), other: vipsVersion() }
+  return { jpeg: versionOf(turbojpegVersion), other: versionOf(vipsVersion) }
+}
+
+function versionOf(library: () => string): string {
+  try {
+    return library()
+  } catch (error) {
+    if (error instanceof MissingError) return 'not installed'
+    throw error
+  }
 }
 
 function decodeStored(
