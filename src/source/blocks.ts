@@ -6,8 +6,8 @@ import type { ByteRange, Source } from './source.js'
 
 /** Rows whose bytes lie this close together (a tar header or two) are read as one piece. */
 const GAP = 4096
-/** Plans of the blocks in use are kept: a window holds about 32 blocks, and two windows overlap. */
-const KEPT = 128
+/** Plans of the blocks in use are kept: a window holds some 256 blocks, and two windows overlap. */
+const KEPT = 768
 
 interface BlockPlan {
   /** What is read: the merged ranges of all rows. */

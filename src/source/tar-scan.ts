@@ -77,7 +77,7 @@ class TarWalk {
         return
       }
       if (left < BLOCK) {
-        if (this.at + BLOCK > this.size) throw this.fault('the file ends within a header')
+        if (this.at + BLOCK > this.size) throw this.bad(bytes, 'the file ends within a header')
         return
       }
       const at = this.at - start
@@ -134,9 +134,7 @@ class TarWalk {
     try {
       return readTarHeader(bytes, at, this.header)
     } catch (error) {
-      if (!(error instanceof TarFault)) throw error
-      if (this.at === 0) throw this.notTar(bytes, error.message)
-      throw this.fault(error.message)
+      throw error instanceof TarFault ? this.bad(bytes, error.message) : error
     }
   }
 
@@ -187,13 +185,9 @@ class TarWalk {
     )
   }
 
-  private notTar(bytes: Buffer, problem: string): SourceError {
-    const packed =
-      bytes[0] === 0x1f && bytes[1] === 0x8b
-        ? 'gzip'
-        : bytes.length > 3 && bytes.readUInt32LE(0) === 0xfd2fb528
-          ? 'zstd'
-          : undefined
+  /** A bad header. The very first may be the beginning of another kind of file. */
+  private bad(bytes: Buffer, problem: string): SourceError {
+    const packed = this.at === 0 ? compression(bytes) : undefined
     if (packed === undefined) return this.fault(problem)
     const unpack = packed === 'gzip' ? 'gunzip' : 'unzstd'
     return new SourceError(
@@ -202,4 +196,10 @@ class TarWalk {
       { file: this.file, offset: 0 },
     )
   }
+}
+
+function compression(bytes: Buffer): string | undefined {
+  if (bytes.length < 4) return undefined
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip'
+  return bytes.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : undefined
 }

@@ -1,12 +1,17 @@
-/** A folder of a test's own, gone when the test file is done. */
+/** Folders of a test file's own, gone when it is done. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll } from 'vitest'
 
+const made: string[] = []
+afterAll(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  made.push(folder)
   return folder
 }
 

@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { SourceJson } from '../../src/define/types.js'
+import { SourceError } from '../../src/errors.js'
+import { NameList } from '../../src/source/name-list.js'
+import { attachSource, openSource } from '../../src/source/registry.js'
+import type { Source } from '../../src/source/source.js'
+import { temporaryFolder, writeFiles } from '../support/folder.js'
+
+let root: string
+const notices: string[] = []
+beforeEach(() => {
+  root = temporaryFolder()
+  process.env.MILLRACE_CACHE = join(root, '.cache')
+  notices.length = 0
+})
+
+async function open(json: SourceJson): Promise<Source> {
+  return attachSource(await openSource(json, { root, wanted: [], notice: text => notices.push(text) }))
+}
+
+async function failure(json: SourceJson): Promise<SourceError> {
+  const error = await open(json).catch(e => e)
+  expect(error).toBeInstanceOf(SourceError)
+  return error
+}
+
+const ids = (source: Source): string[] => Array.from({ length: source.count }, (_, row) => source.id(row))
+const column = (source: Source, name: string) => ids(source).map((_, row) => source.index(name)?.at(row))
+
+describe('folder', () => {
+  it('numbers classes by name and sorts files by whole path, byte by byte', async () => {
+    writeFiles(root, {
+      'f/b/1.jpg': '',
+      'f/b-/2.jpg': '',
+      'f/B/3.jpg': '',
+      'f/é/4.jpg': '',
+      'f/b/z/0.jpg': '',
+    })
+    const source = await open({ folder: 'f' })
+    expect(ids(source)).toEqual(['B/3.jpg', 'b-/2.jpg', 'b/1.jpg', 'b/z/0.jpg', 'é/4.jpg'])
+    expect(column(source, 'class')).toEqual(['B', 'b-', 'b', 'b', 'é'])
+    expect(column(source, 'label')).toEqual([0, 2, 1, 1, 3])
+  })
+
+  it('takes the order of classes from the definition, and names a folder that is not in it', async () => {
+    writeFiles(root, { 'f/cat/1.jpg': '', 'f/dog/2.jpg': '' })
+    const source = await open({ folder: { path: 'f', classes: ['dog', 'bird', 'cat'] } })
+    expect(column(source, 'label')).toEqual([2, 0])
+    expect((await failure({ folder: { path: 'f', classes: ['dog', 'cats'] } })).message).toMatch(
+      /f\/cat .*mean "cats"/,
+    )
+  })
+
+  it('leaves out files beside the class folders, and says so', async () => {
+    writeFiles(root, { 'f/cat/1.jpg': '', 'f/stray.jpg': '', 'f/stray2.jpg': '' })
+    expect(ids(await open({ folder: 'f' }))).toEqual(['cat/1.jpg'])
+    expect(notices).toHaveLength(1)
+    expect(notices[0]).toContain('f/stray')
+  })
+
+  it('is a plain list without class folders: no labels', async () => {
+    writeFiles(root, { 'f/b.jpg': '', 'f/a.png': '' })
+    mkdirSync(join(root, 'f/empty'))
+    const source = await open({ folder: 'f' })
+    expect(ids(source)).toEqual(['a.png', 'b.jpg'])
+    expect([source.columns, source.index('label')]).toEqual([['image', 'path'], undefined])
+  })
+
+  it('names an empty folder and what it looked for', async () => {
+    mkdirSync(join(root, 'f/deep'), { recursive: true })
+    writeFiles(root, { 'f/deep/x.txt': 'x' })
+    const error = await failure({ folder: 'f' })
+    expect(error.message).toContain(join(root, 'f'))
+    expect(error.message).toContain('.jpg .jpeg .png')
+    expect((await failure({ folder: { path: 'f', extensions: ['xyz'] } })).message).toContain('.xyz')
+    expect((await failure({ folder: 'nowhere' })).message).toContain('does not exist')
+    expect((await failure({ folder: 'f/deep/x.txt' })).message).toContain('is no folder')
+  })
+
+  it('notices files that come and go, at any depth, and only then lists again', async () => {
+    writeFiles(root, { 'f/cat/1.jpg': '1', 'f/dog/a/2.jpg': '2' })
+    expect((await open({ folder: 'f' })).count).toBe(2)
+    expect(existsSync(join(root, '.f.millrace'))).toBe(true)
+    await open({ folder: 'f' })
+    expect(notices).toEqual([])
+    writeFileSync(join(root, 'f/dog/a/3.jpg'), '3')
+    expect((await open({ folder: 'f' })).count).toBe(3)
+    expect(notices[0]).toContain('dog/a')
+    mkdirSync(join(root, 'f/new'))
+    writeFileSync(join(root, 'f/new/4.jpg'), '4')
+    expect(column(await open({ folder: 'f' }), 'class')).toEqual(['cat', 'dog', 'dog', 'new'])
+  })
+
+  it('follows links, but not in circles, and names one that leads nowhere', async () => {
+    writeFiles(root, { 'f/cat/1.jpg': '1', 'elsewhere/2.jpg': '22' })
+    symlinkSync(join(root, 'elsewhere'), join(root, 'f/dog'))
+    symlinkSync(join(root, 'f'), join(root, 'f/cat/loop'))
+    const source = await open({ folder: 'f' })
+    expect(ids(source)).toEqual(['cat/1.jpg', 'dog/2.jpg'])
+    expect(source.plan(1, ['image'])[0].length).toBe(2)
+    expect(notices[0]).toContain('loop')
+    symlinkSync(join(root, 'gone.jpg'), join(root, 'f/cat/dead.jpg'))
+    expect((await failure({ folder: 'f' })).message).toContain('dead.jpg')
+  })
+})
+
+describe('files', () => {
+  it('takes names, braces and globs, each file once', async () => {
+    writeFiles(root, { 'd/a.npy': '', 'd/b.npy': '', 'd/c.txt': '', 'd/e/f.npy': '', 'g.npy': '' })
+    expect(ids(await open({ files: 'd/*.npy' }))).toEqual(['a.npy', 'b.npy'])
+    expect(ids(await open({ files: ['d/**/*.npy', 'd/a.npy', 'd/{c,c}.txt'] }))).toEqual([
+      'a.npy',
+      'b.npy',
+      'c.txt',
+      'e/f.npy',
+    ])
+    expect(ids(await open({ files: ['d/e/f.npy', 'g.npy'] }))).toEqual(['d/e/f.npy', 'g.npy'])
+    expect(ids(await open({ files: 'd/*/f.*' }))).toEqual(['e/f.npy'])
+  })
+
+  it('names what is missing', async () => {
+    writeFiles(root, { 'd/a.npy': '' })
+    expect((await failure({ files: ['d/a.npy', 'd/{b,c}.npy'] })).message).toContain(join(root, 'd/b.npy'))
+    expect((await failure({ files: 'd/*.npz' })).message).toContain('d/*.npz')
+    expect((await failure({ files: 'd' })).message).toContain('no file')
+  })
+
+  it('lists again when a file is added', async () => {
+    writeFiles(root, { 'd/x/a.npy': '' })
+    expect((await open({ files: 'd/**/*.npy' })).count).toBe(1)
+    writeFiles(root, { 'd/y/b.npy': '' })
+    expect((await open({ files: 'd/**/*.npy' })).count).toBe(2)
+  })
+})
+
+it('sorts very many names without one object each', () => {
+  const names = new NameList()
+  const n = 20_000
+  for (let i = 0; i < n; i++) names.add(`${(i * 7919) % n}.jpg`)
+  names.sort()
+  const expected = Array.from({ length: n }, (_, i) => `${i}.jpg`).sort()
+  for (let i = 0; i < n; i += 13) expect(names.at(i)).toBe(expected[i])
+})
