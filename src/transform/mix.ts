@@ -1,0 +1,133 @@
+/**
+ * Mixup and cutmix: a second pass over the finished rows of a batch, in place, with torchvision's arithmetic. One
+ * share λ for all rows; each row's partner is the row before it, the first row's the last. Going from the last row
+ * to the first, a row's partner is still untouched; only the last row, the first one's partner, is kept aside.
+ */
+import { DTYPES } from '../define/dtype.js'
+import type { Random } from '../define/random.js'
+import type { Dtype, NormalOp } from '../define/types.js'
+import { MillraceError } from '../errors.js'
+import { beta } from './beta.js'
+import { kernel } from './kernels/load.js'
+
+type Mix = (row: number, other: number, count: number, share: number, rest: number) => void
+
+export interface MixKernel {
+  mixF32: Mix
+  mixF16: Mix
+  mixBf16: Mix
+  mixU8: Mix
+}
+
+const kernels: Partial<Record<Dtype, keyof MixKernel>> = {
+  f32: 'mixF32',
+  f16: 'mixF16',
+  bf16: 'mixBf16',
+  u8: 'mixU8',
+}
+
+/** The rows to be mixed, as byte offsets into the memory. */
+export interface MixRows {
+  memory: WebAssembly.Memory
+  /** How many rows there are. */
+  count: number
+  /** The first image, and the bytes from one to the next. */
+  imageAt: number
+  rowBytes: number
+  dtype: Dtype
+  layout: 'chw' | 'hwc'
+  /** Shape of one image, in its layout's order. */
+  shape: readonly number[]
+  /** The first label: rows of f32[classes], one-hot or already mixed. */
+  labelAt: number
+  classes: number
+  /** Room for one image and one label. */
+  spareAt: number
+}
+
+/** What is mixed: a share of the row itself, and, for cutmix, the box that comes from the partner. */
+export interface Mixing {
+  share: number
+  box?: { x: number; y: number; width: number; height: number }
+}
+
+/** Bytes that `spareAt` must have. */
+export function spareBytes(rowBytes: number, classes: number): number {
+  return Math.ceil(rowBytes / 16) * 16 + classes * 4
+}
+
+/** Chooses λ and the box from `random`, keyed by the batch, and mixes. Does nothing with probability 1 - p. */
+export function mixBatch(op: NormalOp, rows: MixRows, random: Random): void {
+  const { p, alpha } = op.params as { p: number; alpha: number }
+  if (random.next() >= p) return
+  const share = beta(alpha, random)
+  const { width, height } = sizeOf(rows)
+  mixRows(op.name === 'cutmix' ? cutting(share, width, height, random) : { share }, rows)
+}
+
+/** A box of area 1 - λ about a uniform point, clipped; λ becomes the share that the clipped box leaves. */
+export function cutting(lambda: number, width: number, height: number, random: Random): Required<Mixing> {
+  const [centreX, centreY] = [random.int(width), random.int(height)]
+  const half = 0.5 * Math.sqrt(1 - lambda)
+  const [halfWidth, halfHeight] = [Math.trunc(half * width), Math.trunc(half * height)]
+  const x = Math.max(0, centreX - halfWidth)
+  const y = Math.max(0, centreY - halfHeight)
+  const box = {
+    x,
+    y,
+    width: Math.min(width, centreX + halfWidth) - x,
+    height: Math.min(height, centreY + halfHeight) - y,
+  }
+  return { share: 1 - (box.width * box.height) / (width * height), box }
+}
+
+/** Mixes every row with the one before it. */
+export function mixRows({ share, box }: Mixing, rows: MixRows): void {
+  const { memory, count, imageAt, rowBytes, labelAt, classes, spareAt } = rows
+  if (count === 0) return
+  const mix = kernel<MixKernel>('mix', memory)
+  const u8 = new Uint8Array(memory.buffer)
+  const labelBytes = classes * 4
+  const spareLabel = spareAt + Math.ceil(rowBytes / 16) * 16
+  const last = { image: imageAt + (count - 1) * rowBytes, label: labelAt + (count - 1) * labelBytes }
+  u8.copyWithin(spareAt, last.image, last.image + rowBytes)
+  u8.copyWithin(spareLabel, last.label, last.label + labelBytes)
+
+  const mixImage = box === undefined ? blending(rows, share, mix) : pasting(rows, box, u8)
+  for (let i = count - 1; i >= 0; i--) {
+    const image = imageAt + i * rowBytes
+    const label = labelAt + i * labelBytes
+    mixImage(image, i === 0 ? spareAt : image - rowBytes)
+    mix.mixF32(label, i === 0 ? spareLabel : label - labelBytes, classes, share, 1 - share)
+  }
+}
+
+/** Mixup: every element is blended. */
+function blending({ dtype, shape }: MixRows, share: number, mix: MixKernel) {
+  const name = kernels[dtype]
+  if (name === undefined)
+    throw new MillraceError(`mixup works on ${Object.keys(kernels).join(', ')}, not on ${dtype}`)
+  const elements = shape.reduce((product, n) => product * n, 1)
+  return (row: number, other: number) => mix[name](row, other, elements, share, 1 - share)
+}
+
+/** Cutmix: the box is copied from the partner. */
+function pasting(rows: MixRows, box: Required<Mixing>['box'], u8: Uint8Array) {
+  const { width, height, channels } = sizeOf(rows)
+  const { bytes } = DTYPES[rows.dtype]
+  // Where the box's lines start, in a row, and how long they are.
+  const [planes, pixel] = rows.layout === 'chw' ? [channels, bytes] : [1, bytes * channels]
+  const starts: number[] = []
+  for (let plane = 0; plane < planes; plane++)
+    for (let y = box.y; y < box.y + box.height; y++)
+      starts.push(((plane * height + y) * width + box.x) * pixel)
+  const length = box.width * pixel
+  return (row: number, other: number) => {
+    for (const start of starts) u8.copyWithin(row + start, other + start, other + start + length)
+  }
+}
+
+function sizeOf({ layout, shape }: MixRows): { width: number; height: number; channels: number } {
+  const [channels, height, width] = layout === 'chw' ? shape : [shape[2], shape[0], shape[1]]
+  return { width, height, channels }
+}
