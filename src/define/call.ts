@@ -68,20 +68,21 @@ function mainModule(): string | undefined {
   return process.argv[1] === undefined ? undefined : pathToFileURL(process.argv[1]).href
 }
 
-/** The file (as a URL) of the first caller that is not `self`, by the stack; undefined in a REPL. */
-export function callerFile(self: ReadonlySet<string>): string | undefined {
+/** The file, as a URL, whose code called the module `callee`; undefined where there is none, as in a REPL. */
+export function callerFile(callee: string): string | undefined {
   const { prepareStackTrace } = Error
   try {
     Error.prepareStackTrace = (_, sites) => sites
     const sites = new Error().stack as unknown as NodeJS.CallSite[]
-    for (const site of sites) {
-      const name = site.getFileName()
-      if (!name || name.startsWith('node:')) continue
-      const url = (name.startsWith('file:') ? name : pathToFileURL(name).href).replace(/[?#].*$/, '')
-      if (!self.has(url)) return url
-    }
-    return undefined
+    const files = sites.map(site => fileUrl(site.getFileName()))
+    return files.find(file => file !== undefined && file !== callee && file !== import.meta.url)
   } finally {
     Error.prepareStackTrace = prepareStackTrace
   }
+}
+
+/** What a stack trace calls a file, as a URL without query. */
+function fileUrl(name: string | null | undefined): string | undefined {
+  if (!name || /^(?!file:)[a-z]+:/.test(name)) return undefined
+  return (name.startsWith('file:') ? name : pathToFileURL(name).href).replace(/[?#].*$/, '')
 }

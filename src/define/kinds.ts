@@ -7,7 +7,7 @@ const FLOATS = ['f16', 'bf16', 'f32', 'f64'] as const
 export interface KindFacts {
   /** Element types that a field of this kind can have; the first is the default. Empty: must be given. */
   dtypes: readonly Dtype[]
-  /** Keys of a field beside from, as and map. */
+  /** Keys of a field beside from and as. */
   keys: readonly (keyof FieldJson)[]
   /** Length of a row along the varying axis, when the definition gives none. Undefined: rows don't vary. */
   max?: number
@@ -36,16 +36,15 @@ export const KINDS: Readonly<Record<Kind, KindFacts>> = {
     keys: ['dtype', 'follow', 'shape', 'ragged', 'pad'],
     max: MAX_THINGS,
   },
-  class: { dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'], keys: ['dtype', 'classes'] },
-  int: { dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS], keys: ['dtype'] },
-  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype'] },
-  text: { dtypes: ['u8'], keys: ['ragged'], max: MAX_BYTES, text: true },
-  json: { dtypes: ['u8'], keys: ['ragged'], max: MAX_BYTES, text: true },
-  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad'], max: MAX_BYTES },
-  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad'] },
+  class: { dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'], keys: ['dtype', 'classes', 'map'] },
+  int: { dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS], keys: ['dtype', 'map'] },
+  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'map'] },
+  text: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
+  json: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
+  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad', 'map'], max: MAX_BYTES },
+  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'map'] },
 }
 
 export const KIND_NAMES = Object.keys(KINDS) as Kind[]
 
-/** The integer, floating and boolean types, in the order of their table. */
 export const isFloat = (dtype: Dtype): boolean => (FLOATS as readonly Dtype[]).includes(dtype)

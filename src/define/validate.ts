@@ -12,8 +12,12 @@ import { feedShape } from './shape.js'
 import type { BatchJson, FeedJson, FieldJson } from './types.js'
 import { mergePatch } from './variants.js'
 
-/** Names that a batch has for itself. */
-export const RESERVED = ['ids', 'positions', 'count', 'epoch', 'step', 'valid', 'keep', 'release'] as const
+/** Names that a batch in Node has for itself: a field of such a name could not be reached. */
+export const RESERVED: readonly string[] = [
+  ...['ids', 'positions', 'position', 'count', 'epoch', 'step', 'valid', 'slotIndex'],
+  ...['keep', 'isKept', 'release', 'get', 'shape', 'lengths', 'constructor'],
+  ...['owner', 'slot', 'window', 'kept', 'released', 'place', 'array', 'check'],
+]
 /** As many fields as a slot's header has cursors for. */
 const MAX_FIELDS = 48
 /** No definition is nested deeper; guards against endless ones. */
@@ -62,7 +66,7 @@ function checkNames(names: readonly string[], path: string): void {
         "a field's name is a letter, then letters, digits or underscores",
       )
     }
-    if ((RESERVED as readonly string[]).includes(name)) {
+    if (RESERVED.includes(name)) {
       throw new DefinitionError(
         at(path, name),
         `every batch has its own "${name}": call the field something else`,
@@ -75,7 +79,7 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
   const here = at(path, name)
   const facts = KINDS[field.as]
   for (const key of Object.keys(field) as (keyof FieldJson)[]) {
-    if (key === 'from' || key === 'as' || key === 'map' || facts.keys.includes(key)) continue
+    if (key === 'from' || key === 'as' || facts.keys.includes(key)) continue
     const fitting = KIND_NAMES.filter(kind => KINDS[kind].keys.includes(key))
     throw new DefinitionError(at(here, key), `means nothing for ${field.as}, only for ${fitting.join(', ')}`)
   }

@@ -1,0 +1,192 @@
+/**
+ * A feed: the definition in TypeScript's spelling. It is its JSON, plus the functions that the JSON refers to, plus
+ * a type from which the type of a batch follows.
+ */
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DefinitionError } from '../errors.js'
+import { Field, type ValueOf } from './build-fields.js'
+import { callerFile, functionHash, type UserFunction } from './call.js'
+import type { OperatorOptions } from './operators.js'
+import { isObject } from './schema.js'
+import type {
+  BatchJson,
+  CallJson,
+  FeedJson,
+  FieldJson,
+  OnErrorJson,
+  OpJson,
+  OrderJson,
+  SourceJson,
+} from './types.js'
+import { validateFeed } from './validate.js'
+import { patchBetween } from './variants.js'
+
+export type FieldMap = Record<string, Field>
+
+/** Bytes as they are in the source, or a value from its index. */
+export type SampleColumns = Record<string, Uint8Array | number | string>
+
+/** An operator over whole batches. `Label` is the field that becomes shares of classes; `undefined`: the only label. */
+export interface BatchOperator<Label extends string | undefined = string | undefined> {
+  json: OpJson
+  label: Label
+}
+
+interface Mixing<Label> extends Omit<OperatorOptions<'mixup'>, 'label'> {
+  label?: Label
+}
+
+/** Blends images and labels in pairs. */
+export function mixup<const Label extends string | undefined = undefined>(
+  options: Mixing<Label>,
+): BatchOperator<Label> {
+  return { json: { mixup: options }, label: options.label as Label }
+}
+
+/** Puts a rectangle of another image into each, and mixes labels in proportion. */
+export function cutmix<const Label extends string | undefined = undefined>(
+  options: Mixing<Label>,
+): BatchOperator<Label> {
+  return { json: { cutmix: options }, label: options.label as Label }
+}
+
+type BatchSize = { size: number; global?: undefined } | { global: number; size?: undefined }
+
+/** What `feed` takes. */
+export interface FeedOptions<Fields extends FieldMap, Label extends string | undefined> {
+  source: SourceJson
+  /** By default the source's own. */
+  order?: OrderJson
+  fields: Fields
+  /** A function over the sample's columns, before fields are made of them. */
+  map?: UserFunction<SampleColumns, SampleColumns>
+  batch: number | (BatchSize & { last?: BatchJson['last']; apply?: BatchOperator<Label>[] })
+  onError?: OnErrorJson['policy'] | OnErrorJson
+  variants?: Record<string, Variant>
+}
+
+/** What a variant has otherwise. Fields that are given replace those of the same name. */
+export interface Variant {
+  source?: SourceJson
+  order?: OrderJson
+  fields?: FieldMap
+  batch?: number | BatchJson
+  onError?: OnErrorJson['policy'] | OnErrorJson
+}
+
+export class Feed<Fields extends FieldMap = FieldMap, Label extends string | undefined = string | undefined> {
+  /** For the types of a batch only; never there. */
+  declare readonly is: { fields: Fields; label: Label }
+
+  constructor(
+    /** The canonical form. */
+    readonly json: FeedJson,
+    /** The functions that the JSON refers to, by their path in it. */
+    readonly functions: ReadonlyMap<string, UserFunction> = new Map(),
+    /** The folder against which relative paths are resolved; undefined: the working directory. */
+    readonly root?: string,
+  ) {}
+}
+
+/** A batch of a feed: its fields, and what every batch has. */
+export type BatchOf<F extends Feed> = {
+  [Name in keyof F['is']['fields']]: Name extends MixedLabel<F['is']['fields'], F['is']['label']>
+    ? Float32Array
+    : ValueOf<F['is']['fields'][Name]>
+} & BatchFacts
+
+export interface BatchFacts {
+  /** Stable names of the samples. */
+  ids: string[]
+  /** Position of each row in the epoch. */
+  positions: Float64Array
+  /** Rows in this batch. */
+  count: number
+  epoch: number
+  /** Step within the epoch. */
+  step: number
+  /** 0 for rows that are no samples: fillers and masked ones. */
+  valid?: Uint8Array
+}
+
+/** Labels that mixup or cutmix make shares of: the named ones; with no name, the only int or class there is. */
+type MixedLabel<Fields extends FieldMap, Label extends string | undefined> =
+  | Extract<Label, string>
+  | (undefined extends Label ? OnlyLabel<Fields> : never)
+type OnlyLabel<Fields extends FieldMap> = {
+  [Name in keyof Fields]: Fields[Name]['is']['kind'] extends 'int' | 'class' ? Name : never
+}[keyof Fields]
+
+/** Defines a feed. A mistake is a DefinitionError at once. */
+export function feed<Fields extends FieldMap, const Label extends string | undefined = never>(
+  options: FeedOptions<Fields, Label>,
+): Feed<Fields, Label> {
+  const module = callerFile(import.meta.url)
+  const functions = new Map<string, UserFunction>()
+  const call = (fn: UserFunction, path: string): CallJson => {
+    if (module === undefined)
+      throw new DefinitionError(path, 'functions need a feed in a file, which workers can import')
+    functions.set(path, fn)
+    return { call: { module, path, hash: functionHash(fn) } }
+  }
+  const fieldJson = (field: Field, path: string): FieldJson =>
+    field.fn === undefined ? field.json : { ...field.json, map: call(field.fn, `${path}.map`) }
+  const fieldsJson = (fields: FieldMap, path: string): Record<string, FieldJson> =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, fieldJson(field, `${path}.${name}`)]),
+    )
+
+  const { variants, fields, map, batch, ...rest } = options
+  const base: FeedJson = {
+    ...rest,
+    fields: fieldsJson(fields, 'fields'),
+    ...(map && { map: call(map as UserFunction, 'map') }),
+    batch: batchJson(batch),
+  }
+  const patches = Object.entries(variants ?? {}).map(([name, variant]): [string, Record<string, unknown>] => [
+    name,
+    variantPatch(base, variant, fieldsJson(variant.fields ?? {}, `variants.${name}.fields`)),
+  ])
+  const json = tidy(patches.length === 0 ? base : { ...base, variants: Object.fromEntries(patches) })
+  const root = module === undefined ? undefined : dirname(fileURLToPath(module))
+  return new Feed<Fields, Label>(validateFeed(json), functions, root)
+}
+
+/** A feed from its canonical form. Its batches are only known to have fields of some kind. */
+export function fromJson(json: unknown, root?: string): Feed {
+  return new Feed(validateFeed(tidy(json)), new Map(), root)
+}
+
+/** Whether a module's default export is a feed, of this copy of Millrace or of another. */
+export function isFeed(value: unknown): value is Feed {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    isObject((value as Feed).json) &&
+    (value as Feed).functions instanceof Map
+  )
+}
+
+function batchJson(batch: number | { apply?: readonly BatchOperator[] }): number | BatchJson {
+  if (typeof batch === 'number' || batch.apply === undefined) return batch as number | BatchJson
+  return { ...batch, apply: batch.apply.map(op => op.json) }
+}
+
+/** The merge patch that makes the variant of the base. Whole values replace whole values: nothing of the old remains. */
+function variantPatch(
+  base: FeedJson,
+  variant: Variant,
+  fields: Record<string, FieldJson>,
+): Record<string, unknown> {
+  const target = { ...base, ...tidy(variant), fields: { ...base.fields, ...fields } }
+  return (patchBetween(tidy(base), tidy(target)) ?? {}) as Record<string, unknown>
+}
+
+/** A copy as JSON has it: without what is undefined, and sharing nothing with the original. */
+function tidy<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(tidy) as T
+  if (!isObject(value) || value instanceof Field) return value
+  const kept = Object.entries(value).filter(([, v]) => v !== undefined)
+  return Object.fromEntries(kept.map(([key, v]) => [key, tidy(v)])) as T
+}
