@@ -65,6 +65,7 @@ export const folder: SourceKind<FolderJson> = {
 class FolderSource extends FileListSource {
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
+  private readonly classes: string[] | undefined
   /** By number of the folder. */
   private readonly labels: Float64Array | undefined
 
@@ -77,8 +78,6 @@ class FolderSource extends FileListSource {
     const numbers = new Map(classes?.map((name, i) => [name, i]))
     this.labels = classes && Float64Array.from(this.folders, path => numbers.get(classOf(path)) ?? -1)
   }
-
-  private readonly classes: string[] | undefined
 
   override index(name: string): IndexColumn | undefined {
     const { labels, classes } = this

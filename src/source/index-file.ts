@@ -60,7 +60,7 @@ export interface IndexHeader {
 export interface TextColumn {
   readonly length: number
   at(row: number): string
-  /** The value's bytes, a read-only view into the file. */
+  /** A copy of the value's bytes: whoever wrote to the mapped file would be killed by the system. */
   bytes(row: number): Uint8Array
 }
 
@@ -156,7 +156,7 @@ export class IndexFile {
     return {
       length,
       at: row => bytes.toString('utf8', offsets[row], offsets[row + 1]),
-      bytes: row => bytes.subarray(offsets[row], offsets[row + 1]),
+      bytes: row => new Uint8Array(bytes.subarray(offsets[row], offsets[row + 1])),
     }
   }
 

@@ -74,7 +74,9 @@ async function buildShardIndex(
   notice?: (text: string) => void,
   progress?: (bytes: number) => void,
 ): Promise<void> {
-  const handle = await open(shard.file)
+  const handle = await open(shard.file).catch(error => {
+    throw new SourceError(`can't read ${shard.file}: ${error.code}`, { file: shard.file, cause: error })
+  })
   try {
     const read: ReadAt = async (into, position) => {
       let filled = 0

@@ -20,6 +20,8 @@ import { type ShardManifest, TarShard } from './tar-shard.js'
 
 /** Shards that are scanned at the same time: enough to keep a disk busy while headers are parsed. */
 const SCANS = 4
+/** A shard with more extensions than this has keys with dots rather than so many columns. */
+const MANY_EXTENSIONS = 256
 /** Python's pickles run code when they are read. */
 const PICKLES = ['pyd', 'pkl', 'pickle', 'pth', 'pt']
 
@@ -37,6 +39,8 @@ export const tar: SourceKind<string | string[]> = {
     const indexes = await indexAll(shards, context)
     shards.forEach((shard, i) => {
       checkCount(shard, indexes[i])
+      if (indexes[i].header.columns.extensions.length > MANY_EXTENSIONS)
+        context.notice?.(dottedKeys(shard, indexes[i]))
     })
     const manifest: TarManifest = {
       kind: 'tar',
@@ -184,21 +188,29 @@ async function indexAll(shards: readonly ShardPath[], context: OpenContext): Pro
   const indexes = shards.map(findShardIndex)
   const missing = shards.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
   const total = missing.reduce((sum, i) => sum + shards[i].bytes, 0)
-  const scanned = new Map<number, number>()
-  const report = (i: number, bytes: number): void => {
-    scanned.set(i, bytes)
-    const done = [...scanned.values()].reduce((a, b) => a + b, 0)
-    context.progress?.(done, total, 'indexing tar shards')
-  }
+  let done = 0
   let next = 0
   const work = async (): Promise<void> => {
     while (next < missing.length) {
       const i = missing[next++]
-      indexes[i] = await obtainShardIndex(shards[i], context, bytes => report(i, bytes))
-      report(i, shards[i].bytes)
+      let seen = 0
+      const report = (bytes: number): void => {
+        done += bytes - seen
+        seen = bytes
+        context.progress?.(done, total, 'indexing tar shards')
+      }
+      indexes[i] = await obtainShardIndex(shards[i], context, report)
+      report(shards[i].bytes)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(SCANS, missing.length) }, work))
+  const stopAll = (error: unknown): never => {
+    next = missing.length
+    throw error
+  }
+  // Nothing goes on in the background after a failure: all are waited for, then the first error is thrown.
+  const workers = Array.from({ length: Math.min(SCANS, missing.length) }, () => work().catch(stopAll))
+  await Promise.allSettled(workers)
+  await Promise.all(workers)
   return indexes as ShardIndex[]
 }
 
@@ -208,6 +220,13 @@ function checkCount({ file, expected }: ShardPath, { header }: ShardIndex): void
     `${file} has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
       'or the list is old',
     { file },
+  )
+}
+
+function dottedKeys({ file }: ShardPath, { header, meta }: ShardIndex): string {
+  return (
+    `${file} has ${header.columns.extensions.length} different extensions, such as "${meta.columns[0]}": a key ends ` +
+    'at the first dot of the name; pack again with keys that have none'
   )
 }
 

@@ -3,7 +3,7 @@
  * columns: which folder, which name, how large. Folders are read as streams; hidden entries are left out.
  */
 import { createHash, type Hash } from 'node:crypto'
-import { type Dirent, statSync } from 'node:fs'
+import { type Dir, type Dirent, statSync } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../errors.js'
@@ -63,9 +63,9 @@ class Walk {
 
   /** One folder and all below it. `above` are the identities of the folders it lies in. */
   async visit(path: string, above: readonly string[]): Promise<void> {
-    const { identity, mtimeMs } = await settled(this.root + slash(this.root) + path)
+    const { identity, mtimeMs } = await settled(this.whole(path))
     if (above.includes(identity)) {
-      this.options.notice?.(`${this.root}/${path} is a link to a folder above it: left out`)
+      this.options.notice?.(`${this.whole(path)} is a link to a folder above it: left out`)
       return
     }
     const number = this.folders.length
@@ -89,7 +89,7 @@ class Walk {
   /** The wanted names in a folder, sorted. Folders end with a slash, so that the order is that of whole paths. */
   private async list(path: string): Promise<NameList> {
     const names = new NameList()
-    for await (const entry of await opendir(this.root + slash(this.root) + path, { bufferSize: ENTRIES })) {
+    for await (const entry of await openFolder(this.whole(path))) {
       if (entry.name.startsWith('.')) continue
       if (isFolder(entry)) {
         if (this.options.enter(`${path}${entry.name}/`)) names.add(`${entry.name}/`)
@@ -99,8 +99,12 @@ class Walk {
     return names
   }
 
+  private whole(path: string): string {
+    return this.root.endsWith('/') ? this.root + path : `${this.root}/${path}`
+  }
+
   private async file(folder: number, path: string, name: string): Promise<void> {
-    const file = this.root + slash(this.root) + path + name
+    const file = this.whole(path) + name
     if (name.includes('\ufffd')) {
       throw new SourceError(`the name of ${file} is not valid UTF-8: rename it`, { file })
     }
@@ -121,8 +125,10 @@ class Walk {
   }
 }
 
-function slash(folder: string): string {
-  return folder.endsWith('/') ? '' : '/'
+function openFolder(path: string): Promise<Dir> {
+  return opendir(path, { bufferSize: ENTRIES }).catch(error => {
+    throw new SourceError(`can't list ${path}: ${error.code}`, { file: path, cause: error })
+  })
 }
 
 /** Links are followed; where the file system doesn't say what an entry is, it is looked at. */

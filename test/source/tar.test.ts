@@ -91,6 +91,9 @@ describe('samples', () => {
       ],
     })
     const source = await open('a.tar')
+    const { cls } = readRow(source, 0, ['cls'])
+    expect(asText(cls)).toBe('007\n')
+    ;(cls as Uint8Array)[0] = 65 // a copy: writing to it harms nobody
     expect(asText(readRow(source, 0, ['cls']).cls)).toBe('007\n')
     expect([0, 1, 2].map(row => source.index('cls')?.at(row))).toEqual([7, -100, Number.NaN])
     expect([0, 1].map(row => source.index('txt')?.at(row))).toEqual(['a', ''])
@@ -197,6 +200,25 @@ describe('index', () => {
 })
 
 describe('bad shards', () => {
+  it('stop the indexing of the others, and nothing goes on behind', async () => {
+    writeFiles(
+      root,
+      Object.fromEntries(
+        Array.from({ length: 20 }, (_, i) => [`${i + 10}.tar`, i === 0 ? 'bad' : tarFile(entries(9))]),
+      ),
+    )
+    expect((await failure('*.tar')).message).toContain('10.tar')
+    const left = readdirSync(root)
+    expect(left.filter(name => name.endsWith('.lock'))).toEqual([])
+    expect(left.length).toBeLessThan(40)
+  })
+
+  it('whose keys have dots are noticed', async () => {
+    write({ 'a.tar': Array.from({ length: 300 }, (_, i) => ({ name: `img.${i}.jpg`, data: 'x' })) })
+    expect((await open('a.tar')).count).toBe(1)
+    expect(notices[0]).toContain('first dot')
+  })
+
   it('with a hole are named with the offset', async () => {
     writeFiles(root, { 'a.tar': Buffer.concat([tarFile(entries(1)), tarFile(entries(1, 1))]) })
     const error = await failure('a.tar')
