@@ -5,7 +5,7 @@
  *   float dtypes   ((x / 255) − mean) / std, each operation rounded to float32, as torchvision's
  *                  to_dtype(float32, scale=True) and normalize do; without normalize, x / 255. f16 and bf16 are
  *                  that, rounded once more, to nearest even; f64 is computed in float64 throughout.
- *   integers       x itself (i8 wraps, as torch's cast does); bool: x ≠ 0.
+ *   integers       x itself (i8 wraps, as torch's cast does); bool: x ≠ 0. Masks: x itself, in any dtype.
  */
 import { DTYPES, toBf16, toF16 } from '../define/dtype.js'
 import type { Dtype } from '../define/types.js'
@@ -34,11 +34,15 @@ const f = Math.fround
 const HIGH = Math.floor(2 ** 23 / 255) / 2 ** 23
 const LOW = f(1 / 255 - HIGH)
 
-export function compileValues(
-  dtype: Dtype,
-  channels: 1 | 3,
-  normalize?: { mean: readonly number[]; std: readonly number[] },
-): Values {
+/** Of values scaled to 0…1: one number for each channel, or one for all. */
+export interface Statistics {
+  mean: readonly number[]
+  std: readonly number[]
+}
+
+/** `plain` values are those of the bytes themselves, in every dtype. */
+export function compileValues(dtype: Dtype, channels: 1 | 3, how?: Statistics | 'plain'): Values {
+  const normalize = how === 'plain' ? undefined : how
   if (normalize !== undefined && !FLOATS.has(dtype)) {
     throw new MillraceError(`normalize needs a float dtype (f32, f16, bf16, f64), not ${dtype}: set "dtype"`)
   }
@@ -46,10 +50,14 @@ export function compileValues(
   const lookup = new Uint8Array(channels * 256 * entry)
   const put = writer(dtype, lookup)
   for (let c = 0; c < channels; c++) {
-    for (let x = 0; x < 256; x++) put(c * 256 + x, exact(x, dtype, channelOf(normalize, c)))
+    for (let x = 0; x < 256; x++)
+      put(c * 256 + x, how === 'plain' && dtype !== 'bool' ? x : exact(x, dtype, channelOf(normalize, c)))
   }
   const quick = dtype === 'u8' ? { emit: EMIT.bytes, constants: new Uint8Array(0) } : undefined
-  const float = dtype === 'f32' ? floatForm(channels, normalize, new Float32Array(lookup.buffer)) : undefined
+  const float =
+    dtype === 'f32' && how !== 'plain'
+      ? floatForm(channels, normalize, new Float32Array(lookup.buffer))
+      : undefined
   return { dtype, channels, entry, lookup, ...(quick ?? float ?? { emit: EMIT.look, constants: lookup }) }
 }
 
@@ -58,10 +66,7 @@ interface Normal {
   std: number
 }
 
-function channelOf(
-  normalize: { mean: readonly number[]; std: readonly number[] } | undefined,
-  channel: number,
-): Normal | undefined {
+function channelOf(normalize: Statistics | undefined, channel: number): Normal | undefined {
   if (normalize === undefined) return undefined
   const { mean, std } = normalize
   return { mean: mean[Math.min(channel, mean.length - 1)], std: std[Math.min(channel, std.length - 1)] }
@@ -88,7 +93,7 @@ function writer(dtype: Dtype, bytes: Uint8Array): (index: number, value: number)
 /** Arithmetic that a SIMD loop can do, if it gives all the exact values; tried out on every one of them. */
 function floatForm(
   channels: number,
-  normalize: { mean: readonly number[]; std: readonly number[] } | undefined,
+  normalize: Statistics | undefined,
   wanted: Float32Array,
 ): { emit: number; constants: Uint8Array } | undefined {
   const normals = Array.from({ length: 3 }, (_, c) => channelOf(normalize, c) ?? { mean: 0, std: 1 })
