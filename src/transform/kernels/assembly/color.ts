@@ -146,8 +146,8 @@ function channel(k: v128, max: v128, range: v128): v128 {
   k = f32x4.sub(k, f32x4.mul(six, f32x4.floor(f32x4.mul(k, f32x4.splat(1.0 / 6.0)))))
   const down = f32x4.pmin(k, f32x4.sub(f32x4.splat(4), k))
   const share = f32x4.pmin(f32x4.pmax(down, f32x4.splat(0)), f32x4.splat(1))
-  // torchvision maps 0…1 back to bytes by × 255.999, rounded down.
-  return toByte(f32x4.mul(f32x4.sub(max, f32x4.mul(range, share)), f32x4.splat(255.999 / 255.0)))
+  // torchvision maps 0…1 back to bytes by × 255.999, rounded down: 255.999 / 255 of ours.
+  return toByte(f32x4.mul(f32x4.sub(max, f32x4.mul(range, share)), f32x4.splat(1.003917647058824)))
 }
 
 /** Turns the hue by `turn` sixths of the circle; saturation and value stay. */
