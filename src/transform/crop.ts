@@ -1,6 +1,7 @@
 /** Crops. One that stays inside is a window and copies nothing; one that reaches outside has zeros there. */
 import type { Box, Picture } from '../decode/picture.js'
 import type { Workspace } from '../system/workspace.js'
+import { copyRows } from './copy.js'
 
 export function applyCrop(box: Box, picture: Picture, work: Workspace): Picture {
   const { at, stride, channels } = picture
@@ -16,11 +17,10 @@ export function applyCrop(box: Box, picture: Picture, work: Workspace): Picture 
   const rowBytes = width * channels
   const to = work.take(rowBytes * height)
   work.u8.fill(0, to, to + rowBytes * height)
-  if (right > left)
-    for (let y = top; y < bottom; y++) {
-      const target = to + (y - box.y) * rowBytes + (left - box.x) * channels
-      const row = at + y * stride
-      work.u8.copyWithin(target, row + left * channels, row + right * channels)
-    }
+  if (right > left && bottom > top) {
+    const from = { at: at + top * stride + left * channels, stride }
+    const target = { at: to + (top - box.y) * rowBytes + (left - box.x) * channels, stride: rowBytes }
+    copyRows(work.memory, from, target, (right - left) * channels, bottom - top)
+  }
   return { at: to, width, height, channels, stride: rowBytes }
 }

@@ -22,14 +22,31 @@ export function applyErase(
 ): void {
   const row = arrayOf(dtype, memory.buffer, at, channels * width * height)
   const encode = encoder(dtype)
-  const noise = step.value === 'random' ? new Random().key(step.seed, 0, 0, 0) : undefined
+  const noise = step.value === 'random' ? normals(step.seed) : undefined
   const [planeStep, pixelStep] = layout === 'chw' ? [width * height, 1] : [1, channels]
   for (let c = 0; c < channels; c++) {
     const value = step.value === 'random' ? 0 : encode(step.value[c] ?? step.value[0])
     for (let y = step.y; y < step.y + step.height; y++) {
       let i = c * planeStep + (y * width + step.x) * pixelStep
       for (let x = 0; x < step.width; x++, i += pixelStep)
-        row[i] = noise === undefined ? value : encode(noise.normal())
+        row[i] = noise === undefined ? value : encode(noise())
     }
+  }
+}
+
+/** Standard normal numbers, two by two: both that Box and Muller's method gives, since there may be many thousands. */
+function normals(seed: number): () => number {
+  const random = new Random().key(seed, 0, 0, 0)
+  let other: number | undefined
+  return () => {
+    if (other !== undefined) {
+      const value = other
+      other = undefined
+      return value
+    }
+    const radius = Math.sqrt(-2 * Math.log(1 - random.next()))
+    const angle = 2 * Math.PI * random.next()
+    other = radius * Math.sin(angle)
+    return radius * Math.cos(angle)
   }
 }

@@ -1,6 +1,7 @@
 /** Steps that look at a pixel's neighbourhood: sharpness and Gaussian blur. The result is a new picture. */
 import type { Picture } from '../decode/picture.js'
 import type { Workspace } from '../system/workspace.js'
+import { copyRows } from './copy.js'
 import { kernel } from './kernels/load.js'
 import type { ColorStep } from './steps.js'
 
@@ -76,10 +77,7 @@ export function gaussian(size: number, sigma: number): Float32Array {
 
 function copied(picture: Picture, work: Workspace): Picture {
   const rowBytes = picture.width * picture.channels
-  const to = work.take(rowBytes * picture.height)
-  for (let y = 0; y < picture.height; y++) {
-    const row = picture.at + y * picture.stride
-    work.u8.copyWithin(to + y * rowBytes, row, row + rowBytes)
-  }
-  return { ...picture, at: to, stride: rowBytes }
+  const copy = { ...picture, at: work.take(rowBytes * picture.height), stride: rowBytes }
+  copyRows(work.memory, picture, copy, rowBytes, picture.height)
+  return copy
 }

@@ -8,6 +8,7 @@ import type { Random } from '../define/random.js'
 import type { Dtype, NormalOp } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { beta } from './beta.js'
+import { copyRows } from './copy.js'
 import { kernel } from './kernels/load.js'
 
 type Mix = (row: number, other: number, count: number, share: number, rest: number) => void
@@ -86,14 +87,13 @@ export function mixRows({ share, box }: Mixing, rows: MixRows): void {
   const { memory, count, imageAt, rowBytes, labelAt, classes, spareAt } = rows
   if (count === 0) return
   const mix = kernel<MixKernel>('mix', memory)
-  const u8 = new Uint8Array(memory.buffer)
   const labelBytes = classes * 4
   const spareLabel = spareAt + Math.ceil(rowBytes / 16) * 16
   const last = { image: imageAt + (count - 1) * rowBytes, label: labelAt + (count - 1) * labelBytes }
-  u8.copyWithin(spareAt, last.image, last.image + rowBytes)
-  u8.copyWithin(spareLabel, last.label, last.label + labelBytes)
+  copyRows(memory, { at: last.image, stride: 0 }, { at: spareAt, stride: 0 }, rowBytes, 1)
+  copyRows(memory, { at: last.label, stride: 0 }, { at: spareLabel, stride: 0 }, labelBytes, 1)
 
-  const mixImage = box === undefined ? blending(rows, share, mix) : pasting(rows, box, u8)
+  const mixImage = box === undefined ? blending(rows, share, mix) : pasting(rows, box)
   for (let i = count - 1; i >= 0; i--) {
     const image = imageAt + i * rowBytes
     const label = labelAt + i * labelBytes
@@ -112,18 +112,20 @@ function blending({ dtype, shape }: MixRows, share: number, mix: MixKernel) {
 }
 
 /** Cutmix: the box is copied from the partner. */
-function pasting(rows: MixRows, box: Required<Mixing>['box'], u8: Uint8Array) {
+function pasting(rows: MixRows, box: Required<Mixing>['box']) {
   const { width, height, channels } = sizeOf(rows)
   const { bytes } = DTYPES[rows.dtype]
-  // Where the box's lines start, in a row, and how long they are.
   const [planes, pixel] = rows.layout === 'chw' ? [channels, bytes] : [1, bytes * channels]
-  const starts: number[] = []
-  for (let plane = 0; plane < planes; plane++)
-    for (let y = box.y; y < box.y + box.height; y++)
-      starts.push(((plane * height + y) * width + box.x) * pixel)
-  const length = box.width * pixel
+  const stride = width * pixel
   return (row: number, other: number) => {
-    for (const start of starts) u8.copyWithin(row + start, other + start, other + start + length)
+    for (let plane = 0; plane < planes; plane++) {
+      const start = (plane * height + box.y) * stride + box.x * pixel
+      const [from, to] = [
+        { at: other + start, stride },
+        { at: row + start, stride },
+      ]
+      copyRows(rows.memory, from, to, box.width * pixel, box.height)
+    }
   }
 }
 

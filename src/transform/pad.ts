@@ -1,6 +1,7 @@
 /** Padding: a border of one colour, of the edge's pixels, or of the picture mirrored. */
 import type { Picture } from '../decode/picture.js'
 import type { Workspace } from '../system/workspace.js'
+import { copyRows } from './copy.js'
 import type { GeometryStep } from './steps.js'
 
 type PadStep = Extract<GeometryStep, { do: 'pad' }>
@@ -30,13 +31,10 @@ export function applyPad(step: PadStep, picture: Picture, work: Workspace): Pict
   const at = work.take(stride * height)
   const padded: Picture = { at, width, height, channels, stride }
   if (mode === 'constant') paint(step.fill, padded, work.u8)
-  for (let y = 0; y < picture.height; y++) {
-    const row = at + (y + top) * stride
-    const from = picture.at + y * picture.stride
-    work.u8.copyWithin(row + left * channels, from, from + picture.width * channels)
-    if (mode !== 'constant') extend(row, step, picture, work.u8)
-  }
+  const inner = { at: at + top * stride + left * channels, stride }
+  copyRows(work.memory, picture, inner, picture.width * channels, picture.height)
   if (mode === 'constant') return padded
+  for (let y = 0; y < picture.height; y++) extend(inner.at + y * stride, step, picture, work.u8)
   // Rows above and below are copies of finished rows.
   for (let y = 0; y < height; y++) {
     if (y >= top && y < top + picture.height) continue
@@ -47,15 +45,15 @@ export function applyPad(step: PadStep, picture: Picture, work: Workspace): Pict
 }
 
 /** Fills the sides of a row whose middle is in its place. */
-function extend(row: number, { left, right, mode }: PadStep, { width, channels }: Picture, u8: Uint8Array) {
+function extend(middle: number, { left, right, mode }: PadStep, picture: Picture, u8: Uint8Array): void {
   if (mode === 'constant') return
-  const middle = row + left * channels
-  for (let x = -left; x < width + right; x++) {
-    if (x === 0) x = width
-    if (x >= width + right) break
+  const { width, channels } = picture
+  const fetch = (x: number) => {
     const from = middle + sources[mode](x, width) * channels
     for (let c = 0; c < channels; c++) u8[middle + x * channels + c] = u8[from + c]
   }
+  for (let x = -left; x < 0; x++) fetch(x)
+  for (let x = width; x < width + right; x++) fetch(x)
 }
 
 /** One colour everywhere: a value for each channel, or one for all; none is black. */
