@@ -2,9 +2,10 @@
  * What a byte of a picture becomes in the slot. For every dtype and channel there are just 256 values: they are
  * computed once, when the field is compiled, and are the definition of what kernels must deliver.
  *
- *   float dtypes   ((x / 255) − mean) / std, each operation rounded to float32, as torchvision's
- *                  to_dtype(float32, scale=True) and normalize do; without normalize, x / 255. f16 and bf16 are
- *                  that, rounded once more, to nearest even; f64 is computed in float64 throughout.
+ *   float dtypes   (x · 1/255 − mean) / std, each operation rounded to float32: bit for bit what torchvision v2's
+ *                  to_dtype(float32, scale=True), which multiplies, and normalize, which divides, give; without
+ *                  normalize, x · 1/255. f16 and bf16 are that, rounded once more, to nearest even; f64 is
+ *                  computed in float64 throughout.
  *   integers       x itself (i8 wraps, as torch's cast does); bool: x ≠ 0. Masks: x itself, in any dtype.
  */
 import { DTYPES, toBf16, toF16 } from '../define/dtype.js'
@@ -29,10 +30,7 @@ export interface Values {
 
 const FLOATS: ReadonlySet<Dtype> = new Set(['f16', 'bf16', 'f32', 'f64'])
 const f = Math.fround
-
-/** 1/255 as a sum of two floats, the first of 16 bits, so that its product with a byte is exact. */
-const HIGH = Math.floor(2 ** 23 / 255) / 2 ** 23
-const LOW = f(1 / 255 - HIGH)
+const SCALE = f(1 / 255)
 
 /** Of values scaled to 0…1: one number for each channel, or one for all. */
 export interface Statistics {
@@ -75,8 +73,9 @@ function channelOf(normalize: Statistics | undefined, channel: number): Normal |
 function exact(x: number, dtype: Dtype, normal: Normal | undefined): number {
   if (dtype === 'bool') return x === 0 ? 0 : 1
   if (!FLOATS.has(dtype)) return x
-  if (dtype === 'f64') return normal === undefined ? x / 255 : (x / 255 - normal.mean) / normal.std
-  const scaled = f(x / 255)
+  if (dtype === 'f64')
+    return normal === undefined ? x * (1 / 255) : (x * (1 / 255) - normal.mean) / normal.std
+  const scaled = f(x * SCALE)
   return normal === undefined ? scaled : f(f(scaled - f(normal.mean)) / f(normal.std))
 }
 
@@ -90,25 +89,14 @@ function writer(dtype: Dtype, bytes: Uint8Array): (index: number, value: number)
   return (i, value) => (view[i] = value)
 }
 
-/** Arithmetic that a SIMD loop can do, if it gives all the exact values; tried out on every one of them. */
-function floatForm(
-  channels: number,
-  normalize: Statistics | undefined,
-  wanted: Float32Array,
-): { emit: number; constants: Uint8Array } | undefined {
+/** The formula itself, or with a multiplication for its division where that gives every one of the same values. */
+function floatForm(channels: number, normalize: Statistics | undefined, exactly: Float32Array) {
   const normals = Array.from({ length: 3 }, (_, c) => channelOf(normalize, c) ?? { mean: 0, std: 1 })
-  const all = (value: (x: number, normal: Normal) => number) =>
-    wanted.every((exactly, i) => i >= channels * 256 || value(i & 255, normals[i >> 8]) === exactly)
-  const shifted = (x: number, mean: number) => f(f(f(x * HIGH) + f(x * LOW)) - f(mean))
-  const constants = (divisor: (std: number) => number) =>
-    new Uint8Array(
-      Float32Array.from([HIGH, LOW, ...normals.map(n => n.mean), ...normals.map(n => divisor(n.std))]).buffer,
-    )
-  if (all((x, { mean, std }) => f(shifted(x, mean) * f(1 / f(std))))) {
-    return { emit: EMIT.multiply, constants: constants(std => 1 / f(std)) }
-  }
-  if (all((x, { mean, std }) => f(shifted(x, mean) / f(std)))) {
-    return { emit: EMIT.divide, constants: constants(std => std) }
-  }
-  return undefined
+  const same = exactly.every((value, i) => {
+    const { mean, std } = normals[Math.min(i >> 8, channels - 1)]
+    return f(f(f((i & 255) * SCALE) - f(mean)) * f(1 / f(std))) === value
+  })
+  const factors = normals.map(({ std }) => (same ? 1 / f(std) : std))
+  const constants = Float32Array.from([SCALE, ...normals.map(({ mean }) => mean), ...factors])
+  return { emit: same ? EMIT.multiply : EMIT.divide, constants: new Uint8Array(constants.buffer) }
 }

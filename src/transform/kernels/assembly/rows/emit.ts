@@ -1,25 +1,22 @@
 // A finished row of bytes to its place in the slot, in the field's dtype. Writes exactly its elements.
 
-/** Constants of `floats`, 32-bit floats: high and low part of 1/255, then mean and divisor of each channel. */
-const MEANS: usize = 8
-const DIVISORS: usize = 20
+/** Constants of `floats`, 32-bit floats: 1/255, then mean and divisor of each channel. */
+const MEANS: usize = 4
+const DIVISORS: usize = 16
 
 /**
- * ((x / 255) − mean) / std in float32, rounded after every operation, as torch does it. x · high is exact (high
- * has 16 bits), so x · high + x · low is x / 255 correctly rounded. Where a multiplication gives the same 256
- * results as the last division, `divide` is false and the divisor is the factor.
+ * (x · 1/255 − mean) / std in float32, rounded after every operation, as torchvision does it. Where a multiplication
+ * gives the same 256 results as the division, `divide` is false and the divisor is the factor.
  */
 @inline
-function float4(x: v128, high: v128, low: v128, mean: v128, divisor: v128, divide: bool): v128 {
-  const f = f32x4.convert_i32x4_s(x)
-  const q = f32x4.sub(f32x4.add(f32x4.mul(f, high), f32x4.mul(f, low)), mean)
+function float4(x: v128, scale: v128, mean: v128, divisor: v128, divide: bool): v128 {
+  const q = f32x4.sub(f32x4.mul(f32x4.convert_i32x4_s(x), scale), mean)
   return divide ? f32x4.div(q, divisor) : f32x4.mul(q, divisor)
 }
 
 @inline
 function float1(x: u32, constants: usize, channel: usize, divide: bool): f32 {
-  const f = <f32>(<i32>x)
-  const q = f * load<f32>(constants) + f * load<f32>(constants, 4) - load<f32>(constants + (channel << 2), MEANS)
+  const q = <f32>(<i32>x) * load<f32>(constants) - load<f32>(constants + (channel << 2), MEANS)
   const divisor = load<f32>(constants + (channel << 2), DIVISORS)
   return divide ? q / divisor : q * divisor
 }
@@ -29,16 +26,15 @@ function float1(x: u32, constants: usize, channel: usize, divide: bool): f32 {
 function floatsOfOne(
   source: usize, length: i32, target: usize, constants: usize, channel: usize, divide: bool,
 ): void {
-  const high = v128.load32_splat(constants)
-  const low = v128.load32_splat(constants, 4)
+  const scale = v128.load32_splat(constants)
   const mean = v128.load32_splat(constants + (channel << 2), MEANS)
   const divisor = v128.load32_splat(constants + (channel << 2), DIVISORS)
   const whole = source + (length & ~7)
   const end = source + length
   for (; source < whole; source += 8) {
     const v = v128.load8x8_u(source)
-    v128.store(target, float4(i32x4.extend_low_i16x8_u(v), high, low, mean, divisor, divide))
-    v128.store(target, float4(i32x4.extend_high_i16x8_u(v), high, low, mean, divisor, divide), 16)
+    v128.store(target, float4(i32x4.extend_low_i16x8_u(v), scale, mean, divisor, divide))
+    v128.store(target, float4(i32x4.extend_high_i16x8_u(v), scale, mean, divisor, divide), 16)
     target += 32
   }
   for (; source < end; source++) {
@@ -60,8 +56,7 @@ function turn(at: usize, first: i32): v128 {
 
 @inline
 function floatsInterleaved(source: usize, length: i32, target: usize, constants: usize, divide: bool): void {
-  const high = v128.load32_splat(constants)
-  const low = v128.load32_splat(constants, 4)
+  const scale = v128.load32_splat(constants)
   const m0 = turn(constants + MEANS, 0)
   const m1 = turn(constants + MEANS, 1)
   const m2 = turn(constants + MEANS, 2)
@@ -73,9 +68,9 @@ function floatsInterleaved(source: usize, length: i32, target: usize, constants:
   for (; source < whole; source += 12) {
     const a = v128.load8x8_u(source)
     const b = v128.load8x8_u(source, 8)
-    v128.store(target, float4(i32x4.extend_low_i16x8_u(a), high, low, m0, d0, divide))
-    v128.store(target, float4(i32x4.extend_high_i16x8_u(a), high, low, m1, d1, divide), 16)
-    v128.store(target, float4(i32x4.extend_low_i16x8_u(b), high, low, m2, d2, divide), 32)
+    v128.store(target, float4(i32x4.extend_low_i16x8_u(a), scale, m0, d0, divide))
+    v128.store(target, float4(i32x4.extend_high_i16x8_u(a), scale, m1, d1, divide), 16)
+    v128.store(target, float4(i32x4.extend_low_i16x8_u(b), scale, m2, d2, divide), 32)
     target += 48
   }
   for (let channel: usize = 0; source < end; source++) {
