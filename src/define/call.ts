@@ -3,7 +3,7 @@
  * stands, and a hash of its text, so that every thread finds the same function or says that it is another.
  */
 import { pathToFileURL } from 'node:url'
-import { isMainThread } from 'node:worker_threads'
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { DefinitionError } from '../errors.js'
 import { shortHash } from './hash.js'
 import type { Random } from './random.js'
@@ -11,6 +11,11 @@ import type { CallJson } from './types.js'
 
 /** A function over one value of a field, or over the sample: may use the random source, may be asynchronous. */
 export type UserFunction<In = never, Out = unknown> = (value: In, random: Random) => Out | Promise<Out>
+
+/** Where workers read which program they belong to: their own `process.argv` names the worker's file. */
+const PROGRAM = 'millrace.program'
+if (isMainThread && process.argv[1] !== undefined)
+  setEnvironmentData(PROGRAM, pathToFileURL(process.argv[1]).href)
 
 const OWN_MODULE = 'put the feed into a module of its own with `export default feed(...)`'
 
@@ -31,7 +36,7 @@ export async function resolveCall(
   load: (url: string) => Promise<Record<string, unknown>> = url => import(url),
 ): Promise<UserFunction> {
   const { module, hash } = call
-  if (!isMainThread && module === mainModule()) {
+  if (!isMainThread && module === getEnvironmentData(PROGRAM)) {
     throw new DefinitionError(
       '',
       `${module} is the program itself, and every worker would run it again: ${OWN_MODULE}`,
@@ -62,10 +67,6 @@ export async function resolveCall(
 function functionAt(feed: unknown, path: string): unknown {
   const functions = (feed as { functions?: unknown } | undefined)?.functions
   return functions instanceof Map ? functions.get(path) : undefined
-}
-
-function mainModule(): string | undefined {
-  return process.argv[1] === undefined ? undefined : pathToFileURL(process.argv[1]).href
 }
 
 /** The file, as a URL, whose code called the module `callee`; undefined where there is none, as in a REPL. */

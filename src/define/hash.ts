@@ -45,7 +45,6 @@ export function contentHash(feed: NormalFeed): string {
       map: feed.map?.call.hash,
       batch: feed.batch.apply,
       onError: feed.onError,
-      seed: feed.seed,
     }),
   )
 }

@@ -131,10 +131,10 @@ function checkApply(field: FieldJson, path: string): void {
       throw new DefinitionError(here, 'works on whole batches: put it into batch.apply')
     if (!fits(name, field)) {
       const why =
-        field.as === 'mask'
-          ? 'changes values, which would spoil a mask'
-          : `moves pixels, but the field follows "${field.follow}" and moves as that does`
-      throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ')}`)
+        field.follow !== undefined && facts.moves
+          ? `moves pixels, but the field follows "${field.follow}" and moves as that does`
+          : 'changes values, which would spoil a mask'
+      throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ') || 'none'}`)
     }
     if (last?.stage === 'final' && (facts.stage === 'pixels' || name === 'normalize')) {
       throw new DefinitionError(
@@ -165,11 +165,9 @@ function checkBatch(batch: BatchJson, fields: FeedJson['fields'], path: string):
   mixings(batch.apply ?? [], fields, at(path, 'apply'))
 }
 
-function checkDepth(value: unknown): void {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH)
-      throw new DefinitionError('', `the definition is nested deeper than ${MAX_DEPTH} levels`)
-    level = level.flatMap(v => (typeof v === 'object' && v !== null ? Object.values(v) : []))
-  }
+function checkDepth(value: unknown, depth = 0): void {
+  if (typeof value !== 'object' || value === null) return
+  if (depth > MAX_DEPTH)
+    throw new DefinitionError('', `the definition is nested deeper than ${MAX_DEPTH} levels`)
+  for (const inner of Object.values(value)) checkDepth(inner, depth + 1)
 }
