@@ -66,6 +66,8 @@ export interface Operator<K extends Keys = Keys> {
   colors?: boolean
   /** pixels: on 8-bit pixels; final: on the way into the batch, after all others; batch: over the finished batch. */
   stage: 'pixels' | 'final' | 'batch'
+  /** What must hold between parameters; says what does not. */
+  check?(params: Parsed<K>): string | undefined
   /** The size that comes out. Without it: the size that went in. Undefined: not known before the image is. */
   output?(before: Size | undefined, params: Parsed<K>): Size | undefined
 }
@@ -104,6 +106,10 @@ export const OPERATORS = {
       ...resampling,
       maxSize: withDefault(upTo, null),
     },
+    check: ({ size, maxSize }) =>
+      typeof size !== 'number' && maxSize !== null
+        ? 'maxSize goes with the size of the shorter side only'
+        : undefined,
     output: (before, { size, maxSize }) =>
       typeof size !== 'number' ? size : before && resizedTo(before, size, maxSize),
   }),
@@ -294,7 +300,8 @@ export type OperatorOptions<N extends OperatorName> = Written<(typeof OPERATORS)
 export const OPERATOR_NAMES = Object.keys(OPERATORS) as OperatorName[]
 
 /** The facts of an operator, without the types of its own parameters. */
-export type OperatorFacts = Omit<Operator, 'output'> & {
+export type OperatorFacts = Omit<Operator, 'output' | 'check'> & {
+  check?(params: Record<string, unknown>): string | undefined
   output?(before: Size | undefined, params: Record<string, unknown>): Size | undefined
 }
 
@@ -324,7 +331,10 @@ export function parseOperator(
   } else if (facts.main !== undefined && !isObject(written)) {
     written = { [facts.main]: written }
   }
-  return { name: name as OperatorName, params: object(facts.keys)(written, inside), path: inside }
+  const params = object(facts.keys)(written, inside)
+  const problem = facts.check?.(params)
+  if (problem !== undefined) throw new DefinitionError(inside, problem)
+  return { name: name as OperatorName, params, path: inside }
 }
 
 /** A list of operators in normal form, each numbered among those of its name. */

@@ -203,6 +203,12 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /unknown filter "bilinaer"; did you mean "bilinear"\?/,
   ],
   [
+    'greatest side of a fixed size',
+    withOp({ resize: { size: [8, 8], maxSize: 9 } }),
+    'fields.image.apply[0].resize',
+    /shorter side only/,
+  ],
+  [
     'even kernel',
     withOp({ centerCrop: 8 }, { gaussianBlur: 4 }),
     'fields.image.apply[1].gaussianBlur.kernel',
