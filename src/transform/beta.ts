@@ -5,7 +5,10 @@ export function beta(alpha: number, random: Random): number {
   return alpha <= 1 ? johnk(alpha, random) : fromGammas(alpha, random)
 }
 
-/** Jöhnk (1964): two uniform numbers to the power 1/α, until their sum is at most 1. In logarithms, so that tiny α don't underflow. */
+/**
+ * Jöhnk (1964): two uniform numbers to the power 1/α, until their sum is at most 1. In logarithms, so that tiny α
+ * don't underflow.
+ */
 function johnk(alpha: number, random: Random): number {
   for (;;) {
     const x = Math.log(1 - random.next()) / alpha

@@ -20,7 +20,10 @@ export type GeometryStep =
       mode: 'constant' | 'edge' | 'reflect' | 'symmetric'
       fill: number[]
     }
-  /** Inverse affine map about the centre, output pixel → input pixel: [a b c d e f], as in torchvision's `_get_inverse_affine_matrix`. An empty `fill` is torchvision's None: zeros, blended by the filter alone. */
+  /**
+   * Inverse affine map about the centre, output pixel → input pixel: [a b c d e f], as in torchvision's
+   * `_get_inverse_affine_matrix`. An empty `fill` is torchvision's None: zeros, blended by the filter alone.
+   */
   | { do: 'affine'; matrix: readonly number[]; width: number; height: number; filter: Filter; fill: number[] }
 
 /** Changes values: touches images only. */

@@ -28,10 +28,10 @@ export function nearest(
       const i1 = i32x4.extract_lane(inside, 1)
       const i2 = i32x4.extract_lane(inside, 2)
       const i3 = i32x4.extract_lane(inside, 3)
-      put(to, i0, from + <usize>i32x4.extract_lane(at, 0), channels, colour)
-      if (count > 1) put(to + pixel, i1, from + <usize>i32x4.extract_lane(at, 1), channels, colour)
-      if (count > 2) put(to + pixel * 2, i2, from + <usize>i32x4.extract_lane(at, 2), channels, colour)
-      if (count > 3) put(to + pixel * 3, i3, from + <usize>i32x4.extract_lane(at, 3), channels, colour)
+      put(to, i0, from + address(at, 0), channels, colour)
+      if (count > 1) put(to + pixel, i1, from + address(at, 1), channels, colour)
+      if (count > 2) put(to + pixel * 2, i2, from + address(at, 2), channels, colour)
+      if (count > 3) put(to + pixel * 3, i3, from + address(at, 3), channels, colour)
       to += pixel * <usize>count
     }
   }
@@ -78,10 +78,10 @@ export function bilinear(
           const c = f32x4.mul(left, down)
           const d = f32x4.mul(right, down)
           const at = offsets(ix, iy, stride, 3)
-          store<u32>(to, blend(from + <usize>i32x4.extract_lane(at, 0), stride, lane(a, 0), lane(b, 0), lane(c, 0), lane(d, 0)))
-          store<u32>(to, blend(from + <usize>i32x4.extract_lane(at, 1), stride, lane(a, 1), lane(b, 1), lane(c, 1), lane(d, 1)), 3)
-          store<u32>(to, blend(from + <usize>i32x4.extract_lane(at, 2), stride, lane(a, 2), lane(b, 2), lane(c, 2), lane(d, 2)), 6)
-          store<u32>(to, blend(from + <usize>i32x4.extract_lane(at, 3), stride, lane(a, 3), lane(b, 3), lane(c, 3), lane(d, 3)), 9)
+          store<u32>(to, blend(from + address(at, 0), stride, lane(a, 0), lane(b, 0), lane(c, 0), lane(d, 0)))
+          store<u32>(to, blend(from + address(at, 1), stride, lane(a, 1), lane(b, 1), lane(c, 1), lane(d, 1)), 3)
+          store<u32>(to, blend(from + address(at, 2), stride, lane(a, 2), lane(b, 2), lane(c, 2), lane(d, 2)), 6)
+          store<u32>(to, blend(from + address(at, 3), stride, lane(a, 3), lane(b, 3), lane(c, 3), lane(d, 3)), 9)
           to += 12
           x += 4
           continue
@@ -125,7 +125,16 @@ function offsets(ix: v128, iy: v128, stride: usize, channels: i32): v128 {
   return i32x4.add(i32x4.mul(iy, i32x4.splat(<i32>stride)), i32x4.mul(ix, i32x4.splat(channels)))
 }
 
-/** One lane of four in all of them. */
+/** One of four offsets; `n` is constant. */
+@inline
+function address(offsets: v128, n: i32): usize {
+  if (n == 0) return <usize>i32x4.extract_lane(offsets, 0)
+  if (n == 1) return <usize>i32x4.extract_lane(offsets, 1)
+  if (n == 2) return <usize>i32x4.extract_lane(offsets, 2)
+  return <usize>i32x4.extract_lane(offsets, 3)
+}
+
+/** One lane of four in all of them; `n` is constant. */
 @inline
 function lane(x: v128, n: i32): v128 {
   if (n == 0) return v128.shuffle<f32>(x, x, 0, 0, 0, 0)
