@@ -41,6 +41,8 @@ const Word = {
   /** Slot and (low bits of batch number + 1) of each opened batch, by batch modulo MAX_DEPTH. */
   TableSlot: 32,
   TableBatch: 64,
+  /** Maker + 1 while it opens the batch of that place. */
+  Opening: 96,
 } as const
 
 // Byte offsets of the wider columns of the control page.
@@ -113,7 +115,7 @@ export class Ring {
     this.poison.fill(0)
     let free = 0
     for (let i = 0; i < this.capacity; i++) if (!kept.has(i)) free |= 1 << i
-    for (let i = 0; i < MAX_DEPTH; i++) this.words[Word.TableBatch + i] = 0
+    this.words.fill(0, Word.TableBatch, Word.Opening + MAX_DEPTH)
     this.words[Word.Free] = free
     this.words[Word.Depth] = depth
     // Kept slots count as in use: batch 0 may only be opened while kept + 1 ≤ depth.
@@ -189,27 +191,33 @@ export class Ring {
   }
 
   /**
-   * The slot of a claim's batch. The maker of the batch's first chunk opens it with `open`; others wait the moment
-   * this takes. Undefined when the ring was paused meanwhile: then the claim is void.
+   * The slot of a claim's batch. Whoever comes first opens it with `open`; others wait the moment this takes.
+   * Undefined when the ring was paused meanwhile: then the claim is void.
    */
-  slotOf(claim: Claim, open: (slot: Slot) => void): Slot | undefined {
+  slotOf(claim: Claim, maker: number, open: (slot: Slot) => void): Slot | undefined {
     const place = claim.batch % MAX_DEPTH
     const name = (claim.batch + 1) | 0
-    if (claim.from === 0 && Atomics.load(this.words, Word.TableBatch + place) !== name) {
-      const index = this.takeFree()
-      const slot = this.slots[index]
-      slot.clear()
-      open(slot)
-      Atomics.store(this.words, Word.TableSlot + place, index)
-      Atomics.store(this.words, Word.TableBatch + place, name)
-      Atomics.notify(this.words, Word.TableBatch + place)
-    }
     for (;;) {
       const seen = Atomics.load(this.words, Word.TableBatch + place)
       if (seen === name) return this.slots[Atomics.load(this.words, Word.TableSlot + place)]
       if (this.paused) return undefined
-      Atomics.wait(this.words, Word.TableBatch + place, seen, 10)
+      if (Atomics.compareExchange(this.words, Word.Opening + place, 0, maker + 1) === 0) {
+        if (Atomics.load(this.words, Word.TableBatch + place) !== name) this.open(place, name, open)
+        Atomics.store(this.words, Word.Opening + place, 0)
+        Atomics.notify(this.words, Word.TableBatch + place)
+      } else {
+        Atomics.wait(this.words, Word.TableBatch + place, seen, 10)
+      }
     }
+  }
+
+  private open(place: number, name: number, open: (slot: Slot) => void): void {
+    const index = this.takeFree()
+    const slot = this.slots[index]
+    slot.clear()
+    open(slot)
+    Atomics.store(this.words, Word.TableSlot + place, index)
+    Atomics.store(this.words, Word.TableBatch + place, name)
   }
 
   /** Notes which row a maker is at, so that a hung or deadly sample can be named. */
@@ -266,7 +274,9 @@ export class Ring {
   /** The slot of a batch that is ready, or undefined. */
   ready(batch: number): number | undefined {
     const index = this.opened(batch)
-    return index !== undefined && Atomics.load(this.slots[index].words, Header.Ready) === 1 ? index : undefined
+    return index !== undefined && Atomics.load(this.slots[index].words, Header.Ready) === 1
+      ? index
+      : undefined
   }
 
   /** For waiting until another batch is closed: the word, its index, and the value seen. */
@@ -297,6 +307,7 @@ export class Ring {
   abandon(maker: number): Claim | undefined {
     const number = Atomics.exchange(this.claims, maker, 0n)
     this.since[maker] = 0
+    for (let i = 0; i < MAX_DEPTH; i++) Atomics.compareExchange(this.words, Word.Opening + i, maker + 1, 0)
     if (number === 0n || number - 1n >= Atomics.load(this.claim, 0)) return undefined
     for (let i = 0; i < MAX_MAKERS; i++) if (Atomics.load(this.claims, i) === number) return undefined
     const claim = this.describe(Number(number) - 1)

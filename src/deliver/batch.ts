@@ -6,9 +6,9 @@
 import { actualShape } from '../batch/close.js'
 import type { FieldPlace } from '../batch/layout.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
-import { DTYPES, type TypedArray, elements } from '../define/dtype.js'
+import { DTYPES, elements, type TypedArray } from '../define/dtype.js'
 import { MillraceError } from '../errors.js'
-import { type SharedRegion, mapOver } from '../system/memory.js'
+import { mapOver, type SharedRegion } from '../system/memory.js'
 
 /** Values of all rows one after the other; row i is values[offsets[i]…offsets[i+1]]. */
 export interface Ragged {
@@ -71,7 +71,8 @@ export class Batch {
   /** The array of a field: typed array, ragged values with offsets, or strings. */
   get(name: string): FieldArray {
     const [field, index] = this.place(name)
-    if (field.form === 'dense' || field.form === 'padded') return this.array(field, elements(this.shape(name)))
+    if (field.form === 'dense' || field.form === 'padded')
+      return this.array(field, elements(this.shape(name)))
     const offsets = new Int32Array(this.window.buffer, field.offsetsAt, this.count + 1)
     const values = this.array(field, this.slot.words[Header.Cursor + index] * elements(field.shape))
     return field.form === 'ragged' ? { values, offsets } : strings(values as Uint8Array, offsets)
@@ -97,7 +98,8 @@ export class Batch {
     this.check()
     const ids: string[] = []
     for (let i = 0; i < this.count; i++) {
-      if (this.slot.status[i] !== RowStatus.Filler) ids.push(this.owner.id(this.slot.sources[i], this.slot.rows[i]))
+      if (this.slot.status[i] !== RowStatus.Filler)
+        ids.push(this.owner.id(this.slot.sources[i], this.slot.rows[i]))
     }
     return ids
   }
@@ -171,5 +173,7 @@ export function batchClass(fields: readonly string[]): typeof Batch {
 const utf8 = new TextDecoder()
 
 function strings(values: Uint8Array, offsets: Int32Array): string[] {
-  return Array.from({ length: offsets.length - 1 }, (_, i) => utf8.decode(values.subarray(offsets[i], offsets[i + 1])))
+  return Array.from({ length: offsets.length - 1 }, (_, i) =>
+    utf8.decode(values.subarray(offsets[i], offsets[i + 1])),
+  )
 }

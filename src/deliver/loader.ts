@@ -13,7 +13,7 @@ import type { BlendChange } from '../order/blend.js'
 import { checkState, makeState, readState, type State } from '../order/state.js'
 import { batchSize, type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Span } from '../system/spans.js'
-import { Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
+import { type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
 import type { OpenedOptions } from './options.js'
 import { type LoaderStats, Stats } from './stats.js'
 
@@ -65,7 +65,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const limit = this.prefetchLimit(this.loopLength())
     this.feeding = await Feeding.start(this.plan, options, { ...this.place, limit })
     const { region, layout, ring } = this.feeding
-    this.windows = ring.slots.map((_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes))
+    this.windows = ring.slots.map(
+      (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
+    )
   }
 
   // ---------------------------------------------------------------- iterating
@@ -166,7 +168,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   async setWeights(weights: Record<string, number> | number[]): Promise<void> {
     await this.ready
     this.checkOpen()
-    if (!this.plan.order.changed) throw new MillraceError('only a blend has weights to change: this feed has one source')
+    if (!this.plan.order.changed)
+      throw new MillraceError('only a blend has weights to change: this feed has one source')
     this.changes = this.plan.order.changed(this.changes, this.place, weights)
     const ahead = this.feeding.ring.startAt.limit - this.handed
     await this.move(this.place)
@@ -192,6 +195,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   // ---------------------------------------------------------------- knowing and tuning
+
+  get rank(): number {
+    return this.options.rank
+  }
+
+  /** Steps that the next loop makes: Infinity when it never ends. */
+  get loopSteps(): number {
+    this.checkOpen()
+    return this.loopLength()
+  }
 
   /** Steps of an epoch. */
   get length(): number {

@@ -5,7 +5,7 @@ import type { FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import type { Batch } from './batch.js'
 import { Loader } from './loader.js'
-import { type OpenOptions, fillOptions } from './options.js'
+import { fillOptions, type OpenOptions } from './options.js'
 
 /**
  * Opens a feed. Makers start at once; iterate with `for await`.

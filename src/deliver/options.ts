@@ -50,7 +50,8 @@ export interface OpenedOptions extends FeedingOptions {
 export function fillOptions(options: OpenOptions): OpenedOptions {
   const { rank, world, from } = rankOf(options)
   const depth = whole('depth', options.depth ?? 4, 1, MAX_DEPTH)
-  const workers = options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
+  const workers =
+    options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
   return {
     rank,
     world,
@@ -61,7 +62,10 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     cacheBytes: whole('cache', options.cache ?? 2 ** 28, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: options.timeout ?? 60,
-    epochs: options.epochs === undefined || options.epochs === null ? options.epochs : whole('epochs', options.epochs, 0, 2 ** 31),
+    epochs:
+      options.epochs === undefined || options.epochs === null
+        ? options.epochs
+        : whole('epochs', options.epochs, 0, 2 ** 31),
     steps: options.steps === undefined ? undefined : whole('steps', options.steps, 0, 2 ** 52),
     state: options.state,
     progress: options.progress,
@@ -71,7 +75,10 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
 
 function whole(name: string, value: number, least: number, most: number): number {
   if (!Number.isInteger(value) || value < least || value > most) {
-    throw new DefinitionError(`options.${name}`, `expected a whole number from ${least} to ${most}, not ${value}`)
+    throw new DefinitionError(
+      `options.${name}`,
+      `expected a whole number from ${least} to ${most}, not ${value}`,
+    )
   }
   return value
 }

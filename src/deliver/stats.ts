@@ -1,7 +1,8 @@
 /** What a run has done so far, as plain numbers. */
+
+import { decoderVersions } from '../decode/image.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
-import { decoderVersions } from '../decode/image.js'
 
 /** Bad samples are listed up to this many; all are counted. */
 const LISTED = 1000

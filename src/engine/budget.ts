@@ -43,7 +43,11 @@ export function preflight(wanted: Wanted, reserved = 0): Budget {
   const makers = Math.max(1, wanted.workers)
   const memoryBytes = sharedBytes + makers * WORKSPACE_BYTES
   const totalBytes =
-    sharedBytes + wanted.cacheBytes + wanted.indexBytes + FIXED_BYTES + makers * (WORKSPACE_BYTES + THREAD_BYTES)
+    sharedBytes +
+    wanted.cacheBytes +
+    wanted.indexBytes +
+    FIXED_BYTES +
+    makers * (WORKSPACE_BYTES + THREAD_BYTES)
   if (memoryBytes > MEMORY_LIMIT - 2 ** 28) {
     throw new BudgetError(
       `${wanted.depth} slots of ${mib(slotBytes)} MiB and ${makers} workspaces take ${mib(memoryBytes)} MiB, but one ` +

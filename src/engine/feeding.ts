@@ -2,14 +2,15 @@
  * A feeding: one (feed, rank) being made. It owns the ring and its memory, has the pool fill it, and is asked by
  * whoever delivers, here a Node iterator, elsewhere a server for another process. It knows batches by number.
  */
-import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../batch/ring.js'
-import { Header, Stamp, type Slot } from '../batch/slot.js'
+
 import type { SlotLayout } from '../batch/layout.js'
+import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../batch/ring.js'
+import { Header, type Slot, Stamp } from '../batch/slot.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
+import { createRegion, free, mapOver, PAGE, reserve, type SharedRegion } from '../system/memory.js'
 import type { Span } from '../system/spans.js'
-import { PAGE, type SharedRegion, createRegion, free, mapOver, reserve } from '../system/memory.js'
-import { type Budget, WORKSPACE_BYTES, preflight } from './budget.js'
+import { type Budget, preflight, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
 import { type FeedPlan, layoutOf } from './plan.js'

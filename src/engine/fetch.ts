@@ -21,8 +21,8 @@ export class Fetcher {
 
   constructor(
     private readonly sources: readonly Source[],
-    /** Of each source, the columns that are needed; undefined means all of them. */
-    private readonly columns: readonly (readonly string[] | undefined)[],
+    /** The columns that are needed; undefined means all of them. */
+    private readonly columns: readonly string[] | undefined,
     maker: number,
     cache?: { data: BlockCacheData; future: Future },
   ) {
@@ -121,7 +121,7 @@ export class Fetcher {
   }
 
   private wanted(source: number): readonly string[] {
-    return this.columns[source] ?? this.sources[source].columns
+    return this.columns ?? this.sources[source].columns
   }
 
   private releaseLeases(): void {

@@ -3,6 +3,7 @@ import { resolveCall } from '../define/call.js'
 import type { Random } from '../define/random.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Column } from '../source/source.js'
+import { importModule } from '../system/typescript.js'
 
 export type SampleFunction = (
   sample: Record<string, Column>,
@@ -20,7 +21,7 @@ export interface UserFunctions {
 export async function loadFunctions(feed: NormalFeed): Promise<UserFunctions> {
   const fields = new Map<string, FieldFunction>()
   for (const field of feed.fields) {
-    if (field.map) fields.set(field.name, (await resolveCall(field.map)) as FieldFunction)
+    if (field.map) fields.set(field.name, (await resolveCall(field.map, importModule)) as FieldFunction)
   }
-  return { sample: feed.map && ((await resolveCall(feed.map)) as SampleFunction), fields }
+  return { sample: feed.map && ((await resolveCall(feed.map, importModule)) as SampleFunction), fields }
 }

@@ -9,9 +9,8 @@ import type { BlockCacheData } from '../store/block-cache.js'
 /** One of the sources that a feed draws from: exactly one, unless it blends. */
 export interface JobSource {
   manifest: Manifest
-  /** Blend only: the entry's name, which is the column `source`, and its columns' new names. */
+  /** Blend only: the entry's name. */
   name?: string
-  rename?: Record<string, string>
 }
 
 export interface Job {

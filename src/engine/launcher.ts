@@ -17,13 +17,20 @@ const launchers: readonly { name: string; rank: string; world: string }[] = [
 ]
 
 /** The rank given, or the launcher's, or 0 of 1. */
-export function rankOf(given: { rank?: number; world?: number }, env: NodeJS.ProcessEnv = process.env): RankOf {
+export function rankOf(
+  given: { rank?: number; world?: number },
+  env: NodeJS.ProcessEnv = process.env,
+): RankOf {
   if (given.rank !== undefined || given.world !== undefined) {
     return checked({ rank: given.rank ?? 0, world: given.world ?? 1, from: 'given' })
   }
   for (const { name, rank, world } of launchers) {
     if (env[rank] === undefined || env[world] === undefined) continue
-    return checked({ rank: Number(env[rank]), world: Number(env[world]), from: `${name} (${rank}, ${world})` })
+    return checked({
+      rank: Number(env[rank]),
+      world: Number(env[world]),
+      from: `${name} (${rank}, ${world})`,
+    })
   }
   return { rank: 0, world: 1, from: 'alone' }
 }
@@ -34,7 +41,10 @@ function checked(found: RankOf): RankOf {
     throw new DefinitionError('world', `${world} is not a number of ranks (${from}): give at least 1`)
   }
   if (!Number.isInteger(rank) || rank < 0 || rank >= world) {
-    throw new DefinitionError('rank', `rank ${rank} is not one of ${world} ranks (${from}): they count from 0`)
+    throw new DefinitionError(
+      'rank',
+      `rank ${rank} is not one of ${world} ranks (${from}): they count from 0`,
+    )
   }
   return found
 }

@@ -2,38 +2,13 @@
  * A maker: the program of one worker thread. It serves all rings of the process: picks the ring that is fed worst,
  * claims a few rows, makes them, and sleeps when no slot is free. Nobody schedules it.
  */
-import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
 import { SpanLane } from '../system/spans.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
+import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './messages.js'
 import { RowMaker } from './row-maker.js'
-
-/** Words that the pool shares with its makers. */
-export const PoolWord = {
-  /** Counts everything that may give a maker something to do; idle makers wait on it. */
-  Wake: 0,
-  /** Makers with a number of at least this much sleep: the pool was made smaller. */
-  Awake: 1,
-  /** 1 when the pool ends. */
-  Stop: 2,
-} as const
-
-export interface MakerData {
-  maker: number
-  words: Int32Array
-  spans: SharedArrayBuffer
-  /** From the pool: jobs to take up and to leave. */
-  inbox: MessagePort
-  /** To the pool: bad samples, and what went wrong with a job. */
-  outbox: MessagePort
-}
-
-/** What the pool says to a maker. */
-export type ToMaker = { take: Job } | { leave: number }
-
-/** What a maker says to the pool. */
-export type FromMaker = { bad: BadReport } | { failed: { ring: number; message: string; tag?: string } } | { took: number }
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000

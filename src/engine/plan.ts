@@ -2,18 +2,18 @@
  * From a definition to a plan: opens the sources, lays out the order and the batch, and computes the hashes. No
  * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
  */
-import { type SlotLayout, layoutSlot } from '../batch/layout.js'
-import { type OrderDescription, describeOrder } from '../define/change.js'
+import { layoutSlot, type SlotLayout } from '../batch/layout.js'
+import { describeOrder, type OrderDescription } from '../define/change.js'
 import { contentHash } from '../define/hash.js'
 import type { NormalFeed } from '../define/types.js'
 import type { BlendChange } from '../order/blend.js'
-import { type CompiledOrder, type OrderData, compileOrder, planOrder, withChanges } from '../order/compile.js'
+import { type CompiledOrder, compileOrder, type OrderData, planOrder, withChanges } from '../order/compile.js'
 import type { StateFeed } from '../order/state.js'
 import { batchSize } from '../order/steps.js'
+import { WindowOrder } from '../order/window.js'
+import { inBlocks } from '../source/blocks.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { Fingerprint, Source } from '../source/source.js'
-import { inBlocks } from '../source/blocks.js'
-import { WindowOrder } from '../order/window.js'
 import type { JobSource } from './job.js'
 
 export interface FeedPlan extends StateFeed {
@@ -81,5 +81,11 @@ export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPla
 /** Rows of a batch on one rank, and the layout of its slot. */
 export function layoutOf(feed: NormalFeed, world: number): { batch: number; layout: SlotLayout } {
   const batch = batchSize(feed.batch, world)
-  return { batch, layout: layoutSlot(feed.fields.map(field => field.layout), batch) }
+  return {
+    batch,
+    layout: layoutSlot(
+      feed.fields.map(field => field.layout),
+      batch,
+    ),
+  }
 }

@@ -2,13 +2,13 @@
  * The pool: the makers of this process, shared by all its rings. It starts them, gives them jobs, replaces those
  * that die, and collects what they report. On the hot path it does nothing at all.
  */
-import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads'
-import { MAX_MAKERS, Ring } from '../batch/ring.js'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MAX_MAKERS, type Ring } from '../batch/ring.js'
 import { EngineError } from '../errors.js'
 import { BlockCache } from '../store/block-cache.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import type { BadReport, Job } from './job.js'
-import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './maker.js'
+import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './messages.js'
 
 /** Deaths of makers in a row, without a batch finished in between, after which the pool gives up. */
 const MAX_DEATHS = 8
@@ -156,7 +156,7 @@ export class Pool {
     worker.on('error', error => {
       cause = error
     })
-    worker.on('exit', code => this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
+    worker.on('exit', code => void this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
   }
 
   private read(port: MessagePort): void {
@@ -172,13 +172,13 @@ export class Pool {
   }
 
   /** A maker is gone: what it held is made by others, and a new one takes its place. */
-  private died(maker: number, member: Member, cause: Error): void {
+  private async died(maker: number, member: Member, cause: Error): Promise<void> {
     if (this.ending || this.members[maker] !== member) return
     this.read(member.outbox)
     this.members[maker] = undefined
     this.deaths++
     for (const served of this.served.values()) {
-      if (served.job.cache) new BlockCache(served.job.cache).forget(maker)
+      if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)
       const held = served.ring.held(maker)
       const claim = served.ring.abandon(maker)
       if (!held || !claim) continue
@@ -193,7 +193,7 @@ export class Pool {
       for (const { owner } of this.served.values()) owner.failed(error)
       return
     }
-    this.start(maker)
+    if (!this.ending) this.start(maker)
     this.wake()
   }
 }

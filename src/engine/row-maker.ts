@@ -9,21 +9,21 @@
 import { closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
-import { Random, hashText, operatorKey } from '../define/random.js'
+import { hashText, operatorKey, Random } from '../define/random.js'
 import type { SampleWhere } from '../errors.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Column, Source } from '../source/source.js'
-import { type SpanLane, SpanKind, beginSpans, markSpan } from '../system/spans.js'
+import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
 import { Workspace } from '../system/workspace.js'
 import { compileField } from '../transform/compile.js'
 import type { FieldProgram, RowContext } from '../transform/field.js'
-import { mixSlot } from './mix.js'
 import { Fetcher } from './fetch.js'
-import { Future } from './future.js'
 import type { UserFunctions } from './functions.js'
+import { Future } from './future.js'
 import type { BadReport, Job } from './job.js'
+import { mixSlot } from './mix.js'
 import { attachInOrder } from './plan.js'
 
 interface CompiledField {
@@ -39,8 +39,6 @@ const SAMPLE_KEY = hashText('sample map')
 export class RowMaker {
   readonly ring: Ring
   private readonly sources: Source[]
-  /** Of each source: what a renamed column is called in the source itself. */
-  private readonly names: Map<string, string>[]
   private readonly order: CompiledOrder
   private readonly fetcher: Fetcher
   private readonly fields: CompiledField[]
@@ -69,8 +67,8 @@ export class RowMaker {
         : Workspace.behind(job.memory, bytes, limit)
     this.order = compileOrder(job.order)
     this.sources = attachInOrder(job.sources, this.order)
-    this.names = job.sources.map(({ rename }) => new Map(Object.entries(rename ?? {}).map(([old, name]) => [name, old])))
-    const columns = this.names.map(names => this.columnsOf(names))
+    // A function on the sample gets all of it; fields only need what they name.
+    const columns = functions.sample ? undefined : [...new Set(job.feed.fields.flatMap(field => field.from))]
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
     this.fields = compileFields(job, functions)
@@ -85,7 +83,7 @@ export class RowMaker {
 
   /** Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do. */
   make(claim: Claim): void | Promise<void> {
-    const slot = this.ring.slotOf(claim, opened => this.open(claim.batch, opened))
+    const slot = this.ring.slotOf(claim, this.maker, opened => this.open(claim.batch, opened))
     if (slot === undefined) return this.ring.drop(this.maker)
     beginSpans()
     const to = Math.min(claim.to, slot.words[Header.Planned])
@@ -99,7 +97,13 @@ export class RowMaker {
   }
 
   /** The same, from the first row on that has to wait for something. */
-  private async makeRest(claim: Claim, slot: Slot, row: number, to: number, pending: Promise<void>): Promise<void> {
+  private async makeRest(
+    claim: Claim,
+    slot: Slot,
+    row: number,
+    to: number,
+    pending: Promise<void>,
+  ): Promise<void> {
     await pending
     for (let next = row + 1; next < to; next++) await this.makeRow(claim, slot, next)
     this.finish(claim, slot)
@@ -139,10 +143,9 @@ export class RowMaker {
   private finish(claim: Claim, slot: Slot): void {
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
-      const problem =
-        closeSlot(slot, this.work.u8, this.job.feed.onError.policy) ??
-        mixSlot(this.job, slot, this.work, this.random)
-      if (problem !== undefined) {
+      const problem = closeSlot(slot, this.work.u8, this.job.feed.onError.policy)
+      if (problem === undefined) mixSlot(this.job, slot, this.work, this.random)
+      else {
         slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])
         this.reportBad(claim.batch, -1, { id: `batch ${claim.batch}`, stage: 'close' }, problem)
       }
@@ -178,20 +181,33 @@ export class RowMaker {
     this.context.chosen.clear()
     const draw = this.draws[row - claim.from]
     try {
-      if (this.ring.poisoned(claim.batch, row)) throw new Error('it ended two worker threads; look at its bytes and at your functions')
+      if (this.ring.poisoned(claim.batch, row))
+        throw new Error('it ended two worker threads; look at its bytes and at your functions')
       const columns = this.fetcher.sample(row - claim.from)
       const pending = this.functions.sample
         ? this.mapSample(columns, slot, row, draw)
         : this.makeFields(columns, slot, row, draw)
-      if (pending) return pending.then(() => this.good(slot, row), error => this.bad(claim, slot, row, draw, error))
+      if (pending)
+        return pending.then(
+          () => this.good(slot, row),
+          error => this.bad(claim, slot, row, draw, error),
+        )
       this.good(slot, row)
     } catch (error) {
       this.bad(claim, slot, row, draw, error)
     }
   }
 
-  private mapSample(columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
-    const mapped = this.functions.sample!(columns, this.random.key(this.job.feed.seed, this.epoch, this.position, SAMPLE_KEY))
+  private mapSample(
+    columns: Record<string, Column>,
+    slot: Slot,
+    row: number,
+    draw: Draw,
+  ): void | Promise<void> {
+    const mapped = this.functions.sample!(
+      columns,
+      this.random.key(this.job.feed.seed, this.epoch, this.position, SAMPLE_KEY),
+    )
     if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
     return mapped.then(async result => {
       // Others may have used the shared state of this maker's row meanwhile: a maker makes one row at a time, so not.
@@ -199,7 +215,12 @@ export class RowMaker {
     })
   }
 
-  private makeFields(columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
+  private makeFields(
+    columns: Record<string, Column>,
+    slot: Slot,
+    row: number,
+    draw: Draw,
+  ): void | Promise<void> {
     for (let i = 0; i < this.fields.length; i++) {
       const pending = this.makeField(this.fields[i], columns, slot, row, draw)
       if (pending) return this.makeFieldsLater(i + 1, pending, columns, slot, row, draw)
@@ -215,10 +236,17 @@ export class RowMaker {
     draw: Draw,
   ): Promise<void> {
     await pending
-    for (let i = next; i < this.fields.length; i++) await this.makeField(this.fields[i], columns, slot, row, draw)
+    for (let i = next; i < this.fields.length; i++)
+      await this.makeField(this.fields[i], columns, slot, row, draw)
   }
 
-  private makeField(field: CompiledField, columns: Record<string, Column>, slot: Slot, row: number, draw: Draw): void | Promise<void> {
+  private makeField(
+    field: CompiledField,
+    columns: Record<string, Column>,
+    slot: Slot,
+    row: number,
+    draw: Draw,
+  ): void | Promise<void> {
     const value = this.valueOf(field, columns, draw)
     const place = this.job.layout.fields[field.index]
     const { program } = field
@@ -244,18 +272,21 @@ export class RowMaker {
   private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
     const place = this.job.layout.fields[field.index]
     if (length > place.max!) {
-      throw new FieldFailure(field.name, new Error(`it has ${length} elements, more than the greatest length of ${place.max}: raise "max" of the field`))
+      throw new FieldFailure(
+        field.name,
+        new Error(
+          `it has ${length} elements, more than the greatest length of ${place.max}: raise "max" of the field`,
+        ),
+      )
     }
     putVarying(slot, this.work.u8, field.index, row, at, length)
   }
 
   /** The first column present among the field's alternatives. */
   private valueOf(field: CompiledField, columns: Record<string, Column>, draw: Draw): Column {
-    const source = this.job.sources[draw.source]
     for (const name of field.from) {
-      const value = columns[this.names[draw.source].get(name) ?? name]
+      const value = columns[name]
       if (value !== undefined) return value
-      if (name === 'source' && source.name !== undefined) return source.name
     }
     const present = Object.keys(columns)
     throw new FieldFailure(
@@ -266,13 +297,6 @@ export class RowMaker {
       ),
       'read',
     )
-  }
-
-  /** Columns to fetch of a source: those that fields name, or all where a function gets the whole sample. */
-  private columnsOf(names: Map<string, string>): readonly string[] | undefined {
-    if (this.functions.sample) return undefined
-    const columns = new Set(this.job.feed.fields.flatMap(field => field.from))
-    return [...columns].map(name => names.get(name) ?? name)
   }
 
   private good(slot: Slot, row: number): void {

@@ -1,11 +1,12 @@
 /** Fields that are no pictures: numbers, classes, arrays, and text, JSON or bytes of any length. */
-import { DTYPES, elements } from '../define/dtype.js'
-import type { Dtype, NormalField, NormalOp } from '../define/types.js'
+
 import { classTable, decodeClass } from '../decode/class.js'
 import { decodeJson } from '../decode/json.js'
-import { decodeFloat, decodeInt } from '../decode/number.js'
 import { decodeNpy, npyNumbers } from '../decode/npy.js'
+import { decodeFloat, decodeInt } from '../decode/number.js'
 import { decodeText } from '../decode/text.js'
+import { DTYPES, elements } from '../define/dtype.js'
+import type { Dtype, NormalField, NormalOp } from '../define/types.js'
 import { DecodeError } from '../errors.js'
 import { arrayOf, encoder } from './encode.js'
 import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from './field.js'
@@ -49,19 +50,22 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   const encode = encoder(dtype)
   const width = elements(shape)
   const write = (number: number, at: number, context: RowContext): void => {
-    if (typeof number !== 'number') throw new DecodeError(`map gave ${typeof number} where a number is needed`)
+    if (typeof number !== 'number')
+      throw new DecodeError(`map gave ${typeof number} where a number is needed`)
     const row = arrayOf(dtype, context.work.u8.buffer, at, width)
     if (shape.length === 0) {
       row[0] = encode(number)
       return
     }
-    if (number < 0 || number >= width) throw new DecodeError(`label ${number} is not one of ${width} classes, 0 to ${width - 1}`)
+    if (number < 0 || number >= width)
+      throw new DecodeError(`label ${number} is not one of ${width} classes, 0 to ${width - 1}`)
     context.work.u8.fill(0, at, at + width * DTYPES[dtype].bytes)
     row[number] = encode(1)
   }
   return {
     form: 'dense',
-    run: (value, at, context) => mapped(field, map, decode(value), context, number => write(number, at, context)),
+    run: (value, at, context) =>
+      mapped(field, map, decode(value), context, number => write(number, at, context)),
   }
 }
 
@@ -76,7 +80,8 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   }
   return {
     form: 'dense',
-    run: (value, at, context) => mapped(field, map, arrayFrom(value), context, array => write(array, at, context)),
+    run: (value, at, context) =>
+      mapped(field, map, arrayFrom(value), context, array => write(array, at, context)),
   }
 }
 
@@ -86,7 +91,9 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   const place = (array: ReturnType<typeof decodeNpy>, context: RowContext): Placed => {
     const rest = array.shape.slice(1)
     if (array.shape.length === 0 || rest.length !== shape.length || rest.some((n, i) => n !== shape[i])) {
-      throw new DecodeError(`the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`)
+      throw new DecodeError(
+        `the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`,
+      )
     }
     const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
     putArray(array, dtype, at, context)
@@ -128,7 +135,9 @@ function bytesFrom(value: unknown, json: boolean): Uint8Array {
 
 function arrayFrom(value: FieldValue): ReturnType<typeof decodeNpy> {
   if (value instanceof Uint8Array) return decodeNpy(value)
-  throw new DecodeError(`expected the bytes of a .npy file, got the ${typeof value} ${JSON.stringify(value)} from the index`)
+  throw new DecodeError(
+    `expected the bytes of a .npy file, got the ${typeof value} ${JSON.stringify(value)} from the index`,
+  )
 }
 
 /** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */

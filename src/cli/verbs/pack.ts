@@ -35,6 +35,7 @@ export const pack = command({
     ['millrace pack photos/val --out shards --prefix val --shards 8', 'exactly eight shards'],
   ],
   async run({ args: [path], values }) {
+    const divided = division(values.shards, values['per-shard'], values['shard-size'])
     if (values.out === undefined)
       throw new UsageError('millrace pack needs --out DIR, the folder for the shards')
     const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
@@ -51,7 +52,7 @@ export const pack = command({
       const result = await pack(sourceAt(path), {
         out,
         prefix,
-        division: division(values.shards, values['per-shard'], values['shard-size']),
+        division: divided,
         ...(values.shuffle && { shuffle: values.seed }),
         workers: values.workers ?? usableCores(),
         force: values.force,

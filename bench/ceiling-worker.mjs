@@ -1,0 +1,29 @@
+// One thread of the ceiling: decodes its share of the JPEGs fully, into the same memory, again and again.
+import { parentPort, workerData } from 'node:worker_threads'
+import { decodeImage, imageInfo } from '../dist/decode/image.js'
+import { attachSource, openSource } from '../dist/source/registry.js'
+import { FileStore } from '../dist/store/file.js'
+import { Reader } from '../dist/store/reader.js'
+import { Workspace } from '../dist/system/workspace.js'
+
+const { source: json, threads, thread } = workerData
+const source = attachSource(await openSource(json, { root: '/', wanted: ['jpg'] }))
+const reader = new Reader(new FileStore())
+const pictures = []
+for (let row = thread; row < source.count; row += threads) {
+  const pieces = reader.read(source.plan(source.unitOf(row), ['jpg'])).map(piece => piece.slice())
+  pictures.push(source.sample(row, pieces, ['jpg']).jpg)
+}
+const work = Workspace.alone()
+parentPort.postMessage('ready')
+parentPort.once('message', seconds => {
+  const end = performance.now() + seconds * 1000
+  const begun = performance.now()
+  let done = 0
+  while (performance.now() < end) {
+    const bytes = pictures[done++ % pictures.length]
+    work.reset()
+    decodeImage(bytes, imageInfo(bytes), { channels: 3 }, work)
+  }
+  parentPort.postMessage((done / (performance.now() - begun)) * 1000)
+})

@@ -1,0 +1,174 @@
+/** `millrace demo`: a small dataset, a simulated GPU, and three ways to feed it. */
+
+import { readFileSync } from 'node:fs'
+import { cpus, release, totalmem, type } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { FeedJson } from '../../define/types.js'
+import type { ReportRun } from '../../observe/report.js'
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { table } from '../table.js'
+import { bytes, count, money, percent } from '../units.js'
+
+const BATCH = 32
+const SEED = 7
+
+export const demo = command({
+  name: 'demo',
+  summary: 'makes a small dataset and feeds a simulated GPU in three ways',
+  about:
+    'Makes pictures, packs them into tar shards, and feeds a simulated GPU three times: naively, with batches made ' +
+    'ahead, and from shards. Prints a table and writes report.html with the timelines. Takes under a minute.',
+  args: [],
+  options: {
+    out: { type: 'text', value: 'DIR', about: 'where the data and the report go', default: 'millrace-demo' },
+    samples: { type: 'number', value: 'N', about: 'how many pictures', default: 2000 },
+    'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
+    price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
+    workers: { type: 'text', value: 'N', about: 'maker threads', default: 'auto' },
+  },
+  examples: [['millrace demo', 'then open millrace-demo/report.html']],
+  async run({ values }) {
+    const [{ open }, { train }, { makeDemo }, { pack }, { writeReport }, { SPAN_NAMES }, limits] =
+      await Promise.all([
+        import('../../deliver/open.js'),
+        import('../../deliver/trainer.js'),
+        import('../../prepare/make-demo.js'),
+        import('../../prepare/pack.js'),
+        import('../../observe/report.js'),
+        import('../../system/spans.js'),
+        import('../../system/limits.js'),
+      ])
+    const out = resolve(values.out)
+    const cores = limits.usableCores()
+    const making = new Progress('making pictures', { unit: 'pictures' })
+    await makeDemo(join(out, 'pictures'), {
+      count: values.samples,
+      workers: cores,
+      onProgress: (done, total) => making.set(done, total),
+    })
+    making.end()
+    const packing = new Progress('packing shards', { unit: 'samples' })
+    await pack(
+      { folder: join(out, 'pictures') },
+      {
+        out: join(out, 'shards'),
+        prefix: 'demo',
+        division: { shards: 4 },
+        workers: cores,
+        onProgress: (done, total) => packing.set(done, total),
+      },
+    )
+    packing.end()
+
+    const workers = values.workers === 'auto' ? limits.autoWorkers() : Number(values.workers)
+    const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
+    const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
+    const ways = [
+      { name: 'naive', what: 'files, read and decoded between the steps', feed: files, workers: 0, depth: 1 },
+      {
+        name: 'prefetched',
+        what: `files, made ahead by ${workersText(workers)}`,
+        feed: files,
+        workers,
+        depth: 4,
+      },
+      {
+        name: 'shards',
+        what: `tar shards, made ahead by ${workersText(workers)}`,
+        feed: shards,
+        workers,
+        depth: 4,
+      },
+    ]
+    const runs: ReportRun[] = []
+    for (const way of ways) {
+      const loader = open(way.feed, { workers: way.workers, depth: way.depth, epochs: 2 })
+      await loader.ready
+      const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
+      const begun = performance.timeOrigin + performance.now()
+      const result = await train(loader, 1, {
+        stepMs: values['step-ms'],
+        onStep: step => progress.set(step + 1),
+      })
+      progress.end()
+      const later = result.steps.slice(1)
+      const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
+      runs.push({
+        name: way.name,
+        what: way.what,
+        samplesPerSecond: result.samples / result.seconds,
+        gpuBusy: 1 - result.waitFraction,
+        waitMsPerStep: waitMs / Math.max(1, later.length),
+        idleCostPerHour: values.price * result.waitFraction,
+        steps: result.steps,
+        workers: loader.spans().map((spans, i) => ({
+          name: `maker ${i}`,
+          spans: spans
+            .filter(span => span.start >= begun)
+            .map(span => [SPAN_NAMES[span.kind], span.start - begun, span.duration] as never),
+        })),
+      })
+      await loader.close()
+    }
+    const report = join(out, 'report.html')
+    writeReport(report, {
+      title: 'Millrace demo',
+      machine: `${cores} cores (${cpus()[0]?.model.trim()}), ${bytes(totalmem())}, ${type()} ${release()}`,
+      versions: { millrace: version(), node: process.versions.node },
+      date: new Date().toISOString(),
+      price: { perHour: values.price },
+      runs,
+    })
+    const text = [
+      `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,
+      '',
+      table(
+        ['', ...['samples/s', 'GPU busy', 'wait per step', 'idle cost per hour'].map(right)],
+        runs.map(run => [
+          run.name,
+          count(Math.round(run.samplesPerSecond)),
+          percent(run.gpuBusy),
+          `${run.waitMsPerStep.toFixed(1)} ms`,
+          money(run.idleCostPerHour),
+        ]),
+      ),
+      '',
+      `Timelines: ${report}`,
+      `Next: millrace inspect ${join(values.out, 'shards')}, millrace run FEED --step-ms ${values['step-ms']}`,
+    ].join('\n')
+    return {
+      json: { runs: runs.map(({ steps, workers: _, ...run }) => ({ ...run, steps: steps.length })), report },
+      text,
+    }
+  },
+})
+
+function right(title: string): { title: string; align: 'right' } {
+  return { title, align: 'right' }
+}
+
+/** What ResNets are fed: random crops, flipped and normalised. */
+function feedOf(source: FeedJson['source'], image: string, label: string): FeedJson {
+  return {
+    source,
+    order: { shuffle: 'global', seed: SEED },
+    fields: {
+      image: {
+        from: image,
+        as: 'image',
+        apply: [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }, { normalize: 'imagenet' }],
+      },
+      label: { from: label, as: 'int' },
+    },
+    batch: BATCH,
+  }
+}
+
+function workersText(workers: number): string {
+  return workers === 1 ? 'one worker' : `${workers} workers`
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version
+}

@@ -1,0 +1,119 @@
+/** `millrace run`: feeds a simulated or null trainer, and says how it went. */
+import { command } from '../command.js'
+import { Progress } from '../progress.js'
+import { bytes, counted, duration, percent, rate } from '../units.js'
+
+export const run = command({
+  name: 'run',
+  summary: 'feeds a simulated trainer and says whether it had to wait',
+  about:
+    'Feeds a trainer that computes nothing, or sleeps --step-ms a step. Goes through one epoch unless told otherwise. ' +
+    'With --save the state is kept after every step; --resume goes on from there, on any number of ranks and workers. ' +
+    'With --ids every step writes the ids of its samples: the exactly-once audit.',
+  args: [
+    { name: 'FEED', about: 'a .json file, a .ts or .mjs module, or inline JSON; #variant chooses a variant' },
+  ],
+  options: {
+    steps: { type: 'number', value: 'N', about: 'stop after so many steps' },
+    epochs: { type: 'number', value: 'N', about: 'go through so many epochs (1)' },
+    workers: { type: 'text', value: 'N', about: 'maker threads; 0: in the calling thread', default: 'auto' },
+    depth: { type: 'number', value: 'N', about: 'batches made ahead', default: 4 },
+    'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
+    rank: { type: 'number', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
+    world: { type: 'number', value: 'W', about: 'number of ranks' },
+    resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
+    save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
+    ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
+    trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
+    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache (256MiB)' },
+    timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
+  },
+  examples: [
+    ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
+    ['millrace run cats.feed.ts#val --ids ids.jsonl --json', 'which samples come when'],
+    ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
+  ],
+  async run({ args: [feed], values }) {
+    const [{ loadFeed }, { open }, { train }, audit] = await Promise.all([
+      import('../feed-argument.js'),
+      import('../../deliver/open.js'),
+      import('../../deliver/trainer.js'),
+      import('../audit.js'),
+    ])
+    const { json, root } = await loadFeed(feed)
+    const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
+    const opening = new Progress('opening', { unit: 'files' })
+    const loader = open(json, {
+      root,
+      state,
+      workers: values.workers === 'auto' ? 'auto' : Number(values.workers),
+      depth: values.depth,
+      rank: values.rank,
+      world: values.world,
+      epochs: values.epochs ?? (values.steps === undefined ? 1 : null),
+      steps: values.steps,
+      cache: values.cache,
+      timeout: values.timeout,
+      progress: (done, total, what) => opening.set(done, total, what),
+      notice: text => process.stderr.write(`notice: ${text}\n`),
+    })
+    try {
+      await loader.ready
+      opening.end()
+      const ids = values.ids === undefined ? undefined : new audit.IdLog(values.ids, loader.rank, state)
+      const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
+      const begun = performance.now()
+      const result = await train(loader, 1, {
+        stepMs: values['step-ms'],
+        onBatch: batch => ids?.add(batch),
+        onStep: step => {
+          if (values.save !== undefined) audit.saveState(values.save, loader.state())
+          progress.set(step + 1)
+        },
+      })
+      progress.end()
+      ids?.close()
+      // A run of no steps still leaves a state to resume from.
+      if (values.save !== undefined) audit.saveState(values.save, loader.state())
+      if (values.trace !== undefined) {
+        const { writeTrace } = await import('../../observe/trace.js')
+        writeTrace(values.trace, {
+          steps: result.steps,
+          begun: performance.timeOrigin + begun,
+          lanes: loader.spans(),
+        })
+      }
+      const stats = loader.stats()
+      const { samples, seconds } = result
+      const json = {
+        hashes: loader.hashes,
+        steps: result.steps.length,
+        samples,
+        seconds,
+        samplesPerSecond: samples / seconds,
+        bytesPerSecond: stats.bytesRead / seconds,
+        firstBatchMs: stats.firstBatchMs,
+        waitFraction: result.waitFraction,
+        au: result.au,
+        workers: stats.workers,
+        depth: stats.depth,
+        peakRssBytes: process.resourceUsage().maxRSS * 1024,
+        slotBytes: stats.slotBytes,
+        bad: stats.bad,
+        decoders: stats.decoders,
+        state: loader.state(),
+      }
+      const lines = [
+        `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
+          `${rate(json.samplesPerSecond)} samples, ${bytes(json.bytesPerSecond)}/s read`,
+        `waited ${percent(result.waitFraction)} of the time; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
+          `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
+      ]
+      for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${bad.message}`)
+      if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)
+      return { json, text: lines.join('\n') }
+    } finally {
+      await loader.close()
+    }
+  },
+})

@@ -1,0 +1,32 @@
+/** What the pool and its makers say to each other, and the words they share. */
+import type { MessagePort } from 'node:worker_threads'
+import type { BadReport, Job } from './job.js'
+
+/** Words that the pool shares with its makers. */
+export const PoolWord = {
+  /** Counts everything that may give a maker something to do; idle makers wait on it. */
+  Wake: 0,
+  /** Makers with a number of at least this much sleep: the pool was made smaller. */
+  Awake: 1,
+  /** 1 when the pool ends. */
+  Stop: 2,
+} as const
+
+export interface MakerData {
+  maker: number
+  words: Int32Array
+  spans: SharedArrayBuffer
+  /** From the pool: jobs to take up and to leave. */
+  inbox: MessagePort
+  /** To the pool: bad samples, and what went wrong with a job. */
+  outbox: MessagePort
+}
+
+/** What the pool says to a maker. */
+export type ToMaker = { take: Job } | { leave: number }
+
+/** What a maker says to the pool. */
+export type FromMaker =
+  | { bad: BadReport }
+  | { failed: { ring: number; message: string; tag?: string } }
+  | { took: number }

@@ -1,0 +1,62 @@
+/**
+ * Millrace: a data engine that keeps GPUs fed.
+ *
+ *   import { feed, tar, shuffle, image, int, open } from 'millrace'
+ *
+ *   const cats = feed({
+ *     source: tar('shards/train-{0000..0015}.tar'),
+ *     order: shuffle({ seed: 7 }),
+ *     fields: { image: image('jpg').randomResizedCrop(224).flip().normalize('imagenet'), label: int('cls') },
+ *     batch: 256,
+ *   })
+ *   for await (const batch of open(cats)) train(batch.image, batch.label)
+ *
+ * @module
+ */
+export {
+  boxes,
+  bytes,
+  category,
+  float,
+  image,
+  int,
+  json,
+  mask,
+  npy,
+  points,
+  text,
+} from './define/build-fields.js'
+export {
+  blend,
+  concat,
+  files,
+  folder,
+  sequential,
+  shuffle,
+  split,
+  subset,
+  synthetic,
+  tar,
+  weighted,
+  zip,
+} from './define/build-sources.js'
+export { type BatchOf, cutmix, Feed, feed, fromJson, mixup } from './define/feed.js'
+export type { Random } from './define/random.js'
+export type { Dtype, FeedJson } from './define/types.js'
+export { Batch, type Ragged } from './deliver/batch.js'
+export type { Loader } from './deliver/loader.js'
+export { open } from './deliver/open.js'
+export type { OpenOptions } from './deliver/options.js'
+export type { LoaderStats } from './deliver/stats.js'
+export {
+  BudgetError,
+  DecodeError,
+  DefinitionError,
+  EngineError,
+  MillraceError,
+  MissingError,
+  SampleError,
+  SourceError,
+  StateError,
+} from './errors.js'
+export type { State } from './order/state.js'

@@ -1,0 +1,208 @@
+/** The ring: claims in order, back-pressure by depth, slots back in any order, and nothing lost when makers die. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { layoutSlot, type SlotLayout } from '../../src/batch/layout.js'
+import { type Claim, CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
+import { Header, type Slot } from '../../src/batch/slot.js'
+
+const LABEL = { name: 'label', dtype: 'i64', shape: [], form: 'dense' } as const
+
+function makeRing(rows: number, capacity: number, depth = capacity, limit = Infinity): Ring {
+  const layout: SlotLayout = layoutSlot([{ ...LABEL, shape: [] }], rows)
+  const bytes = CONTROL_BYTES + capacity * layout.bytes
+  const memory = new WebAssembly.Memory({ initial: bytes / 65536, maximum: bytes / 65536, shared: true })
+  const ring = new Ring(memory, layout, capacity)
+  ring.reset({ epoch: 0, position: 0, limit }, depth)
+  return ring
+}
+
+/** What a maker does with a claim, without making anything. */
+function finish(ring: Ring, maker: number, claim: Claim): Slot {
+  const slot = ring.slotOf(claim, 0, opened => {
+    opened.words[Header.Planned] = ring.layout.rows
+  })!
+  if (ring.finish(claim, slot)) ring.publish(slot)
+  ring.drop(maker)
+  return slot
+}
+
+/** Makes claims until there are none to take. */
+function work(ring: Ring, maker = 0): number {
+  let made = 0
+  for (let claim = ring.next(maker); claim; claim = ring.next(maker)) {
+    finish(ring, maker, claim)
+    made++
+  }
+  return made
+}
+
+describe('ring', () => {
+  test('claims cover every row of every batch once, in order', () => {
+    const ring = makeRing(100, 2)
+    const seen: string[] = []
+    for (let claim = ring.next(0); claim; claim = ring.next(0)) {
+      for (let row = claim.from; row < claim.to; row++) seen.push(`${claim.batch}/${row}`)
+      finish(ring, 0, claim)
+    }
+    expect(seen).toEqual(Array.from({ length: 200 }, (_, i) => `${Math.floor(i / 100)}/${i % 100}`))
+  })
+
+  test('no more batches are open than the depth allows, and a released slot makes room for one', () => {
+    const ring = makeRing(16, 8, 3)
+    work(ring)
+    expect([0, 1, 2, 3].map(batch => ring.ready(batch) !== undefined)).toEqual([true, true, true, false])
+    ring.release(ring.ready(1)!)
+    work(ring)
+    expect(ring.ready(3)).toBe(1)
+    expect(ring.ready(4)).toBeUndefined()
+  })
+
+  test('only the first `depth` slots are ever used', () => {
+    const ring = makeRing(4, 8, 2)
+    const used = new Set<number>()
+    for (let batch = 0; batch < 50; batch++) {
+      work(ring)
+      const slot = ring.ready(batch)!
+      used.add(slot)
+      ring.release(slot)
+    }
+    expect([...used].sort()).toEqual([0, 1])
+  })
+
+  test('the depth can be raised and lowered while running', () => {
+    const ring = makeRing(4, 8, 1)
+    expect(work(ring)).toBe(ring.layout.chunks)
+    ring.depth = 4
+    expect(work(ring)).toBe(3 * ring.layout.chunks)
+    ring.depth = 2
+    ring.release(ring.ready(0)!)
+    ring.release(ring.ready(1)!)
+    expect(work(ring)).toBe(0)
+    ring.release(ring.ready(2)!)
+    expect(work(ring)).toBe(ring.layout.chunks)
+  })
+
+  test('a limit ends the handing out', () => {
+    const ring = makeRing(4, 8, 8, 3)
+    work(ring)
+    expect(ring.ready(2)).toBeDefined()
+    expect(ring.ready(3)).toBeUndefined()
+  })
+
+  test('a paused ring hands out nothing; reset starts over without the kept slots', () => {
+    const ring = makeRing(4, 3)
+    work(ring)
+    const kept = ring.ready(1)!
+    ring.pause()
+    ring.reset({ epoch: 1, position: 8, limit: Infinity }, 3, new Set([kept]))
+    expect(ring.startAt).toEqual({ epoch: 1, position: 8, limit: Infinity })
+    expect(ring.ready(1)).toBeUndefined()
+    work(ring)
+    expect([0, 1, 2].map(batch => ring.ready(batch))).not.toContain(kept)
+    expect(ring.ready(2)).toBeUndefined()
+    ring.release(kept)
+    work(ring)
+    expect(ring.ready(2)).toBe(kept)
+  })
+
+  test('what a dead maker held is made by another', () => {
+    const ring = makeRing(64, 2)
+    const lost = ring.next(7)!
+    expect(ring.held(7)?.claim).toEqual(lost)
+    for (let claim = ring.next(0); claim && claim.batch === 0; claim = ring.next(0)) {
+      if (claim.number > 3) {
+        ring.drop(0)
+        break
+      }
+    }
+    expect(ring.abandon(7)).toEqual(lost)
+    expect(ring.next(1)).toEqual(lost)
+    expect(ring.abandon(7)).toBeUndefined()
+  })
+
+  test('a claim that was finished before its maker died is not made again', () => {
+    const ring = makeRing(64, 2)
+    const claim = ring.next(3)!
+    const slot = ring.slotOf(claim, 0, opened => {
+      opened.words[Header.Planned] = 64
+    })!
+    ring.finish(claim, slot)
+    expect(ring.abandon(3)).toBeUndefined()
+  })
+
+  test('a batch whose closing was interrupted is made again as a whole', () => {
+    const ring = makeRing(8, 1)
+    let last!: Claim
+    for (let claim = ring.next(0); claim; claim = ring.next(0)) {
+      const slot = ring.slotOf(claim, 0, opened => {
+        opened.words[Header.Planned] = 8
+      })!
+      last = claim
+      if (ring.finish(claim, slot)) break // dies here, before publish
+      ring.drop(0)
+    }
+    expect(ring.abandon(0)).toEqual(last)
+    expect(work(ring, 1)).toBe(ring.layout.chunks)
+    expect(ring.slots[ring.ready(0)!].words[Header.Planned]).toBe(8)
+  })
+
+  test('poisoned rows are known to everybody', () => {
+    const ring = makeRing(8, 2)
+    ring.poisonRow(1, 5)
+    expect(ring.poisoned(1, 5)).toBe(true)
+    expect(ring.poisoned(1, 4)).toBe(false)
+    expect(ring.poisoned(0, 5)).toBe(false)
+  })
+
+  test('any interleaving of makers, deaths and releases makes every batch once, in order', () => {
+    const step = fc.record({
+      maker: fc.nat(4),
+      act: fc.constantFrom('claim', 'finish', 'die', 'take', 'release'),
+    })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 70 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.array(step, { maxLength: 300 }),
+        (rows, depth, steps) => {
+          const ring = makeRing(rows, 6, depth)
+          const held = new Map<number, Claim>()
+          const taken: number[] = []
+          let next = 0
+          const take = () => {
+            const slot = ring.ready(next)
+            if (slot === undefined) return
+            expect(taken).not.toContain(slot)
+            taken.push(slot)
+            next++
+          }
+          for (const { maker, act } of steps) {
+            const claim = held.get(maker)
+            if (act === 'claim' && !claim) {
+              const got = ring.next(maker)
+              if (got) held.set(maker, got)
+            } else if (act === 'finish' && claim) {
+              finish(ring, maker, claim)
+              held.delete(maker)
+            } else if (act === 'die' && claim) {
+              ring.abandon(maker)
+              held.delete(maker)
+            } else if (act === 'take') take()
+            else if (act === 'release' && taken.length > 0)
+              ring.release(taken.splice(maker % taken.length, 1)[0])
+          }
+          // Everything that was claimed can be finished, whoever does it.
+          for (const maker of held.keys()) ring.abandon(maker)
+          for (let i = 0; i < 20; i++) {
+            work(ring, 9)
+            take()
+            if (taken.length > 0) ring.release(taken.shift()!)
+          }
+          expect(next).toBeGreaterThan(0)
+          expect(ring.busy).toBe(false)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+})
