@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { VERBS } from '../../src/cli/verbs.js'
+import { CLI, millrace, pictureFolder, start, temporary } from '../prepare/helpers.js'
+
+let folder: string
+beforeAll(() => {
+  folder = temporary()
+  pictureFolder(join(folder, 'pictures'), ['ant', 'bee'], 4)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('help', () => {
+  it('lists every verb', async () => {
+    const { code, stdout } = await millrace('--help')
+    expect(code).toBe(0)
+    for (const verb of Object.keys(VERBS)) expect(stdout).toMatch(new RegExp(`^  ${verb} +\\S`, 'm'))
+  })
+
+  it.each(Object.keys(VERBS))('of %s has usage, options and an example', async name => {
+    const verb = await VERBS[name]()
+    expect(verb.name).toBe(name)
+    expect(verb.summary).not.toMatch(/\.$/)
+    expect(verb.examples.length).toBeGreaterThan(0)
+    for (const [line] of verb.examples) expect(line).toMatch(new RegExp(`^millrace ${name}( |$)`))
+    for (const option of Object.values(verb.options)) expect(option.about).not.toBe('')
+  })
+
+  it('of a verb is shown by --help, before anything is asked for', async () => {
+    const { code, stdout } = await millrace('pack', '--help')
+    expect(code).toBe(0)
+    expect(stdout).toContain('millrace pack SRC [options]')
+    expect(stdout).toContain('--shard-size')
+    expect(await millrace('help', 'pack')).toMatchObject({ code: 0, stdout })
+  })
+})
+
+describe('a wrong command line', () => {
+  it.each([
+    [['inspekt', 'x'], 'did you mean "inspect"?'],
+    [['pack', 'x', '--ouz', 'y'], 'did you mean --out?'],
+    [['pack', 'x'], 'needs --out DIR'],
+    [['pack', 'x', '--out', 'y', '--shards', '2', '--per-shard', '3'], 'not several'],
+    [['inspect'], 'needs PATH'],
+    [['--fast'], 'the verb comes first'],
+  ])('%j exits with 2: %s', async (args, message) => {
+    const { code, stdout, stderr } = await millrace(...args)
+    expect(code).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toContain(message)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe('errors', () => {
+  it('are one line and exit status 1; the stack comes when it is asked for', async () => {
+    const plain = await millrace('inspect', join(folder, 'nothing'))
+    expect(plain.code).toBe(1)
+    expect(plain.stderr).toMatch(/^millrace: there is nothing at .*nothing: give a folder/)
+    expect(plain.stderr.trim().split('\n')).toHaveLength(1)
+    const debug = await start(['inspect', join(folder, 'nothing')], { env: { MILLRACE_DEBUG: '1' } }).ended
+    expect(debug.stderr).toContain('    at ')
+  })
+
+  it('of a feed point into its definition', async () => {
+    const feed = join(folder, 'typo.json')
+    writeFileSync(feed, JSON.stringify({ source: { taar: 'x' }, fields: {}, batch: 1 }))
+    const { code, stderr } = await millrace('verify', feed)
+    expect(code).toBe(1)
+    expect(stderr).toContain('did you mean "tar"')
+  })
+})
+
+describe('output', () => {
+  it('is one JSON object with --json', async () => {
+    const { code, stdout } = await millrace('inspect', join(folder, 'pictures'), '--json')
+    expect(code).toBe(0)
+    expect(stdout.trim().split('\n')).toHaveLength(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'folder',
+      samples: 8,
+      classes: [
+        { label: '0', name: 'ant', samples: 4 },
+        { label: '1', name: 'bee', samples: 4 },
+      ],
+      images: { looked: 8, bad: 0, formats: { jpeg: 8 }, width: { least: 32, median: 32, most: 32 } },
+    })
+  })
+
+  it('says version and health', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    expect((await millrace('--version')).stdout).toBe(`${version}\n`)
+    const doctor = JSON.parse((await millrace('doctor', '--json')).stdout)
+    expect(doctor.ok).toBe(true)
+    const found = doctor.findings.map((finding: { what: string }) => finding.what)
+    expect(found).toEqual(
+      expect.arrayContaining(['Node', 'cores', 'memory', 'shared memory', 'TurboJPEG', 'libvips', 'GPU']),
+    )
+  })
+
+  it('may be cut off by its reader', async () => {
+    const child = spawn('bash', [
+      '-c',
+      `"$0" "$1" --help | head -1; echo "status \${PIPESTATUS[0]}"`,
+      process.execPath,
+      CLI,
+    ])
+    let text = ''
+    child.stdout.on('data', data => (text += data))
+    let complaints = ''
+    child.stderr.on('data', data => (complaints += data))
+    await new Promise(resolve => child.on('close', resolve))
+    expect(text).toMatch(/^millrace .*\nstatus 0\n$/)
+    expect(complaints).toBe('')
+  })
+})
+
+describe('index', () => {
+  it('builds once, and again by force', async () => {
+    const out = join(folder, 'shards')
+    expect((await millrace('pack', join(folder, 'pictures'), '--out', out)).code).toBe(0)
+    const built = JSON.parse((await millrace('index', out, '--json')).stdout)
+    expect(built).toMatchObject({ kind: 'tar', samples: 8 })
+    const sidecar = join(out, '.train-0000.tar.millrace')
+    const before = readFileSync(sidecar)
+    writeFileSync(sidecar, 'garbage')
+    expect((await millrace('index', out, '--force')).code).toBe(0)
+    expect(readFileSync(sidecar)).toEqual(before)
+  })
+})
