@@ -148,22 +148,23 @@ function pairs(w: Weights, { flip, channels }: Across): AxisTable | undefined {
   const view = new DataView(bytes.buffer)
   for (let g = 0; g < groups; g++) {
     const at = g * PAIRS_STEP
-    const outputs = [0, 1, 2, 3].map(p => {
-      const x = Math.min(g * 4 + p, output - 1)
-      return flip ? output - 1 - x : x
-    })
-    const base = Math.min(...outputs.map(x => w.first[x]))
-    const after = Math.max(...outputs.map(x => w.first[x] + w.count[x]))
-    if ((after - base) * channels > WINDOW) return undefined
+    const start = g * 4
+    const end = Math.min(start + 3, output - 1)
+    // Windows go from left to right, so the first and the last pixel of a group bound it.
+    const [low, high] = flip ? [output - 1 - end, output - 1 - start] : [start, end]
+    const base = w.first[low]
+    if ((w.first[high] + w.count[high] - base) * channels > WINDOW) return undefined
     bytes.fill(NOTHING, at, at + 16)
-    outputs.forEach((x, p) => {
+    for (let p = 0; p < 4; p++) {
+      const i = Math.min(start + p, end)
+      const x = flip ? output - 1 - i : i
       const left = (w.first[x] - base) * channels
       const both = w.count[x] > 1
       bytes[at + p * 4] = left
       bytes[at + p * 4 + 2] = both ? left + channels : left
       view.setInt16(at + 16 + p * 4, w.weights[x * w.taps], true)
       if (both) view.setInt16(at + 18 + p * 4, w.weights[x * w.taps + 1], true)
-    })
+    }
     view.setUint32(at + 32, base * channels, true)
   }
   return { mode: ACROSS.pairs, bytes, taps: 2, shift: w.shift }
@@ -188,40 +189,49 @@ function taps(w: Weights, { flip, channels }: Across): AxisTable {
 
 /** Two rows whose weights are a mix, adding up to exactly one; undefined where they don't. */
 function lerps(w: Weights): AxisTable | undefined {
-  const output = w.first.length
   if (w.taps > 2 || w.shift !== PAIR_SHIFT) return undefined
-  const table = downRows(output, 2)
-  for (let y = 0; y < output; y++) {
+  const table = new DownTable(w.first.length, 2)
+  for (let y = 0; y < w.first.length; y++) {
     const second = w.count[y] > 1 ? w.weights[y * w.taps + 1] : 0
     if (w.weights[y * w.taps] + second !== ONE || second < 0 || second > ONE) return undefined
     // All the weight on the second row is all the weight on a first row: 32768 does not fit 16 bits.
-    if (second === ONE) table.set(y, w.first[y] + 1, 1, [0])
-    else table.set(y, w.first[y], w.count[y], [second * 2])
+    const moved = second === ONE
+    table.rows(y, moved ? w.first[y] + 1 : w.first[y], moved ? 1 : w.count[y])
+    table.weight(y, 0, moved ? 0 : second * 2)
   }
   return { mode: DOWN.lerp, bytes: table.bytes, taps: 2, shift: w.shift }
 }
 
 function blends(w: Weights): AxisTable {
-  const output = w.first.length
   const count = Math.ceil(w.taps / 2) * 2
-  const table = downRows(output, count)
-  for (let y = 0; y < output; y++) {
-    const start = y * w.taps
-    table.set(y, w.first[y], w.count[y], w.weights.subarray(start, start + w.count[y]))
+  const table = new DownTable(w.first.length, count)
+  for (let y = 0; y < w.first.length; y++) {
+    table.rows(y, w.first[y], w.count[y])
+    for (let k = 0; k < w.count[y]; k++) table.weight(y, k, w.weights[y * w.taps + k])
   }
   return { mode: DOWN.blend, bytes: table.bytes, taps: count, shift: w.shift }
 }
 
-function downRows(output: number, taps: number) {
-  const step = 8 + taps * 2
-  const bytes = new Uint8Array(output * step)
-  const view = new DataView(bytes.buffer)
-  return {
-    bytes,
-    set(y: number, first: number, count: number, weights: ArrayLike<number>): void {
-      view.setInt32(y * step, first, true)
-      view.setInt32(y * step + 4, count, true)
-      for (let k = 0; k < weights.length; k++) view.setInt16(y * step + 8 + k * 2, weights[k], true)
-    },
+/** For each output row: first source row and number of source rows (32 bits each), then an even number of weights. */
+class DownTable {
+  private readonly words: Int32Array
+  private readonly halves: Int16Array
+  private readonly step: number // in 16-bit halves
+  readonly bytes: Uint8Array
+
+  constructor(output: number, taps: number) {
+    this.step = 4 + taps
+    this.halves = new Int16Array(output * this.step)
+    this.words = new Int32Array(this.halves.buffer)
+    this.bytes = new Uint8Array(this.halves.buffer)
+  }
+
+  rows(y: number, first: number, count: number): void {
+    this.words[(y * this.step) / 2] = first
+    this.words[(y * this.step) / 2 + 1] = count
+  }
+
+  weight(y: number, k: number, weight: number): void {
+    this.halves[y * this.step + 4 + k] = weight
   }
 }

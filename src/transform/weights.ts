@@ -81,10 +81,11 @@ export function weigh(
   }
   let shift = 0
   while (shift < MOST_BITS && Math.floor(0.5 + greatest * 2 ** (shift + 1)) < 32768) shift++
+  const one = 2 ** shift
   const weights = new Int16Array(output * most)
   for (let i = 0; i < output; i++) {
     for (let k = 0; k < count[i]; k++) {
-      const scaled = exact[i * taps + k] * 2 ** shift
+      const scaled = exact[i * taps + k] * one
       weights[i * most + k] = Math.trunc(scaled < 0 ? scaled - 0.5 : scaled + 0.5)
     }
   }
