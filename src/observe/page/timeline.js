@@ -9,7 +9,8 @@ const ROW_GAP = 4
 
 /** Spans of a row in columns, sorted by start: quick to search and to add up. */
 function rowOf(name, height, spans) {
-  const sorted = spans.filter(span => span[2] > 0).sort((a, b) => a[1] - b[1])
+  const known = span => span[2] > 0 && KINDS.some(([kind]) => kind === span[0])
+  const sorted = spans.filter(known).sort((a, b) => a[1] - b[1])
   return {
     name,
     height,
@@ -192,7 +193,7 @@ function drawWaits(run, canvas) {
     pen.fillStyle = colour('line')
     pen.fillRect(GUTTER, Math.round(y), plot, 1)
     pen.fillStyle = colour('quiet')
-    pen.fillText(part === 0 ? '0' : time(part * most), GUTTER - 10, y)
+    pen.fillText(part === 0 ? '0' : time(part * most).replace(/\.0+(?= )/, ''), GUTTER - 10, y)
   }
   pen.fillStyle = colour('wait')
   const slot = plot / Math.max(1, run.steps.length)

@@ -24,7 +24,7 @@ const time = ms => {
 }
 
 function writeHead() {
-  byId('machine').textContent = `${data.machine} · ${data.date}`
+  byId('machine').textContent = `${data.machine} · ${data.date.replace(/T(\d\d:\d\d).*Z$/, ' $1 UTC')}`
   byId('versions').textContent = Object.entries(data.versions)
     .map(([name, version]) => `${name} ${version}`)
     .join(' · ')
