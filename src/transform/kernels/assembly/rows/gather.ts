@@ -129,6 +129,20 @@ function tapsOf(from: usize, weights: usize, taps: i32, half: v128): v128 {
   return sum
 }
 
+/** Four pixels of four sums (r, g, b, –) each: shifted, clamped to bytes, and written. */
+@inline
+function storeSums(target: usize, plane: usize, p0: v128, p1: v128, p2: v128, p3: v128, shift: i32): void {
+  const low = i16x8.narrow_i32x4_s(i32x4.shr_s(p0, shift), i32x4.shr_s(p1, shift))
+  const high = i16x8.narrow_i32x4_s(i32x4.shr_s(p2, shift), i32x4.shr_s(p3, shift))
+  const rgbx = i8x16.narrow_i16x8_u(low, high)
+  if (plane == 0) {
+    v128.store(target, i8x16.swizzle(rgbx, i8x16(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)))
+  } else {
+    const planes = i8x16.swizzle(rgbx, i8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, -1, -1, -1, -1))
+    storePlanar(target, plane, planes)
+  }
+}
+
 /**
  * Weighs any number of neighbours. Table: a byte offset for each pixel (`groups` × 4 of them), then `taps` 16-bit
  * weights for each; `taps` is a multiple of 4 for three channels, of 8 for one.
@@ -136,28 +150,46 @@ function tapsOf(from: usize, weights: usize, taps: i32, half: v128): v128 {
 export function taps(
   source: usize, groups: i32, channels: i32, table: usize, count: i32, shift: i32, target: usize, plane: usize,
 ): void {
-  const bases = table
-  let weights = table + (<usize>groups << 4)
-  const step = <usize>count << 1
-  if (channels == 1) return tapsOfOne(source, groups << 2, bases, weights, count, shift, target)
+  const weights = table + (<usize>groups << 4)
+  if (channels == 1) tapsOfOne(source, groups << 2, table, weights, count, shift, target)
+  else if (count > 4) manyTaps(source, groups, table, weights, count, shift, target, plane)
+  // Shifts by a constant are quicker, and these are the usual ones: enlarging, and shrinking to no less than half.
+  else if (shift == 14) upToFourTaps(source, groups, table, weights, 14, target, plane)
+  else if (shift == 15) upToFourTaps(source, groups, table, weights, 15, target, plane)
+  else upToFourTaps(source, groups, table, weights, shift, target, plane)
+}
+
+@inline
+function upToFourTaps(
+  source: usize, groups: i32, bases: usize, weights: usize, shift: i32, target: usize, plane: usize,
+): void {
   const half = i32x4.splat(1 << (shift - 1))
-  for (let base = bases; base < bases + (<usize>groups << 4); base += 16) {
-    const p0 = tapsOf(source + load<u32>(base), weights, count, half)
-    const p1 = tapsOf(source + load<u32>(base, 4), weights + step, count, half)
-    const p2 = tapsOf(source + load<u32>(base, 8), weights + 2 * step, count, half)
-    const p3 = tapsOf(source + load<u32>(base, 12), weights + 3 * step, count, half)
-    weights += 4 * step
-    const low = i16x8.narrow_i32x4_s(i32x4.shr_s(p0, shift), i32x4.shr_s(p1, shift))
-    const high = i16x8.narrow_i32x4_s(i32x4.shr_s(p2, shift), i32x4.shr_s(p3, shift))
-    const rgbx = i8x16.narrow_i16x8_u(low, high)
-    if (plane == 0) {
-      v128.store(target, i8x16.swizzle(rgbx, i8x16(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)))
-      target += 12
-    } else {
-      const planes = i8x16.swizzle(rgbx, i8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, -1, -1, -1, -1))
-      storePlanar(target, plane, planes)
-      target += 4
-    }
+  const step: usize = plane == 0 ? 12 : 4
+  for (const end = weights; bases < end; bases += 16) {
+    const p0 = i32x4.add(half, fourTaps(source + load<u32>(bases), weights))
+    const p1 = i32x4.add(half, fourTaps(source + load<u32>(bases, 4), weights + 8))
+    const p2 = i32x4.add(half, fourTaps(source + load<u32>(bases, 8), weights + 16))
+    const p3 = i32x4.add(half, fourTaps(source + load<u32>(bases, 12), weights + 24))
+    storeSums(target, plane, p0, p1, p2, p3, shift)
+    weights += 32
+    target += step
+  }
+}
+
+function manyTaps(
+  source: usize, groups: i32, bases: usize, weights: usize, count: i32, shift: i32, target: usize, plane: usize,
+): void {
+  const half = i32x4.splat(1 << (shift - 1))
+  const row = <usize>count << 1
+  const step: usize = plane == 0 ? 12 : 4
+  for (const end = weights; bases < end; bases += 16) {
+    const p0 = tapsOf(source + load<u32>(bases), weights, count, half)
+    const p1 = tapsOf(source + load<u32>(bases, 4), weights + row, count, half)
+    const p2 = tapsOf(source + load<u32>(bases, 8), weights + 2 * row, count, half)
+    const p3 = tapsOf(source + load<u32>(bases, 12), weights + 3 * row, count, half)
+    storeSums(target, plane, p0, p1, p2, p3, shift)
+    weights += 4 * row
+    target += step
   }
 }
 
