@@ -38,22 +38,6 @@ interface PlaceKernel {
   place(job: number): void
 }
 
-/** Words of a job, in the kernel's order. */
-const WORDS = [
-  // The box: its first byte, bytes from row to row, channels. Then the size of the output.
-  ...['source', 'stride', 'channels', 'width', 'height'],
-  // Along x and along y: mode, table, weights for each output in it, their fractional bits.
-  ...['across', 'acrossTable', 'acrossTaps', 'acrossShift'],
-  ...['down', 'downTable', 'downTaps', 'downShift'],
-  // Rows of the output's width, still to be blended: where, bytes of one, how many; bytes of a plane of one, 0 when
-  // channels are interleaved; a blended row; pointers to the rows that are being blended.
-  ...['ring', 'ringStep', 'ringRows', 'plane', 'scratch', 'pointers'],
-  // The slot: first byte, bytes from row to row and from plane to plane; upside down?
-  ...['target', 'targetRow', 'targetPlane', 'flip'],
-  // Values: mode, table or constants, bytes of an element.
-  ...['emit', 'emitTable', 'entry'],
-] as const
-
 const SPARE = 16 // bytes that stores of whole groups may reach beyond a row
 
 /**
@@ -86,36 +70,45 @@ export function placePicture(
   const acrossAt = put(work, across.bytes)
   const downAt = put(work, down.bytes)
   const emitAt = put(work, values.constants)
-  const job = work.take(WORDS.length * 4)
+  const pixel = planar ? 1 : channels
 
-  const elements = values.entry * (planar || channels === 1 ? 1 : channels)
-  const words = new Int32Array(work.u8.buffer, job, WORDS.length)
-  words[0] = source.at + box.y * source.stride + box.x * channels
-  words[1] = source.stride
-  words[2] = channels
-  words[3] = x.count
-  words[4] = y.count
-  words[5] = across.mode
-  words[6] = acrossAt
-  words[7] = across.taps
-  words[8] = across.shift
-  words[9] = down.mode
-  words[10] = downAt
-  words[11] = down.taps
-  words[12] = down.shift
-  words[13] = ring
-  words[14] = ringStep
-  words[15] = ringRows
-  words[16] = plane
-  words[17] = scratch
-  words[18] = pointers
-  words[19] = target.at
-  words[20] = target.width * elements
-  words[21] = target.width * target.height * values.entry
-  words[22] = flips.vertical ? 1 : 0
-  words[23] = values.emit
-  words[24] = emitAt
-  words[25] = values.entry
+  // The job, word by word, in the order of the kernel's `Word`.
+  const words = [
+    // The box: its first byte, bytes from row to row, channels. Then the size of the output.
+    source.at + box.y * source.stride + box.x * channels,
+    source.stride,
+    channels,
+    x.count,
+    y.count,
+    // Along x and along y: mode, table, weights for each output in it, their fractional bits.
+    across.mode,
+    acrossAt,
+    across.taps,
+    across.shift,
+    down.mode,
+    downAt,
+    down.taps,
+    down.shift,
+    // Rows that are still to be blended: where, bytes of one, how many; bytes of a plane of one, 0 when channels
+    // are interleaved; room for a blended row; room for pointers to the rows that are being blended.
+    ring,
+    ringStep,
+    ringRows,
+    plane,
+    scratch,
+    pointers,
+    // The slot: first byte, bytes from row to row and from plane to plane; upside down?
+    target.at,
+    target.width * pixel * values.entry,
+    target.width * target.height * values.entry,
+    flips.vertical ? 1 : 0,
+    // Values: mode, table or constants, bytes of an element.
+    values.emit,
+    emitAt,
+    values.entry,
+  ]
+  const job = work.take(words.length * 4)
+  new Int32Array(work.u8.buffer, job, words.length).set(words)
   kernel<PlaceKernel>('place', work.memory).place(job)
   work.release(mark)
 }
@@ -123,20 +116,12 @@ export function placePicture(
 /** What happens to a box along x and along y. */
 export function scalings(box: Box, size: Sizing): [x: Scaling, y: Scaling] {
   const { filter, antialias, window } = size
+  const along = (input: number, output: number, from = 0, count = output): Scaling => {
+    return { input, output, from, count, filter, antialias }
+  }
   return [
-    {
-      ...{ input: box.width, output: size.width, from: window?.x ?? 0, count: window?.width ?? size.width },
-      ...{ filter, antialias },
-    },
-    {
-      ...{
-        input: box.height,
-        output: size.height,
-        from: window?.y ?? 0,
-        count: window?.height ?? size.height,
-      },
-      ...{ filter, antialias },
-    },
+    along(box.width, size.width, window?.x, window?.width),
+    along(box.height, size.height, window?.y, window?.height),
   ]
 }
 
