@@ -24,8 +24,10 @@ export const HEADER_BYTES = 256
 
 /** A batch is made in about this many claims, so that it is spread over all makers and none waits long for the last. */
 const CHUNKS_A_BATCH = 16
-/** Rows of one claim at most: their reads are merged, and a dead maker's are made again. */
+/** Rows of one claim at most, unless they are small: their reads are merged, and a dead maker's are made again. */
 const CHUNK_ROWS = 32
+/** Small rows are claimed together up to this many bytes: a claim costs a few µs, as much as writing them. */
+const CHUNK_BYTES = 65536
 /** Claims of one batch at most; a larger batch has larger chunks. */
 export const MAX_CHUNKS = 2048
 
@@ -66,10 +68,7 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
     next = Math.ceil((at + bytes) / ALIGN) * ALIGN
     return at
   }
-  const chunkRows = Math.max(
-    Math.min(CHUNK_ROWS, Math.max(1, Math.floor(rows / CHUNKS_A_BATCH))),
-    Math.ceil(rows / MAX_CHUNKS),
-  )
+  const chunkRows = rowsOfChunk(fields, rows)
   const chunks = Math.ceil(rows / chunkRows)
   const doneAt = take(chunks * 4)
   const statusAt = take(rows)
@@ -101,4 +100,12 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
     )
   }
   return { rows, chunkRows, chunks, doneAt, statusAt, positionAt, rowAt, sourceAt, fields: places, bytes }
+}
+
+/** How many rows are claimed at a time. */
+function rowsOfChunk(fields: readonly FieldLayout[], rows: number): number {
+  const rowBytes = fields.reduce((sum, { shape, dtype, max = 1 }) => sum + elements(shape) * max * DTYPES[dtype].bytes, 0)
+  const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
+  const small = Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))
+  return Math.min(rows, Math.max(1, even, small, Math.ceil(rows / MAX_CHUNKS)))
 }

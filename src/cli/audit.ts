@@ -59,5 +59,5 @@ export function loadState(path: string): State {
 }
 
 export function saveState(path: string, state: State): void {
-  writeWhole(path, `${encodeState(state)}\n`)
+  writeWhole(path, `${encodeState(state)}\n`, false)
 }

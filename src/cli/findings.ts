@@ -28,8 +28,8 @@ export async function findings(): Promise<Finding[]> {
     await sharedMemory(),
     shm(),
     await library('FFI', 'bad', 'npm install koffi', async () => {
-      const { libc } = await import('../system/native.js')
-      return libc ? 'koffi, with the C library' : 'koffi'
+      await import('../system/memory.js')
+      return 'koffi, with the C library'
     }),
     await library('TurboJPEG', 'bad', 'npm install @julusian/jpeg-turbo', async () =>
       (await import('../system/turbojpeg.js')).libraryVersion(),

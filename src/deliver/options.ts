@@ -24,7 +24,7 @@ export interface OpenOptions {
   state?: State
   /** The variant of the feed to open: its merge patch is applied first. */
   variant?: string
-  /** Bytes for the block cache, where the source or the order needs one. Default 256 MiB. */
+  /** Bytes for the block cache, where the source or the order needs one. Default: what the order's window takes. */
   cache?: number
   /** Bytes that the workspace of one maker may grow to. Default 512 MiB. */
   scratch?: number
@@ -59,7 +59,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     workers: whole('workers', workers, 0, MAX_MAKERS),
     depth,
     maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
-    cacheBytes: whole('cache', options.cache ?? 2 ** 28, 0, 2 ** 40),
+    cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: options.timeout ?? 60,
     epochs:

@@ -7,6 +7,7 @@ import { CONTROL_BYTES } from '../batch/ring.js'
 import { BudgetError } from '../errors.js'
 import { fileHandleLimit, memoryLimit } from '../system/limits.js'
 import { MEMORY_LIMIT } from '../system/memory.js'
+import type { FeedPlan } from './plan.js'
 
 /** A maker's workspace to begin with: a decoded 1,000 × 1,000 picture and its intermediate. It grows when needed. */
 export const WORKSPACE_BYTES = 8 * 2 ** 20
@@ -19,6 +20,18 @@ export const THREAD_BYTES = 40 * 2 ** 20
 const OTHER_FILES = 64
 /** Files that a maker keeps open. */
 const FILES_A_MAKER = 32
+
+/** A block cache at least, where one is needed, and the share of the memory that it takes at most by itself. */
+const LEAST_CACHE = 64 * 2 ** 20
+const CACHE_SHARE = 1 / 4
+
+/** Bytes of the cache that a windowed order needs so that every block is read once: its window, and some room to move. */
+export function usualCache({ orderData, parts = [], length }: FeedPlan): number {
+  const window = Math.max(...orderData.sources.map(source => (source.kind === 'window' ? source.window : 0)))
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const wanted = Math.ceil(1.5 * bytes * Math.min(1, window / Math.max(1, length)))
+  return Math.max(LEAST_CACHE, Math.min(wanted, Math.floor(memoryLimit().bytes * CACHE_SHARE)))
+}
 
 export interface Wanted {
   layout: SlotLayout

@@ -10,7 +10,7 @@ import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
 import { createRegion, free, mapOver, PAGE, reserve, type SharedRegion } from '../system/memory.js'
 import type { Span } from '../system/spans.js'
-import { type Budget, preflight, WORKSPACE_BYTES } from './budget.js'
+import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
 import { type FeedPlan, layoutOf } from './plan.js'
@@ -25,8 +25,8 @@ export interface FeedingOptions {
   depth: number
   /** Slots to lay out: the depth can be raised to this while running. */
   maxDepth: number
-  /** Bytes for the block cache, where one is needed. */
-  cacheBytes: number
+  /** Bytes for the block cache, where one is needed; undefined: as many as the order's window takes. */
+  cacheBytes?: number
   /** Bytes that one maker's workspace may grow to. */
   scratchBytes: number
   /** Seconds that one sample may take before the run is ended with its name. */
@@ -60,7 +60,7 @@ export class Feeding {
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
     const { batch, layout } = layoutOf(plan.feed, options.world)
     const cached = plan.attached.some(source => source.units < source.count)
-    const cacheBytes = cached ? options.cacheBytes : 0
+    const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
     const wanted = { layout, depth: options.depth, workers: options.workers, cacheBytes, indexBytes }
     const budget = preflight({ ...wanted, scratchBytes: options.scratchBytes })

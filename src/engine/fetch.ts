@@ -3,11 +3,15 @@
  * rows go through the block cache, so that each is read once among all makers.
  */
 import type { Draw } from '../order/order.js'
+import type { BlockedSource } from '../source/blocks.js'
 import type { ByteRange, Column, Source } from '../source/source.js'
 import { BlockCache, type BlockCacheData, type Lease, pack, packedBytes } from '../store/block-cache.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
 import type { Future } from './future.js'
+
+/** The pieces of a row that needs none. */
+const NOTHING: readonly Uint8Array[] = []
 
 export class Fetcher {
   private readonly store = new FileStore()
@@ -17,6 +21,8 @@ export class Fetcher {
   // The present claim: for each row its draw, the pieces that hold it, or why they could not be read.
   private draws: readonly Draw[] = []
   private readonly pieces: (readonly Uint8Array[] | Error)[] = []
+  /** Who finds a row in its pieces: its source; or, for a row read on its own out of a block, what lies within. */
+  private readonly finders: Source[] = []
   private leases: Lease[] = []
 
   constructor(
@@ -38,6 +44,7 @@ export class Fetcher {
   fetch(draws: readonly Draw[], count: number): void {
     this.releaseLeases()
     this.draws = draws
+    for (let i = 0; i < count; i++) this.finders[i] = this.sources[draws[i].source]
     if (this.cache) this.fetchUnits(draws, count)
     else this.fetchRows(draws, count)
   }
@@ -47,7 +54,7 @@ export class Fetcher {
     const { source, row } = this.draws[i]
     const pieces = this.pieces[i]
     if (pieces instanceof Error) throw pieces
-    return this.sources[source].sample(row, pieces, this.wanted(source))
+    return this.finders[i].sample(row, pieces, this.wanted(source))
   }
 
   close(): void {
@@ -62,6 +69,11 @@ export class Fetcher {
     for (let i = 0; i < count; i++) {
       ranges.push(...this.plan(draws[i]))
       ends[i] = ranges.length
+    }
+    if (ranges.length === 0) {
+      this.pieces.fill(NOTHING, 0, count)
+      for (let i = this.pieces.length; i < count; i++) this.pieces[i] = NOTHING
+      return
     }
     try {
       const views = this.reader.read(ranges)
@@ -82,20 +94,27 @@ export class Fetcher {
 
   /** Units hold several rows: each comes from the cache, read by whoever is first. */
   private fetchUnits(draws: readonly Draw[], count: number): void {
-    const held = new Map<number, readonly Uint8Array[] | Error>()
+    const held = new Map<number, readonly Uint8Array[] | Error | undefined>()
     for (let i = 0; i < count; i++) {
       const unit = this.future!.unit(draws[i])
-      let pieces = held.get(unit)
-      if (pieces === undefined) held.set(unit, (pieces = this.unit(draws[i], unit)))
-      this.pieces[i] = pieces
+      if (!held.has(unit)) held.set(unit, this.unit(draws[i], unit))
+      this.pieces[i] = held.get(unit) ?? this.readRow(draws[i], i)
     }
   }
 
-  private unit(draw: Draw, unit: number): readonly Uint8Array[] | Error {
+  /** A row whose block has no room in the cache is read on its own. */
+  private readRow(draw: Draw, i: number): Uint8Array[] | Error {
+    const within = (this.sources[draw.source] as Partial<BlockedSource>).within!
+    this.finders[i] = within
+    return this.readAlone(within.plan(draw.row, this.wanted(draw.source)))
+  }
+
+  /** The pieces of a unit; undefined when there is no room for a block of rows that can also be read one by one. */
+  private unit(draw: Draw, unit: number): readonly Uint8Array[] | Error | undefined {
     const source = this.sources[draw.source]
     const own = source.unitOf(draw.row)
     const ranges = this.plan(draw)
-    if (ranges.length === 0) return []
+    if (ranges.length === 0) return NOTHING
     const load = (): Uint8Array[] => {
       const pieces = this.reader.read(ranges)
       return source.load ? source.load(own, pieces) : pieces
@@ -108,7 +127,7 @@ export class Fetcher {
         nextUse: other => this.future!.next(other),
         load: into => pack(into, load()),
       })
-      if (lease === undefined) return load().map(piece => piece.slice())
+      if (lease === undefined) return 'within' in source ? undefined : load().map(piece => piece.slice())
       this.leases.push(lease)
       return lease.pieces
     } catch (error) {

@@ -15,6 +15,9 @@ const NAP = 1000
 
 class Maker {
   private readonly rings = new Map<number, RowMaker>()
+  /** The rings, to be sorted by how well they are fed. */
+  private served: RowMaker[] = []
+  private mail = -1
   private readonly lane: SpanLane
 
   constructor(private readonly data: MakerData) {
@@ -25,22 +28,22 @@ class Maker {
     const { words, maker } = this.data
     while (Atomics.load(words, PoolWord.Stop) === 0) {
       const seen = Atomics.load(words, PoolWord.Wake)
-      await this.readInbox()
-      if (maker >= Atomics.load(words, PoolWord.Awake) || !(await this.makeSome())) {
-        Atomics.wait(words, PoolWord.Wake, seen, NAP)
-      }
+      const mail = Atomics.load(words, PoolWord.Mail)
+      if (mail !== this.mail) await this.readInbox()
+      this.mail = mail
+      const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
+      if (!(typeof made === 'boolean' ? made : await made)) Atomics.wait(words, PoolWord.Wake, seen, NAP)
     }
   }
 
   /** Makes one claim of the ring that has the fewest batches ahead. False when there is nothing to do. */
-  private async makeSome(): Promise<boolean> {
-    const rings = [...this.rings.values()].sort((a, b) => a.ring.inUse - b.ring.inUse)
-    for (const rowMaker of rings) {
+  private makeSome(): boolean | Promise<boolean> {
+    if (this.served.length > 1) this.served.sort((a, b) => a.ring.inUse - b.ring.inUse)
+    for (const rowMaker of this.served) {
       const claim = rowMaker.ring.next(this.data.maker)
       if (claim === undefined) continue
       const pending = rowMaker.make(claim)
-      if (pending) await pending
-      return true
+      return pending ? pending.then(() => true) : true
     }
     return false
   }
@@ -54,6 +57,7 @@ class Maker {
         this.rings.get(message.leave)?.close()
         this.rings.delete(message.leave)
       }
+      this.served = [...this.rings.values()]
     }
   }
 

@@ -10,6 +10,8 @@ export const PoolWord = {
   Awake: 1,
   /** 1 when the pool ends. */
   Stop: 2,
+  /** Counts what was put into the inboxes: looking into one costs more than reading a word. */
+  Mail: 3,
 } as const
 
 export interface MakerData {

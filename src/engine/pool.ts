@@ -128,6 +128,7 @@ export class Pool {
 
   private tell(message: ToMaker): void {
     for (const member of this.members) member?.inbox.postMessage(message)
+    Atomics.add(this.words, PoolWord.Mail, 1)
     this.wake()
   }
 

@@ -9,13 +9,18 @@ const GAP = 4096
 /** Plans of the blocks in use are kept: a window holds some 256 blocks, and two windows overlap. */
 const KEPT = 768
 
+/** A source of blocks, and the source of rows within it. */
+export interface BlockedSource extends Source {
+  readonly within: Source
+}
+
 interface BlockPlan {
   /** What is read: the merged ranges of all rows. */
   pieces: ByteRange[]
 }
 
 /** `blocks` holds the first row of each block, and the number of rows at its end. */
-export function inBlocks(source: Source, blocks: Float64Array): Source {
+export function inBlocks(source: Source, blocks: Float64Array): BlockedSource {
   const plans = new Map<string, BlockPlan>()
 
   const blockOf = (row: number): number => {
@@ -43,6 +48,7 @@ export function inBlocks(source: Source, blocks: Float64Array): Source {
   }
 
   return {
+    within: source,
     count: source.count,
     units: blocks.length - 1,
     columns: source.columns,

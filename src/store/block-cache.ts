@@ -180,7 +180,8 @@ export class BlockCache {
     const pages = Math.max(1, Math.ceil((bytes + pieces * PIECE) / PAGE))
     const place = table.place(pages, now, nextUse)
     const next = nextUse(unit)
-    if (place === undefined || place.soonest < next) {
+    // A tie is no reason to load: blocks of one window would only push each other out.
+    if (place === undefined || (place.soonest <= next && place.soonest < Infinity)) {
       table.tally('refusals')
       return undefined
     }

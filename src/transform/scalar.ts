@@ -2,7 +2,7 @@
 
 import { classTable, decodeClass } from '../decode/class.js'
 import { decodeJson } from '../decode/json.js'
-import { decodeNpy, npyNumbers } from '../decode/npy.js'
+import { decodeNpy, isNpy, type NpyArray, npyNumbers } from '../decode/npy.js'
 import { decodeFloat, decodeInt } from '../decode/number.js'
 import { decodeText } from '../decode/text.js'
 import { DTYPES, elements } from '../define/dtype.js'
@@ -69,10 +69,13 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   }
 }
 
-/** npy: an array of exactly the field's shape and dtype. */
+/**
+ * npy: an array of exactly the field's shape. Bytes without NumPy's header are taken as the elements themselves, in
+ * the field's dtype, if their number is right.
+ */
 export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   const { dtype, shape } = field.layout
-  const write = (array: ReturnType<typeof decodeNpy>, at: number, context: RowContext): void => {
+  const write = (array: NpyArray, at: number, context: RowContext): void => {
     if (array.shape.length !== shape.length || array.shape.some((n, i) => n !== shape[i])) {
       throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
     }
@@ -81,14 +84,14 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   return {
     form: 'dense',
     run: (value, at, context) =>
-      mapped(field, map, arrayFrom(value), context, array => write(array, at, context)),
+      mapped(field, map, arrayFrom(value, dtype, shape), context, array => write(array, at, context)),
   }
 }
 
 /** npy of varying length along its first axis. */
 export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingProgram {
   const { dtype, shape } = field.layout
-  const place = (array: ReturnType<typeof decodeNpy>, context: RowContext): Placed => {
+  const place = (array: NpyArray, context: RowContext): Placed => {
     const rest = array.shape.slice(1)
     if (array.shape.length === 0 || rest.length !== shape.length || rest.some((n, i) => n !== shape[i])) {
       throw new DecodeError(
@@ -101,16 +104,20 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   }
   return {
     form: 'varying',
-    run: (value, context) => mapped(field, map, arrayFrom(value), context, array => place(array, context)),
+    run: (value, context) =>
+      mapped(field, map, arrayFrom(value, dtype, [undefined, ...shape]), context, array =>
+        place(array, context),
+      ),
   }
 }
 
 /** text, json and bytes: u8 of any length. */
 export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const decode = (value: FieldValue): unknown => {
-    if (field.as === 'json') return map ? decodeJson(value) : (decodeJson(value), value)
-    if (field.as === 'text') return map ? decodeText(value) : (decodeText(value), value)
-    return value
+    if (field.as === 'bytes') return value
+    const decoded = field.as === 'json' ? decodeJson(value) : decodeText(value)
+    // Without a function the bytes go on as they are, now that they are known to be valid.
+    return map ? decoded : value
   }
   const place = (value: unknown, context: RowContext): Placed => {
     const bytes = bytesFrom(value, field.as === 'json')
@@ -133,15 +140,25 @@ function bytesFrom(value: unknown, json: boolean): Uint8Array {
   return utf8.encode(String(value))
 }
 
-function arrayFrom(value: FieldValue): ReturnType<typeof decodeNpy> {
-  if (value instanceof Uint8Array) return decodeNpy(value)
-  throw new DecodeError(
-    `expected the bytes of a .npy file, got the ${typeof value} ${JSON.stringify(value)} from the index`,
-  )
+function arrayFrom(value: FieldValue, dtype: Dtype, shape: readonly (number | undefined)[]): NpyArray {
+  if (!(value instanceof Uint8Array)) {
+    throw new DecodeError(
+      `expected the bytes of an array, got ${JSON.stringify(value)} from the index: check "from"`,
+    )
+  }
+  if (isNpy(value) || dtype === 'bf16') return decodeNpy(value)
+  const rest = shape.reduce<number>((product, n) => product * (n ?? 1), 1) * DTYPES[dtype].bytes
+  const length = shape[0] === undefined ? value.length / rest : undefined
+  if (length === undefined ? value.length !== rest : !Number.isInteger(length)) {
+    throw new DecodeError(
+      `no .npy file (it has no such magic), and its ${value.length} bytes are not the ${rest} of ${dtype} [${shape.map(n => n ?? 'n').join(', ')}]`,
+    )
+  }
+  return { dtype, shape: shape.map(n => n ?? length!), data: value }
 }
 
 /** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */
-function putArray(array: ReturnType<typeof decodeNpy>, dtype: Dtype, at: number, context: RowContext): void {
+function putArray(array: NpyArray, dtype: Dtype, at: number, context: RowContext): void {
   if (array.dtype === dtype) {
     context.work.u8.set(array.data, at)
     return

@@ -25,7 +25,7 @@ export const run = command({
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
     trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
-    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache (256MiB)' },
+    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
   },
   examples: [
