@@ -7,6 +7,7 @@
  * that doesn't fit this form first *settles* what is noted, into a picture of bytes in the workspace.
  */
 import type { Box, Picture } from '../decode/picture.js'
+import { markSpan, SpanKind } from '../system/spans.js'
 import type { Workspace } from '../system/workspace.js'
 import { inputsOf } from './axis.js'
 import { applyColor } from './color.js'
@@ -123,9 +124,9 @@ export class Canvas {
   /** The pixels that the box refers to: decodes, the first time, as little as will do. */
   private pixels(): Picture {
     if (this.picture !== undefined) return this.picture
-    const { box, size, source } = this
-    if (source.reducible || size?.window === undefined) {
-      this.picture = source.decode(box, size, this.work)
+    const { box, size } = this
+    if (this.source.reducible || size?.window === undefined) {
+      this.picture = this.decode(box, size)
       const { width, height } = this.picture
       this.box = { x: 0, y: 0, width, height }
       return this.picture
@@ -135,11 +136,18 @@ export class Canvas {
     const [left, right] = inputsOf(x)
     const [top, bottom] = inputsOf(y)
     const needed = { x: box.x + left, y: box.y + top, width: right - left, height: bottom - top }
-    const part = source.decode(needed, size, this.work)
+    const part = this.decode(needed, size)
     // The whole box, as if it had been decoded: nothing outside the part is ever read.
     const at = part.at - top * part.stride - left * part.channels
     this.picture = { ...part, at, width: box.width, height: box.height }
     this.box = { ...box, x: 0, y: 0 }
     return this.picture
+  }
+
+  private decode(box: Box, size: Sizing | undefined): Picture {
+    markSpan(SpanKind.Transform)
+    const picture = this.source.decode(box, size, this.work)
+    markSpan(SpanKind.Decode)
+    return picture
   }
 }
