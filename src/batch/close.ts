@@ -23,7 +23,8 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
     }
   }
   const rows = policy === 'drop' && words[Header.Bad] > 0 ? goodRows(slot, planned) : undefined
-  if (policy === 'mask' && words[Header.Bad] > 0) blankBadRows(slot, bytes, planned)
+  // With `fail` nobody will see the batch, but bad rows must not have lengths left over from an earlier one.
+  if (policy !== 'drop' && words[Header.Bad] > 0) blankBadRows(slot, bytes, planned)
   for (const [i, field] of layout.fields.entries()) {
     if (field.form === 'dense') {
       if (rows) closeHoles(rows, bytes, slot.at + field.at, field.unitBytes)
@@ -52,7 +53,7 @@ function goodRows(slot: Slot, planned: number): number[] {
   return rows
 }
 
-/** `mask`: a bad row is all zeros and has no length. */
+/** A bad row is all zeros and has no length. */
 function blankBadRows(slot: Slot, bytes: Uint8Array, planned: number): void {
   for (let i = 0; i < planned; i++) {
     if (slot.status[i] !== RowStatus.Bad) continue

@@ -104,7 +104,10 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
 
 /** How many rows are claimed at a time. */
 function rowsOfChunk(fields: readonly FieldLayout[], rows: number): number {
-  const rowBytes = fields.reduce((sum, { shape, dtype, max = 1 }) => sum + elements(shape) * max * DTYPES[dtype].bytes, 0)
+  const rowBytes = fields.reduce(
+    (sum, { shape, dtype, max = 1 }) => sum + elements(shape) * max * DTYPES[dtype].bytes,
+    0,
+  )
   const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
   const small = Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))
   return Math.min(rows, Math.max(1, even, small, Math.ceil(rows / MAX_CHUNKS)))

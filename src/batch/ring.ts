@@ -19,6 +19,7 @@ export const MAX_DEPTH = 32
 export const MAX_MAKERS = 256
 /** All chunks of a batch can wait to be made again. */
 const MAX_REDO = MAX_CHUNKS
+/** Poisoned rows that are remembered: of old ones the batches are long delivered. */
 const MAX_POISON = 32
 
 /** 32-bit words of the control page. */
@@ -38,6 +39,8 @@ const Word = {
   /** How many claims wait to be made again, and how many rows are poisoned. */
   Redo: 6,
   Poisoned: 7,
+  /** Version of the job that makers must have: another order came with it. */
+  Version: 8,
   /** Slot and (low bits of batch number + 1) of each opened batch, by batch modulo MAX_DEPTH. */
   TableSlot: 32,
   TableBatch: 64,
@@ -107,8 +110,11 @@ export class Ring {
 
   // ---------------------------------------------------------------- set up, by the owner alone
 
-  /** Puts the ring at its beginning. Only while no maker holds a claim. `kept` slots stay with the consumer. */
-  reset(start: RingStart, depth: number, kept: ReadonlySet<number> = new Set()): void {
+  /**
+   * Puts the ring at its beginning. Only while no maker holds a claim. `kept` slots stay with the consumer; `version`
+   * is that of the job by which it is made from now on.
+   */
+  reset(start: RingStart, depth: number, kept: ReadonlySet<number> = new Set(), version = 0): void {
     this.start.set([start.epoch, start.position, start.limit])
     this.claim[0] = 0n
     this.redo.fill(0n)
@@ -122,6 +128,7 @@ export class Ring {
     this.words[Word.Released] = -kept.size
     this.words[Word.Redo] = 0
     this.words[Word.Poisoned] = 0
+    this.words[Word.Version] = version
     Atomics.add(this.words, Word.Generation, 1)
     Atomics.store(this.words, Word.Paused, 0)
   }
@@ -132,6 +139,10 @@ export class Ring {
 
   get generation(): number {
     return Atomics.load(this.words, Word.Generation)
+  }
+
+  get version(): number {
+    return Atomics.load(this.words, Word.Version)
   }
 
   get depth(): number {
@@ -171,12 +182,14 @@ export class Ring {
       if (again !== undefined) return again
     }
     for (;;) {
+      const { generation } = this
       const number = Atomics.load(this.claim, 0)
       const batch = Math.floor(Number(number) / this.layout.chunks)
       if (!this.mayOpen(batch)) break
       // The intention is written before the claim is taken: if this maker dies in between, the owner sees it.
       Atomics.store(this.claims, maker, number + 1n)
       if (this.paused) break
+      if (this.generation !== generation) continue // moved in between: that number means another batch now
       if (Atomics.compareExchange(this.claim, 0, number, number + 1n) === number)
         return this.describe(Number(number))
     }
@@ -255,9 +268,15 @@ export class Ring {
     this.since[maker] = 0
   }
 
+  /** Gives a claim back unmade, for another maker. */
+  giveBack(claim: Claim, maker: number): void {
+    this.again(claim.number)
+    this.drop(maker)
+  }
+
   /** Whether a row has killed two makers already. */
   poisoned(batch: number, row: number): boolean {
-    const count = Atomics.load(this.words, Word.Poisoned)
+    const count = Math.min(MAX_POISON, Atomics.load(this.words, Word.Poisoned))
     for (let i = 0; i < count; i++) if (this.poison[i] === batch * this.layout.rows + row) return true
     return false
   }
@@ -336,8 +355,7 @@ export class Ring {
   /** From now on nobody tries this row again: it is bad. */
   poisonRow(batch: number, row: number): void {
     const count = Atomics.load(this.words, Word.Poisoned)
-    if (count === MAX_POISON) return
-    this.poison[count] = batch * this.layout.rows + row
+    this.poison[count % MAX_POISON] = batch * this.layout.rows + row
     Atomics.store(this.words, Word.Poisoned, count + 1)
   }
 

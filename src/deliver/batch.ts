@@ -40,6 +40,8 @@ export class SlotWindow {
 
 /** What a batch asks of the loader that gave it. */
 export interface BatchOwner {
+  /** Whether it was closed: then its memory is given back, whoever still holds a batch. */
+  closed(): boolean
   id(source: number, row: number): string
   release(slot: number): void
 }
@@ -129,7 +131,7 @@ export class Batch {
 
   /** Gives the slot back. The arrays of this batch are empty from now on. */
   release(): void {
-    if (this.released) return
+    if (this.released || this.owner.closed()) return
     this.released = true
     this.window.detach()
     this.owner.release(this.slotIndex)
@@ -147,6 +149,7 @@ export class Batch {
   }
 
   private check(): void {
+    if (this.owner.closed()) throw new MillraceError('this batch is gone: its loader has been closed')
     if (this.released) {
       throw new MillraceError(
         'this batch has been released: its memory belongs to another one now. ' +

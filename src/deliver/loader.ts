@@ -28,6 +28,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private readonly BatchClass: typeof Batch
   private readonly counters = new Stats()
   private readonly owner: BatchOwner = {
+    closed: () => this.closing !== undefined,
     id: (source, row) => this.idOf(source, row),
     release: slot => this.feeding.release(slot),
   }
@@ -35,10 +36,15 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private handed = 0
   private place: Place = { epoch: 0, position: 0 }
   private changes: BlendChange[] = []
+  /** Whether the order is yet to be made again, with these changes. */
+  private changed = false
+  /** The present loop: where it ends, counted as `handed` is, and the epoch of its latest batch. */
+  private until = 0
+  private epoch = 0
   private current: Batch | undefined
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
-  private closed = false
+  private closing: Promise<void> | undefined
 
   constructor(
     private readonly feed: NormalFeed,
@@ -61,7 +67,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.share = { length, world, rank, batch: batchSize(feed.batch, world), last: feed.batch.last }
     this.stepFrom(this.place)
     this.counters.opened()
-    if (this.closed) return
+    if (this.closing) return
     const limit = this.prefetchLimit(this.loopLength())
     this.feeding = await Feeding.start(this.plan, options, { ...this.place, limit })
     const { region, layout, ring } = this.feeding
@@ -77,23 +83,25 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.ready
     this.checkOpen()
     if (this.moveTo) await this.move(this.moveTo)
-    const until = this.handed + this.loopLength()
-    this.feeding.limit = this.prefetchLimit(until)
+    this.until = this.handed + this.loopLength()
+    this.epoch = this.place.epoch
+    this.feeding.limit = this.prefetchLimit(this.until)
     let finished = false
     try {
-      while (this.handed < until) yield (await this.next()) as B
+      while (this.handed < this.until) yield (await this.next()) as B
       finished = true
     } finally {
       this.releaseCurrent()
       // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
-      if (!finished && !this.closed) this.moveTo ??= { epoch: this.presentEpoch() + 1, position: 0 }
+      if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
     }
   }
 
   /** Steps of one loop, counted from here. */
   private loopLength(): number {
     const { epochs, steps } = this.options
-    const limits = { epochs: epochs === undefined ? 1 : epochs, steps }
+    // Steps alone span as many epochs as they need.
+    const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
     const { total } = stepPlan({ ...this.share, ...limits, start: this.place })
     if (total > 0 || steps === 0 || epochs === 0 || this.plan.length === 0) return total
     // Only a tail is left that `drop` drops: the loop is over the next epoch.
@@ -106,13 +114,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private async next(): Promise<Batch> {
+    this.checkOpen()
     this.releaseCurrent()
     const asked = performance.now()
     const index = await this.feeding.take(this.handed)
     this.counters.waited(asked)
     const slot = this.feeding.slot(index)
     if (slot.words[Header.Bad] > 0) this.judge(this.feeding.badOf(this.handed), index)
-    this.place = this.steps.at(this.handed).nextState
+    const { epoch, nextState } = this.steps.at(this.handed)
+    this.epoch = epoch
+    this.place = nextState
     this.handed++
     this.current = new this.BatchClass(this.owner, index, slot, this.windows[index])
     this.counters.delivered(this.current.count)
@@ -140,11 +151,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.current = undefined
   }
 
-  /** The epoch of the batch handed out last, or of the next one where there is none. */
-  private presentEpoch(): number {
-    return this.handed > 0 ? this.steps.at(this.handed - 1).epoch : this.place.epoch
-  }
-
   // ---------------------------------------------------------------- state
 
   /** Where this run stands: after the batches handed out so far. Plain JSON, under 1 kB. */
@@ -158,7 +164,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const saved = readState(state)
     this.place = this.moveTo = this.accept(saved)
-    this.changes = [...(saved.changes ?? [])]
+    const changes = [...(saved.changes ?? [])]
+    this.changed ||= changes.length > 0 || this.changes.length > 0
+    this.changes = changes
   }
 
   /**
@@ -171,14 +179,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (!this.plan.order.changed)
       throw new MillraceError('only a blend has weights to change: this feed has one source')
     this.changes = this.plan.order.changed(this.changes, this.place, weights)
+    this.changed = true
     const ahead = this.feeding.ring.startAt.limit - this.handed
+    this.until -= this.handed
+    const { moveTo } = this
     await this.move(this.place)
+    this.moveTo = moveTo
     this.feeding.limit = ahead
   }
 
   private async move(place: Place): Promise<void> {
     this.moveTo = undefined
-    this.plan = replan(this.plan, this.changes)
+    if (this.changed) this.plan = replan(this.plan, this.changes)
+    this.changed = false
     this.stepFrom(place)
     await this.feeding.move({ ...place, limit: 0 }, this.plan)
   }
@@ -224,20 +237,25 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** The latest spans of each maker: what it did, and when. */
   spans(): Span[][] {
+    this.checkOpen()
     return this.feeding.spans()
   }
 
   /** Changes workers or depth while running. Neither changes what is delivered. */
   async tune(change: { workers?: number; depth?: number }): Promise<void> {
     await this.ready
+    this.checkOpen()
     if (change.workers !== undefined) this.feeding.workers = change.workers
     if (change.depth !== undefined) await this.feeding.setDepth(change.depth)
   }
 
   /** Ends the makers and gives all memory back; batches still kept are gone, too. */
-  async close(): Promise<void> {
-    if (this.closed) return
-    this.closed = true
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private async end(): Promise<void> {
     await this.ready.catch(() => {})
     this.current = undefined
     for (const window of this.windows) window.detach()
@@ -255,7 +273,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private checkOpen(): void {
-    if (this.closed) throw new MillraceError('this loader is closed: open the feed again')
-    if (!this.plan) throw new StateError('the feed is not open yet: await loader.ready first')
+    if (this.closing) throw new MillraceError('this loader is closed: open the feed again')
+    if (!this.feeding) throw new StateError('the feed is not open yet: await loader.ready first')
   }
 }

@@ -16,6 +16,9 @@ export const WORKSPACE_BYTES = 8 * 2 ** 20
 export const FIXED_BYTES = 96 * 2 ** 20
 export const THREAD_BYTES = 40 * 2 ** 20
 
+/** What the slots and workspaces of one ring may take: some of the memory stays free for workspaces to grow. */
+const RING_LIMIT = MEMORY_LIMIT - 2 ** 28
+
 /** Files that are not ours: sockets, libraries, logs. */
 const OTHER_FILES = 64
 /** Files that a maker keeps open. */
@@ -47,6 +50,8 @@ export interface Budget {
   /** Bytes of the ring's memory that are shared: the control page and the slots. */
   sharedBytes: number
   totalBytes: number
+  /** Slots that one ring could address. */
+  mostSlots: number
 }
 
 /** Computes the budget and checks it. */
@@ -61,11 +66,11 @@ export function preflight(wanted: Wanted, reserved = 0): Budget {
     wanted.indexBytes +
     FIXED_BYTES +
     makers * (WORKSPACE_BYTES + THREAD_BYTES)
-  if (memoryBytes > MEMORY_LIMIT - 2 ** 28) {
+  const mostSlots = Math.floor((RING_LIMIT - CONTROL_BYTES - makers * WORKSPACE_BYTES) / slotBytes)
+  if (wanted.depth > mostSlots) {
     throw new BudgetError(
       `${wanted.depth} slots of ${mib(slotBytes)} MiB and ${makers} workspaces take ${mib(memoryBytes)} MiB, but one ` +
-        `ring can address ${mib(MEMORY_LIMIT - 2 ** 28)} MiB: lower the depth to ` +
-        `${Math.max(1, Math.floor((MEMORY_LIMIT - 2 ** 28 - makers * WORKSPACE_BYTES) / slotBytes))}, or the batch size`,
+        `ring can address ${mib(RING_LIMIT)} MiB: lower the depth to ${Math.max(1, mostSlots)}, or the batch size`,
     )
   }
   const memory = memoryLimit()
@@ -83,7 +88,7 @@ export function preflight(wanted: Wanted, reserved = 0): Budget {
       `${makers} workers need ${needed} open files, but the limit is ${files}: lower workers, or raise it with \`ulimit -n\``,
     )
   }
-  return { slotBytes, sharedBytes, totalBytes }
+  return { slotBytes, sharedBytes, totalBytes, mostSlots }
 }
 
 function mib(bytes: number): string {

@@ -45,7 +45,7 @@ export class Feeding {
   private alone: RowMaker | undefined
 
   private constructor(
-    readonly plan: FeedPlan,
+    private plan: FeedPlan,
     readonly options: FeedingOptions,
     private job: Job,
     readonly ring: Ring,
@@ -64,7 +64,7 @@ export class Feeding {
     const { indexBytes } = plan
     const wanted = { layout, depth: options.depth, workers: options.workers, cacheBytes, indexBytes }
     const budget = preflight({ ...wanted, scratchBytes: options.scratchBytes })
-    const capacity = Math.max(options.depth, options.maxDepth)
+    const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
     const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
     const makers = Math.max(1, options.workers)
     const memory = new WebAssembly.Memory({
@@ -73,13 +73,19 @@ export class Feeding {
       shared: true,
     })
     const region = createRegion(sharedBytes)
-    await reserve(region, budget.sharedBytes)
-    mapOver(memory, region)
+    try {
+      await reserve(region, budget.sharedBytes)
+      mapOver(memory, region)
+    } catch (error) {
+      free(region)
+      throw error
+    }
     const ring = new Ring(memory, layout, capacity)
     ring.reset(start, options.depth)
     const { length } = plan.order
     const job: Job = {
       id: nextId++,
+      version: 0,
       memory,
       layout,
       capacity,
@@ -146,13 +152,18 @@ export class Feeding {
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
     this.ring.pause()
     this.pool?.wake()
-    while (this.ring.busy) await new Promise(resolve => setTimeout(resolve, 1))
+    while (this.ring.busy) {
+      await new Promise(resolve => setTimeout(resolve, 1))
+      this.checkHung()
+      if (this.failure) throw this.failure
+    }
     if (plan !== this.plan) {
-      this.job = { ...this.job, order: plan.orderData }
+      this.plan = plan
+      this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
       if (this.pool) this.pool.replace(this.job)
       else this.alone = await this.makerOfOwn()
     }
-    this.ring.reset(start, this.ring.depth, this.kept)
+    this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
   }
 
@@ -194,6 +205,7 @@ export class Feeding {
 
   /** Ends it. The pool ends with its last feeding. */
   async close(): Promise<void> {
+    this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
     await this.pool?.remove(this.job.id)
@@ -232,7 +244,7 @@ export class Feeding {
 
   /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
   private checkHung(): void {
-    for (let maker = 0; maker < this.workers; maker++) {
+    for (let maker = 0; maker < MAX_MAKERS; maker++) {
       const held = this.ring.held(maker)
       if (!held || held.since === 0) continue
       const seconds = (Date.now() - held.since) / 1000

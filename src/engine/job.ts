@@ -16,6 +16,8 @@ export interface JobSource {
 export interface Job {
   /** The ring's number in this process. */
   id: number
+  /** Counts the orders that this ring has had: changed weights of a blend make another. */
+  version: number
   memory: WebAssembly.Memory
   layout: SlotLayout
   capacity: number

@@ -12,6 +12,8 @@ import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000
+/** Any long time, in ms. */
+const FOREVER = 2 ** 30
 
 class Maker {
   private readonly rings = new Map<number, RowMaker>()
@@ -26,6 +28,8 @@ class Maker {
 
   async run(): Promise<void> {
     const { words, maker } = this.data
+    // A function that waits for nothing must look hung: without a timer the thread would take it for its end.
+    setInterval(() => {}, FOREVER)
     while (Atomics.load(words, PoolWord.Stop) === 0) {
       const seen = Atomics.load(words, PoolWord.Wake)
       const mail = Atomics.load(words, PoolWord.Mail)
@@ -42,6 +46,11 @@ class Maker {
     for (const rowMaker of this.served) {
       const claim = rowMaker.ring.next(this.data.maker)
       if (claim === undefined) continue
+      if (rowMaker.job.version !== rowMaker.ring.version) {
+        // The ring has moved to another order a moment ago; the job that knows it is in the inbox.
+        rowMaker.ring.giveBack(claim, this.data.maker)
+        return true
+      }
       const pending = rowMaker.make(claim)
       return pending ? pending.then(() => true) : true
     }

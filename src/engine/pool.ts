@@ -10,8 +10,10 @@ import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import type { BadReport, Job } from './job.js'
 import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './messages.js'
 
-/** Deaths of makers in a row, without a batch finished in between, after which the pool gives up. */
+/** Deaths of makers, for each of them, that no sample explains and after which the pool gives up. */
 const MAX_DEATHS = 8
+/** How long (ms) a maker may take to leave a ring, or the pool, before it is ended. */
+const PATIENCE = 500
 
 /** What the pool tells the owner of a ring. */
 export interface RingOwner {
@@ -31,7 +33,7 @@ interface Served {
   job: Job
   ring: Ring
   owner: RingOwner
-  /** How many makers died at a row, by batch and row. */
+  /** How many makers died at a row, by generation, batch and row. */
   deaths: Map<string, number>
 }
 
@@ -49,6 +51,8 @@ export class Pool {
   private readonly members: (Member | undefined)[] = []
   private readonly served = new Map<number, Served>()
   private deaths = 0
+  /** How many wait for a batch at present. */
+  private holders = 0
   private ending = false
 
   /** Makers at work. */
@@ -79,9 +83,18 @@ export class Pool {
 
   /** Takes a ring away. The last one ends the pool. */
   async remove(id: number): Promise<void> {
+    const ring = this.served.get(id)?.ring
     this.served.delete(id)
     this.tell({ leave: id })
     if (this.served.size === 0) await this.end()
+    else if (ring) await this.leave(ring)
+  }
+
+  /** Waits until makers have left a ring. Those that are stuck there are ended, for others to take their places. */
+  private async leave(ring: Ring): Promise<void> {
+    const patient = performance.now() + PATIENCE
+    while (ring.busy && performance.now() < patient) await new Promise(resolve => setTimeout(resolve, 1))
+    await Promise.all(this.members.map((member, maker) => ring.held(maker) && member?.worker.terminate()))
   }
 
   /** Something changed that may give makers work: a slot is free, a ring moved. */
@@ -92,7 +105,13 @@ export class Pool {
 
   /** Keeps the process alive while somebody waits for a batch, and only then. */
   hold(yes: boolean): void {
-    for (const member of this.members) yes ? member?.worker.ref() : member?.worker.unref()
+    this.holders += yes ? 1 : -1
+    for (const member of this.members) if (member) this.holdBy(member.worker)
+  }
+
+  private holdBy(worker: Worker): void {
+    if (this.holders > 0) worker.ref()
+    else worker.unref()
   }
 
   /** Hands on everything that makers have said so far. */
@@ -105,16 +124,16 @@ export class Pool {
     return this.members.map((_, maker) => new SpanLane(this.spanBuffer, maker).read())
   }
 
-  /** Ends all makers: they leave by themselves, or are ended when they don't within the time (ms). */
-  private async end(patience = 500): Promise<void> {
+  /** Ends all makers: they leave by themselves, or are ended when they don't in time. */
+  private async end(): Promise<void> {
     if (Pool.instance === this) Pool.instance = undefined
     this.ending = true
     Atomics.store(this.words, PoolWord.Stop, 1)
     this.wake()
     await Promise.all(
       this.members.map(async member => {
-        if (!member) return
-        const timer = setTimeout(() => void member.worker.terminate(), patience)
+        if (!member || member.worker.threadId < 0) return // gone already
+        const timer = setTimeout(() => void member.worker.terminate(), PATIENCE)
         await new Promise<void>(resolve => {
           member.worker.ref()
           member.worker.once('exit', () => resolve())
@@ -148,7 +167,7 @@ export class Pool {
       transferList: [inbox.port2, outbox.port2],
       name: `millrace maker ${maker}`,
     })
-    worker.unref()
+    this.holdBy(worker)
     const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1 }
     this.members[maker] = member
     outbox.port1.on('message', (message: FromMaker) => this.hear(message))
@@ -176,19 +195,20 @@ export class Pool {
   private async died(maker: number, member: Member, cause: Error): Promise<void> {
     if (this.ending || this.members[maker] !== member) return
     this.read(member.outbox)
-    this.members[maker] = undefined
-    this.deaths++
+    let explained = false
     for (const served of this.served.values()) {
       if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)
       const held = served.ring.held(maker)
       const claim = served.ring.abandon(maker)
       if (!held || !claim) continue
-      const row = `${claim.batch}/${held.row}`
+      const row = `${served.ring.generation}/${claim.batch}/${held.row}`
       const deaths = (served.deaths.get(row) ?? 0) + 1
       served.deaths.set(row, deaths)
+      explained ||= deaths <= 2
       if (deaths >= 2) served.ring.poisonRow(claim.batch, held.row)
       else served.owner.took() // somebody is waiting perhaps: look again
     }
+    if (!explained) this.deaths++
     if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) {
       const error = new EngineError(`worker threads keep dying: ${cause.message}`)
       for (const { owner } of this.served.values()) owner.failed(error)

@@ -1,0 +1,170 @@
+/** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
+import { describe, expect, test } from 'vitest'
+import {
+  type AnyBatch,
+  type AnyLoader,
+  loopIds,
+  numberFeed,
+  numbersIn,
+  open,
+  using,
+} from '../support/engine.js'
+
+const FEED = numberFeed(64, { batch: { size: 4, last: 'keep' } })
+const values = (batch: AnyBatch) => (batch.number as { values: Uint8Array }).values
+
+describe.each([0, 2])('a batch, with %i workers', workers => {
+  test('lives until the next one is asked for', async () => {
+    await using(FEED, { workers }, async loader => {
+      let last: AnyBatch | undefined
+      let array: Uint8Array | undefined
+      for await (const batch of loader) {
+        if (last) {
+          expect(array).toHaveLength(0)
+          expect(() => last?.ids).toThrow(/has been released.*keep\(\)/)
+          expect(() => last?.number).toThrow(/released/)
+          expect(() => last?.positions).toThrow(/released/)
+          expect(() => last?.valid).toThrow(/released/)
+          expect(() => last?.shape('number')).toThrow(/released/)
+          expect(() => last?.keep()).toThrow(/released/)
+        }
+        last = batch
+        array = values(batch)
+        expect(array).toHaveLength(16)
+      }
+      expect(array).toHaveLength(0)
+    })
+  })
+
+  test('lives until release() after keep(), and its bytes stay', async () => {
+    await using(FEED, { workers, depth: 4 }, async loader => {
+      const kept: { batch: AnyBatch; ids: string[] }[] = []
+      for await (const batch of loader) {
+        if (batch.step % 3 === 0) kept.push({ batch: batch.keep(), ids: batch.ids })
+        if (kept.length < 3) continue
+        for (const { batch: old, ids } of kept) {
+          expect(numbersIn(old)).toEqual(ids)
+          expect(old.ids).toEqual(ids)
+        }
+        const array = values(kept[0].batch)
+        kept.shift()!.batch.release()
+        expect(array).toHaveLength(0)
+      }
+      // Also beyond the end of an epoch, a break and a move.
+      const ids = kept.map(({ batch }) => numbersIn(batch))
+      await loopIds(loader, 2)
+      await loopIds(loader)
+      expect(kept.map(({ batch }) => numbersIn(batch))).toEqual(ids)
+      for (const { batch } of kept) batch.release()
+      expect(await loopIds(loader)).toHaveLength(16)
+    })
+  })
+
+  test('may be released early, and twice', async () => {
+    await using(FEED, { workers, depth: 1 }, async loader => {
+      let count = 0
+      for await (const batch of loader) {
+        batch.release()
+        batch.release()
+        count++
+      }
+      expect(count).toBe(16)
+    })
+  })
+
+  test('with all slots kept the next one is refused, and comes after a release', async () => {
+    await using(FEED, { workers, depth: 3 }, async loader => {
+      const iterator = loader[Symbol.asyncIterator]()
+      const kept: AnyBatch[] = []
+      for (let i = 0; i < 3; i++) kept.push((await iterator.next()).value!.keep())
+      await expect(iterator.next()).rejects.toThrow(/all 3 slots are kept: release\(\) a batch.*depth/)
+      kept[1].release()
+      const place = loader.state()
+      expect(place.position).toBe(12)
+      loader.load(place)
+      for await (const batch of loader) {
+        expect(batch.position).toBe(12)
+        break
+      }
+      expect(numbersIn(kept[0])).toEqual(kept[0].ids)
+    })
+  })
+
+  test('is gone with its loader, kept or not', async () => {
+    const loader = open(FEED, { workers })
+    const iterator = loader[Symbol.asyncIterator]()
+    const kept = ((await iterator.next()).value as AnyBatch).keep()
+    const current = (await iterator.next()).value as AnyBatch
+    const array = values(kept)
+    await loader.close()
+    expect(array).toHaveLength(0)
+    expect(() => kept.ids).toThrow(/closed|released/)
+    expect(() => current.number).toThrow(/closed|released/)
+    kept.release()
+    await expect(iterator.next()).rejects.toThrow(/closed/)
+  })
+})
+
+describe('a loader', () => {
+  test('closes once, in any state, and then says so', async () => {
+    for (const workers of [0, 2]) {
+      const atOnce = open(FEED, { workers })
+      await atOnce.close()
+      await atOnce.close()
+      expect(() => atOnce.state()).toThrow(/closed/)
+      await expect(loopIds(atOnce as AnyLoader)).rejects.toThrow(/closed/)
+      const later = open(FEED, { workers })
+      await later.ready
+      await Promise.all([later.close(), later.close()])
+      await expect(later.tune({ depth: 2 })).rejects.toThrow(/closed/)
+    }
+  })
+
+  test('disposes of itself', async () => {
+    const loader = open(FEED, { workers: 1 })
+    await loader.ready
+    await loader[Symbol.asyncDispose]()
+    expect(() => loader.state()).toThrow(/closed/)
+  })
+
+  test('says that it is not open yet', async () => {
+    const loader = open(FEED, { workers: 1 })
+    expect(() => loader.state()).toThrow(/not open yet: await loader.ready/)
+    expect(() => loader.stats()).toThrow(/not open yet/)
+    await loader.close()
+  })
+
+  test('that is closed while somebody waits ends the waiting', async () => {
+    const loader = open(numberFeed(4, { batch: { size: 4, last: 'keep' } }), { workers: 1, depth: 1, epochs: null })
+    const iterator = loader[Symbol.asyncIterator]()
+    await iterator.next()
+    await loader.tune({ workers: 1 })
+    const waiting = iterator.next().then(
+      () => iterator.next().then(() => iterator.next()),
+      error => error,
+    )
+    await loader.close()
+    await expect(waiting.then(value => (value instanceof Error ? Promise.reject(value) : value))).rejects.toThrow(
+      /closed/,
+    )
+  })
+
+  test('shares its makers with others: train and val at once', async () => {
+    const val = numberFeed(30, { order: 'none', batch: { size: 7, last: 'keep' } })
+    const [expected, expectedVal] = await Promise.all(
+      [FEED, val].map(json => using(json, { workers: 0 }, loader => loopIds(loader))),
+    )
+    await using(FEED, { workers: 2 }, async train => {
+      await using(val, { workers: 1 }, async valid => {
+        for (let epoch = 0; epoch < 3; epoch++) {
+          const [one, two] = await Promise.all([loopIds(train), loopIds(valid)])
+          if (epoch === 0) expect(one).toEqual(expected)
+          expect(two).toEqual(expectedVal)
+        }
+        expect(train.stats().workers).toBe(2)
+        expect(valid.stats().workers).toBe(2)
+      })
+      expect((await loopIds(train)).flat()).toHaveLength(64)
+    })
+  })
+})
