@@ -1,4 +1,9 @@
-/** Cats and dogs in tar shards: `millrace run examples/cats.feed.ts`, or `import cats from './cats.feed.ts'`. */
+/**
+ * Cats and dogs in tar shards. Make the data first (`node examples/make-data.mjs`), then:
+ *
+ *   millrace run examples/cats.feed.ts
+ *   millrace run examples/cats.feed.ts#val
+ */
 import { feed, image, int, sequential, shuffle, tar } from 'millrace'
 
 export default feed({
