@@ -97,7 +97,10 @@ export function decodePngMask(bytes: Uint8Array, header: PngHeader, work: Worksp
   const samples = colour === 4 ? 2 : 1
   const passes = (header.interlaced ? ADAM7 : ONE_PASS)
     .map(([x, y, dx, dy]) => ({
-      ...{ x, y, dx, dy },
+      x,
+      y,
+      dx,
+      dy,
       width: Math.ceil((width - x) / dx),
       height: Math.ceil((height - y) / dy),
     }))

@@ -178,7 +178,6 @@ export class RowMaker {
     this.epoch = slot.stamps[Stamp.Epoch]
     this.position = slot.positions[row]
     this.work.reset()
-    this.context.chosen.clear()
     const draw = this.draws[row - claim.from]
     try {
       if (this.ring.poisoned(claim.batch, row))

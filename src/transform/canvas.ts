@@ -80,8 +80,10 @@ export class Canvas {
     const x = this.flips.horizontal ? width - step.x - step.width : step.x
     const y = this.flips.vertical ? height - step.y - step.height : step.y
     const inner = (outer: Pick<Box, 'x' | 'y'>): Box => ({
-      ...{ x: outer.x + x, y: outer.y + y },
-      ...{ width: step.width, height: step.height },
+      x: outer.x + x,
+      y: outer.y + y,
+      width: step.width,
+      height: step.height,
     })
     if (this.size === undefined) this.box = inner(this.box)
     else this.size = { ...this.size, window: inner(this.size.window ?? { x: 0, y: 0 }) }
@@ -104,8 +106,11 @@ export class Canvas {
     const { channels } = picture
     const at = this.work.take(width * height * channels)
     placePicture(this.work, picture, this.box, this.sizing(), this.flips, {
-      ...{ at, width, height },
-      ...{ layout: 'hwc', values: BYTES[channels] },
+      at,
+      width,
+      height,
+      layout: 'hwc',
+      values: BYTES[channels],
     })
     return { at, width, height, channels, stride: width * channels }
   }

@@ -20,7 +20,11 @@ export interface RowContext {
   readonly work: Workspace
   /** The random source of an operator of a field for this row: the followed field's where it follows. */
   random(field: string, op: NormalOp): Random
-  /** What the fields made so far chose, by field name. Followed fields are made first. */
+  /**
+   * What the fields of this row chose, by field name. Followed fields are made first, so that what a follower finds
+   * is of its own row; entries are overwritten from row to row, never cleared: V8 chains the tables of a cleared map,
+   * and what they held lives on until the next full collection.
+   */
   readonly chosen: Map<string, Chosen>
 }
 

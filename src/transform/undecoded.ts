@@ -38,7 +38,8 @@ function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['
     const x = box.x * scale
     const y = box.y * scale
     const full = {
-      ...{ x, y },
+      x,
+      y,
       width: Math.min(box.width * scale, info.width - x),
       height: Math.min(box.height * scale, info.height - y),
     }
