@@ -5,10 +5,11 @@ import { layoutSlot, type SlotLayout } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'
 
-const LABEL = { name: 'label', dtype: 'i64', shape: [], form: 'dense' } as const
+/** Rows of 8 KiB: several claims a batch. */
+const FIELD = { name: 'vector', dtype: 'i64', form: 'dense' } as const
 
 function makeRing(rows: number, capacity: number, depth = capacity, limit = Infinity): Ring {
-  const layout: SlotLayout = layoutSlot([{ ...LABEL, shape: [] }], rows)
+  const layout: SlotLayout = layoutSlot([{ ...FIELD, shape: [1024] }], rows)
   const bytes = CONTROL_BYTES + capacity * layout.bytes
   const memory = new WebAssembly.Memory({ initial: bytes / 65536, maximum: bytes / 65536, shared: true })
   const ring = new Ring(memory, layout, capacity)

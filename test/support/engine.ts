@@ -25,12 +25,19 @@ export function numbers(count: number): Millrace.FeedJson['source'] {
   return { synthetic: { count, tensors: { shape: [1], dtype: 'u32' } } }
 }
 
-/** A feed of such rows. */
-export function numberFeed(count: number, rest: Partial<Millrace.FeedJson> = {}): Millrace.FeedJson {
+/**
+ * A feed of such rows. Makers claim as many rows at once as fill 64 KiB, so rows that may be longer (`max`) have the
+ * rows of a batch made by several of them.
+ */
+export function numberFeed(
+  count: number,
+  rest: Partial<Millrace.FeedJson> = {},
+  max = 16_384,
+): Millrace.FeedJson {
   return {
     source: numbers(count),
     order: { shuffle: 'global', seed: 1 },
-    fields: { number: { from: 'data', as: 'bytes', ragged: { max: 4 } } },
+    fields: { number: { from: 'data', as: 'bytes', ragged: { max } } },
     batch: { size: 4, last: 'keep' },
     ...rest,
   }
