@@ -70,10 +70,7 @@ describe.each([0, 2])('with %i workers', workers => {
       await loader.ready
       const states = [loader.state()]
       for await (const _ of loader) states.push(loader.state())
-      expect(states.map(place)).toEqual([
-        ...Array.from({ length: STEPS }, (_, i) => [0, i * 8]),
-        [1, 0],
-      ])
+      expect(states.map(place)).toEqual([...Array.from({ length: STEPS }, (_, i) => [0, i * 8]), [1, 0]])
       for (const step of [2, 5, 0, STEPS - 1]) {
         loader.load(states[step])
         expect(loader.state()).toEqual(states[step])

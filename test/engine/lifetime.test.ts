@@ -135,7 +135,11 @@ describe('a loader', () => {
   })
 
   test('that is closed while somebody waits ends the waiting', async () => {
-    const loader = open(numberFeed(4, { batch: { size: 4, last: 'keep' } }), { workers: 1, depth: 1, epochs: null })
+    const loader = open(numberFeed(4, { batch: { size: 4, last: 'keep' } }), {
+      workers: 1,
+      depth: 1,
+      epochs: null,
+    })
     const iterator = loader[Symbol.asyncIterator]()
     await iterator.next()
     await loader.tune({ workers: 1 })
@@ -144,9 +148,9 @@ describe('a loader', () => {
       error => error,
     )
     await loader.close()
-    await expect(waiting.then(value => (value instanceof Error ? Promise.reject(value) : value))).rejects.toThrow(
-      /closed/,
-    )
+    await expect(
+      waiting.then(value => (value instanceof Error ? Promise.reject(value) : value)),
+    ).rejects.toThrow(/closed/)
   })
 
   test('shares its makers with others: train and val at once', async () => {

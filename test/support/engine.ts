@@ -66,6 +66,7 @@ export async function using<T>(
 /** The ids of each step of one loop. */
 export async function loopIds(loader: AnyLoader, steps = Number.POSITIVE_INFINITY): Promise<string[][]> {
   const out: string[][] = []
+  await loader.ready
   if (steps === 0) return out
   for await (const batch of loader) {
     out.push(batch.ids)
@@ -74,11 +75,11 @@ export async function loopIds(loader: AnyLoader, steps = Number.POSITIVE_INFINIT
   return out
 }
 
-/** A hash of everything that a batch shows. */
+/** A hash of everything that a batch shows, but for the number of its step: that is counted from where a run began. */
 export function digest(batch: AnyBatch, fields: readonly string[]): string {
   const hash = createHash('sha256')
-  const { epoch, step, position, count, ids } = batch
-  hash.update(JSON.stringify([epoch, step, position, count, ids]))
+  const { epoch, position, count, ids } = batch
+  hash.update(JSON.stringify([epoch, position, count, ids]))
   hash.update(bytesOf(batch.positions)).update(batch.valid)
   for (const name of fields) {
     const value = batch.get(name)

@@ -1,0 +1,137 @@
+/** The weights of a blend, changed while running: part of the state, and the same for everyone. */
+import { describe, expect, test } from 'vitest'
+import { type AnyLoader, type FeedJson, numberFeed, numbers, type State, using } from '../support/engine.js'
+
+const FEED: FeedJson = numberFeed(0, {
+  source: {
+    blend: {
+      entries: [
+        { source: numbers(100), weight: 1, name: 'a' },
+        { source: numbers(60), weight: 1, name: 'b' },
+      ],
+      epoch: 96,
+    },
+  },
+  batch: { size: 8, last: 'keep' },
+})
+const STEPS = 12
+
+interface Seen {
+  ids: string[][]
+  states: State[]
+}
+
+/** Two epochs, with changes of weights after given steps (counted through both). */
+async function run(loader: AnyLoader, changes: Record<number, Record<string, number>>): Promise<Seen> {
+  await loader.ready
+  const seen: Seen = { ids: [], states: [loader.state()] }
+  for (let epoch = 0; epoch < 2; epoch++) {
+    for await (const batch of loader) {
+      seen.ids.push(batch.ids)
+      const change = changes[seen.ids.length]
+      if (change) await loader.setWeights(change)
+      seen.states.push(loader.state())
+    }
+  }
+  return seen
+}
+
+const CHANGES = { 3: { a: 9, b: 1 }, 7: { a: 0, b: 1 }, 12: { a: 1, b: 3 } }
+const share = (ids: string[][]) => ids.flat().filter(id => id.startsWith('a/')).length / ids.flat().length
+
+describe('changed weights', () => {
+  test('take effect with the next batch, and an epoch keeps its length', async () => {
+    const { ids } = await using(FEED, { workers: 2, depth: 8 }, loader => run(loader, CHANGES))
+    expect(ids).toHaveLength(2 * STEPS)
+    expect(share(ids.slice(0, 3))).toBeCloseTo(0.5, 0)
+    expect(share(ids.slice(3, 7))).toBeGreaterThan(0.75)
+    expect(share(ids.slice(7, 12))).toBe(0)
+    expect(share(ids.slice(12))).toBeCloseTo(0.25, 1)
+  })
+
+  test('are the same for any workers and depth', async () => {
+    const expected = await using(FEED, { workers: 0 }, loader => run(loader, CHANGES))
+    for (const [workers, depth] of [
+      [1, 1],
+      [2, 8],
+      [4, 3],
+    ]) {
+      expect(await using(FEED, { workers, depth }, loader => run(loader, CHANGES))).toEqual(expected)
+    }
+  })
+
+  test('are part of the state: a resumed run is the uninterrupted one', async () => {
+    const { ids, states } = await using(FEED, { workers: 2 }, loader => run(loader, CHANGES))
+    for (const step of [2, 3, 5, 8, 11]) {
+      const state = JSON.parse(JSON.stringify(states[step])) as State
+      expect(JSON.stringify(state).length).toBeLessThan(1000)
+      const rest = Object.fromEntries(
+        Object.entries(CHANGES)
+          .map(([at, weights]) => [Number(at) - step, weights] as const)
+          .filter(([at]) => at > 0),
+      )
+      const resumed = await using(FEED, { workers: 1, state }, loader => run(loader, rest))
+      expect(resumed.ids).toEqual(ids.slice(step))
+      expect(resumed.states).toEqual(states.slice(step))
+    }
+  })
+
+  test('of a loaded state replace those of the loader, and back', async () => {
+    const { ids, states } = await using(FEED, { workers: 0 }, loader => run(loader, CHANGES))
+    await using(FEED, { workers: 2 }, async loader => {
+      await loader.ready
+      const fresh = loader.state()
+      const next = async (count: number) => {
+        const out: string[][] = []
+        for await (const batch of loader) {
+          out.push(batch.ids)
+          if (out.length === count) break
+        }
+        return out
+      }
+      expect(await next(3)).toEqual(ids.slice(0, 3))
+      loader.load(states[7])
+      expect(await next(5)).toEqual(ids.slice(7, 12))
+      loader.load(fresh)
+      expect(await next(3)).toEqual(ids.slice(0, 3))
+    })
+  })
+
+  test('many times in a row, while makers are busy', async () => {
+    const changes = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [i + 1, { a: 1 + (i % 4), b: 1 }]),
+    )
+    const expected = await using(FEED, { workers: 0 }, loader => run(loader, changes))
+    for (let i = 0; i < 5; i++)
+      expect((await using(FEED, { workers: 4, depth: 8 }, loader => run(loader, changes))).ids).toEqual(
+        expected.ids,
+      )
+  })
+
+  test('after a break the next epoch still comes next', async () => {
+    await using(FEED, { workers: 1 }, async loader => {
+      for await (const batch of loader) {
+        if (batch.step !== STEPS - 1) continue
+        await loader.setWeights({ a: 1, b: 5 })
+        break
+      }
+      for await (const batch of loader) {
+        expect(batch.epoch).toBe(1)
+        await loader.setWeights([1, 1])
+        if (batch.step === 2) break
+      }
+      await loader.setWeights([2, 1])
+      for await (const batch of loader) expect(batch.epoch).toBe(2)
+    })
+  })
+
+  test('are refused where there is nothing to blend, or no such source', async () => {
+    await using(numberFeed(8), { workers: 0 }, async loader => {
+      await expect(loader.setWeights([1])).rejects.toThrow(/only a blend has weights/)
+    })
+    await using(FEED, { workers: 0 }, async loader => {
+      await expect(loader.setWeights({ a: 1, c: 1 })).rejects.toThrow(/"?c"?/)
+      await expect(loader.setWeights([1])).rejects.toThrow(/2/)
+    })
+  })
+})
