@@ -36,7 +36,12 @@ const feed = layout => ({
   source: { tar: shard },
   order: { shuffle: 'global', seed: 1 },
   fields: {
-    image: { from: 'npy', as: 'image', layout, apply: [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }] },
+    image: {
+      from: 'npy',
+      as: 'image',
+      layout,
+      apply: [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }],
+    },
     label: { from: 'cls', as: 'int' },
   },
   batch: 256,

@@ -7,9 +7,9 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { encodeJpeg } from '../dist/system/turbojpeg.js'
 import { open } from '../dist/index.js'
 import { TarWriter } from '../dist/prepare/tar-writer.js'
+import { encodeJpeg } from '../dist/system/turbojpeg.js'
 import { keep, median, stamp } from './support.mjs'
 
 const SHARDS = 128
@@ -50,7 +50,11 @@ if (!existsSync(join(folder, 'done'))) {
     }
     writer.close()
   }
-  const index = spawnSync(process.execPath, [fileURLToPath(new URL('../dist/cli/main.js', import.meta.url)), 'index', feed.source.tar])
+  const index = spawnSync(process.execPath, [
+    fileURLToPath(new URL('../dist/cli/main.js', import.meta.url)),
+    'index',
+    feed.source.tar,
+  ])
   if (index.status !== 0) throw new Error(String(index.stderr))
   writeFileSync(join(folder, 'done.new'), '')
   renameSync(join(folder, 'done.new'), join(folder, 'done'))
