@@ -10,7 +10,7 @@ import { closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
-import type { SampleWhere } from '../errors.js'
+import { DecodeError, type SampleWhere } from '../errors.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
@@ -20,7 +20,7 @@ import { Workspace } from '../system/workspace.js'
 import { compileField } from '../transform/compile.js'
 import type { FieldProgram, RowContext } from '../transform/field.js'
 import { Fetcher } from './fetch.js'
-import type { UserFunctions } from './functions.js'
+import { MapError, type UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import type { BadReport, Job } from './job.js'
 import { mixSlot } from './mix.js'
@@ -311,7 +311,7 @@ export class RowMaker {
       id: source.id(draw.row),
       ...source.where?.(draw.row),
       field: failure?.field,
-      stage: failure?.stage ?? 'read',
+      stage: failure?.stage ?? stageOf(error, 'read'),
     }
     this.reportBad(claim.batch, row, where, ((failure?.cause ?? error) as Error).message)
   }
@@ -326,10 +326,16 @@ class FieldFailure extends Error {
   constructor(
     readonly field: string,
     override readonly cause: unknown,
-    readonly stage = (cause as { tag?: string }).tag === 'Decode' ? 'decode' : 'transform',
+    readonly stage = stageOf(cause, 'transform'),
   ) {
     super((cause as Error).message)
   }
+}
+
+/** The stage at which an error came about, as far as the error tells. */
+function stageOf(error: unknown, otherwise: string): string {
+  if (error instanceof MapError) return 'map'
+  return error instanceof DecodeError ? 'decode' : otherwise
 }
 
 function fieldFailed(field: CompiledField, error: unknown): never {

@@ -1,0 +1,149 @@
+/** Functions of the user's: on a field, over the sample, asynchronous, seeded; and what becomes of their errors. */
+import { describe, expect, test } from 'vitest'
+import { digests, feedModule, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+
+const root = temporaryFolder()
+let modules = 0
+
+/** A feed of 32 samples with label i mod 16, and a function on the label. */
+const withMap = (fn: string, rest = '') =>
+  feedModule(
+    root,
+    `field-${modules++}.feed.mjs`,
+    `export default feed({
+      source: synthetic({ count: 32, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(${fn}) },
+      batch: 8, ${rest}
+    })`,
+  )
+
+const withSampleMap = (fn: string, rest = '') =>
+  feedModule(
+    root,
+    `sample-${modules++}.feed.mjs`,
+    `export default feed({
+      source: synthetic({ count: 32, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls') }, map: ${fn}, batch: 8, ${rest}
+    })`,
+  )
+
+type Feed = Awaited<ReturnType<typeof withMap>>
+
+async function labels(feed: Feed, workers: number): Promise<number[]> {
+  return using(feed, { workers }, async loader => {
+    const out: number[] = []
+    for await (const batch of loader) out.push(...Array.from(batch.label as BigInt64Array, Number))
+    return out
+  })
+}
+
+const counted = (f: (i: number) => number) => Array.from({ length: 32 }, (_, i) => f(i % 16))
+
+describe.each([0, 2])('with %i workers', workers => {
+  test('a function on a field', async () => {
+    expect(await labels(await withMap('value => value * 2'), workers)).toEqual(counted(i => i * 2))
+  })
+
+  test('an asynchronous one', async () => {
+    const fn = 'async value => { await new Promise(r => setTimeout(r, value % 3)); return value + 100 }'
+    expect(await labels(await withMap(fn), workers)).toEqual(counted(i => i + 100))
+  })
+
+  test('one over the sample', async () => {
+    const fn = 'sample => ({ ...sample, cls: sample.cls + sample.jpg.length * 0 + 7 })'
+    expect(await labels(await withSampleMap(fn), workers)).toEqual(counted(i => i + 7))
+  })
+
+  test('an asynchronous one over the sample', async () => {
+    const fn = 'async sample => { await null; return { cls: 1000 - sample.cls } }'
+    expect(await labels(await withSampleMap(fn), workers)).toEqual(counted(i => 1000 - i))
+  })
+
+  test('errors name the sample, the field and the stage', async () => {
+    const thrown = (text: string) => `value => { if (value === 3) throw ${text}; return value }`
+    for (const [text, message] of [
+      ["new Error('mine')", /sample 3: map of field "label" failed: mine/],
+      ["'a string'", /sample 3: map of field "label" failed: a string/],
+      ['null', /sample 3: map of field "label" failed: null/],
+      ['undefined', /sample 3: map of field "label" failed: undefined/],
+    ] as const) {
+      await expect(labels(await withMap(thrown(text)), workers)).rejects.toThrow(message)
+      await expect(labels(await withMap(`async ${thrown(text)}`), workers)).rejects.toThrow(message)
+    }
+  })
+
+  test('errors over the sample, too', async () => {
+    const thrown = "sample => { if (sample.cls === 3) throw new TypeError('mine'); return sample }"
+    for (const fn of [thrown, `async ${thrown}`])
+      await expect(labels(await withSampleMap(fn), workers)).rejects.toThrow(/sample 3: map failed: mine/)
+    for (const fn of ['() => undefined', 'async () => 7', '() => null'])
+      await expect(labels(await withSampleMap(fn), workers)).rejects.toThrow(
+        /sample 0: map failed: .*return.*columns/,
+      )
+    await expect(labels(await withSampleMap('() => ({ label: 1 })'), workers)).rejects.toThrow(
+      /sample 0: read of field "label" failed: .*no column "cls"; it has label/,
+    )
+  })
+
+  test('bad values of a function are errors of the sample', async () => {
+    await expect(labels(await withMap('() => NaN'), workers)).rejects.toThrow(
+      /sample 0: \w+ of field "label" failed/,
+    )
+    await expect(labels(await withMap("() => 'seven'"), workers)).rejects.toThrow(
+      /sample 0: \w+ of field "label"/,
+    )
+  })
+
+  test('errors count by the policy', async () => {
+    const fn = "async value => { if (value === 3) throw new Error('mine'); return value }"
+    const feed = await withMap(fn, "onError: 'drop'")
+    expect(await labels(feed, workers)).toEqual(counted(i => i).filter(i => i !== 3))
+  })
+})
+
+test('random choices of functions are the same for any workers, and other ones in the next epoch', async () => {
+  const fn =
+    'async (value, random) => { const a = random.int(1000); await null; return a + random.int(1000) }'
+  for (const feed of [
+    await withMap(fn),
+    await withSampleMap(`(s, random) => ({ cls: random.int(2 ** 30) })`),
+  ]) {
+    const expected = await digests(feed, { workers: 0 }, 2)
+    expect(new Set(expected).size).toBe(8)
+    for (const workers of [1, 2, 5]) expect(await digests(feed, { workers }, 2)).toEqual(expected)
+  }
+})
+
+test('a module that fails in the makers says why', async () => {
+  const feed = await feedModule(
+    root,
+    'fails.feed.mjs',
+    `import { isMainThread } from 'node:worker_threads'
+    if (!isMainThread) throw new Error('not here')
+    export default feed({
+      source: synthetic({ count: 8, tensors: { shape: [1] } }),
+      fields: { x: bytes('data').map(value => value) }, batch: 8 })`,
+  )
+  await expect(
+    using(feed, { workers: 1 }, async loader => {
+      for await (const _ of loader);
+    }),
+  ).rejects.toThrow(/not here/)
+})
+
+test('a function that is another one in the makers is refused', async () => {
+  const feed = await withMap('value => value')
+  const call = (feed.json.fields.label.map as { call: { hash: string } }).call
+  const json = {
+    ...feed.json,
+    fields: {
+      label: { ...feed.json.fields.label, map: { call: { ...call, hash: '0'.repeat(call.hash.length) } } },
+    },
+  }
+  await expect(
+    using(json as never, { workers: 1 }, async loader => {
+      for await (const _ of loader);
+    }),
+  ).rejects.toThrow(/not the one of the definition/)
+})
