@@ -29,9 +29,14 @@ export interface FeedingOptions {
   cacheBytes?: number
   /** Bytes that one maker's workspace may grow to. */
   scratchBytes: number
+  /** A pipe to be told of every ready batch, for a consumer in another process. */
+  ready?: number
   /** Seconds that one sample may take before the run is ended with its name. */
   timeout: number
 }
+
+/** How often (ms) whoever waits looks for hung samples. */
+const LOOK = 500
 
 let nextId = 1
 
@@ -94,6 +99,7 @@ export class Feeding {
       sources: plan.sources,
       order: plan.orderData,
       share: { length, world: options.world, rank: options.rank, batch },
+      ready: options.ready,
       cache: cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined,
     }
     const pool = options.workers > 0 ? Pool.shared() : undefined
@@ -135,6 +141,19 @@ export class Feeding {
     if (!this.kept.delete(index)) return
     this.ring.release(index)
     this.pool?.wake()
+  }
+
+  /** A consumer in another process leases slots by itself: here is what it holds. */
+  lent(slots: Iterable<number>): void {
+    this.kept.clear()
+    for (const slot of slots) this.kept.add(slot)
+  }
+
+  /** For whoever doesn't wait here: shows that the engine lives, and returns what ended the feeding, if anything has. */
+  watch(): Error | undefined {
+    this.ring.beat()
+    this.checkHung()
+    return this.failure
   }
 
   /** What makers said of bad samples in this batch, by row. Complete when the batch is ready. */
@@ -222,7 +241,7 @@ export class Feeding {
         if (this.failure) throw this.failure
         const slot = this.ring.ready(batch)
         if (slot !== undefined) return slot
-        const wait = Atomics.waitAsync(words, index, seen, 500)
+        const wait = Atomics.waitAsync(words, index, seen, LOOK)
         if (wait.async && (await wait.value) === 'timed-out') this.checkHung()
       }
     } finally {
@@ -282,7 +301,19 @@ export class Feeding {
       const claim = this.ring.next(0)
       if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
       const pending = this.alone!.make(claim)
-      if (pending) await pending
+      if (pending) await this.unlessHung(pending)
     }
+  }
+
+  /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
+  private unlessHung(pending: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const hung = new Promise<void>((_, reject) => {
+      timer = setInterval(() => {
+        this.checkHung()
+        if (this.failure) reject(this.failure)
+      }, LOOK)
+    })
+    return Promise.race([pending, hung]).finally(() => clearInterval(timer))
   }
 }

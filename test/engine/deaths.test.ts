@@ -1,0 +1,175 @@
+/** Makers that die are replaced and their rows made again; samples that hang are named and end the run. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { programs } from '../support/program.js'
+
+const root = temporaryFolder()
+let modules = 0
+
+/** 48 samples whose label is their own number, and a function on it that does something bad to its thread. */
+const deadly = (body: string, rest = '') =>
+  feedModule(
+    root,
+    `deadly-${modules++}.feed.mjs`,
+    `import { existsSync, writeFileSync } from 'node:fs'
+    /** True the first time it is asked about a name. */
+    const first = name => {
+      const file = ${JSON.stringify(root)} + '/' + name
+      if (existsSync(file)) return false
+      writeFileSync(file, '')
+      return true
+    }
+    const throwBeside = value => new Promise(resolve => {
+      setTimeout(() => { throw new Error('stray') }, 0)
+      setTimeout(() => resolve(value), 50)
+    })
+    export default feed({
+      source: synthetic({ count: 48, images: { width: 8, height: 8, classes: 48 } }),
+      order: shuffle({ seed: 4 }),
+      fields: { image: image('jpg').randomCrop(4), label: int('cls').map(${body}) },
+      batch: { size: 8, last: 'keep' }, ${rest}
+    })`,
+  )
+
+const run = (feed: Awaited<ReturnType<typeof deadly>>, workers: number) =>
+  using(feed, { workers, timeout: 20 }, async loader => {
+    const labels: number[] = []
+    for await (const batch of loader) labels.push(...Array.from(batch.label as BigInt64Array, Number))
+    return { labels, bad: loader.stats().bad }
+  })
+
+describe('a maker that dies', () => {
+  test.each([1, 3])('once at a sample is replaced, and nothing shows (%i workers)', async workers => {
+    const feed = await deadly(
+      `value => { if (value % 7 === 3 && first('${workers}-' + value)) process.exit(3); return value }`,
+    )
+    const calm = await deadly('value => value')
+    expect(await digests(feed, { workers, depth: 3 })).toEqual(await digests(calm, { workers: 0 }))
+    expect(existsSync(join(root, `${workers}-3`))).toBe(true)
+  })
+
+  test('twice at a sample makes that sample bad', async () => {
+    const feed = await deadly('value => { if (value === 20) process.exit(3); return value }')
+    await expect(run(feed, 3)).rejects.toThrow(/sample 20: .*ended two worker threads/)
+  })
+
+  test('at many samples still ends well, with drop', async () => {
+    // More than the pool would bear if it blamed itself.
+    const feed = await deadly(
+      'value => { if (value % 8 === 1) process.exit(3); return value }',
+      "onError: 'drop'",
+    )
+    const { labels, bad } = await run(feed, 1)
+    expect([...labels].sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 48 }, (_, i) => i).filter(i => i % 8 !== 1),
+    )
+    expect(bad.count).toBe(6)
+    expect(new Set(bad.samples.map(({ id }) => Number(id) % 8))).toEqual(new Set([1]))
+  })
+
+  test('by an error outside of any row is replaced, too', async () => {
+    const feed = await deadly("value => (value === 9 && first('stray') ? throwBeside(value) : value)")
+    expect((await run(feed, 2)).labels).toHaveLength(48)
+  })
+
+  test('again and again without a sample to blame ends the run with the cause', async () => {
+    const feed = await feedModule(
+      root,
+      'stillborn.feed.mjs',
+      `import { isMainThread } from 'node:worker_threads'
+      if (!isMainThread) process.exit(7)
+      export default feed({ source: synthetic({ count: 8, images: { width: 8, height: 8 } }),
+        fields: { label: int('cls').map(value => value) }, batch: 8 })`,
+    )
+    await expect(using(feed, { workers: 2 }, loader => loopIds(loader))).rejects.toThrow(
+      /worker threads keep dying: .*code 7/,
+    )
+  })
+
+  test('out of memory is replaced; the sample is named', async () => {
+    const feed = await deadly(
+      `value => { if (value === 20) { const all = []; for (;;) all.push(new Array(1e5).fill(value)) } return value }`,
+      "onError: 'drop'",
+    )
+    expect(feed.json.fields.label.map).toBeDefined()
+    const { code, stdout } = await programs(root).run(
+      `import deadly from './deadly-${modules - 1}.feed.mjs'
+      const loader = open(deadly, { workers: 1 })
+      let count = 0
+      for await (const batch of loader) count += batch.count
+      console.log(JSON.stringify([count, loader.stats().bad.samples]))
+      await loader.close()`,
+      ['--max-old-space-size=60'],
+    )
+    expect(code).toBe(0)
+    const [count, bad] = JSON.parse(stdout)
+    expect(count).toBe(47)
+    expect(bad).toEqual([
+      expect.objectContaining({ id: '20', message: expect.stringMatching(/two worker threads/) }),
+    ])
+  })
+})
+
+describe('a sample that hangs', () => {
+  const SPIN = 'value => { if (value === 20) for (;;); return value }'
+  const NEVER = 'value => value === 20 ? new Promise(() => {}) : value'
+
+  test.each([
+    ['spins', SPIN, 3],
+    ['never resolves', NEVER, 1],
+    ['never resolves', NEVER, 0],
+  ])('%s: it is named and ends the run, whatever the policy', async (_, body, workers) => {
+    const feed = await deadly(body, "onError: 'drop'")
+    const loader = open(feed, { workers, timeout: 0.5 })
+    const loop = async () => {
+      for await (const _batch of loader);
+    }
+    const error: Error = await loop().then(
+      () => new Error('it ended well'),
+      e => e,
+    )
+    expect(error).toBeInstanceOf(engine.EngineError)
+    expect(error.message).toMatch(/^sample 20 has taken \d+ s \(limit 0\.5 s\): .*timeout/)
+    await loader.close()
+  })
+
+  test('after a break the next epoch does not wait for it in silence', async () => {
+    const feed = await deadly(SPIN)
+    await using(feed, { workers: 3, timeout: 0.5, depth: 8 }, async loader => {
+      await loopIds(loader, 1)
+      await expect(loopIds(loader)).rejects.toThrow(/sample 20 has taken/)
+    })
+  })
+
+  test('does not stop another feed of the process, once its own is closed', async () => {
+    const other = open(numberFeed(200), { workers: 1 })
+    const stuck = open(await deadly(SPIN), { workers: 1, timeout: 0.5 })
+    await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
+    await stuck.close()
+    expect((await loopIds(other)).flat()).toHaveLength(200)
+    await other.close()
+  })
+
+  test('close() ends it, also before the time is over', async () => {
+    const loader = open(await deadly(SPIN), { workers: 2 })
+    const waiting = loopIds(loader as never).catch(error => error as Error)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    await loader.close()
+    expect(await waiting).toMatchObject({ message: expect.stringMatching(/closed/) })
+  })
+})
+
+test('what a function prints is printed', async () => {
+  await deadly("value => { console.log('label ' + value); return value }")
+  const { stdout } = await programs(root).run(
+    `import deadly from './deadly-${modules - 1}.feed.mjs'
+    const loader = open(deadly, { workers: 2 })
+    for await (const _ of loader);
+    await loader.close()`,
+  )
+  // Rows of the next epoch that were made ahead are printed as well.
+  expect(new Set(stdout.match(/label \d+/g)).size).toBe(48)
+})
