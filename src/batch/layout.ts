@@ -18,6 +18,9 @@ import { DTYPES, elements } from '../define/dtype.js'
 import type { FieldLayout } from '../define/types.js'
 import { BudgetError } from '../errors.js'
 
+/** A slot's header has room for the lengths of that many fields. */
+export const MAX_FIELDS = 44
+
 const ALIGN = 64
 const PAGE = 65536
 export const HEADER_BYTES = 256
@@ -62,6 +65,11 @@ export interface SlotLayout {
 }
 
 export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLayout {
+  if (fields.length > MAX_FIELDS) {
+    throw new BudgetError(
+      `a feed can have ${MAX_FIELDS} fields, this one has ${fields.length}: join some of them`,
+    )
+  }
   let next = HEADER_BYTES
   const take = (bytes: number): number => {
     const at = next

@@ -49,6 +49,7 @@ const Word = {
 } as const
 
 // Byte offsets of the wider columns of the control page.
+const BEAT_AT = 640 // f64: CLOCK_MONOTONIC of the engine, in seconds
 const START_AT = 1024 // f64: epoch, position, limit
 const CLAIM_AT = 1088 // i64: next claim
 const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, + 1
@@ -78,6 +79,7 @@ export interface RingStart {
 export class Ring {
   readonly words: Int32Array
   readonly slots: Slot[]
+  private readonly heart: Float64Array
   private readonly start: Float64Array
   private readonly claim: BigInt64Array
   private readonly claims: BigInt64Array
@@ -94,6 +96,7 @@ export class Ring {
   ) {
     const buffer = memory.buffer
     this.words = new Int32Array(buffer, 0, 128)
+    this.heart = new Float64Array(buffer, BEAT_AT, 1)
     this.start = new Float64Array(buffer, START_AT, 3)
     this.claim = new BigInt64Array(buffer, CLAIM_AT, 1)
     this.claims = new BigInt64Array(buffer, CLAIMS_AT, MAX_MAKERS)
@@ -131,6 +134,11 @@ export class Ring {
     this.words[Word.Version] = version
     Atomics.add(this.words, Word.Generation, 1)
     Atomics.store(this.words, Word.Paused, 0)
+  }
+
+  /** Shows other processes that the engine is alive, and not stopped. */
+  beat(): void {
+    this.heart[0] = Number(process.hrtime.bigint() / 1000n) / 1e6
   }
 
   get startAt(): RingStart {
@@ -337,11 +345,11 @@ export class Ring {
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
         // It died while closing: rows may have been moved already, so the whole batch is made again.
         const [planned, valid] = [slot.words[Header.Planned], slot.words[Header.Valid]]
-        const stamps = slot.stamps.slice(Stamp.Epoch)
+        const stamps = slot.stamps.slice(Stamp.NextEpoch)
         slot.clear()
         slot.words[Header.Planned] = planned
         slot.words[Header.Valid] = valid
-        slot.stamps.set(stamps, Stamp.Epoch)
+        slot.stamps.set(stamps, Stamp.NextEpoch)
         for (let chunk = 0; chunk < this.layout.chunks; chunk++)
           this.again(claim.batch * this.layout.chunks + chunk)
         return claim

@@ -30,15 +30,15 @@ export const Header = {
 
 /** Words of the header, as 64-bit floats. */
 export const Stamp = {
+  /** Where a run goes on after this batch. */
+  NextEpoch: 26,
+  NextPosition: 27,
   Epoch: 28,
   /** Step within the epoch. */
   Step: 29,
   /** Position at which the step begins, over all ranks. */
   Position: 30,
 } as const
-
-/** Cursors fit between the header's words and its stamps: that many fields a feed may have. */
-export const MAX_FIELDS = 48
 
 /** Views of one slot. Cheap; made once per slot and thread. */
 export class Slot {

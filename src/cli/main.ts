@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
-import { readFileSync } from 'node:fs'
 import { MillraceError, nearest } from '../errors.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
 import { VERBS } from './verbs.js'
+import { version } from './version.js'
 
 /** Exit statuses: did what it was asked; failed; the command line was wrong; Ctrl-C. */
 const FAILED = 1
@@ -52,10 +52,6 @@ async function overview(): Promise<string> {
     pairs(verbs.map(verb => [`  ${verb.name}`, verb.summary])),
     'millrace <verb> --help says more, with an example. Every verb takes --json.',
   ].join('\n\n')
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 }
 
 function print(text: string): void {

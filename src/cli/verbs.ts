@@ -4,6 +4,7 @@ import type { Command } from './command.js'
 export const VERBS: Record<string, () => Promise<Command>> = {
   demo: async () => (await import('./verbs/demo.js')).demo,
   run: async () => (await import('./verbs/run.js')).run,
+  serve: async () => (await import('./verbs/serve.js')).serve,
   pack: async () => (await import('./verbs/pack.js')).pack,
   index: async () => (await import('./verbs/index.js')).index,
   inspect: async () => (await import('./verbs/inspect.js')).inspect,

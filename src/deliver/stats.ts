@@ -3,6 +3,7 @@
 import { decoderVersions } from '../decode/image.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
+import { SPAN_NAMES, type Span } from '../system/spans.js'
 
 /** Bad samples are listed up to this many; all are counted. */
 const LISTED = 1000
@@ -13,7 +14,7 @@ export interface BadSample {
   message: string
 }
 
-export interface LoaderStats {
+export interface LoaderStats extends FeedingStats {
   batches: number
   samples: number
   /** From open() to the first batch, and how much of it went into opening the sources. */
@@ -22,14 +23,19 @@ export interface LoaderStats {
   /** Time that the consumer waited for batches, without the first one. */
   waitMs: number
   waits: number
-  bytesRead: number
   bad: { count: number; samples: BadSample[] }
+}
+
+export interface FeedingStats {
+  bytesRead: number
   workers: number
   depth: number
   slotBytes: number
   /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
   budgetBytes: number
   decoders: Record<string, string>
+  /** Recent time of all makers by kind of work (ms): read, decode, transform, map, close. */
+  spans: Record<string, number>
 }
 
 /** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */
@@ -72,21 +78,30 @@ export class Stats {
 
   report(feeding: Feeding, feed: NormalFeed): LoaderStats {
     const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
-    const pictures = feed.fields.some(({ as }) => as === 'image' || as === 'mask')
-    return {
-      batches,
-      samples,
-      firstBatchMs,
-      openMs,
-      waitMs,
-      waits,
-      bytesRead: feeding.bytesRead,
-      bad: { count: this.badCount, samples: [...this.badSamples] },
-      workers: feeding.workers,
-      depth: feeding.depth,
-      slotBytes: feeding.budget.slotBytes,
-      budgetBytes: feeding.budget.totalBytes,
-      decoders: pictures ? decoderVersions() : {},
-    }
+    const bad = { count: this.badCount, samples: [...this.badSamples] }
+    return { batches, samples, firstBatchMs, openMs, waitMs, waits, bad, ...feedingStats(feeding, feed) }
   }
+}
+
+/** What is known of a feeding, whoever consumes it. */
+export function feedingStats(feeding: Feeding, feed: NormalFeed): FeedingStats {
+  const pictures = feed.fields.some(({ as }) => as === 'image' || as === 'mask')
+  return {
+    bytesRead: feeding.bytesRead,
+    workers: feeding.workers,
+    depth: feeding.depth,
+    slotBytes: feeding.budget.slotBytes,
+    budgetBytes: feeding.budget.totalBytes,
+    decoders: pictures ? decoderVersions() : {},
+    spans: sumSpans(feeding.spans()),
+  }
+}
+
+/** Time of all makers by kind of work (ms), over the spans that are still in their rings. */
+function sumSpans(lanes: readonly (readonly Span[])[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const spans of lanes) {
+    for (const { kind, duration } of spans) sums[SPAN_NAMES[kind]] = (sums[SPAN_NAMES[kind]] ?? 0) + duration
+  }
+  return sums
 }

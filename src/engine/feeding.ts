@@ -38,6 +38,9 @@ export interface FeedingOptions {
 /** How often (ms) whoever waits looks for hung samples. */
 const LOOK = 500
 
+/** How long a closed ring waits for rows that are being made (ms). */
+const LAST_ROWS = 2000
+
 let nextId = 1
 
 export class Feeding {
@@ -143,6 +146,13 @@ export class Feeding {
     this.pool?.wake()
   }
 
+  /** A slot that a consumer in another process is done with. */
+  giveBack(index: number): void {
+    if (!Number.isInteger(index) || index < 0 || index >= this.ring.capacity) return
+    this.kept.add(index)
+    this.release(index)
+  }
+
   /** A consumer in another process leases slots by itself: here is what it holds. */
   lent(slots: Iterable<number>): void {
     this.kept.clear()
@@ -228,6 +238,10 @@ export class Feeding {
     this.ring.pause()
     this.alone?.close()
     await this.pool?.remove(this.job.id)
+    // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
+    const patience = performance.now() + LAST_ROWS
+    while (this.ring.busy && performance.now() < patience)
+      await new Promise(resolve => setTimeout(resolve, 2))
     free(this.region)
   }
 

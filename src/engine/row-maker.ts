@@ -15,6 +15,7 @@ import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Column, Source } from '../source/source.js'
+import { signal } from '../system/pipe.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
 import { Workspace } from '../system/workspace.js'
 import { compileField } from '../transform/compile.js'
@@ -123,6 +124,8 @@ export class RowMaker {
     slot.stamps[Stamp.Epoch] = step.epoch
     slot.stamps[Stamp.Step] = step.stepInEpoch
     slot.stamps[Stamp.Position] = step.position
+    slot.stamps[Stamp.NextEpoch] = step.nextState.epoch
+    slot.stamps[Stamp.NextPosition] = step.nextState.position
     for (let row = 0; row < step.count; row++) {
       // Fillers (`last: pad`) are taken from the epoch's beginning.
       slot.positions[row] = row < step.valid ? step.first + row : step.filler(row)
@@ -151,6 +154,7 @@ export class RowMaker {
       }
       markSpan(SpanKind.Close)
       this.ring.publish(slot)
+      if (this.job.ready !== undefined) signal(this.job.ready)
     } else {
       markSpan(SpanKind.Transform)
     }

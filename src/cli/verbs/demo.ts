@@ -1,6 +1,5 @@
 /** `millrace demo`: a small dataset, a simulated GPU, and three ways to feed it. */
 
-import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { FeedJson } from '../../define/types.js'
@@ -9,6 +8,7 @@ import { command } from '../command.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
+import { version } from '../version.js'
 
 const BATCH = 32
 const SEED = 7
@@ -167,8 +167,4 @@ function feedOf(source: FeedJson['source'], image: string, label: string): FeedJ
 
 function workersText(workers: number): string {
   return workers === 1 ? 'one worker' : `${workers} workers`
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version
 }

@@ -1,0 +1,50 @@
+/** `millrace serve`: feeds other processes, such as a PyTorch or JAX trainer, through shared memory. */
+import { resolve } from 'node:path'
+import { command } from '../command.js'
+import { version } from '../version.js'
+
+export const serve = command({
+  name: 'serve',
+  summary: 'feeds other processes through shared memory',
+  about:
+    'Listens at a Unix socket and feeds every client that connects: the Python package, or any program that speaks ' +
+    'docs/protocol.md. Clients may bring their own feeds; FEED is for those that bring none. Ends with its last client.',
+  args: [{ name: 'FEED', about: 'the feed of clients that bring none', optional: true }],
+  options: {
+    socket: { type: 'text', value: 'PATH', about: 'where to listen' },
+    starter: { type: 'number', value: 'PID', about: 'end when this process ends' },
+    stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
+  },
+  examples: [
+    [
+      'millrace serve cats.json --socket /run/user/1000/cats.sock --stay',
+      'then, in Python: millrace.Feed(socket=…)',
+    ],
+  ],
+  async run({ args: [feed], values }) {
+    const [{ serve }, { loadFeed }, { UsageError }, { onInterrupt }, { rmSync }] = await Promise.all([
+      import('../../deliver/server.js'),
+      import('../feed-argument.js'),
+      import('../command.js'),
+      import('../interrupt.js'),
+      import('node:fs'),
+    ])
+    if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
+    const socket = resolve(values.socket)
+    const standard = feed === undefined ? undefined : await loadFeed(feed)
+    onInterrupt(() => rmSync(socket, { force: true }))
+    await serve({
+      socket,
+      starter: values.starter,
+      stay: values.stay,
+      version: version(),
+      find: async request => {
+        if (request.feed !== undefined) return { json: request.feed, root: request.root ?? process.cwd() }
+        if (request.feedPath !== undefined) return loadFeed(request.feedPath)
+        if (standard !== undefined) return standard
+        throw new UsageError('the client brings no feed, and serve was given none')
+      },
+    })
+    return { json: { socket }, text: '' }
+  },
+})

@@ -1,0 +1,121 @@
+/**
+ * The server: feeds other processes through a Unix socket (docs/protocol.md). It lives as long as somebody needs it:
+ * it ends with its last client, or with the process that started it.
+ */
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { MillraceError } from '../errors.js'
+import { type FindFeed, type Request, Session } from './session.js'
+
+/** Between two looks at the clients and the starter, and two heartbeats (ms). */
+const WATCH = 250
+/** How long the server waits for its first client, and for another one after the last has left (ms). */
+const FIRST_CLIENT = 10_000
+const NEXT_CLIENT = 1000
+/** A request longer than this is no request: definitions with long lists of indices are the longest. */
+const LONGEST = 64 * 2 ** 20
+
+export interface ServeOptions {
+  socket: string
+  find: FindFeed
+  /** Process without which the server has no reason to live. */
+  starter?: number
+  version: string
+  /** Goes on without clients until it is told to end. */
+  stay?: boolean
+}
+
+/** Serves until nobody needs it any more. Resolves when everything is given back. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const sessions = new Map<Socket, Session>()
+  const starter = options.starter === undefined ? undefined : nameOf(options.starter)
+  let patience = performance.now() + FIRST_CLIENT
+
+  const leave = async (socket: Socket): Promise<void> => {
+    const session = sessions.get(socket)
+    sessions.delete(socket)
+    patience = performance.now() + NEXT_CLIENT
+    await session?.close()
+  }
+  const server = createServer(socket => {
+    const say = (message: object): void => {
+      if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
+    }
+    const session = new Session(options.find, say, options.version)
+    sessions.set(socket, session)
+    readLines(socket, line => {
+      const request = JSON.parse(line) as Request
+      if (request.close) socket.end()
+      else void session.hear(request)
+    })
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => void leave(socket))
+  })
+  await listen(server, options.socket)
+  await new Promise<void>(resolve => {
+    const timer = setInterval(() => {
+      for (const session of sessions.values()) session.watch()
+      const abandoned = !options.stay && sessions.size === 0 && performance.now() > patience
+      const orphaned = starter !== undefined && nameOf(options.starter!) !== starter
+      if (!abandoned && !orphaned) return
+      clearInterval(timer)
+      resolve()
+    }, WATCH)
+  })
+  server.close()
+  rmSync(options.socket, { force: true })
+  await Promise.all([...sessions.keys()].map(socket => leave(socket).finally(() => socket.destroy())))
+}
+
+/** Listens at a path that only this user can reach. */
+async function listen(server: Server, path: string): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const before = process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, resolve)
+    })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why =
+      code === 'EADDRINUSE' ? 'something is there already: another engine, or a file left behind' : message
+    throw new MillraceError(`can't listen at ${path}: ${why}`)
+  } finally {
+    process.umask(before)
+  }
+  if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600)
+}
+
+/** Calls `hear` with every line. What is no JSON, or never ends, ends the connection. */
+function readLines(socket: Socket, hear: (line: string) => void): void {
+  let rest = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (text: string) => {
+    rest += text
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
+      const line = rest.slice(0, end)
+      rest = rest.slice(end + 1)
+      try {
+        hear(line)
+      } catch (error) {
+        const message = `this is no request: ${(error as Error).message}`
+        socket.end(`${JSON.stringify({ error: { tag: 'Protocol', message } })}\n`)
+        return
+      }
+    }
+    if (rest.length > LONGEST) socket.destroy()
+  })
+}
+
+/** The start time of a process: another process with the same pid has another one. Undefined when there is none. */
+function nameOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? undefined : fields[19]
+  } catch {
+    return undefined
+  }
+}

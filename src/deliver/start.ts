@@ -1,0 +1,47 @@
+/** What every consumer begins with: the plan of a feed, its steps from a saved state on, and the makers at work. */
+import type { NormalFeed } from '../define/types.js'
+import { Feeding } from '../engine/feeding.js'
+import { type FeedPlan, planFeed } from '../engine/plan.js'
+import type { BlendChange } from '../order/blend.js'
+import { checkState, readState, type State } from '../order/state.js'
+import { batchSize, type Place, type StepShare } from '../order/steps.js'
+import type { OpenedOptions } from './options.js'
+
+export interface Opened {
+  plan: FeedPlan
+  share: StepShare
+  place: Place
+  changes: BlendChange[]
+}
+
+/** Opens the sources and finds the place to begin at. Nothing is made yet. */
+export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promise<Opened> {
+  const saved = options.state === undefined ? undefined : readState(options.state)
+  const changes = [...(saved?.changes ?? [])]
+  const plan = await planFeed(feed, { ...options, changes })
+  const place = saved ? placeOf(saved, plan, options.notice) : { epoch: 0, position: 0 }
+  const { rank, world } = options
+  const share: StepShare = {
+    length: plan.length,
+    world,
+    rank,
+    batch: batchSize(feed.batch, world),
+    last: feed.batch.last,
+  }
+  return { plan, share, place, changes }
+}
+
+/** The place of a saved state, if this feed can take it up; what is different and no reason to refuse is said. */
+export function placeOf(saved: State, plan: FeedPlan, notice?: (text: string) => void): Place {
+  for (const text of checkState(saved, plan)) notice?.(text)
+  return { epoch: saved.epoch, position: saved.position }
+}
+
+/** Sets the makers to work. */
+export function startFeeding(
+  { plan, place }: Opened,
+  options: OpenedOptions,
+  limit: number,
+): Promise<Feeding> {
+  return Feeding.start(plan, options, { ...place, limit })
+}
