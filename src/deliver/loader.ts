@@ -17,6 +17,9 @@ import { type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
 import type { OpenedOptions } from './options.js'
 import { type LoaderStats, Stats } from './stats.js'
 
+/** The event loop gets a turn at least this often (ms), however many batches are ready. */
+const TURN = 5
+
 export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Resolves when the sources are open and makers are at work; rejects with what is wrong. */
   readonly ready: Promise<void>
@@ -42,6 +45,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private until = 0
   private epoch = 0
   private current: Batch | undefined
+  /** When the event loop last had its turn. */
+  private turned = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
   private closing: Promise<void> | undefined
@@ -114,8 +119,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private async next(): Promise<Batch> {
-    this.checkOpen()
     this.releaseCurrent()
+    await this.giveTurn()
+    this.checkOpen()
     const asked = performance.now()
     const index = await this.feeding.take(this.handed)
     this.counters.waited(asked)
@@ -128,6 +134,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.current = new this.BatchClass(this.owner, index, slot, this.windows[index])
     this.counters.delivered(this.current.count)
     return this.current
+  }
+
+  /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
+  private async giveTurn(): Promise<void> {
+    if (performance.now() - this.turned < TURN) return
+    await new Promise(resolve => setImmediate(resolve))
+    this.turned = performance.now()
   }
 
   /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
