@@ -1,0 +1,251 @@
+/** `millrace serve`, spoken to by hand: the protocol of docs/protocol.md, with real processes. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/folder.js'
+
+const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
+const ROWS = 8
+const FEED = {
+  source: { synthetic: { count: 100, images: { width: 24, height: 20, classes: 7 } } },
+  order: { shuffle: 'global', seed: 3 },
+  fields: {
+    image: { from: 'jpg', as: 'image', apply: [{ randomResizedCrop: 16 }, { flip: {} }] },
+    label: { from: 'cls', as: 'int' },
+  },
+  batch: { size: ROWS, last: 'keep' },
+}
+
+interface Opened {
+  engine: { pid: number; started: string }
+  memory: { path: string; control: number; slotBytes: number; bytes: number }
+  layout: { fields: { name: string; at: number; unitBytes: number; dlpack: number[] }[] }
+  steps: { epoch: number; first: number }
+  length: number
+  state: object
+  generation: number
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are JSON of many shapes
+type Answer = any
+
+class Client {
+  opened!: Opened
+  private fd = -1
+  private next = 1
+  private readonly waiting = new Map<number, (answer: Answer) => void>()
+  readonly unasked: Answer[] = []
+
+  private constructor(readonly socket: Socket) {
+    socket.on('error', () => {})
+    createInterface(socket).on('line', line => {
+      const answer = JSON.parse(line)
+      const hear = this.waiting.get(answer.id)
+      if (hear) hear(answer)
+      else this.unasked.push(answer)
+    })
+  }
+
+  static async connect(path: string): Promise<Client> {
+    for (let tries = 0; ; tries++) {
+      const socket = connect(path)
+      const error = await new Promise<Error | undefined>(resolve => {
+        socket.once('connect', () => resolve(undefined))
+        socket.once('error', resolve)
+      })
+      if (!error) return new Client(socket)
+      if (tries > 400) throw error
+      await sleep(25)
+    }
+  }
+
+  say(message: object): void {
+    this.socket.write(`${JSON.stringify(message)}\n`)
+  }
+
+  ask(message: object): Promise<Answer> {
+    const id = this.next++
+    this.say({ id, ...message })
+    return new Promise(resolve => this.waiting.set(id, resolve))
+  }
+
+  async open(options: object, feed: object = FEED): Promise<Opened> {
+    const answer = await this.ask({ open: { version: 1, pid: process.pid, feed, root: '/', options } })
+    if (answer.error) throw new Error(answer.error.message)
+    this.opened = answer.opened
+    this.fd = openSync(this.opened.memory.path, 'r')
+    return this.opened
+  }
+
+  /** Waits for batch k and returns its slot. */
+  async take(k: number): Promise<number> {
+    for (;;) {
+      if (this.word(256 + 4 * (k % 32)) === k + 1) {
+        const slot = this.word(128 + 4 * (k % 32))
+        if (this.word(this.at(slot) + 16) === 1) return slot
+      }
+      await sleep(1)
+    }
+  }
+
+  at(slot: number): number {
+    return this.opened.memory.control + slot * this.opened.memory.slotBytes
+  }
+
+  word(at: number): number {
+    return this.read(at, 4).readInt32LE()
+  }
+
+  double(at: number): number {
+    return this.read(at, 8).readDoubleLE()
+  }
+
+  read(at: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length)
+    readSync(this.fd, bytes, 0, length, at)
+    return bytes
+  }
+
+  end(): void {
+    if (this.fd >= 0) closeSync(this.fd)
+    this.socket.destroy()
+  }
+}
+
+const started: ChildProcess[] = []
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL')
+})
+
+function serve(...words: string[]): { child: ChildProcess; socket: string; exit: Promise<number | null> } {
+  const socket = join(temporaryFolder(), 'private', 'engine.sock')
+  const child = spawn(process.execPath, [CLI, 'serve', ...words, '--socket', socket], { stdio: ['ignore', 'ignore', 'inherit'] })
+  started.push(child)
+  return { child, socket, exit: new Promise(resolve => child.once('exit', resolve)) }
+}
+
+/** ids and a digest of every field of the first epoch, in order. */
+async function epoch(client: Client): Promise<string[]> {
+  const seen: string[] = []
+  for (let k = 0; k < client.opened.steps.first; k++) {
+    const slot = await client.take(k)
+    const at = client.at(slot)
+    const count = client.word(at + 8)
+    const { ids } = await client.ask({ ids: slot })
+    const digest = createHash('sha256')
+    for (const field of client.opened.layout.fields) digest.update(client.read(at + field.at, count * field.unitBytes))
+    seen.push(`${ids.join()} ${digest.digest('hex')}`)
+    client.say({ release: slot })
+  }
+  return seen
+}
+
+describe('serve', () => {
+  test('delivers the same batches for any workers and depth, and ends with its last client', async () => {
+    const { socket, exit } = serve()
+    const one = await Client.connect(socket)
+    await one.open({ workers: 1, depth: 1 })
+    const two = await Client.connect(socket)
+    await two.open({ workers: 2, depth: 4 })
+    const [first, second] = await Promise.all([epoch(one), epoch(two)])
+    expect(first).toEqual(second)
+    expect(first.length).toBe(13)
+    expect(new Set(first.flatMap(line => line.split(' ')[0].split(','))).size).toBe(100)
+    expect(statSync(socket).mode & 0o777).toBe(0o600)
+    one.end()
+    two.end()
+    expect(await exit).toBe(0)
+    expect(existsSync(socket)).toBe(false)
+  })
+
+  test('a header says where the run goes on; moving there gives the rest', async () => {
+    const { socket } = serve()
+    const client = await Client.connect(socket)
+    await client.open({ workers: 2, depth: 2 })
+    const all: string[] = []
+    let next = { epoch: 0, position: 0 }
+    for (let k = 0; k < 5; k++) {
+      const slot = await client.take(k)
+      next = { epoch: client.double(client.at(slot) + 208), position: client.double(client.at(slot) + 216) }
+      all.push(...(await client.ask({ ids: slot })).ids)
+      client.say({ release: slot })
+    }
+    expect(next).toEqual({ epoch: 0, position: 5 * ROWS })
+    const { moved } = await client.ask({ move: { ...next, limit: 8, held: [] } })
+    expect(moved.generation).toBeGreaterThan(client.opened.generation)
+    for (let k = 0; k < 8; k++) {
+      const slot = await client.take(k)
+      all.push(...(await client.ask({ ids: slot })).ids)
+      client.say({ release: slot })
+    }
+    expect(all.length).toBe(100)
+    expect(new Set(all).size).toBe(100)
+    client.end()
+  })
+
+  test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
+    const { socket } = serve('--stay')
+    const client = await Client.connect(socket)
+    const old = await client.ask({ open: { version: 99, pid: 1, feed: FEED } })
+    expect(old.error.message).toMatch(/version 99/)
+    const typo = { ...FEED, fields: { image: { from: 'jpg', as: 'imag' } } }
+    const wrong = await client.ask({ open: { version: 1, pid: 1, feed: typo, root: '/' } })
+    expect(wrong.error).toEqual({ tag: 'Definition', message: expect.stringContaining('did you mean "image"') })
+    expect((await client.ask({ ids: 0 })).error.message).toMatch(/open/)
+    client.socket.write('this is no JSON\n')
+    await new Promise(resolve => client.socket.once('close', resolve))
+    expect(client.unasked.at(-1).error.tag).toBe('Protocol')
+    client.end()
+  })
+
+  test('bad samples are counted in the header and named on request', async () => {
+    const folder = temporaryFolder()
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(join(folder, 'a.jpg'), 'no picture')
+    const { socket } = serve()
+    const client = await Client.connect(socket)
+    const feed = {
+      source: { files: join(folder, '*.jpg') },
+      fields: { image: { from: 'jpg', as: 'image', apply: [{ resize: [8, 8] }] } },
+      batch: 1,
+    }
+    await client.open({ workers: 1 }, feed)
+    const slot = await client.take(0)
+    expect(client.word(client.at(slot) + 12)).toBe(1)
+    const { bad } = await client.ask({ bad: 0 })
+    expect(bad).toEqual([{ row: 0, id: expect.any(String), stage: 'decode', message: expect.stringContaining('a.jpg') }])
+    client.end()
+  })
+
+  test('ends when its starter is gone, though a client is there', async () => {
+    const starter = spawn('sleep', ['60'])
+    started.push(starter)
+    const { socket, exit } = serve('--starter', String(starter.pid))
+    const client = await Client.connect(socket)
+    await client.open({ workers: 1 })
+    starter.kill('SIGKILL')
+    expect(await exit).toBe(0)
+    expect(existsSync(socket)).toBe(false)
+    client.end()
+  })
+
+  test('the heartbeat follows the clock, and the engine can be named for good', async () => {
+    const { socket, child } = serve()
+    const client = await Client.connect(socket)
+    const { engine } = await client.open({ workers: 1 })
+    expect(engine.pid).toBe(child.pid)
+    expect(readFileSync(`/proc/${engine.pid}/stat`, 'latin1')).toContain(` ${engine.started} `)
+    const before = client.double(640)
+    await sleep(700)
+    expect(client.double(640)).toBeGreaterThan(before)
+    client.end()
+  })
+})
+
+function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
