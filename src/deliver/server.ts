@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { MillraceError } from '../errors.js'
-import { type FindFeed, type Request, Session } from './session.js'
+import { type House, type Request, Session } from './session.js'
 
 /** Between two looks at the clients and the starter, and two heartbeats (ms). */
 const WATCH = 250
@@ -18,7 +18,7 @@ const LONGEST = 64 * 2 ** 20
 
 export interface ServeOptions {
   socket: string
-  find: FindFeed
+  find: House['find']
   /** Process without which the server has no reason to live. */
   starter?: number
   version: string
@@ -29,6 +29,7 @@ export interface ServeOptions {
 /** Serves until nobody needs it any more. Resolves when everything is given back. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
+  const house: House = { find: options.find, version: options.version, shared: new Map() }
   const starter = options.starter === undefined ? undefined : nameOf(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 
@@ -42,7 +43,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const say = (message: object): void => {
       if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
     }
-    const session = new Session(options.find, say, options.version)
+    const session = new Session(house, say)
     sessions.set(socket, session)
     readLines(socket, line => {
       const request = JSON.parse(line) as Request

@@ -1,24 +1,19 @@
 /**
- * One client of the server: a connection, its ring, and what they say to each other (docs/protocol.md). Batches do
- * not pass through here; only words about them do.
+ * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
+ * here; only words about them do.
  */
 import { readFileSync } from 'node:fs'
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
-import { Header, RowStatus } from '../batch/slot.js'
 import { DTYPES } from '../define/dtype.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
-import type { Feeding } from '../engine/feeding.js'
-import { type FeedPlan, replan } from '../engine/plan.js'
-import { MillraceError, SampleError, StateError } from '../errors.js'
-import type { BlendChange } from '../order/blend.js'
+import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
 import { type Place, stepPlan } from '../order/steps.js'
-import { closePipe, openPipe, type Pipe } from '../system/pipe.js'
-import { fillOptions, type OpenedOptions, type OpenOptions } from './options.js'
-import { type Opened, openPlan, startFeeding } from './start.js'
+import { fillOptions, type OpenOptions } from './options.js'
+import { type Member, type Move, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
 
 export const PROTOCOL = 1
@@ -33,16 +28,8 @@ export interface OpenRequest {
   root?: string
   variant?: string
   options?: Omit<OpenOptions, 'progress' | 'notice' | 'root' | 'variant'> & { limit?: number | null }
-}
-
-/** Finds the feed that a request means: the server's business, since modules are loaded by the command line. */
-export type FindFeed = (request: OpenRequest) => Promise<{ json: FeedJson; root: string }>
-
-interface Move extends Place {
-  limit: number | null
-  changes?: BlendChange[]
-  /** Slots that the client still holds. */
-  held?: number[]
+  /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
+  share?: { name: string; members: number }
 }
 
 export type Request = { id?: number } & Partial<{
@@ -59,67 +46,73 @@ export type Request = { id?: number } & Partial<{
   close: true
 }>
 
+/** What sessions have in common. */
+export interface House {
+  version: string
+  /** Finds the feed that a request means; modules are loaded by the command line. */
+  find(request: OpenRequest): Promise<{ json: FeedJson; root: string }>
+  /** Rings that are shared, by name; as promises, so that the second client waits for the first one's. */
+  shared: Map<string, Promise<Serving>>
+}
+
 export class Session {
-  private opened: Opened | undefined
-  private options!: OpenedOptions
-  private feeding: Feeding | undefined
-  private pipe: Pipe | undefined
+  private serving: Serving | undefined
+  private member: Member | undefined
+  private sharedName: string | undefined
   private said = false
 
   constructor(
-    private readonly find: FindFeed,
+    private readonly house: House,
     private readonly say: (message: object) => void,
-    private readonly version: string,
   ) {}
 
   /** Answers one request. */
   async hear(request: Request): Promise<void> {
     const { id } = request
+    const name = id === undefined ? {} : { id }
     try {
       const answer = await this.answer(request)
-      if (answer !== undefined) this.say(id === undefined ? answer : { id, ...answer })
+      if (answer !== undefined) this.say({ ...name, ...answer })
     } catch (error) {
-      const { message } = error as Error
-      const tag = error instanceof MillraceError ? error.tag : 'Bug'
-      const said = tag === 'Bug' ? ((error as Error).stack ?? message) : message
-      this.say({ ...(id === undefined ? {} : { id }), error: { tag, message: said } })
+      this.say({ ...name, error: told(error as Error) })
     }
   }
 
   /** Called a few times a second: renews the heartbeat, and tells the client of a feeding that has ended. */
   watch(): void {
-    const failure = this.feeding?.watch()
+    const failure = this.serving?.feeding.watch()
     if (failure === undefined || this.said) return
     this.said = true
-    this.say({
-      failed: { tag: failure instanceof MillraceError ? failure.tag : 'Bug', message: failure.message },
-    })
+    this.say({ failed: told(failure) })
   }
 
   async close(): Promise<void> {
-    const { feeding, pipe } = this
-    this.feeding = undefined
-    this.pipe = undefined
-    await feeding?.close()
-    if (pipe) closePipe(pipe)
+    const { serving, member } = this
+    this.serving = undefined
+    if (serving && member && (await serving.leave(member)) && this.sharedName !== undefined) {
+      this.house.shared.delete(this.sharedName)
+    }
   }
 
   private async answer(request: Request): Promise<object | undefined> {
     if (request.open !== undefined) return { opened: await this.open(request.open) }
-    const { feeding, opened } = this
-    if (!feeding || !opened) throw new StateError('say "open" first')
+    const { serving, member } = this
+    if (!serving || !member) throw new StateError('say "open" first')
+    const { feeding, opened } = serving
     if (request.release !== undefined) {
-      feeding.giveBack(request.release)
+      serving.release(request.release, member)
       return undefined
     }
     if (request.limit !== undefined) {
       feeding.limit = request.limit ?? Infinity
       return undefined
     }
-    if (request.move !== undefined) return { moved: await this.move(request.move, opened, feeding) }
-    if (request.ids !== undefined) return { ids: this.ids(request.ids, opened.plan, feeding) }
-    if (request.bad !== undefined) return { bad: this.bad(request.bad, feeding) }
-    if (request.weights !== undefined) return { changes: this.weigh(request, opened) }
+    if (request.move !== undefined) return { moved: { generation: await serving.move(request.move) } }
+    if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
+    if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
+    if (request.weights !== undefined) {
+      return { changes: serving.weigh(request.weights, request.place ?? { epoch: 0, position: 0 }) }
+    }
     if (request.tune !== undefined) {
       const { workers, depth } = request.tune
       if (workers !== undefined) feeding.workers = workers
@@ -137,43 +130,60 @@ export class Session {
           'install the same Millrace on both sides',
       )
     }
-    if (this.opened) throw new MillraceError('one connection is one ring: it is open already')
-    const { json, root } = await this.find(request)
+    if (this.serving) throw new MillraceError('one connection is one ring: it is open already')
+    const notices: string[] = []
+    this.serving = await this.serve(request, notices)
+    this.member = this.serving.join()
+    return this.describe(this.serving, this.member, notices)
+  }
+
+  private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
+    const { share } = request
+    if (share === undefined) return this.start(request, notices, 1)
+    const { shared } = this.house
+    const name = `${share.name}/${request.options?.rank ?? 0}`
+    let serving = shared.get(name)
+    if (serving === undefined) {
+      serving = this.start(request, notices, share.members)
+      shared.set(name, serving)
+      serving.catch(() => shared.delete(name))
+    }
+    this.sharedName = name
+    return serving
+  }
+
+  private async start(request: OpenRequest, notices: string[], members: number): Promise<Serving> {
+    const { json, root } = await this.house.find(request)
     const feed = normalizeFeed(
       request.variant === undefined ? json : applyVariant(json, request.variant),
       root,
     )
     const { limit, ...given } = request.options ?? {}
-    const notices: string[] = []
     const options = fillOptions({ ...given, notice: text => notices.push(text) })
     // Here somebody else computes: there is always a thread to make batches.
-    this.options = { ...options, workers: Math.max(1, options.workers) }
-    this.opened = await openPlan(feed, this.options)
-    this.pipe = openPipe()
-    this.options.ready = this.pipe.write
-    this.feeding = await startFeeding(this.opened, this.options, limit ?? Infinity)
-    this.feeding.watch()
-    return this.describe(this.opened, this.feeding, notices)
+    const workers = Math.max(1, options.workers)
+    return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
   }
 
   /** Everything a client must know to read batches by itself. */
-  private describe({ plan, share, place }: Opened, feeding: Feeding, notices: string[]): object {
-    const { rank, world, rankFrom } = this.options
+  private describe({ opened, feeding, options }: Serving, member: Member, notices: string[]): object {
+    const { plan, share, place } = opened
+    const { rank, world, rankFrom } = options
     const steps = stepPlan({ ...share, start: place })
     const { epoch: _, position: __, ...state } = makeState(plan, place)
     const { ring, region, layout } = feeding
-    const fd = (number: number): string => `/proc/${process.pid}/fd/${number}`
+    const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
     return {
       version: PROTOCOL,
-      engine: { pid: process.pid, started: startTime(), millrace: this.version },
+      engine: { pid: process.pid, started: startTime(), millrace: this.house.version },
       memory: {
-        path: fd(region.fd),
+        path: path(region.fd),
         bytes: region.bytes,
         control: CONTROL_BYTES,
         slots: ring.capacity,
         slotBytes: layout.bytes,
       },
-      ready: { path: fd(this.pipe!.read) },
+      ready: { path: path(member.pipe.read) },
       layout: describeLayout(layout),
       rank,
       world,
@@ -190,54 +200,17 @@ export class Session {
       notices,
     }
   }
+}
 
-  private async move(
-    { epoch, position, limit, changes, held = [] }: Move,
-    opened: Opened,
-    feeding: Feeding,
-  ): Promise<object> {
-    // The order is compiled anew only where its weights have changed.
-    const changed = changes !== undefined && JSON.stringify(changes) !== JSON.stringify(opened.changes)
-    if (changed) {
-      opened.changes = changes
-      opened.plan = replan(opened.plan, changes)
-    }
-    feeding.lent(held)
-    await feeding.move({ epoch, position, limit: limit ?? Infinity }, opened.plan)
-    return { generation: feeding.ring.generation }
-  }
-
-  private ids(index: number, plan: FeedPlan, feeding: Feeding): string[] {
-    const slot = feeding.slot(index)
-    const ids: string[] = []
-    for (let row = 0; row < slot.words[Header.Count]; row++) {
-      if (slot.status[row] !== RowStatus.Filler) ids.push(plan.attached[slot.sources[row]].id(slot.rows[row]))
-    }
-    return ids
-  }
-
-  private bad(batch: number, feeding: Feeding): object[] {
-    return feeding.badOf(batch).map(({ row, where, problem }) => ({
-      row,
-      id: where.id,
-      stage: where.stage,
-      message: row < 0 ? problem : new SampleError(where, problem).message,
-    }))
-  }
-
-  private weigh({ weights, place }: Request, { plan, changes }: Opened): BlendChange[] {
-    if (!plan.order.changed) {
-      throw new MillraceError('only a blend has weights to change: this feed has one source')
-    }
-    return plan.order.changed(changes, place ?? { epoch: 0, position: 0 }, weights!)
-  }
+/** An error as the client gets it: its tag and message; of a bug also where it happened. */
+function told(error: Error): { tag: string; message: string } {
+  if (error instanceof MillraceError) return { tag: error.tag, message: error.message }
+  return { tag: 'Bug', message: error.stack ?? error.message }
 }
 
 function describeLayout({ rows, statusAt, positionAt, rowAt, sourceAt, fields }: SlotLayout): object {
-  return {
-    ...{ rows, statusAt, positionAt, rowAt, sourceAt },
-    fields: fields.map(field => ({ ...field, dlpack: [...DTYPES[field.dtype].dlpack, 1] })),
-  }
+  const described = fields.map(field => ({ ...field, dlpack: [...DTYPES[field.dtype].dlpack, 1] }))
+  return { rows, statusAt, positionAt, rowAt, sourceAt, fields: described }
 }
 
 /** When this process began, in clock ticks since boot: with the pid it names a process for good. */

@@ -73,8 +73,8 @@ class Client {
     return new Promise(resolve => this.waiting.set(id, resolve))
   }
 
-  async open(options: object, feed: object = FEED): Promise<Opened> {
-    const answer = await this.ask({ open: { version: 1, pid: process.pid, feed, root: '/', options } })
+  async open(options: object, feed: object = FEED, share?: object): Promise<Opened> {
+    const answer = await this.ask({ open: { version: 1, pid: process.pid, feed, root: '/', options, share } })
     if (answer.error) throw new Error(answer.error.message)
     this.opened = answer.opened
     this.fd = openSync(this.opened.memory.path, 'r')
@@ -123,21 +123,28 @@ afterEach(() => {
 
 function serve(...words: string[]): { child: ChildProcess; socket: string; exit: Promise<number | null> } {
   const socket = join(temporaryFolder(), 'private', 'engine.sock')
-  const child = spawn(process.execPath, [CLI, 'serve', ...words, '--socket', socket], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(process.execPath, [CLI, 'serve', ...words, '--socket', socket], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   started.push(child)
   return { child, socket, exit: new Promise(resolve => child.once('exit', resolve)) }
 }
 
 /** ids and a digest of every field of the first epoch, in order. */
-async function epoch(client: Client): Promise<string[]> {
+function epoch(client: Client): Promise<string[]> {
+  return epochFrom(client, 0)
+}
+
+async function epochFrom(client: Client, first: number): Promise<string[]> {
   const seen: string[] = []
-  for (let k = 0; k < client.opened.steps.first; k++) {
+  for (let k = first; k < client.opened.steps.first; k++) {
     const slot = await client.take(k)
     const at = client.at(slot)
     const count = client.word(at + 8)
     const { ids } = await client.ask({ ids: slot })
     const digest = createHash('sha256')
-    for (const field of client.opened.layout.fields) digest.update(client.read(at + field.at, count * field.unitBytes))
+    for (const field of client.opened.layout.fields)
+      digest.update(client.read(at + field.at, count * field.unitBytes))
     seen.push(`${ids.join()} ${digest.digest('hex')}`)
     client.say({ release: slot })
   }
@@ -187,6 +194,23 @@ describe('serve', () => {
     client.end()
   })
 
+  test('clients that share a rank see the same batches, and a slot waits for both', async () => {
+    const { socket } = serve()
+    const clients = [await Client.connect(socket), await Client.connect(socket)]
+    const share = { name: 'dp', members: 2 }
+    for (const client of clients) await client.open({ workers: 2, depth: 2 }, FEED, share)
+    const [one, two] = clients
+    const alone = [await one.take(0), await one.take(1)]
+    for (const slot of alone) one.say({ release: slot })
+    await sleep(300)
+    expect(one.word(256 + 4 * 2)).not.toBe(3) // batch 2 has no slot yet
+    const both = await Promise.all([epoch(two), epochFrom(one, 2)])
+    expect(both[0].slice(2)).toEqual(both[1])
+    one.end()
+    expect((await two.ask({ stats: true })).stats.depth).toBe(2)
+    two.end()
+  })
+
   test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
     const { socket } = serve('--stay')
     const client = await Client.connect(socket)
@@ -194,7 +218,10 @@ describe('serve', () => {
     expect(old.error.message).toMatch(/version 99/)
     const typo = { ...FEED, fields: { image: { from: 'jpg', as: 'imag' } } }
     const wrong = await client.ask({ open: { version: 1, pid: 1, feed: typo, root: '/' } })
-    expect(wrong.error).toEqual({ tag: 'Definition', message: expect.stringContaining('did you mean "image"') })
+    expect(wrong.error).toEqual({
+      tag: 'Definition',
+      message: expect.stringContaining('did you mean "image"'),
+    })
     expect((await client.ask({ ids: 0 })).error.message).toMatch(/open/)
     client.socket.write('this is no JSON\n')
     await new Promise(resolve => client.socket.once('close', resolve))
@@ -217,7 +244,9 @@ describe('serve', () => {
     const slot = await client.take(0)
     expect(client.word(client.at(slot) + 12)).toBe(1)
     const { bad } = await client.ask({ bad: 0 })
-    expect(bad).toEqual([{ row: 0, id: expect.any(String), stage: 'decode', message: expect.stringContaining('a.jpg') }])
+    expect(bad).toEqual([
+      { row: 0, id: expect.any(String), stage: 'decode', message: expect.stringContaining('a.jpg') },
+    ])
     client.end()
   })
 

@@ -1,0 +1,176 @@
+/**
+ * A ring that is served: by itself to one client, or to several that take part in one rank (tensor parallelism) and
+ * see the same batches. A slot is free when all of them have given it back.
+ */
+import { MAX_DEPTH } from '../batch/ring.js'
+import { Header, RowStatus } from '../batch/slot.js'
+import type { NormalFeed } from '../define/types.js'
+import type { Feeding } from '../engine/feeding.js'
+import { replan } from '../engine/plan.js'
+import { MillraceError, SampleError } from '../errors.js'
+import type { BlendChange } from '../order/blend.js'
+import type { Place } from '../order/steps.js'
+import { closePipe, openPipe, type Pipe, signal } from '../system/pipe.js'
+import type { OpenedOptions } from './options.js'
+import { type Opened, openPlan, startFeeding } from './start.js'
+
+export interface Move extends Place {
+  limit: number | null
+  changes?: BlendChange[]
+  /** Slots that the client still holds. */
+  held?: number[]
+  /** The generation that the client knows: of several clients that move together, the first one does it. */
+  from?: number
+}
+
+/** One client of the ring. */
+export interface Member {
+  pipe: Pipe
+}
+
+export class Serving {
+  /** Who has given back a slot that not all have. */
+  private readonly givenBack = new Map<number, Set<Member>>()
+  private readonly members = new Set<Member>()
+  /** Answers about bad rows, by generation and batch. */
+  private readonly known = new Map<string, object[]>()
+  private moving: Promise<void> = Promise.resolve()
+  private ended = false
+
+  private constructor(
+    readonly opened: Opened,
+    readonly feeding: Feeding,
+    readonly options: OpenedOptions,
+    private readonly first: Pipe,
+    /** Clients that are to come, or here. */
+    private expected: number,
+  ) {
+    if (expected > 1) void this.tellOthers()
+  }
+
+  static async start(
+    feed: NormalFeed,
+    options: OpenedOptions,
+    limit: number,
+    members: number,
+  ): Promise<Serving> {
+    const opened = await openPlan(feed, options)
+    const pipe = openPipe()
+    try {
+      const feeding = await startFeeding(opened, { ...options, ready: pipe.write }, limit)
+      feeding.watch()
+      return new Serving(opened, feeding, options, pipe, members)
+    } catch (error) {
+      closePipe(pipe)
+      throw error
+    }
+  }
+
+  /** A client comes. The makers ring the first one's bell themselves. */
+  join(): Member {
+    if (this.members.size >= this.expected) {
+      throw new MillraceError(
+        `all ${this.expected} members of this rank are here already: check "share.members"`,
+      )
+    }
+    const member = { pipe: this.members.size === 0 ? this.first : openPipe() }
+    this.members.add(member)
+    return member
+  }
+
+  /** A client goes; the last one ends the ring. */
+  async leave(member: Member): Promise<boolean> {
+    this.members.delete(member)
+    this.expected--
+    if (member.pipe !== this.first) closePipe(member.pipe)
+    if (this.expected > 0 && this.members.size > 0) {
+      for (const slot of [...this.givenBack.keys()]) this.settle(slot)
+      return false
+    }
+    this.ended = true
+    await this.feeding.close()
+    closePipe(this.first)
+    return true
+  }
+
+  release(slot: number, member: Member): void {
+    if (this.expected === 1) {
+      this.feeding.giveBack(slot)
+      return
+    }
+    const by = this.givenBack.get(slot) ?? new Set()
+    this.givenBack.set(slot, by.add(member))
+    this.settle(slot)
+  }
+
+  /** Goes on from another place; what was made ahead is thrown away. */
+  async move({ epoch, position, limit, changes, held = [], from }: Move): Promise<number> {
+    const { feeding, opened } = this
+    const work = this.moving.then(async () => {
+      if (from !== undefined && feeding.ring.generation !== from) return // another member has moved it
+      // The order is compiled anew only where its weights have changed.
+      if (changes !== undefined && JSON.stringify(changes) !== JSON.stringify(opened.changes)) {
+        opened.changes = changes
+        opened.plan = replan(opened.plan, changes)
+      }
+      feeding.lent(held)
+      await feeding.move({ epoch, position, limit: limit ?? Infinity }, opened.plan)
+    })
+    this.moving = work.catch(() => {})
+    await work
+    return feeding.ring.generation
+  }
+
+  /** Names of the samples in a slot, without fillers. */
+  ids(index: number): string[] {
+    const slot = this.feeding.slot(index)
+    const ids: string[] = []
+    for (let row = 0; row < slot.words[Header.Count]; row++) {
+      if (slot.status[row] === RowStatus.Filler) continue
+      ids.push(this.opened.plan.attached[slot.sources[row]].id(slot.rows[row]))
+    }
+    return ids
+  }
+
+  /** What is wrong with the bad rows of a batch. Members ask at different times: answers are kept for a while. */
+  bad(batch: number): object[] {
+    const name = `${this.feeding.ring.generation}/${batch}`
+    const known = this.known.get(name)
+    if (known) return known
+    const bad = this.feeding.badOf(batch).map(({ row, where, problem }) => ({
+      row,
+      id: where.id,
+      stage: where.stage,
+      message: row < 0 ? problem : new SampleError(where, problem).message,
+    }))
+    this.known.set(name, bad)
+    if (this.known.size > MAX_DEPTH) this.known.delete(this.known.keys().next().value!)
+    return bad
+  }
+
+  /** The changes of a blend's weights after one more. */
+  weigh(weights: number[] | Record<string, number>, place: Place): BlendChange[] {
+    const { order } = this.opened.plan
+    if (!order.changed)
+      throw new MillraceError('only a blend has weights to change: this feed has one source')
+    return order.changed(this.opened.changes, place, weights)
+  }
+
+  private settle(slot: number): void {
+    const by = this.givenBack.get(slot)
+    if (by === undefined || by.size < this.expected) return
+    this.givenBack.delete(slot)
+    this.feeding.giveBack(slot)
+  }
+
+  /** The bells of all but the first client are rung from here. */
+  private async tellOthers(): Promise<void> {
+    while (!this.ended) {
+      const [words, index, seen] = this.feeding.ring.completed
+      for (const { pipe } of this.members) if (pipe !== this.first) signal(pipe.write)
+      const wait = Atomics.waitAsync(words, index, seen, 100)
+      if (wait.async) await wait.value
+      else await new Promise(resolve => setImmediate(resolve))
+    }
+  }
+}
