@@ -1,0 +1,154 @@
+/**
+ * Claims: how makers divide the work without a scheduler. A claim is a chunk of rows of one batch; claims are handed
+ * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
+ * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
+ */
+import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, Word } from './control.js'
+import { Header, type Slot } from './slot.js'
+
+export class Claims extends Control {
+  /** Takes the next chunk of rows, or undefined when there is none to take now. */
+  next(maker: number): Claim | undefined {
+    if (Atomics.load(this.words, Word.Redo) > 0) {
+      const again = this.nextRedo(maker)
+      if (again !== undefined) return again
+    }
+    for (;;) {
+      const { generation } = this
+      const number = Atomics.load(this.claim, 0)
+      const batch = Math.floor(Number(number) / this.layout.chunks)
+      if (!this.mayOpen(batch)) break
+      // The intention is written before the claim is taken: if this maker dies in between, the owner sees it.
+      Atomics.store(this.claims, maker, number + 1n)
+      if (this.paused) break
+      if (this.generation !== generation) continue // moved in between: that number means another batch now
+      if (Atomics.compareExchange(this.claim, 0, number, number + 1n) === number)
+        return this.describe(Number(number))
+    }
+    Atomics.store(this.claims, maker, 0n)
+    return undefined
+  }
+
+  /** Batches made or being made that the consumer has not given back: how well fed this ring is. */
+  get inUse(): number {
+    const next = Math.floor(Number(Atomics.load(this.claim, 0)) / this.layout.chunks)
+    return ((next | 0) - Atomics.load(this.words, Word.Released)) | 0
+  }
+
+  /**
+   * The slot of a claim's batch. Whoever comes first opens it with `open`; others wait the moment this takes.
+   * Undefined when the ring was paused meanwhile: then the claim is void.
+   */
+  slotOf(claim: Claim, maker: number, open: (slot: Slot) => void): Slot | undefined {
+    const place = claim.batch % MAX_DEPTH
+    const name = (claim.batch + 1) | 0
+    for (;;) {
+      const seen = Atomics.load(this.words, Word.TableBatch + place)
+      if (seen === name) return this.slots[Atomics.load(this.words, Word.TableSlot + place)]
+      if (this.paused) return undefined
+      if (Atomics.compareExchange(this.words, Word.Opening + place, 0, maker + 1) === 0) {
+        if (Atomics.load(this.words, Word.TableBatch + place) !== name) this.open(place, name, open)
+        Atomics.store(this.words, Word.Opening + place, 0)
+        Atomics.notify(this.words, Word.TableBatch + place)
+      } else {
+        Atomics.wait(this.words, Word.TableBatch + place, seen, 10)
+      }
+    }
+  }
+
+  private open(place: number, name: number, open: (slot: Slot) => void): void {
+    const index = this.takeFree()
+    const slot = this.slots[index]
+    slot.clear()
+    open(slot)
+    Atomics.store(this.words, Word.TableSlot + place, index)
+    Atomics.store(this.words, Word.TableBatch + place, name)
+  }
+
+  /** Notes which row a maker is at, so that a hung or deadly sample can be named. */
+  at(maker: number, row: number): void {
+    this.row[maker] = row
+    this.since[maker] = Date.now()
+  }
+
+  /** Books what a maker has read since it began. */
+  book(maker: number, bytesRead: number): void {
+    this.bytes[maker] = bytesRead
+  }
+
+  get bytesRead(): number {
+    return this.bytes.reduce((sum, n) => sum + n, 0)
+  }
+
+  /** Marks a claim as made. True for whoever finished the batch's last chunk, and has to close it. */
+  finish(claim: Claim, slot: Slot): boolean {
+    const chunk = claim.number % this.layout.chunks
+    if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
+    return Atomics.sub(slot.words, Header.Remaining, 1) === 1
+  }
+
+  /** Makes a closed batch visible to the consumer. */
+  publish(slot: Slot): void {
+    Atomics.store(slot.words, Header.Ready, 1)
+    Atomics.add(this.words, Word.Completed, 1)
+    Atomics.notify(this.words, Word.Completed)
+  }
+
+  /** Gives a claim back, when its rows are made and its batch, if it was the last, is published. */
+  drop(maker: number): void {
+    Atomics.store(this.claims, maker, 0n)
+    this.since[maker] = 0
+  }
+
+  /** Gives a claim back unmade, for another maker. */
+  giveBack(claim: Claim, maker: number): void {
+    this.again(claim.number)
+    this.drop(maker)
+  }
+
+  /** Whether a row has killed two makers already. */
+  poisoned(batch: number, row: number): boolean {
+    const count = Math.min(MAX_POISON, Atomics.load(this.words, Word.Poisoned))
+    for (let i = 0; i < count; i++) if (this.poison[i] === batch * this.layout.rows + row) return true
+    return false
+  }
+
+  protected again(number: number): void {
+    for (let i = 0; i < MAX_REDO; i++) {
+      if (Atomics.compareExchange(this.redo, i, 0n, BigInt(number) + 1n) === 0n) {
+        Atomics.add(this.words, Word.Redo, 1)
+        return
+      }
+    }
+  }
+
+  protected nextRedo(maker: number): Claim | undefined {
+    for (let i = 0; i < MAX_REDO; i++) {
+      const number = Atomics.load(this.redo, i)
+      if (number === 0n) continue
+      Atomics.store(this.claims, maker, number)
+      if (Atomics.compareExchange(this.redo, i, number, 0n) === number) {
+        Atomics.sub(this.words, Word.Redo, 1)
+        return this.describe(Number(number) - 1)
+      }
+      Atomics.store(this.claims, maker, 0n)
+    }
+    return undefined
+  }
+
+  private mayOpen(batch: number): boolean {
+    if (batch >= this.start[2]) return false
+    const inUse = ((batch | 0) - Atomics.load(this.words, Word.Released)) | 0
+    return inUse < Atomics.load(this.words, Word.Depth)
+  }
+
+  private takeFree(): number {
+    for (;;) {
+      const free = Atomics.load(this.words, Word.Free)
+      const bit = free & -free
+      if (bit !== 0 && Atomics.compareExchange(this.words, Word.Free, free, free & ~bit) === free) {
+        return 31 - Math.clz32(bit)
+      }
+    }
+  }
+}
