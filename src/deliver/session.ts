@@ -38,6 +38,7 @@ export type Request = { id?: number } & Partial<{
   move: Move
   limit: number | null
   ids: number
+  names: { epoch: number; positions: number[] }
   bad: number
   weights: number[] | Record<string, number>
   place: Place
@@ -109,6 +110,7 @@ export class Session {
     }
     if (request.move !== undefined) return { moved: { generation: await serving.move(request.move) } }
     if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
+    if (request.names !== undefined) return { names: serving.names(request.names) }
     if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
     if (request.weights !== undefined) {
       return { changes: serving.weigh(request.weights, request.place ?? { epoch: 0, position: 0 }) }
@@ -208,9 +210,10 @@ function told(error: Error): { tag: string; message: string } {
   return { tag: 'Bug', message: error.stack ?? error.message }
 }
 
-function describeLayout({ rows, statusAt, positionAt, rowAt, sourceAt, fields }: SlotLayout): object {
+function describeLayout(layout: SlotLayout): object {
+  const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields } = layout
   const described = fields.map(field => ({ ...field, dlpack: [...DTYPES[field.dtype].dlpack, 1] }))
-  return { rows, statusAt, positionAt, rowAt, sourceAt, fields: described }
+  return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields: described }
 }
 
 /** When this process began, in clock ticks since boot: with the pid it names a process for good. */
