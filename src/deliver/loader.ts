@@ -5,16 +5,17 @@
 import { CONTROL_BYTES } from '../batch/ring.js'
 import { Header } from '../batch/slot.js'
 import type { NormalFeed } from '../define/types.js'
-import { Feeding } from '../engine/feeding.js'
+import type { Feeding } from '../engine/feeding.js'
 import type { BadReport } from '../engine/job.js'
-import { type FeedPlan, planFeed, replan } from '../engine/plan.js'
+import { type FeedPlan, replan } from '../engine/plan.js'
 import { MillraceError, SampleError, StateError } from '../errors.js'
 import type { BlendChange } from '../order/blend.js'
-import { checkState, makeState, readState, type State } from '../order/state.js'
-import { batchSize, type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
+import { makeState, readState, type State } from '../order/state.js'
+import { type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Span } from '../system/spans.js'
 import { type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
 import type { OpenedOptions } from './options.js'
+import { openPlan, placeOf, startFeeding } from './start.js'
 import { type LoaderStats, Stats } from './stats.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
@@ -62,19 +63,14 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private async start(): Promise<void> {
-    const { options, feed } = this
-    const saved = options.state === undefined ? undefined : readState(options.state)
-    this.changes = [...(saved?.changes ?? [])]
-    this.plan = await planFeed(feed, { ...options, changes: this.changes })
-    if (saved) this.place = this.accept(saved)
-    const { rank, world } = options
-    const { length } = this.plan
-    this.share = { length, world, rank, batch: batchSize(feed.batch, world), last: feed.batch.last }
-    this.stepFrom(this.place)
+    const opened = await openPlan(this.feed, this.options)
+    this.plan = opened.plan
+    this.share = opened.share
+    this.changes = opened.changes
+    this.stepFrom(opened.place)
     this.counters.opened()
     if (this.closing) return
-    const limit = this.prefetchLimit(this.loopLength())
-    this.feeding = await Feeding.start(this.plan, options, { ...this.place, limit })
+    this.feeding = await startFeeding(opened, this.options, this.prefetchLimit(this.loopLength()))
     const { region, layout, ring } = this.feeding
     this.windows = ring.slots.map(
       (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
@@ -176,7 +172,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   load(state: State): void {
     this.checkOpen()
     const saved = readState(state)
-    this.place = this.moveTo = this.accept(saved)
+    this.place = this.moveTo = placeOf(saved, this.plan, this.options.notice)
     const changes = [...(saved.changes ?? [])]
     this.changed ||= changes.length > 0 || this.changes.length > 0
     this.changes = changes
@@ -213,11 +209,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.place = place
     this.handed = 0
     this.steps = stepPlan({ ...this.share, start: place })
-  }
-
-  private accept(saved: State): Place {
-    for (const notice of checkState(saved, this.plan)) this.options.notice?.(notice)
-    return { epoch: saved.epoch, position: saved.position }
   }
 
   // ---------------------------------------------------------------- knowing and tuning
