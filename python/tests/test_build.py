@@ -1,0 +1,361 @@
+"""The Python builder makes exactly the JSON of the TypeScript builder, and names mistakes at once."""
+
+import copy
+import json
+import pickle
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from millrace import _build as millrace
+from millrace.errors import DefinitionError
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "dist" / "index.js"
+image, label = millrace.image("jpg").center_crop(32), millrace.int("cls")
+base = millrace.tar("a.tar").fields(image=image).batch(8)
+
+
+def of_field(field):
+    return millrace.tar("a.tar").fields(x=field).batch(8)
+
+
+#: The same feed twice: here, and in TypeScript's spelling. ``f(x)`` there is ``of_field`` here.
+SAME = [
+    (
+        millrace.tar("shards/train-{0000..0015}.tar")
+        .shuffle(seed=7)
+        .fields(
+            image=millrace.image("jpg").random_resized_crop(224).flip().normalize("imagenet"),
+            label=millrace.int("cls"),
+        )
+        .batch(256),
+        """feed({ source: tar('shards/train-{0000..0015}.tar'), order: shuffle({ seed: 7 }), batch: 256,
+             fields: { image: image('jpg').randomResizedCrop(224).flip().normalize('imagenet'), label: int('cls') } })""",
+    ),
+    (
+        millrace.tar("a.tar", Path("b.tar")).fields(x=label).batch(1),
+        "feed({ ...g, source: tar('a.tar', 'b.tar') })",
+    ),
+    (
+        millrace.tar(["a.tar", "b.tar"]).fields(x=label).batch(1),
+        "feed({ ...g, source: tar('a.tar', 'b.tar') })",
+    ),
+    (millrace.folder("p").fields(x=label).batch(1), "feed({ ...g, source: folder('p') })"),
+    (
+        millrace.folder("p", classes=("b", "a"), extensions=["png"]).fields(x=label).batch(1),
+        "feed({ ...g, source: folder('p', { classes: ['b', 'a'], extensions: ['png'] }) })",
+    ),
+    (millrace.files("**/*.jpg").fields(x=label).batch(1), "feed({ ...g, source: files('**/*.jpg') })"),
+    (
+        millrace.synthetic(100, seed=3, images=dict(width=64, height=48, classes=5)).fields(x=label).batch(1),
+        """feed({ ...g, source: synthetic({ count: 100, seed: 3, images: { width: 64, height: 48, classes: 5 } }) })""",
+    ),
+    (
+        millrace.synthetic(9, tensors=dict(shape=(2, 3), dtype="f32")).fields(x=label).batch(1),
+        "feed({ ...g, source: synthetic({ count: 9, tensors: { shape: [2, 3], dtype: 'f32' } }) })",
+    ),
+    (
+        millrace.concat(millrace.tar("a.tar"), millrace.zip(millrace.tar("b.tar"), {"tar": "c.tar"}))
+        .fields(x=label)
+        .batch(1),
+        "feed({ ...g, source: concat(tar('a.tar'), zip(tar('b.tar'), tar('c.tar'))) })",
+    ),
+    (
+        millrace.subset(millrace.tar("a.tar"), range=(5, 10)).fields(x=label).batch(1),
+        "feed({ ...g, source: subset(tar('a.tar'), { range: [5, 10] }) })",
+    ),
+    (
+        millrace.subset(millrace.tar("a.tar"), indices=np.arange(3)).fields(x=label).batch(1),
+        "feed({ ...g, source: subset(tar('a.tar'), { indices: [0, 1, 2] }) })",
+    ),
+    (
+        millrace.subset(millrace.tar("a.tar"), where={"cls": [1, 2], "size": {">=": 10}})
+        .fields(x=label)
+        .batch(1),
+        "feed({ ...g, source: subset(tar('a.tar'), { where: { cls: [1, 2], size: { '>=': 10 } } }) })",
+    ),
+    (
+        millrace.split(millrace.tar("a.tar"), parts={"t": 0.9, "v": 0.1}, take="v", group_by="cls", seed=4)
+        .fields(x=label)
+        .batch(1),
+        """feed({ ...g, source: split(tar('a.tar'),
+             { parts: { t: 0.9, v: 0.1 }, take: 'v', groupBy: 'cls', seed: 4 }) })""",
+    ),
+    (
+        millrace.split(millrace.tar("a.tar"), folds=5, take={"not": 0}, stratify_by="cls")
+        .fields(x=label)
+        .batch(1),
+        "feed({ ...g, source: split(tar('a.tar'), { folds: 5, take: { not: 0 }, stratifyBy: 'cls' }) })",
+    ),
+    (
+        millrace.blend(
+            [
+                (millrace.tar("a.tar"), 0.75),
+                {"source": millrace.tar("b.tar"), "weight": 1.0, "name": "b", "rename": {"png": "jpg"}},
+            ],
+            per="batch",
+            epoch=1000,
+        )
+        .fields(x=label)
+        .batch(1),
+        """feed({ ...g, source: blend([{ source: tar('a.tar'), weight: 0.75 },
+             { source: tar('b.tar'), weight: 1, name: 'b', rename: { png: 'jpg' } }], { per: 'batch', epoch: 1000 }) })""",
+    ),
+    (base.sequential(), "feed({ ...h, order: sequential() })"),
+    (base.shuffle(), "feed({ ...h, order: shuffle() })"),
+    (base.shuffle(3, window=1000), "feed({ ...h, order: shuffle({ seed: 3, window: 1000 }) })"),
+    (base.weighted(np.array([1.0, 2.5])), "feed({ ...h, order: weighted([1, 2.5]) })"),
+    (
+        base.weighted(balance="cls", seed=1, samples=50),
+        "feed({ ...h, order: weighted({ balance: 'cls' }, { seed: 1, samples: 50 }) })",
+    ),
+    (base.weighted(column="w"), "feed({ ...h, order: weighted({ column: 'w' }) })"),
+    (base.batch(256, last="pad"), "feed({ ...h, batch: { size: 256, last: 'pad' } })"),
+    (base.batch(global_=512), "feed({ ...h, batch: { global: 512 } })"),
+    (
+        base.fields(image=millrace.image("jpg").center_crop(8).dtype("f32"), y=label).batch(
+            8, apply=[millrace.mixup(classes=10, alpha=0.2), millrace.cutmix(classes=10, label="y")]
+        ),
+        """feed({ ...h, fields: { image: image('jpg').centerCrop(8).dtype('f32'), y: int('cls') }, batch: { size: 8,
+             apply: [mixup({ classes: 10, alpha: 0.2 }), cutmix({ classes: 10, label: 'y' })] } })""",
+    ),
+    (base.on_error("drop"), "feed({ ...h, onError: 'drop' })"),
+    (base.on_error("mask", budget=5), "feed({ ...h, onError: { policy: 'mask', budget: 5 } })"),
+    # fields
+    (
+        of_field(millrace.image("jpg|png").shape(32, 48).layout("hwc").scale("auto").dtype("bf16")),
+        "f(image('jpg|png').shape(32, 48).layout('hwc').scale('auto').dtype('bf16'))",
+    ),
+    (
+        of_field(millrace.category("class", ("cat", "dog")).dtype("i32")),
+        "f(category('class', ['cat', 'dog']).dtype('i32'))",
+    ),
+    (of_field(millrace.float("score").dtype("f64")), "f(float('score').dtype('f64'))"),
+    (of_field(millrace.text("txt").ragged(max=64)), "f(text('txt').ragged({ max: 64 }))"),
+    (of_field(millrace.json("json")), "f(json('json'))"),
+    (
+        of_field(millrace.bytes("bin").ragged(max=10, total=80)),
+        "f(bytes('bin').ragged({ max: 10, total: 80 }))",
+    ),
+    (
+        of_field(millrace.bytes("bin").pad("longest", multiple=8, value=255, max=100)),
+        "f(bytes('bin').pad({ to: 'longest', multiple: 8, value: 255, max: 100 }))",
+    ),
+    (
+        of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").pad(4)),
+        "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).pad({ to: 4 }))",
+    ),
+    (
+        of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").ragged()),
+        "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).ragged())",
+    ),
+    (
+        base.fields(
+            mask=millrace.mask("png").follow("image").dtype("i64"),
+            boxes=millrace.boxes("b").follow("image").shape(20, 5).min_area(2.5).pad("longest"),
+            points=millrace.points("p").follow("image").shape(9, 2).ragged(),
+        ),
+        """feed({ ...h, fields: { ...h.fields, mask: mask('png').follow('image').dtype('i64'),
+             boxes: boxes('b').follow('image').shape(20, 5).minArea(2.5).pad({ to: 'longest' }),
+             points: points('p').follow('image').shape(9, 2).ragged() } })""",
+    ),
+    # operators
+    (
+        of_field(
+            millrace.image("jpg")
+            .resize(256, filter="bicubic", antialias=False, max_size=512)
+            .pad((1, 2), fill=(1, 2, 3), mode="reflect")
+            .rotate(10, filter="bilinear", fill=7)
+            .affine((-5, 5), translate=(0.1, 0.2), scale=(0.5, 1.5), shear=3)
+            .random_crop((30, 40), padding=4, pad_if_needed=True)
+            .flip(0.25, axis="vertical")
+            .flip(p=1.0)
+        ),
+        """f(image('jpg').resize(256, { filter: 'bicubic', antialias: false, maxSize: 512 })
+             .pad([1, 2], { fill: [1, 2, 3], mode: 'reflect' }).rotate(10, { filter: 'bilinear', fill: 7 })
+             .affine([-5, 5], { translate: [0.1, 0.2], scale: [0.5, 1.5], shear: 3 })
+             .randomCrop([30, 40], { padding: 4, padIfNeeded: true }).flip(0.25, { axis: 'vertical' }).flip(1))""",
+    ),
+    (
+        of_field(
+            millrace.image("jpg")
+            .center_crop((8, 9))
+            .color_jitter(brightness=0.4, hue=(-0.1, 0.1))
+            .grayscale()
+            .grayscale(0.2)
+            .gaussian_blur((3, 5), sigma=0.5)
+            .autocontrast()
+            .posterize(4)
+            .solarize(128, p=0.1)
+            .equalize()
+            .invert(0.3)
+            .sharpness(2, p=1)
+            .trivial_augment()
+            .trivial_augment(filter="bilinear")
+            .normalize(mean=0.5, std=[0.1, 0.2, 0.3])
+            .random_erasing()
+        ),
+        """f(image('jpg').centerCrop([8, 9]).colorJitter({ brightness: 0.4, hue: [-0.1, 0.1] }).grayscale()
+             .grayscale(0.2).gaussianBlur([3, 5], { sigma: 0.5 }).autocontrast().posterize(4).solarize(128, { p: 0.1 })
+             .equalize().invert(0.3).sharpness(2, { p: 1 }).trivialAugment().trivialAugment({ filter: 'bilinear' })
+             .normalize({ mean: 0.5, std: [0.1, 0.2, 0.3] }).randomErasing())""",
+    ),
+    (
+        of_field(
+            millrace.image("jpg").random_resized_crop(9, ratio=(1, 1)).random_erasing(0.1, value="random")
+        ),
+        "f(image('jpg').randomResizedCrop(9, { ratio: [1, 1] }).randomErasing(0.1, { value: 'random' }))",
+    ),
+    # variants
+    (
+        base.shuffle(7).variants(
+            val=dict(
+                source=millrace.folder("val"),
+                order=millrace.sequential(),
+                fields=dict(image=millrace.image("jpg").resize(40).center_crop(32)),
+            )
+        ),
+        """feed({ ...h, order: shuffle({ seed: 7 }), variants: { val: { source: folder('val'), order: sequential(),
+             fields: { image: image('jpg').resize(40).centerCrop(32) } } } })""",
+    ),
+    (
+        base.shuffle(7)
+        .on_error("mask", 9)
+        .variants(val=millrace.tar("v.tar").sequential().fields(label=millrace.int("cls")), same={})
+        .variants(big=dict(batch=512, on_error="fail")),
+        """feed({ ...h, order: shuffle({ seed: 7 }), onError: { policy: 'mask', budget: 9 }, variants: {
+             val: { source: tar('v.tar'), order: sequential(), fields: { label: int('cls') } }, same: {},
+             big: { batch: 512, onError: 'fail' } } })""",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def typescript():
+    """The JSON of every feed as TypeScript's builder makes it, from one run of Node."""
+    if shutil.which("node") is None or not BUILT.exists():
+        pytest.skip("needs node and dist/ (npm run build)")
+    program = f"""
+      import * as millrace from {json.dumps(BUILT.as_uri())}
+      const g = {{ source: millrace.tar('a.tar'), fields: {{ x: millrace.int('cls') }}, batch: 1 }}
+      const h = {{ source: millrace.tar('a.tar'), fields: {{ image: millrace.image('jpg').centerCrop(32) }}, batch: 8 }}
+      const f = x => millrace.feed({{ source: millrace.tar('a.tar'), fields: {{ x }}, batch: 8 }})
+      const names = Object.keys(millrace)
+      const feeds = {json.dumps([text for _, text in SAME])}.map(text =>
+        new Function('g', 'h', 'f', ...names, `return (${{text}}).json`)(g, h, f, ...names.map(name => millrace[name])))
+      console.log(JSON.stringify(feeds))
+    """
+    run = subprocess.run(
+        ["node", "--input-type=module", "-e", program], capture_output=True, text=True, timeout=30
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("number", range(len(SAME)))
+def test_same_json_as_typescript(typescript, number):
+    ours, theirs = SAME[number][0].json(), typescript[number]
+    assert ours == theirs
+    assert list(ours["fields"]) == list(theirs["fields"])  # fields lie in a batch in this order
+    assert json.loads(json.dumps(ours, allow_nan=False)) == ours
+
+
+def test_operators_are_current():
+    if shutil.which("node") is None or not BUILT.exists():
+        pytest.skip("needs node and dist/ (npm run build)")
+    script = ROOT / "scripts" / "operators-python.mjs"
+    run = subprocess.run(["node", script, "--check"], capture_output=True, text=True, timeout=30)
+    assert run.returncode == 0, run.stderr
+
+
+def test_chains_never_change_what_they_come_from():
+    plain = millrace.image("jpg").center_crop(8)
+    assert plain.flip() is not plain and plain.json()["apply"] == [{"centerCrop": {"size": 8}}]
+    before = json.dumps(base.json())
+    base.shuffle().fields(more=label).batch(4).on_error("drop").variants(v={})
+    base.json()["fields"]["image"]["apply"].clear()
+    base.variants(v=dict(fields=dict(image=label))).json()["variants"]["v"]["fields"].clear()
+    assert json.dumps(base.json()) == before
+
+
+def test_builders_can_be_copied_and_pickled():
+    for same in (copy.deepcopy(base), pickle.loads(pickle.dumps(base))):
+        assert same.json() == base.json() and same.root == base.root
+    assert pickle.loads(pickle.dumps(image)).json() == image.json()
+
+
+def test_root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    feed = millrace.tar("a.tar")
+    monkeypatch.chdir("/")
+    assert feed.shuffle().root == str(tmp_path)
+    assert feed.relative_to(__file__).root == str(Path(__file__).parent)
+    assert feed.relative_to(tmp_path / "..").root == str(tmp_path.parent)
+
+
+def test_open_is_feed(monkeypatch):
+    import millrace as package
+
+    opened = {}
+    monkeypatch.setattr(
+        package, "Feed", lambda feed, **options: opened.update(options, feed=feed), raising=False
+    )
+    base.open(workers=3)
+    assert opened == {"workers": 3, "feed": base}
+
+
+@pytest.mark.parametrize(
+    "attempt, kind, text",
+    [
+        (lambda: image.random_resized_corp(3), AttributeError, 'did you mean "random_resized_crop"?'),
+        (lambda: image.randomResizedCrop(3), AttributeError, 'did you mean "random_resized_crop"?'),
+        (lambda: millrace.mask("png").grayscale(), AttributeError, "is for images"),
+        (lambda: millrace.int("cls").resize(3), AttributeError, "is for images"),
+        (lambda: image.quux(), AttributeError, "known: affine"),
+        (lambda: base.shufle(seed=1), AttributeError, 'did you mean "shuffle"?'),
+        (
+            lambda: image.resize(8, fliter="nearest"),
+            TypeError,
+            'resize has no parameter "fliter"; did you mean "filter"?',
+        ),
+        (lambda: image.resize(8, maxSize=9), TypeError, 'did you mean "max_size"?'),
+        (lambda: image.resize(), TypeError, "resize: missing a required argument: 'size'"),
+        (lambda: image.normalize("imagenet", mean=0), TypeError, "not both"),
+        (lambda: millrace.mixup(clases=3), TypeError, 'did you mean "classes"?'),
+        (lambda: base.fields(image="jpg"), TypeError, 'field "image": expected a field'),
+        (lambda: base.weighted(), TypeError, "exactly one of"),
+        (
+            lambda: millrace.concat(base),
+            TypeError,
+            "concat takes sources alone: say fields, batch about the whole",
+        ),
+        (lambda: millrace.concat("a.tar"), TypeError, 'such as millrace.tar("x.tar")'),
+        (lambda: millrace.blend([("a", 1)]), TypeError, "blend takes sources"),
+        (
+            lambda: millrace.blend([dict(source=millrace.tar("a"), wieght=1)]),
+            TypeError,
+            'did you mean "weight"?',
+        ),
+        (lambda: base.variants(v=dict(sorce=1)), TypeError, 'did you mean "source"?'),
+        (lambda: millrace.tar("a.tar").json(), DefinitionError, "has no fields yet: add fields"),
+        (
+            lambda: millrace.tar("a.tar").fields(x=label).json(),
+            DefinitionError,
+            "a batch size, such as .batch(256)",
+        ),
+        (lambda: image.rotate(float("nan")), ValueError, "nan has no form in JSON"),
+        (lambda: image.resize({1}), TypeError, "resize.size: {1} has no form in JSON"),
+    ],
+)
+def test_mistakes(attempt, kind, text):
+    with pytest.raises(kind) as caught:
+        attempt()
+    assert text in str(caught.value)
+
+
+def test_probing_is_harmless():
+    for thing in (base, image):
+        assert not hasattr(thing, "__array__") and not hasattr(thing, "_repr_html_")
