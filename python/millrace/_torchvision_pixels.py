@@ -81,12 +81,20 @@ def random_crop(picture: Picture, step: Any) -> None:
     picture.moves(commutes=not padded)
     written: dict = {}
     if step.padding:
-        written["padding"] = step.padding
+        written["padding"] = _sides(step)
     if step.pad_if_needed:
         written["pad_if_needed"] = True
     if padded:
         written.update(_border(picture, step))
     picture.pixels = picture.pixels.random_crop(_square(step.size), **written)
+
+
+def _sides(step: Any) -> Any:
+    """The padding of RandomCrop as it was given: v2 keeps it as [left, right, top, bottom]."""
+    if ".v2." not in type(step).__module__:
+        return step.padding
+    left, right, top, bottom = step.padding
+    return [left, top, right, bottom]
 
 
 def _border(picture: Picture, step: Any) -> dict:

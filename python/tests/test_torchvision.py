@@ -1,0 +1,357 @@
+"""torchvision's transforms become operators with the same parameters and the same pixels, or are named."""
+
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from millrace import _build as millrace
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torchvision")
+from PIL import Image  # noqa: E402
+from torchvision import transforms as v1  # noqa: E402
+from torchvision.transforms import InterpolationMode, v2  # noqa: E402
+
+BUILT = Path(__file__).parents[2] / "dist" / "index.js"
+IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+TO_FLOAT = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+GENERATIONS = pytest.mark.parametrize("t", [v1, v2], ids=["v1", "v2"])
+
+
+def translated(*steps):
+    """The operators of a Compose, and the dtype if one is given."""
+    field = millrace.from_torchvision(v2.Compose(list(steps)) if len(steps) > 1 else steps[0]).json()
+    return field.get("apply", []), field.get("dtype")
+
+
+# ------------------------------------------------------------------ parameters
+
+
+@GENERATIONS
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        (lambda t: t.Resize(256), {"resize": {"size": 256}}),
+        (lambda t: t.Resize([256]), {"resize": {"size": 256}}),
+        (
+            lambda t: t.Resize((20, 30), InterpolationMode.BICUBIC),
+            {"resize": {"size": [20, 30], "filter": "bicubic"}},
+        ),
+        (lambda t: t.Resize(20, max_size=40), {"resize": {"size": 20, "maxSize": 40}}),
+        (lambda t: t.CenterCrop(224), {"centerCrop": {"size": 224}}),
+        (lambda t: t.CenterCrop((20, 30)), {"centerCrop": {"size": [20, 30]}}),
+        (lambda t: t.RandomCrop(32), {"randomCrop": {"size": 32}}),
+        (
+            lambda t: t.RandomCrop(
+                32, padding=[4, 5, 6, 7], pad_if_needed=True, fill=9, padding_mode="constant"
+            ),
+            {"randomCrop": {"size": 32, "padding": [4, 5, 6, 7], "padIfNeeded": True, "fill": 9}},
+        ),
+        (
+            lambda t: t.RandomResizedCrop(24, scale=(0.5, 1.0), ratio=(1.0, 2.0)),
+            {"randomResizedCrop": {"size": 24, "scale": [0.5, 1], "ratio": [1, 2]}},
+        ),
+        (lambda t: t.Pad((1, 2), padding_mode="edge"), {"pad": {"padding": [1, 2], "mode": "edge"}}),
+        (lambda t: t.Pad(3, fill=(1, 2, 3)), {"pad": {"padding": 3, "fill": [1, 2, 3]}}),
+        (lambda t: t.RandomHorizontalFlip(0.25), {"flip": {"p": 0.25}}),
+        (lambda t: t.RandomVerticalFlip(), {"flip": {"p": 0.5, "axis": "vertical"}}),
+        (lambda t: t.RandomRotation(15), {"rotate": {"degrees": [-15, 15], "filter": "nearest"}}),
+        (
+            lambda t: t.RandomRotation((0, 9), InterpolationMode.BILINEAR, fill=7),
+            {"rotate": {"degrees": [0, 9], "filter": "bilinear", "fill": 7}},
+        ),
+        (
+            lambda t: t.RandomAffine(5, translate=(0.1, 0.2), scale=(0.5, 1.5), shear=(1, 2, 3, 4)),
+            {
+                "affine": {
+                    "degrees": [-5, 5],
+                    "translate": [0.1, 0.2],
+                    "scale": [0.5, 1.5],
+                    "shear": [1, 2, 3, 4],
+                    "filter": "nearest",
+                }
+            },
+        ),
+        (
+            lambda t: t.ColorJitter(0.4, 0.3, (0.5, 1.5), 0.1),
+            {
+                "colorJitter": {
+                    "brightness": [0.6, 1.4],
+                    "contrast": [0.7, 1.3],
+                    "saturation": [0.5, 1.5],
+                    "hue": [-0.1, 0.1],
+                }
+            },
+        ),
+        (lambda t: t.ColorJitter(hue=0.5), {"colorJitter": {"hue": [-0.5, 0.5]}}),
+        (lambda t: t.Grayscale(3), {"grayscale": {"p": 1}}),
+        (lambda t: t.RandomGrayscale(0.2), {"grayscale": {"p": 0.2}}),
+        (lambda t: t.GaussianBlur(3), {"gaussianBlur": {"kernel": 3, "sigma": [0.1, 2]}}),
+        (lambda t: t.GaussianBlur((3, 5), 1.5), {"gaussianBlur": {"kernel": [3, 5], "sigma": [1.5, 1.5]}}),
+        (lambda t: t.RandomAutocontrast(), {"autocontrast": {"p": 0.5}}),
+        (lambda t: t.RandomEqualize(0.1), {"equalize": {"p": 0.1}}),
+        (lambda t: t.RandomInvert(), {"invert": {"p": 0.5}}),
+        (lambda t: t.RandomPosterize(4, p=0.3), {"posterize": {"bits": 4, "p": 0.3}}),
+        (lambda t: t.RandomSolarize(192), {"solarize": {"threshold": 192, "p": 0.5}}),
+        (lambda t: t.RandomAdjustSharpness(2), {"sharpness": {"factor": 2, "p": 0.5}}),
+        (lambda t: t.TrivialAugmentWide(), {"trivialAugment": {"bins": 31}}),
+        (
+            lambda t: t.RandomErasing(0.3, value="random"),
+            {"randomErasing": {"p": 0.3, "scale": [0.02, 0.33], "ratio": [0.3, 3.3], "value": "random"}},
+        ),
+    ],
+)
+def test_parameters(t, make, expected):
+    (op,), dtype = translated(make(t))
+    assert dtype is None
+    assert list(op) == list(expected)
+    (params,), (wanted,) = op.values(), expected.values()
+    assert params.keys() == wanted.keys()
+    for key in wanted:
+        assert params[key] == (wanted[key] if isinstance(wanted[key], str) else pytest.approx(wanted[key]))
+
+
+@GENERATIONS
+def test_numbers(t):
+    normalize = {"normalize": {"mean": IMAGENET[0], "std": IMAGENET[1]}}
+    assert translated(t.ToTensor()) == ([], "f32")
+    assert translated(t.PILToTensor()) == ([], None)
+    assert translated(t.ToTensor(), t.Normalize(*IMAGENET)) == ([normalize], None)
+    assert translated(t.PILToTensor(), t.ConvertImageDtype(torch.float16), t.Normalize(*IMAGENET)) == (
+        [normalize],
+        "f16",
+    )
+    assert translated(v2.ToImage(), v2.ToDtype(torch.bfloat16, scale=True)) == ([], "bf16")
+    assert translated(v2.ToImage(), v2.Identity(), torch.nn.Identity(), v2.RGB()) == ([], None)
+    ((one,), _) = translated(t.ToTensor(), t.Normalize([0.5], [0.25]))
+    assert one == {"normalize": {"mean": [0.5] * 3, "std": [0.25] * 3}}
+    # Statistics of 0…255, for floats that were not scaled.
+    ((raw,), _) = translated(v2.ToImage(), v2.ToDtype(torch.float32), t.Normalize([51.0] * 3, [255.0] * 3))
+    assert raw["normalize"] == {"mean": pytest.approx([0.2] * 3), "std": pytest.approx([1.0] * 3)}
+
+
+@GENERATIONS
+def test_what_commutes_is_moved(t):
+    ops, _ = translated(
+        t.CenterCrop(8), t.ToTensor(), t.Normalize([0.5] * 3, [0.5] * 3), t.RandomHorizontalFlip()
+    )
+    assert [name for op in ops for name in op] == ["centerCrop", "flip", "normalize"]
+    # A rectangle of a value v, normalised afterwards, is one of (v − mean) / std.
+    ops, _ = translated(t.ToTensor(), t.RandomErasing(value=0.25), t.Normalize([0.5] * 3, [0.5] * 3))
+    assert ops[1]["randomErasing"]["value"] == pytest.approx([-0.5] * 3)
+    # After ToTensor values are of 0…1: ours are bytes.
+    assert translated(t.ToTensor(), t.Pad(1, fill=1.0))[0] == [{"pad": {"padding": 1, "fill": 255}}]
+    ((solarize,), _) = translated(t.ToTensor(), t.RandomSolarize(0.2))
+    assert solarize["solarize"]["threshold"] == pytest.approx(51)
+
+
+def test_nesting_and_presets():
+    from torchvision.models import ResNet50_Weights
+
+    ops, dtype = translated(v2.Compose([v2.Resize(9), torch.nn.Sequential(v2.CenterCrop(8))]), *TO_FLOAT)
+    assert (ops, dtype) == ([{"resize": {"size": 9}}, {"centerCrop": {"size": 8}}], "f32")
+    ops, _ = translated(ResNet50_Weights.IMAGENET1K_V2.transforms())
+    assert ops == [
+        {"resize": {"size": 232}},
+        {"centerCrop": {"size": 224}},
+        {"normalize": {"mean": IMAGENET[0], "std": IMAGENET[1]}},
+    ]
+
+
+class Custom(v2.Resize):
+    """A user's own subclass, which may do anything."""
+
+
+@pytest.mark.parametrize(
+    "steps, told",
+    [
+        ([v2.Lambda(lambda x: x)], "can't look into a function"),
+        ([lambda x: x], "not one of torchvision's own"),
+        ([Custom(8)], "not one of torchvision's own"),
+        ([v2.RandomApply([v2.RandomInvert()], 0.5)], "their own p"),
+        ([v2.RandAugment()], "take TrivialAugmentWide"),
+        ([v2.RandomPerspective()], "no such operator; leave it out, and apply it to the batch"),
+        ([v2.MixUp(num_classes=9)], "apply=[millrace.mixup(classes=...)]"),
+        ([v2.Grayscale()], "num_output_channels=3"),
+        ([v2.RandomRotation(9, expand=True)], "expand=True gives every picture another size"),
+        ([v2.RandomRotation(9, center=(1, 1))], "turn about their middle"),
+        ([v2.RandomRotation(9, InterpolationMode.BICUBIC)], "take one of nearest, bilinear"),
+        ([v2.Resize(9, InterpolationMode.LANCZOS)], "interpolation lanczos is not to be had"),
+        ([v2.Resize(9, InterpolationMode.NEAREST_EXACT)], "interpolation nearest-exact is not to be had"),
+        ([v2.Resize(None, max_size=9)], "longer side alone"),
+        ([v2.TrivialAugmentWide(fill=9)], "black"),
+        ([v2.Pad(1, fill={torch.Tensor: 1})], "one number or one for each channel"),
+        ([v2.Normalize([0.5] * 3, [0.5] * 3)], "put ToTensor()"),
+        ([*TO_FLOAT, v2.Normalize([0.5] * 3, [0.5] * 3), v2.Resize(8)], "put it before Normalize"),
+        ([*TO_FLOAT, v2.RandomErasing(), v2.RandomHorizontalFlip()], "put RandomErasing at the end"),
+        (
+            [*TO_FLOAT, v2.RandomErasing(value="random"), v2.Normalize([0.5], [0.5])],
+            "put RandomErasing after it",
+        ),
+        ([v2.ToImage(), v2.ToDtype(torch.float32)], "scale=True"),
+        ([v2.ToDtype({torch.Tensor: torch.float32})], "give the image's alone"),
+        ([*TO_FLOAT, v2.ToPILImage()], "no way back"),
+        ([v2.ToImage(), v2.ToDtype(torch.complex64, scale=True)], "torch.complex64 is not to be had"),
+    ],
+)
+def test_refused(steps, told):
+    with pytest.raises(millrace.TranslationError) as caught:
+        millrace.from_torchvision(v2.Compose(steps))
+    assert told in str(caught.value)
+
+
+def test_all_problems_at_once():
+    with pytest.raises(millrace.TranslationError) as caught:
+        millrace.from_torchvision(v2.Compose([v2.FiveCrop(8), v2.Resize(8), v2.RandomPerspective()]))
+    assert len(caught.value.problems) == 2
+    text = str(caught.value)
+    assert (
+        text.startswith("2 of 3 transforms can't be translated:")
+        and "FiveCrop" in text
+        and "RandomPerspective" in text
+    )
+
+
+# ------------------------------------------------------------------ pixels
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """Four pictures of different sizes, one a class: smooth, so that filters have something to do, with some noise."""
+    root = tmp_path_factory.mktemp("pictures")
+    generator = np.random.default_rng(5)
+    for number, (height, width) in enumerate([(60, 80), (75, 64), (64, 64), (91, 57)]):
+        y, x = np.mgrid[0:height, 0:width]
+        waves = [127 + 100 * np.sin(x / (5 + c + number) + y / (9 - c)) for c in range(3)]
+        pixels = np.stack(waves, -1) + generator.normal(0, 12, (height, width, 3))
+        (root / f"class{number}").mkdir()
+        Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(root / f"class{number}" / "one.png")
+    return root
+
+
+@pytest.fixture(scope="module")
+def delivered(pictures, tmp_path_factory):
+    """The first batch of every case, (image, label), from one run of the engine in Node."""
+    if shutil.which("node") is None or not BUILT.exists():
+        pytest.skip("needs node and dist/ (npm run build)")
+    feeds = [
+        millrace.ImageFolder(pictures, v2.Compose(steps)).batch(4).json() for steps, *_ in PIXELS.values()
+    ]
+    program = tmp_path_factory.mktemp("program") / "deliver.mjs"
+    program.write_text(f"""
+      import {{ fromJson, open }} from {json.dumps(BUILT.as_uri())}
+      for (const json of {json.dumps(feeds)}) {{
+        const loader = open(fromJson(json), {{ workers: 1 }})
+        for await (const {{ image, label }} of loader) {{
+          const bytes = Buffer.from(image.buffer, image.byteOffset, image.byteLength).toString('base64')
+          const dtype = image instanceof Uint8Array ? 'uint8' : 'float32'
+          console.log(JSON.stringify({{ bytes, dtype, label: [...label].map(Number) }}))
+        }}
+        await loader.close()
+      }}
+    """)
+    run = subprocess.run(["node", program], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    batches = map(json.loads, run.stdout.splitlines())
+    return {name: batch for name, batch in zip(PIXELS, batches)}
+
+
+def by_torchvision(root, transform):
+    from torchvision.datasets import ImageFolder
+
+    return torch.stack([transform(picture) for picture, _ in ImageFolder(root)]).numpy()
+
+
+CROP, BYTES, FLOATS = v2.CenterCrop(48), v2.PILToTensor(), v1.ToTensor()
+
+#: Transforms without chance, what they end in, and how far values may be apart: (levels of 255, share within one level).
+PIXELS = {
+    "evaluation": ([v2.Resize(56), CROP, FLOATS, v2.Normalize(*IMAGENET)], 1.01, 1.0),
+    "both sides, bicubic": ([v2.Resize((40, 50), InterpolationMode.BICUBIC), BYTES], 1, 1.0),
+    "crop beyond the edge": ([v2.CenterCrop(100), BYTES], 0, 1.0),
+    "border": ([CROP, v2.Pad((3, 5), fill=(10, 20, 30)), BYTES], 0, 1.0),
+    "border mirrored": ([CROP, v2.Pad([1, 2, 3, 4], padding_mode="reflect"), BYTES], 0, 1.0),
+    "mirrored": ([CROP, v2.RandomHorizontalFlip(1.0), v2.RandomVerticalFlip(1.0), BYTES], 0, 1.0),
+    "grey": ([CROP, v2.Grayscale(3), BYTES], 1, 1.0),
+    "bright": ([CROP, v2.ColorJitter(brightness=(1.3, 1.3)), BYTES], 1, 1.0),
+    "contrast": ([CROP, v2.ColorJitter(contrast=(0.6, 0.6)), BYTES], 1, 1.0),
+    "saturation": ([CROP, v2.ColorJitter(saturation=(1.5, 1.5)), BYTES], 1, 1.0),
+    "inverted": ([CROP, v2.RandomInvert(1.0), BYTES], 0, 1.0),
+    "posterized": ([CROP, v2.RandomPosterize(3, p=1.0), BYTES], 0, 1.0),
+    "solarized": ([CROP, v2.RandomSolarize(100, p=1.0), BYTES], 0, 1.0),
+    "equalized": ([CROP, v2.RandomEqualize(1.0), BYTES], 1, 1.0),
+    "autocontrast": ([CROP, v2.RandomAutocontrast(1.0), BYTES], 1, 1.0),
+    "sharpened": ([CROP, v2.RandomAdjustSharpness(2, p=1.0), BYTES], 1, 1.0),
+    "blurred": ([CROP, v2.GaussianBlur(5, 1.2), BYTES], 1, 1.0),
+    "turned": ([v2.ToImage(), CROP, v2.RandomRotation((30, 30), InterpolationMode.BILINEAR)], 1, 1.0),
+    "on floats": ([FLOATS, CROP, v2.Pad(2, fill=0.5), v2.Normalize([0.5], [0.25])], 1, 1.0),
+    "statistics of bytes": (
+        [v2.ToImage(), CROP, v2.ToDtype(torch.float32), v2.Normalize([120.0] * 3, [60.0] * 3)],
+        0.01,
+        1.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIXELS)
+def test_same_pixels(pictures, delivered, name):
+    steps, levels, share = PIXELS[name]
+    theirs = by_torchvision(pictures, v2.Compose(steps))
+    batch = delivered[name]
+    ours = np.frombuffer(base64.b64decode(batch["bytes"]), batch["dtype"]).reshape(theirs.shape)
+    assert batch["label"] == [0, 1, 2, 3] and ours.dtype == theirs.dtype
+    apart = np.abs(ours.astype(np.float64) - theirs) * levels_of(steps, ours.dtype)
+    print(f"{name}: at most {apart.max():.4f} levels apart, {np.mean(apart <= 1.01):.4%} within one")
+    assert np.mean(apart <= levels + 1e-3) >= share
+
+
+def levels_of(steps, dtype):
+    """How many levels of 255 a difference of 1 in the result is, by channel."""
+    if dtype == np.uint8:
+        return 1
+    scaled = any(isinstance(step, v1.ToTensor) for step in steps)
+    std = [np.array(step.std) for step in steps if isinstance(step, v2.Normalize)] or [np.ones(1)]
+    return (std[0] * (255 if scaled else 1)).reshape(1, -1, 1, 1)
+
+
+# ------------------------------------------------------------------ ImageFolder
+
+
+def test_image_folder(pictures, monkeypatch):
+    from torchvision.datasets import ImageFolder
+
+    monkeypatch.chdir(pictures.parent)
+    theirs = ImageFolder(pictures.name)
+    ours = millrace.ImageFolder(pictures.name, transform=v2.Compose([CROP, *TO_FLOAT]))
+    assert ours.classes == theirs.classes and ours.class_to_idx == theirs.class_to_idx
+    feed = ours.shuffle(seed=1).batch(4)
+    assert feed.classes == theirs.classes and feed.root == str(pictures.parent)
+    assert feed.json() == {
+        "source": {"folder": {"path": pictures.name, "classes": theirs.classes}},
+        "order": {"shuffle": "global", "seed": 1},
+        "fields": {
+            "image": {
+                "from": "image",
+                "as": "image",
+                "apply": [{"centerCrop": {"size": 48}}],
+                "dtype": "f32",
+            },
+            "label": {"from": "label", "as": "int"},
+        },
+        "batch": 4,
+    }
+    assert millrace.from_torchvision(CROP, "jpg|png").json()["from"] == "jpg|png"
+
+
+def test_image_folder_mistakes(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no class folders"):
+        millrace.ImageFolder(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        millrace.ImageFolder(tmp_path / "nowhere")
+    (tmp_path / "a").mkdir()
+    with pytest.raises(TypeError, match="target_transform"):
+        millrace.ImageFolder(tmp_path, target_transform=int)
