@@ -4,10 +4,12 @@
  */
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
+import { watchProcess } from '../source/python-process.js'
 import { SpanLane } from '../system/spans.js'
+import { noteChild } from './children.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
-import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './messages.js'
+import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
 import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
@@ -24,6 +26,7 @@ class Maker {
 
   constructor(private readonly data: MakerData) {
     this.lane = new SpanLane(data.spans, data.maker)
+    watchProcess(child => noteChild(data.words, data.maker, child))
   }
 
   async run(): Promise<void> {
@@ -38,6 +41,7 @@ class Maker {
       const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
       if (!(typeof made === 'boolean' ? made : await made)) Atomics.wait(words, PoolWord.Wake, seen, NAP)
     }
+    for (const rowMaker of this.rings.values()) rowMaker.close()
   }
 
   /** Makes one claim of the ring that has the fewest batches ahead. False when there is nothing to do. */
@@ -71,6 +75,7 @@ class Maker {
   }
 
   private async take(job: Job): Promise<void> {
+    if (job.makers !== undefined && this.data.maker >= job.makers) return
     try {
       const functions = await loadFunctions(job.feed)
       const report = (bad: BadReport): void => this.say({ bad })
@@ -89,5 +94,12 @@ class Maker {
   }
 }
 
-await new Maker(workerData as MakerData).run()
+const data = workerData as MakerData
+const live = (life: number): void => {
+  Atomics.store(data.words, PoolWord.Life + data.maker, life)
+  Atomics.notify(data.words, PoolWord.Life + data.maker)
+}
+live(Life.Running)
+process.on('exit', () => live(Life.None))
+await new Maker(data).run()
 process.exit(0)

@@ -12,7 +12,12 @@ export const PoolWord = {
   Stop: 2,
   /** Counts what was put into the inboxes: looking into one costs more than reading a word. */
   Mail: 3,
+  /** From here on, one word a maker: where it is in its life. */
+  Life: 16,
 } as const
+
+/** A maker is not there, is being started (which must not be cut short, see Pool), or runs. */
+export const Life = { None: 0, Starting: 1, Running: 2 } as const
 
 export interface MakerData {
   maker: number

@@ -6,14 +6,18 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import { MAX_MAKERS, type Ring } from '../batch/ring.js'
 import { EngineError } from '../errors.js'
 import { BlockCache } from '../store/block-cache.js'
+import { endChild } from '../system/child.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
+import { leftChild, POOL_WORDS } from './children.js'
 import type { BadReport, Job } from './job.js'
-import { type FromMaker, type MakerData, PoolWord, type ToMaker } from './messages.js'
+import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
 
 /** Deaths of makers, for each of them, that no sample explains and after which the pool gives up. */
 const MAX_DEATHS = 8
 /** How long (ms) a maker may take to leave a ring, or the pool, before it is ended. */
 const PATIENCE = 500
+/** How long (ms) a maker may take to start: it loads native libraries, which must not be cut short. */
+const START = 3000
 
 /** What the pool tells the owner of a ring. */
 export interface RingOwner {
@@ -46,7 +50,7 @@ export class Pool {
     return Pool.instance
   }
 
-  private readonly words = new Int32Array(new SharedArrayBuffer(64))
+  private readonly words = new Int32Array(new SharedArrayBuffer(4 * POOL_WORDS))
   private readonly spanBuffer = new SharedArrayBuffer(spanBytes(MAX_MAKERS))
   private readonly members: (Member | undefined)[] = []
   private readonly served = new Map<number, Served>()
@@ -54,6 +58,10 @@ export class Pool {
   /** How many wait for a batch at present. */
   private holders = 0
   private ending = false
+
+  private constructor() {
+    process.on('exit', this.endNow)
+  }
 
   /** Makers at work. */
   get workers(): number {
@@ -128,21 +136,47 @@ export class Pool {
   private async end(): Promise<void> {
     if (Pool.instance === this) Pool.instance = undefined
     this.ending = true
+    process.off('exit', this.endNow)
     Atomics.store(this.words, PoolWord.Stop, 1)
     this.wake()
     await Promise.all(
-      this.members.map(async member => {
+      this.members.map(async (member, maker) => {
         if (!member || member.worker.threadId < 0) return // gone already
-        const timer = setTimeout(() => void member.worker.terminate(), PATIENCE)
+        const timer = setInterval(() => {
+          if (this.life(maker) !== Life.Starting) void member.worker.terminate()
+        }, PATIENCE)
         await new Promise<void>(resolve => {
           member.worker.ref()
           member.worker.once('exit', () => resolve())
         })
-        clearTimeout(timer)
+        clearInterval(timer)
         member.inbox.close()
         member.outbox.close()
       }),
     )
+  }
+
+  /**
+   * Ends all makers when the process ends by itself. A thread that is torn down in the middle of a native call can
+   * take the process with it, so they are asked to leave, and waited for, here where nothing asynchronous is left.
+   */
+  private readonly endNow = (): void => {
+    this.ending = true
+    for (const { ring } of this.served.values()) ring.pause()
+    Atomics.store(this.words, PoolWord.Stop, 1)
+    this.wake()
+    const begun = performance.now()
+    for (let maker = 0; maker < this.members.length; maker++) {
+      for (let life = this.life(maker); life !== Life.None; life = this.life(maker)) {
+        const left = begun + (life === Life.Starting ? START : PATIENCE) - performance.now()
+        if (left <= 0) break
+        Atomics.wait(this.words, PoolWord.Life + maker, life, left)
+      }
+    }
+  }
+
+  private life(maker: number): number {
+    return Atomics.load(this.words, PoolWord.Life + maker)
   }
 
   private tell(message: ToMaker): void {
@@ -162,6 +196,7 @@ export class Pool {
       outbox: outbox.port2,
     }
     for (const { job } of this.served.values()) inbox.port1.postMessage({ take: job } satisfies ToMaker)
+    Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
     const worker = new Worker(new URL('./maker.js', import.meta.url), {
       workerData: data,
       transferList: [inbox.port2, outbox.port2],
@@ -176,7 +211,14 @@ export class Pool {
     worker.on('error', error => {
       cause = error
     })
+    worker.on('exit', () => this.bury(maker))
     worker.on('exit', code => void this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
+  }
+
+  /** A maker that was ended could not end the process that it drove. */
+  private bury(maker: number): void {
+    const child = leftChild(this.words, maker)
+    if (child) endChild(child)
   }
 
   private read(port: MessagePort): void {
@@ -195,6 +237,7 @@ export class Pool {
   private async died(maker: number, member: Member, cause: Error): Promise<void> {
     if (this.ending || this.members[maker] !== member) return
     this.read(member.outbox)
+    Atomics.store(this.words, PoolWord.Life + maker, Life.None)
     let explained = false
     for (const served of this.served.values()) {
       if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)

@@ -36,6 +36,7 @@ interface CompiledField {
 }
 
 const SAMPLE_KEY = hashText('sample map')
+const SOURCE_KEY = hashText('source')
 
 export class RowMaker {
   readonly ring: Ring
@@ -91,6 +92,7 @@ export class RowMaker {
     this.fetch(claim, slot, to)
     markSpan(SpanKind.Read)
     for (let row = claim.from; row < to; row++) {
+      if (this.ring.paused) return this.ring.drop(this.maker) // moved or closed: nobody wants the rest
       const pending = this.makeRow(claim, slot, row)
       if (pending) return this.makeRest(claim, slot, row, to, pending)
     }
@@ -106,12 +108,16 @@ export class RowMaker {
     pending: Promise<void>,
   ): Promise<void> {
     await pending
-    for (let next = row + 1; next < to; next++) await this.makeRow(claim, slot, next)
+    for (let next = row + 1; next < to; next++) {
+      if (this.ring.paused) return this.ring.drop(this.maker)
+      await this.makeRow(claim, slot, next)
+    }
     this.finish(claim, slot)
   }
 
   close(): void {
     this.fetcher.close()
+    this.functions.close()
   }
 
   // ---------------------------------------------------------------- a batch
@@ -172,9 +178,20 @@ export class RowMaker {
       const draw = this.order.draw(epoch, slot.positions[row], this.draws[row - claim.from])
       slot.rows[row] = draw.row
       slot.sources[row] = draw.source
+      this.foresee(draw, epoch, slot.positions[row])
     }
     this.ring.at(this.maker, claim.from)
     this.fetcher.fetch(this.draws, to - claim.from)
+  }
+
+  private foresee({ source, row }: Draw, epoch: number, position: number): void {
+    const { seed } = this.job.feed
+    this.sources[source].foresee?.(
+      row,
+      this.fetcher.wanted(source),
+      epoch,
+      this.random.key(seed, epoch, position, SOURCE_KEY),
+    )
   }
 
   private makeRow(claim: Claim, slot: Slot, row: number): void | Promise<void> {
