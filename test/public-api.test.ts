@@ -1,0 +1,63 @@
+/** What the package exports: a change here is a change for its users. */
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const built = (path: string) => {
+  const url = new URL(`../dist/${path}`, import.meta.url)
+  if (!existsSync(url)) throw new Error(`${path} is not built: npm run build`)
+  return import(url.href).then(module => Object.keys(module).sort())
+}
+
+test('millrace', async () => {
+  expect(await built('index.js')).toMatchInlineSnapshot(`
+    [
+      "Batch",
+      "BudgetError",
+      "DecodeError",
+      "DefinitionError",
+      "EngineError",
+      "Feed",
+      "MillraceError",
+      "MissingError",
+      "SampleError",
+      "SourceError",
+      "StateError",
+      "blend",
+      "boxes",
+      "bytes",
+      "category",
+      "concat",
+      "cutmix",
+      "feed",
+      "files",
+      "float",
+      "folder",
+      "fromJson",
+      "image",
+      "int",
+      "json",
+      "mask",
+      "mixup",
+      "npy",
+      "open",
+      "points",
+      "sequential",
+      "shuffle",
+      "split",
+      "subset",
+      "synthetic",
+      "tar",
+      "text",
+      "weighted",
+      "zip",
+    ]
+  `)
+})
+
+test('millrace/order', async () => {
+  expect(await built('order/index.js')).toMatchInlineSnapshot(`
+    [
+      "permutation",
+    ]
+  `)
+})
