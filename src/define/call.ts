@@ -30,6 +30,18 @@ export function functionHash(fn: UserFunction): string {
   return shortHash((pieces ?? []).join(' '))
 }
 
+const PYTHON = 'python:'
+
+/** Whether a reference means a function in Python. */
+export function isPython({ call }: CallJson): boolean {
+  return call.module.startsWith(PYTHON)
+}
+
+/** Where the pickled function of such a reference can be read. */
+export function pythonPath({ call }: CallJson): string {
+  return call.module.slice(PYTHON.length)
+}
+
 /** The function that a reference means. `load` imports a module by its URL. */
 export async function resolveCall(
   { call }: CallJson,

@@ -1,6 +1,7 @@
 /** From a definition as written to its normal form: every shorthand written out, every default filled in. */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isPython } from './call.js'
 import { layoutOf } from './layout.js'
 import { mixedLayout, mixings } from './mixing.js'
 import { normalOps } from './operators.js'
@@ -93,8 +94,9 @@ function normalOnError(onError: OnErrorJson['policy'] | OnErrorJson): NormalFeed
   return { policy, budget: budget ?? (policy === 'fail' ? 0 : DEFAULT_BUDGET) }
 }
 
-/** A function's module as a URL that every thread can import. */
+/** A function's module as a URL that every thread can import; one in Python is where it is. */
 function absolute({ call }: CallJson, root: string): CallJson {
+  if (isPython({ call })) return { call }
   const url = call.module.startsWith('file:') ? call.module : pathToFileURL(resolve(root, call.module)).href
   return { call: { ...call, module: url } }
 }

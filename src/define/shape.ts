@@ -31,7 +31,13 @@ const operators = list((value): OpJson => value as OpJson, 'a list of operators'
 const call = object({
   call: exactlyOne(
     ['export', 'path'],
-    object({ module: text, export: optional(text), path: optional(text), hash: text }),
+    object({
+      module: text,
+      export: optional(text),
+      path: optional(text),
+      hash: text,
+      command: optional(list(text, 'an interpreter and its arguments', { min: 1 })),
+    }),
   ),
 })
 

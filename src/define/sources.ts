@@ -7,6 +7,7 @@ import { DTYPES } from './dtype.js'
 import type { Parser } from './schema.js'
 import {
   at,
+  boolean,
   either,
   exactlyOne,
   integer,
@@ -25,7 +26,7 @@ import {
   withDefault,
   wrong,
 } from './schema.js'
-import type { BlendJson, Dtype, SourceJson, SplitJson, WhereJson } from './types.js'
+import type { BlendJson, Dtype, PythonJson, SourceJson, SplitJson, WhereJson } from './types.js'
 
 const count = integer({ min: 0 })
 const atLeastOne = integer({ min: 1 })
@@ -70,6 +71,16 @@ const synthetic = exactlyOne(
     tokens: optional(object({ length: atLeastOne, vocabulary: optional(atLeastOne) })),
   }),
 )
+
+const python = object({
+  command: list(text, 'an interpreter and its arguments', { min: 1 }),
+  payload: text,
+  hash: text,
+  count: atLeastOne,
+  name: text,
+  columns: optional(names),
+  iterable: optional(boolean),
+})
 
 const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
 
@@ -177,6 +188,7 @@ const SOURCES: Record<string, Parser<unknown>> = {
   folder,
   files: paths,
   synthetic,
+  python,
   concat: list(inner, 'a list of sources', { min: 1 }),
   zip: list(inner, 'a list of two sources or more', { min: 2 }),
   subset,
@@ -208,4 +220,14 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
     )
   }
   return { [kind]: SOURCES[kind](value[kind], at(path, kind)) } as unknown as SourceJson
+}
+
+/** All sources in Python within a source. */
+export function pythonSources(source: SourceJson): PythonJson[] {
+  if ('python' in source) return [source.python]
+  if ('concat' in source) return source.concat.flatMap(pythonSources)
+  if ('zip' in source) return source.zip.flatMap(pythonSources)
+  if ('subset' in source) return pythonSources(source.subset.source)
+  if ('split' in source) return pythonSources(source.split.source)
+  return 'blend' in source ? source.blend.entries.flatMap(entry => pythonSources(entry.source)) : []
 }

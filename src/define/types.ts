@@ -34,7 +34,14 @@ export type Kind =
 
 /** A reference to a function of the user's: the workers import the module and take it from there. */
 export interface CallJson {
-  call: { module: string; export?: string; path?: string; hash: string }
+  call: {
+    /** A module that workers import; or `python:PATH`, a pickled function that the interpreter of `command` loads. */
+    module: string
+    export?: string
+    path?: string
+    hash: string
+    command?: string[]
+  }
 }
 
 // ------------------------------------------------------------------ as written
@@ -44,6 +51,7 @@ export type SourceJson =
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
   | { files: string | string[] }
   | { synthetic: SyntheticJson }
+  | { python: PythonJson }
   | { concat: SourceJson[] }
   | { zip: SourceJson[] }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
@@ -57,6 +65,21 @@ export interface SyntheticJson {
   images?: { width: number; height: number; quality?: number; classes?: number }
   tensors?: { shape: number[]; dtype?: Dtype }
   tokens?: { length: number; vocabulary?: number }
+}
+
+/** A dataset of the user's, which runs in Python processes. Written by `millrace.dataset(…)` of the Python package. */
+export interface PythonJson {
+  /** The interpreter, and the program that answers a maker. */
+  command: string[]
+  /** Where the pickled dataset can be read, and a hash of its bytes. */
+  payload: string
+  hash: string
+  count: number
+  /** What it is called; together with `count` all that is known of its contents. */
+  name: string
+  columns?: string[]
+  /** It can only be gone through from its beginning. */
+  iterable?: boolean
 }
 
 /** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */

@@ -3,13 +3,15 @@
  * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
  */
 import { DefinitionError } from '../errors.js'
+import { isPython } from './call.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { layoutOf } from './layout.js'
 import { mixings } from './mixing.js'
 import { OPERATOR_NAMES, type OperatorName, operatorFacts, parseOperator } from './operators.js'
 import { at, unknownName, wrong } from './schema.js'
 import { feedShape } from './shape.js'
-import type { BatchJson, FeedJson, FieldJson } from './types.js'
+import { pythonSources } from './sources.js'
+import type { BatchJson, CallJson, FeedJson, FieldJson, SourceJson } from './types.js'
 import { mergePatch } from './variants.js'
 
 /** Names that a batch in Node has for itself: a field of such a name could not be reached. */
@@ -51,7 +53,35 @@ function check(value: unknown, path: string): FeedJson {
       "can't be used with blend: give its entries weights",
     )
   }
+  if (feed.order !== undefined && feed.order !== 'none') checkOrderable(feed.source, at(path, 'order'))
+  for (const [where, map] of functionsOf(feed, path)) {
+    if (map && isPython(map) && map.call.command === undefined) {
+      throw new DefinitionError(at(where, 'call'), 'a function in Python needs "command", its interpreter')
+    }
+  }
   return feed
+}
+
+function functionsOf(feed: FeedJson, path: string): [path: string, map: CallJson | undefined][] {
+  const fields = Object.entries(feed.fields)
+  return [
+    [at(path, 'map'), feed.map],
+    ...fields.map(([name, field]): [string, CallJson | undefined] => [
+      at(at(at(path, 'fields'), name), 'map'),
+      field.map,
+    ]),
+  ]
+}
+
+/** What can only be gone through from its beginning has no other order than its own. */
+function checkOrderable(source: SourceJson, path: string): void {
+  for (const { name, iterable } of pythonSources(source)) {
+    if (!iterable) continue
+    throw new DefinitionError(
+      path,
+      `"${name}" is an iterable, which has no other order than its own: leave the order out, shuffle within it, or give it __len__ and __getitem__`,
+    )
+  }
 }
 
 function checkNames(names: readonly string[], path: string): void {

@@ -6,6 +6,7 @@
 import type { SlotLayout } from '../batch/layout.js'
 import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../batch/ring.js'
 import { Header, type Slot, Stamp } from '../batch/slot.js'
+import { pythonSources } from '../define/sources.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
 import { createRegion, free, mapOver, PAGE, reserve, type SharedRegion } from '../system/memory.js'
@@ -102,6 +103,7 @@ export class Feeding {
       sources: plan.sources,
       order: plan.orderData,
       share: { length, world: options.world, rank: options.rank, batch },
+      ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
       ready: options.ready,
       cache: cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined,
     }

@@ -57,6 +57,11 @@ export class Fetcher {
     return this.finders[i].sample(row, pieces, this.wanted(source))
   }
 
+  /** The columns of a source that are needed. */
+  wanted(source: number): readonly string[] {
+    return this.columns ?? this.sources[source].columns
+  }
+
   close(): void {
     this.releaseLeases()
     this.store.close()
@@ -137,10 +142,6 @@ export class Fetcher {
 
   private plan({ source, row }: Draw): ByteRange[] {
     return this.sources[source].plan(this.sources[source].unitOf(row), this.wanted(source))
-  }
-
-  private wanted(source: number): readonly string[] {
-    return this.columns ?? this.sources[source].columns
   }
 
   private releaseLeases(): void {

@@ -1,9 +1,13 @@
-/** The functions of the user's that a feed calls, found in their modules: on the sample, and on single fields. */
-import { resolveCall } from '../define/call.js'
+/**
+ * The functions of the user's that a feed calls: on the sample, and on single fields. Those of JavaScript are found in
+ * their modules, those of Python run in this thread's Python process.
+ */
+import { isPython, resolveCall } from '../define/call.js'
 import type { Random } from '../define/random.js'
-import type { NormalFeed } from '../define/types.js'
+import type { CallJson, NormalFeed } from '../define/types.js'
 import type { Column } from '../source/source.js'
 import { importModule } from '../system/typescript.js'
+import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
 
 export type SampleFunction = (
   sample: Record<string, Column>,
@@ -15,6 +19,8 @@ export type FieldFunction = (value: unknown, random: Random) => unknown
 export interface UserFunctions {
   sample?: SampleFunction
   fields: Map<string, FieldFunction>
+  /** Gives back what they run in. */
+  close(): void
 }
 
 /** What a function of the user's threw, whatever it was: marks the stage at which the sample failed. */
@@ -24,18 +30,24 @@ export class MapError extends Error {
   }
 }
 
-/** Imports them. In a maker this happens once, before its first row. */
+/** Imports them, and starts Python where the feed needs it. In a maker this happens once, before its first row. */
 export async function loadFunctions(feed: NormalFeed): Promise<UserFunctions> {
+  const close = holdPython(feed)
   const fields = new Map<string, FieldFunction>()
-  for (const field of feed.fields) {
-    if (field.map) {
-      const fn = (await resolveCall(field.map, importModule)) as FieldFunction
-      fields.set(field.name, (value, random) => guarded(() => fn(value, random)))
-    }
+  for (const { name, map } of feed.fields) {
+    if (map === undefined) continue
+    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map)
+    fields.set(name, (value, random) => guarded(() => fn(value, random)))
   }
-  if (!feed.map) return { fields }
-  const sample = (await resolveCall(feed.map, importModule)) as SampleFunction
-  return { sample: (columns, random) => guarded(() => sample(columns, random), checkColumns), fields }
+  if (!feed.map) return { fields, close }
+  const sample = isPython(feed.map)
+    ? pythonSampleFunction(feed.map)
+    : await imported<SampleFunction>(feed.map)
+  return { sample: (columns, random) => guarded(() => sample(columns, random), checkColumns), fields, close }
+}
+
+async function imported<T>(map: CallJson): Promise<T> {
+  return (await resolveCall(map, importModule)) as T
 }
 
 /** Calls a function, which may be asynchronous, and checks its result. */

@@ -28,6 +28,8 @@ export interface Job {
   order: OrderData
   /** Which part of each step is this ring's. */
   share: { length: number; world: number; rank: number; batch: number }
+  /** Only makers with a smaller number serve this ring: 1 where samples can only be had one after the other. */
+  makers?: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */
   ready?: number
   /** Where sources have units of several rows, or the order reads by blocks: the cache that loads each once. */

@@ -59,6 +59,7 @@ export function inBlocks(source: Source, blocks: Float64Array): BlockedSource {
     index: name => source.index(name),
     keyHash: source.keyHash?.bind(source),
     where: source.where?.bind(source),
+    foresee: source.foresee?.bind(source),
     unitOf: blockOf,
     plan: (block, columns) => planOf(block, columns).pieces,
     sample(row, pieces, columns) {

@@ -2,6 +2,7 @@
  * Sources one after the other. Their rows, units and runs are counted on; ids get the number of the part in front,
  * since two parts may well have the same ids.
  */
+import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { combinedFingerprint } from './combined.js'
 import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
@@ -96,6 +97,11 @@ class ConcatSource implements Source {
   plan(unit: number, columns: readonly string[]): ByteRange[] {
     const i = find(this.firstUnits, unit)
     return this.parts[i].plan(unit - this.firstUnits[i], columns)
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    const i = find(this.rows, row)
+    this.parts[i].foresee?.(row - this.rows[i], columns, epoch, random)
   }
 
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {

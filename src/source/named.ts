@@ -3,6 +3,7 @@
  * new names for some of its columns. A blend itself is no source: which of its entries a position draws from is
  * the order's business.
  */
+import type { Random } from '../define/random.js'
 import type { BlendJson } from '../define/types.js'
 import { nearest, SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
@@ -138,6 +139,10 @@ class NamedSource implements Source {
 
   plan(unit: number, columns: readonly string[]): ByteRange[] {
     return this.source.plan(unit, this.translate(columns))
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.source.foresee?.(row, this.translate(columns), epoch, random)
   }
 
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {

@@ -8,6 +8,7 @@ import { concat } from './concat.js'
 import { files } from './files.js'
 import { folder } from './folder.js'
 import { named, openBlend } from './named.js'
+import { python } from './python.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { split } from './split.js'
 import { subset } from './subset.js'
@@ -20,6 +21,7 @@ const KINDS: Readonly<Record<string, SourceKind<never>>> = {
   folder,
   files,
   synthetic,
+  python,
   concat,
   zip,
   subset,

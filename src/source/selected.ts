@@ -2,6 +2,7 @@
  * Some rows of a source, in a given order: what `subset` and `split` come down to. Which rows is computed once, when
  * the source is opened, and shared by all threads.
  */
+import type { Random } from '../define/random.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
 import type { ByteRange, Column, IndexColumn, Manifest, Nesting, Source } from './source.js'
@@ -126,6 +127,10 @@ class SelectedSource implements Source {
 
   plan(unit: number, columns: readonly string[]): ByteRange[] {
     return this.source.plan(this.unitBelow(unit), columns)
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.source.foresee?.(this.at(row), columns, epoch, random)
   }
 
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {

@@ -7,6 +7,7 @@
  * index) and returns a manifest: plain data that survives postMessage, with big tables in index files or
  * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
  */
+import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 
 /** A value of one column of one sample: bytes still to be decoded, or a small value from the index. */
@@ -56,6 +57,11 @@ export interface Source {
   load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
   /** With `load`: the bytes that a loaded unit takes at most, for the cache. */
   loadedBytes?(unit: number): number
+  /**
+   * Told of every row of a claim before the first of them is asked for with `sample`: for sources whose rows are made
+   * elsewhere, by code that may draw random numbers. `random` is keyed by where in the run the row stands.
+   */
+  foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
 }

@@ -2,6 +2,7 @@
  * Sources side by side: row i of the zip has the columns of row i of every part. Ids and keys are those of the
  * first part. The parts must have equal counts and no column in common.
  */
+import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
@@ -73,6 +74,10 @@ class ZipSource implements Source {
 
   plan(unit: number, columns: readonly string[]): ByteRange[] {
     return this.parts.flatMap(part => part.plan(part.unitOf(unit), columns))
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    for (const part of this.parts) part.foresee?.(row, columns, epoch, random)
   }
 
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {

@@ -22,6 +22,8 @@ const MFD_CLOEXEC = 1
 const ENOSPC = koffi.os.errno.ENOSPC
 const FAILED = 2n ** 64n - 1n
 
+/** Not everywhere: looked up when it is needed. */
+const posixFallocate = () => libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
 const mmap = libc.func(
   'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
 )
@@ -61,6 +63,16 @@ export async function reserve(region: SharedRegion, bytes: number): Promise<void
   }
 }
 
+/** The same for a small region, at once. */
+export function reserveSync(region: SharedRegion): void {
+  const status: number = posixFallocate()(region.fd, 0, region.bytes)
+  if (status !== 0) {
+    throw new BudgetError(
+      `can't reserve ${Math.ceil(region.bytes / 2 ** 20)} MiB of shared memory: errno ${status}; raise the memory limit`,
+    )
+  }
+}
+
 export function free(region: SharedRegion): void {
   closeSync(region.fd)
 }
@@ -94,9 +106,8 @@ function anonymousFile(): number {
 
 /** Takes the pages, in a thread of libuv's pool: about 0.1 s a GiB. Gives 0 or an errno. */
 function fallocate(fd: number, bytes: number): Promise<number> {
-  const call = libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
   return new Promise((resolve, reject) => {
-    call.async(fd, 0, bytes, (error: Error | null, status: number) =>
+    posixFallocate().async(fd, 0, bytes, (error: Error | null, status: number) =>
       error ? reject(error) : resolve(status),
     )
   })

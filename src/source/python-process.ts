@@ -1,0 +1,290 @@
+/**
+ * The Python process of a maker: a user's datasets and functions run in it. Each maker thread has one for each
+ * interpreter, started when it is first needed and driven by that thread alone, so results depend on nothing but what
+ * is asked. When it dies, a new one is asked what was not answered; whatever kills two of them is that sample's error.
+ */
+import type { Random } from '../define/random.js'
+import { EngineError, SourceError } from '../errors.js'
+import { Child, ChildEnded, type ChildHandle, closeDescriptor } from '../system/child.js'
+import {
+  Arena,
+  type Ask,
+  FIELD,
+  type Payload,
+  type Reply,
+  ROWS,
+  type Room,
+  SAMPLE,
+  type What,
+  Wire,
+} from './python-wire.js'
+
+/** Deaths of the process that one ask may cause before it is given up. */
+const MAX_DEATHS = 2
+/** Processes that may die one after the other without having answered anything. */
+const MAX_BARREN = 3
+
+/**
+ * Set in every such process: one thread each (there are as many processes as makers), no GPU (a process that touched
+ * it would hold memory there), and sets that iterate in one order everywhere.
+ */
+const ENVIRONMENT = {
+  OMP_NUM_THREADS: '1',
+  MKL_NUM_THREADS: '1',
+  OPENBLAS_NUM_THREADS: '1',
+  CUDA_VISIBLE_DEVICES: '',
+  PYTHONHASHSEED: '0',
+  MILLRACE_MAKER: '1',
+}
+
+interface Pending {
+  ask: Ask
+  room: Room
+  buffers: readonly Uint8Array[]
+  deaths: number
+}
+
+export interface Answer {
+  reply: Reply
+  buffers: Uint8Array[]
+}
+
+export class PythonProcess {
+  /** Counts claims: what was foreseen for an earlier one is forgotten. */
+  claim = 0
+  private memory: Arena | undefined
+  private child: Child | undefined
+  private wire!: Wire
+  private tickets = 0
+  /** Rows that are known to be needed and were not asked for yet. */
+  private queued: Ask[] = []
+  /** What was asked and not answered, in order. */
+  private pending: Pending[] = []
+  private readonly answers = new Map<number, Answer>()
+  /** What this process has loaded, and for how many feeds. */
+  private readonly payloads = new Map<string, { path: string; users: number }>()
+  /** Where the next row of this claim may lie in the arena. */
+  private rowsFrom = ROWS[0]
+  /** True once a row of the present claim was taken: what is foreseen after that belongs to the next. */
+  private taking = false
+  /** Processes started since the last answer. */
+  private barren = 0
+
+  constructor(private readonly command: readonly string[]) {}
+
+  /** Made when it is needed: a source that is only attached takes nothing. */
+  get arena(): Arena {
+    this.memory ??= new Arena()
+    return this.memory
+  }
+
+  /** Loads a dataset or a function, for one more feed. Throws when it can't be loaded. */
+  hold({ id, path }: Payload): void {
+    const held = this.payloads.get(id)
+    if (held) {
+      held.users++
+      held.path = path
+      return
+    }
+    this.drain()
+    this.payloads.set(id, { path, users: 1 })
+    try {
+      if (this.child === undefined) this.start()
+      else this.send([this.ask({ payload: id, load: path })], ROWS)
+      this.drain()
+    } catch (error) {
+      this.payloads.delete(id)
+      throw error
+    }
+  }
+
+  /** One feed less needs it; true when nobody needs this process any more. */
+  drop(id: string): boolean {
+    const held = this.payloads.get(id)
+    if (held === undefined || --held.users > 0) return this.payloads.size === 0
+    this.payloads.delete(id)
+    if (this.payloads.size === 0) return true
+    this.drain()
+    this.send([this.ask({ payload: id, drop: true })], ROWS)
+    return false
+  }
+
+  /** A row will be needed: it is asked for together with the others of its claim. Returns its ticket. */
+  foresee(payload: string, row: number, epoch: number, key: string, columns: readonly string[]): number {
+    if (this.taking) this.nextClaim()
+    const ask = this.ask({ payload, row, epoch, key, columns })
+    this.queued.push(ask)
+    return ask.t
+  }
+
+  /** The answer for a row that was foreseen. What it holds lives until the next claim. */
+  take(ticket: number): Answer {
+    this.taking = true
+    if (this.queued.length > 0) {
+      const asks = this.queued
+      this.queued = []
+      this.drain()
+      this.send(asks, [this.rowsFrom, ROWS[1]])
+    }
+    return this.answer(ticket)
+  }
+
+  /** Calls a function; what its answer holds lives until the next call of that kind. */
+  call(
+    kind: 'sample' | 'field',
+    make: (t: number) => Ask,
+    buffers: readonly Uint8Array[],
+    used: number,
+  ): Answer {
+    this.drain()
+    const ask = make(++this.tickets)
+    this.send([ask], [used, (kind === 'sample' ? SAMPLE : FIELD)[1]], buffers)
+    return this.answer(ask.t)
+  }
+
+  end(): void {
+    this.child?.end()
+    watcher?.(undefined)
+    if (this.memory) closeDescriptor(this.memory.region.fd)
+  }
+
+  // ---------------------------------------------------------------- asking
+
+  private ask(what: What): Ask {
+    return { t: ++this.tickets, ...what }
+  }
+
+  private send(asks: readonly Ask[], room: Room, buffers: readonly Uint8Array[] = []): void {
+    this.post(asks.map(ask => ({ ask, room, buffers, deaths: 0 })))
+  }
+
+  /** Sends what has one room, as one request. */
+  private post(asked: readonly Pending[]): void {
+    if (asked.length === 0) return
+    this.pending.push(...asked)
+    const [{ room, buffers }] = asked
+    try {
+      this.wire.send(
+        room,
+        asked.map(({ ask }) => ask),
+        buffers,
+      )
+    } catch (error) {
+      this.revive(error)
+    }
+  }
+
+  private answer(ticket: number): Answer {
+    for (;;) {
+      const found = this.answers.get(ticket)
+      if (found !== undefined) {
+        this.answers.delete(ticket)
+        return found
+      }
+      if (this.pending.length === 0) throw new EngineError(`nothing was asked under number ${ticket}`)
+      this.receive()
+    }
+  }
+
+  /** Reads all that is still to come: two that write to each other at once could wait forever. */
+  private drain(): void {
+    while (this.pending.length > 0) this.receive()
+  }
+
+  private receive(): void {
+    let answer: Answer
+    try {
+      answer = this.wire.receive()
+    } catch (error) {
+      this.revive(error)
+      return
+    }
+    this.barren = 0
+    const { ask, room } = this.pending.shift()!
+    const { reply } = answer
+    if (reply.t !== ask.t) throw new EngineError(`Python answered ${reply.t}, but was asked ${ask.t}`)
+    if (room[1] === ROWS[1] && reply.next !== undefined) this.rowsFrom = reply.next
+    if ('load' in ask) {
+      if (reply.error !== undefined) throw new SourceError(`Python can't load it: ${reply.error}`)
+    } else if (!('drop' in ask)) this.answers.set(reply.t, answer)
+  }
+
+  private nextClaim(): void {
+    this.drain()
+    this.answers.clear()
+    this.queued = []
+    this.rowsFrom = ROWS[0]
+    this.taking = false
+    this.claim++
+  }
+
+  // ---------------------------------------------------------------- life and death
+
+  private start(): void {
+    this.barren++
+    this.child = Child.start(this.command, { ...process.env, ...ENVIRONMENT }, this.arena.region.fd)
+    this.wire = new Wire(this.child)
+    const { pid, descriptors } = this.child.handle
+    watcher?.({ pid, descriptors: [...descriptors, this.arena.region.fd] })
+    const loads = [...this.payloads].map(([payload, { path }]) => this.ask({ payload, load: path }))
+    this.send(loads, ROWS)
+  }
+
+  /** The process is gone: another one gets what it has not answered. The first of that is what it died of. */
+  private revive(error: unknown): void {
+    if (!(error instanceof ChildEnded)) throw error
+    watcher?.(undefined)
+    this.child = undefined
+    // Those are asked again by start(); what was to be dropped is gone.
+    const left = this.pending.filter(({ ask }) => !('drop' in ask || 'load' in ask))
+    const loading = this.pending.some(({ ask }) => 'load' in ask)
+    this.pending = []
+    if (this.barren >= MAX_BARREN) {
+      throw new EngineError(`Python does not stay alive (${this.command.join(' ')}): ${error.message}`)
+    }
+    if (left.length > 0 && !loading && ++left[0].deaths >= MAX_DEATHS) {
+      const { t } = left.shift()!.ask
+      const why = `it ended ${MAX_DEATHS} Python processes; of the last one is known: ${error.message}`
+      this.answers.set(t, { reply: { t, error: why }, buffers: [] })
+    }
+    this.start()
+    const again: Room = [this.rowsFrom, ROWS[1]]
+    this.post(left.map(waiting => (waiting.room[1] === ROWS[1] ? { ...waiting, room: again } : waiting)))
+  }
+}
+
+// -------------------------------------------------------------------- those of this thread
+
+const processes = new Map<string, PythonProcess>()
+let watcher: ((child: ChildHandle | undefined) => void) | undefined
+
+/** Tells of the process that this thread drives, for whoever is left to end it when the thread is gone. */
+export function watchProcess(listener: (child: ChildHandle | undefined) => void): void {
+  watcher = listener
+}
+
+/** This thread's process for an interpreter. */
+export function pythonProcess(command: readonly string[]): PythonProcess {
+  const key = command.join('\0')
+  let found = processes.get(key)
+  if (found === undefined) processes.set(key, (found = new PythonProcess(command)))
+  return found
+}
+
+/** Starts this thread's process, if need be, and has it load a payload. The result gives it back. */
+export function holdPayload(command: readonly string[], payload: Payload): () => void {
+  const held = pythonProcess(command)
+  held.hold(payload)
+  return () => {
+    if (!held.drop(payload.id)) return
+    processes.delete(command.join('\0'))
+    held.end()
+  }
+}
+
+/** 128 bits that key the random numbers of one ask, as hexadecimal digits. */
+export function keyFrom(random: Random): string {
+  let key = ''
+  for (let i = 0; i < 4; i++) key += random.bits().toString(16).padStart(8, '0')
+  return key
+}

@@ -1,0 +1,132 @@
+/**
+ * A dataset of the user's, in Python: rows are asked of the maker's own Python process. Nothing is read here, so `plan`
+ * is empty. The rows of a claim are asked for together, and made over there while the first are already put into the
+ * slot here. What comes is numbers, text, and bytes in shared memory; arrays come as .npy.
+ *
+ * An iterable has no rows, only an order: the process goes through it from the beginning, and once more for every epoch
+ * and for every step back. Only one maker serves such a source.
+ */
+import { createHash } from 'node:crypto'
+import type { Random } from '../define/random.js'
+import type { PythonJson } from '../define/types.js'
+import { type Answer, holdPayload, keyFrom, type PythonProcess, pythonProcess } from './python-process.js'
+import { bytesOf } from './python-wire.js'
+import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+
+interface PythonManifest extends Manifest {
+  kind: 'python'
+  json: PythonJson
+}
+
+export const python: SourceKind<PythonJson> = {
+  async open(json, { notice }) {
+    const { name, count, iterable } = json
+    notice?.(
+      `"${name}" is a dataset in Python: of its contents only the name and the number of samples, ${count}, are known, ` +
+        'so a state can be loaded although the samples have changed',
+    )
+    if (iterable) {
+      notice?.(`"${name}" is an iterable: one worker goes through it, and resuming goes through it again`)
+    }
+    const digest = createHash('sha256').update(`${name}\n${count}`).digest('hex').slice(0, 32)
+    const manifest: PythonManifest = {
+      kind: 'python',
+      fingerprint: { kind: 'python', count, digest },
+      indexBytes: 0,
+      json,
+    }
+    return manifest
+  },
+
+  attach(manifest) {
+    return new PythonSource((manifest as PythonManifest).json)
+  },
+}
+
+class PythonSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly columns: readonly string[]
+  readonly runs = new Float64Array(1)
+  private readonly process: PythonProcess
+  /** Rows of the present claim that were not taken yet, in order. */
+  private foreseen: { row: number; ticket: number }[] = []
+  private claim = -1
+  private held = false
+
+  constructor(private readonly json: PythonJson) {
+    this.count = json.count
+    this.units = json.count
+    this.columns = json.columns ?? []
+    this.process = pythonProcess(json.command)
+  }
+
+  id(row: number): string {
+    return String(row)
+  }
+
+  key(row: number): string {
+    return String(row)
+  }
+
+  index(): IndexColumn | undefined {
+    return undefined
+  }
+
+  unitOf(row: number): number {
+    return row
+  }
+
+  plan(): ByteRange[] {
+    return []
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    const ticket = this.process.foresee(this.json.hash, row, epoch, keyFrom(random), columns)
+    if (this.claim !== this.process.claim) this.foreseen = []
+    this.claim = this.process.claim
+    this.foreseen.push({ row, ticket })
+  }
+
+  sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    const i = this.foreseen.findIndex(other => other.row === row)
+    if (i < 0) return this.alone(row, columns)
+    const { ticket } = this.foreseen[i]
+    // Rows before it were left out: a maker takes those of a claim in order.
+    this.foreseen.splice(0, i + 1)
+    return columnsOf(this.process, this.process.take(ticket))
+  }
+
+  /** A row that nobody has foreseen: for tools that look at single samples. */
+  private alone(row: number, columns: readonly string[]): Record<string, Column> {
+    const { command, hash: id, payload: path } = this.json
+    if (!this.held) holdPayload(command, { id, path })
+    this.held = true
+    const ticket = this.process.foresee(id, row, 0, '0'.repeat(32), columns)
+    const values = columnsOf(this.process, this.process.take(ticket))
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === 'object' ? value.slice() : value,
+      ]),
+    )
+  }
+}
+
+/** The columns of an answer, as views into the arena. */
+export function columnsOf(process: PythonProcess, { reply, buffers }: Answer): Record<string, Column> {
+  if (reply.error !== undefined) throw new Error(reply.error)
+  const out: Record<string, Column> = {}
+  for (const [name, value] of Object.entries(reply.columns!)) {
+    const bytes = bytesOf(value)
+    if (bytes !== undefined) {
+      out[name] =
+        'buffer' in bytes
+          ? buffers[bytes.buffer]
+          : process.arena.u8.subarray(bytes.at, bytes.at + bytes.bytes)
+    } else if (typeof value !== 'object') out[name] = value
+    else if ('float' in value) out[name] = Number(value.float)
+    else if ('json' in value) out[name] = value.json
+  }
+  return out
+}
