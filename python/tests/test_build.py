@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from millrace import _build as millrace
+
+import millrace
 from millrace.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,8 @@ SAME = [
         )
         .batch(256),
         """feed({ source: tar('shards/train-{0000..0015}.tar'), order: shuffle({ seed: 7 }), batch: 256,
-             fields: { image: image('jpg').randomResizedCrop(224).flip().normalize('imagenet'), label: int('cls') } })""",
+             fields: { image: image('jpg').randomResizedCrop(224).flip().normalize('imagenet'),
+                       label: int('cls') } })""",
     ),
     (
         millrace.tar("a.tar", Path("b.tar")).fields(x=label).batch(1),
@@ -51,7 +53,8 @@ SAME = [
     (millrace.files("**/*.jpg").fields(x=label).batch(1), "feed({ ...g, source: files('**/*.jpg') })"),
     (
         millrace.synthetic(100, seed=3, images=dict(width=64, height=48, classes=5)).fields(x=label).batch(1),
-        """feed({ ...g, source: synthetic({ count: 100, seed: 3, images: { width: 64, height: 48, classes: 5 } }) })""",
+        """feed({ ...g, source: synthetic(
+             { count: 100, seed: 3, images: { width: 64, height: 48, classes: 5 } }) })""",
     ),
     (
         millrace.synthetic(9, tensors=dict(shape=(2, 3), dtype="f32")).fields(x=label).batch(1),
@@ -102,7 +105,8 @@ SAME = [
         .fields(x=label)
         .batch(1),
         """feed({ ...g, source: blend([{ source: tar('a.tar'), weight: 0.75 },
-             { source: tar('b.tar'), weight: 1, name: 'b', rename: { png: 'jpg' } }], { per: 'batch', epoch: 1000 }) })""",
+             { source: tar('b.tar'), weight: 1, name: 'b', rename: { png: 'jpg' } }],
+             { per: 'batch', epoch: 1000 }) })""",
     ),
     (base.sequential(), "feed({ ...h, order: sequential() })"),
     (base.shuffle(), "feed({ ...h, order: shuffle() })"),
@@ -119,8 +123,8 @@ SAME = [
         base.fields(image=millrace.image("jpg").center_crop(8).dtype("f32"), y=label).batch(
             8, apply=[millrace.mixup(classes=10, alpha=0.2), millrace.cutmix(classes=10, label="y")]
         ),
-        """feed({ ...h, fields: { image: image('jpg').centerCrop(8).dtype('f32'), y: int('cls') }, batch: { size: 8,
-             apply: [mixup({ classes: 10, alpha: 0.2 }), cutmix({ classes: 10, label: 'y' })] } })""",
+        """feed({ ...h, fields: { image: image('jpg').centerCrop(8).dtype('f32'), y: int('cls') },
+             batch: { size: 8, apply: [mixup({ classes: 10, alpha: 0.2 }), cutmix({ classes: 10, label: 'y' })] } })""",
     ),
     (base.on_error("drop"), "feed({ ...h, onError: 'drop' })"),
     (base.on_error("mask", budget=5), "feed({ ...h, onError: { policy: 'mask', budget: 5 } })"),
@@ -177,7 +181,8 @@ SAME = [
         """f(image('jpg').resize(256, { filter: 'bicubic', antialias: false, maxSize: 512 })
              .pad([1, 2], { fill: [1, 2, 3], mode: 'reflect' }).rotate(10, { filter: 'bilinear', fill: 7 })
              .affine([-5, 5], { translate: [0.1, 0.2], scale: [0.5, 1.5], shear: 3 })
-             .randomCrop([30, 40], { padding: 4, padIfNeeded: true }).flip(0.25, { axis: 'vertical' }).flip(1))""",
+             .randomCrop([30, 40], { padding: 4, padIfNeeded: true })
+             .flip(0.25, { axis: 'vertical' }).flip(1))""",
     ),
     (
         of_field(
@@ -199,8 +204,9 @@ SAME = [
             .random_erasing()
         ),
         """f(image('jpg').centerCrop([8, 9]).colorJitter({ brightness: 0.4, hue: [-0.1, 0.1] }).grayscale()
-             .grayscale(0.2).gaussianBlur([3, 5], { sigma: 0.5 }).autocontrast().posterize(4).solarize(128, { p: 0.1 })
-             .equalize().invert(0.3).sharpness(2, { p: 1 }).trivialAugment().trivialAugment({ filter: 'bilinear' })
+             .grayscale(0.2).gaussianBlur([3, 5], { sigma: 0.5 }).autocontrast().posterize(4)
+             .solarize(128, { p: 0.1 }).equalize().invert(0.3).sharpness(2, { p: 1 })
+             .trivialAugment().trivialAugment({ filter: 'bilinear' })
              .normalize({ mean: 0.5, std: [0.1, 0.2, 0.3] }).randomErasing())""",
     ),
     (
@@ -218,8 +224,8 @@ SAME = [
                 fields=dict(image=millrace.image("jpg").resize(40).center_crop(32)),
             )
         ),
-        """feed({ ...h, order: shuffle({ seed: 7 }), variants: { val: { source: folder('val'), order: sequential(),
-             fields: { image: image('jpg').resize(40).centerCrop(32) } } } })""",
+        """feed({ ...h, order: shuffle({ seed: 7 }), variants: { val: {
+             source: folder('val'), order: sequential(), fields: { image: image('jpg').resize(40).centerCrop(32) } } } })""",
     ),
     (
         base.shuffle(7)
@@ -240,12 +246,13 @@ def typescript():
         pytest.skip("needs node and dist/ (npm run build)")
     program = f"""
       import * as millrace from {json.dumps(BUILT.as_uri())}
-      const g = {{ source: millrace.tar('a.tar'), fields: {{ x: millrace.int('cls') }}, batch: 1 }}
-      const h = {{ source: millrace.tar('a.tar'), fields: {{ image: millrace.image('jpg').centerCrop(32) }}, batch: 8 }}
-      const f = x => millrace.feed({{ source: millrace.tar('a.tar'), fields: {{ x }}, batch: 8 }})
-      const names = Object.keys(millrace)
+      const {{ feed, image, int, tar }} = millrace
+      const g = {{ source: tar('a.tar'), fields: {{ x: int('cls') }}, batch: 1 }}
+      const h = {{ source: tar('a.tar'), fields: {{ image: image('jpg').centerCrop(32) }}, batch: 8 }}
+      const f = x => feed({{ source: tar('a.tar'), fields: {{ x }}, batch: 8 }})
+      const scope = {{ ...millrace, g, h, f }}
       const feeds = {json.dumps([text for _, text in SAME])}.map(text =>
-        new Function('g', 'h', 'f', ...names, `return (${{text}}).json`)(g, h, f, ...names.map(name => millrace[name])))
+        new Function(...Object.keys(scope), `return (${{text}}).json`)(...Object.values(scope)))
       console.log(JSON.stringify(feeds))
     """
     run = subprocess.run(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from millrace import _build as millrace
+
+import millrace
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
@@ -221,7 +222,7 @@ def test_all_problems_at_once():
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory):
-    """Four pictures of different sizes, one a class: smooth, so that filters have something to do, with some noise."""
+    """Four pictures of different sizes, one a class: smooth, with some noise."""
     root = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(5)
     for number, (height, width) in enumerate([(60, 80), (75, 64), (64, 64), (91, 57)]):
@@ -268,7 +269,7 @@ def by_torchvision(root, transform):
 
 CROP, BYTES, FLOATS = v2.CenterCrop(48), v2.PILToTensor(), v1.ToTensor()
 
-#: Transforms without chance, what they end in, and how far values may be apart: (levels of 255, share within one level).
+#: Transforms without chance, how far values may be apart (levels of 255), and the share of them that must be.
 PIXELS = {
     "evaluation": ([v2.Resize(56), CROP, FLOATS, v2.Normalize(*IMAGENET)], 1.01, 1.0),
     "both sides, bicubic": ([v2.Resize((40, 50), InterpolationMode.BICUBIC), BYTES], 1, 1.0),

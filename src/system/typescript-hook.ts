@@ -1,4 +1,7 @@
-/** A loader hook for Nodes that don't know TypeScript: finds .ts files and strips their types. Runs in a thread of Node's. */
+/**
+ * A loader hook for feeds outside any project, which still find the Millrace that reads them, and for Nodes that don't
+ * know TypeScript: finds .ts files and strips their types. Runs in a thread of Node's.
+ */
 import { readFile } from 'node:fs/promises'
 import { createRequire, type InitializeHook, type LoadHook, type ResolveHook } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -11,10 +14,11 @@ export interface Stripper {
 
 type Strip = (code: string, file: string) => string
 
-let strip: Strip
+/** Undefined where Node strips types itself. */
+let strip: Strip | undefined
 
-export const initialize: InitializeHook<Stripper> = async ({ name, path }) => {
-  strip = strippers[name](createRequire(import.meta.url)(path))
+export const initialize: InitializeHook<Stripper | undefined> = async stripper => {
+  if (stripper) strip = strippers[stripper.name](createRequire(import.meta.url)(stripper.path))
 }
 
 /** What is used of these packages: each has its own way. */
@@ -73,7 +77,9 @@ async function ourOwn(
 }
 
 export const load: LoadHook = async (url, context, next) => {
-  if (!url.startsWith('file:') || !/\.m?ts$/.test(new URL(url).pathname)) return await next(url, context)
+  if (strip === undefined || !url.startsWith('file:') || !/\.m?ts$/.test(new URL(url).pathname)) {
+    return await next(url, context)
+  }
   const file = fileURLToPath(url)
   return { format: 'module', source: strip(await readFile(file, 'utf8'), file), shortCircuit: true }
 }

@@ -1,6 +1,6 @@
 /**
- * Importing a user's module, also when it is TypeScript. Node strips types itself since 22.18; on older ones a loader
- * hook does it, with whichever of a few packages is installed.
+ * Importing a user's module, also when it is TypeScript, or lies where no Millrace is installed. Node strips types itself
+ * since 22.18; on older ones a loader hook does it, with whichever of a few packages is installed.
  */
 import { createRequire, register } from 'node:module'
 import { isAbsolute } from 'node:path'
@@ -14,24 +14,37 @@ const STRIPPERS: readonly Stripper['name'][] = ['sucrase', 'esbuild', 'typescrip
 /** Imports the module at a path or file URL, in any thread. */
 export async function importModule(file: string): Promise<Record<string, unknown>> {
   const url = isAbsolute(file) ? pathToFileURL(file).href : file
-  if (/\.m?ts$/.test(new URL(url).pathname) && !stripsTypes()) installHook(url)
+  // Where our own code runs as TypeScript, whatever does that does the rest as well.
+  if (!import.meta.url.endsWith('.ts')) {
+    if (/\.m?ts$/.test(new URL(url).pathname) && !stripsTypes()) installHook(findStripper(url))
+    else if (!findsUs(url)) installHook()
+  }
   return import(url)
 }
 
-/** Whether an import of TypeScript just works here: in Node itself, or because our own code runs as TypeScript. */
+/** Whether Node imports TypeScript itself. */
 function stripsTypes(): boolean {
   const { features } = process as { features: { typescript?: unknown } }
-  return Boolean(features.typescript) || import.meta.url.endsWith('.ts')
+  return Boolean(features.typescript)
 }
 
-let installed = false
+/** Whether `import … from 'millrace'` in that module finds a Millrace. Beside a Python program there may be none. */
+function findsUs(url: string): boolean {
+  try {
+    createRequire(url).resolve('millrace')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const installed = new Set<string | undefined>()
 
 /** Hooks are per thread, so every worker that imports a feed installs its own. */
-function installHook(url: string): void {
-  if (installed) return
-  const stripper = findStripper(url)
+function installHook(stripper?: Stripper): void {
+  if (installed.has(stripper?.name)) return
   register(new URL('./typescript-hook.js', import.meta.url), { data: stripper })
-  installed = true
+  installed.add(stripper?.name)
 }
 
 /** A package that can strip types: the project's of the module, or ours. */

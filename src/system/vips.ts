@@ -171,12 +171,15 @@ function candidates(): string[] {
   const here = createRequire(import.meta.url)
   const found: string[] = []
   for (const system of platform === 'linux' ? ['linux', 'linuxmusl'] : [platform]) {
-    try {
-      // The library is a dependency of sharp's, which not every package manager lets us see from here.
-      const sharp = createRequire(here.resolve('sharp'))
-      found.push(sharp.resolve(`@img/sharp-libvips-${system}-${arch}/binary`))
-    } catch {
-      // Not installed for this system.
+    // A wheel for Python carries the library without sharp; elsewhere it is a dependency of sharp's, which not every
+    // package manager lets us see from here.
+    for (const from of [() => here, () => createRequire(here.resolve('sharp'))]) {
+      try {
+        found.push(from().resolve(`@img/sharp-libvips-${system}-${arch}/binary`))
+        break
+      } catch {
+        // Not installed for this system, or not to be seen.
+      }
     }
   }
   return [...found, 'libvips.so.42', 'libvips.42.dylib']
