@@ -124,7 +124,8 @@ SAME = [
             8, apply=[millrace.mixup(classes=10, alpha=0.2), millrace.cutmix(classes=10, label="y")]
         ),
         """feed({ ...h, fields: { image: image('jpg').centerCrop(8).dtype('f32'), y: int('cls') },
-             batch: { size: 8, apply: [mixup({ classes: 10, alpha: 0.2 }), cutmix({ classes: 10, label: 'y' })] } })""",
+             batch: { size: 8, apply: [mixup({ classes: 10, alpha: 0.2 }),
+             cutmix({ classes: 10, label: 'y' })] } })""",
     ),
     (base.on_error("drop"), "feed({ ...h, onError: 'drop' })"),
     (base.on_error("mask", budget=5), "feed({ ...h, onError: { policy: 'mask', budget: 5 } })"),
@@ -225,7 +226,8 @@ SAME = [
             )
         ),
         """feed({ ...h, order: shuffle({ seed: 7 }), variants: { val: {
-             source: folder('val'), order: sequential(), fields: { image: image('jpg').resize(40).centerCrop(32) } } } })""",
+             source: folder('val'), order: sequential(),
+             fields: { image: image('jpg').resize(40).centerCrop(32) } } } })""",
     ),
     (
         base.shuffle(7)
