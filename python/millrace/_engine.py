@@ -1,0 +1,154 @@
+"""The engine's process: starting it, knowing whether it lives, and what it said last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+#: The end of the engine's standard error that goes into an exception (bytes).
+LAST_WORDS = 4000
+
+#: Engines that this process has started, by pid.
+_started: Dict[int, "Engine"] = {}
+
+
+def engine_command() -> List[str]:
+    """The command line that runs Millrace's engine."""
+    from ._node import engine_command as find
+
+    return list(find())
+
+
+class Engine:
+    """A running engine: one of ours, or one that another rank has started."""
+
+    def __init__(self, pid: int, words: Optional[int], process: Optional["subprocess.Popen[bytes]"]) -> None:
+        self.pid = pid
+        self.began = start_time(pid)
+        self._words = words
+        self._process = process
+        self._gone = threading.Event()
+        if process is not None:
+            _started[pid] = self
+            threading.Thread(target=self._reap, name="millrace-reaper", daemon=True).start()
+
+    @staticmethod
+    def start(path: str, starter: int, command: Optional[Sequence[str]] = None) -> "Engine":
+        """Starts an engine that will listen at ``path`` and end with the process ``starter``."""
+        line = [*(command or engine_command()), "serve", "--socket", path, "--starter", str(starter)]
+        # A file without a name: every rank can read the last words (through /proc), and nobody has to remove it.
+        with tempfile.TemporaryFile() as words:
+            # A session of its own: Ctrl-C in the terminal is for the trainer.
+            process = subprocess.Popen(
+                line, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=True
+            )
+            return Engine(process.pid, os.dup(words.fileno()), process)
+
+    @staticmethod
+    def behind(sock: socket.socket) -> "Engine":
+        """The engine at the other end of a socket."""
+        size = struct.calcsize("3i")
+        pid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))[0]
+        known = _started.get(pid)
+        return known if known is not None else Engine(pid, _open_words(pid), None)
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        self._process.wait()
+        self._gone.set()
+        _started.pop(self.pid, None)
+
+    @property
+    def state(self) -> str:
+        """The state of the process as /proc shows it (R, S, D, T, …), or X when it is gone."""
+        if self._gone.is_set() or start_time(self.pid) != self.began:
+            return "X"
+        return _stat(self.pid)[0]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped by a signal."""
+        return self.state in ("T", "t")
+
+    def kill(self) -> None:
+        """Ends it, whatever it does."""
+        if self.state != "X":
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            until = time.monotonic() + 1
+            while self.state not in ("X", "Z") and time.monotonic() < until:
+                time.sleep(0.005)
+
+    def ending(self) -> str:
+        """How it ended, as far as that is known."""
+        if self._process is None:
+            return ""
+        self._gone.wait(0.5)
+        code = self._process.returncode
+        if code is None:
+            return ""
+        if code < 0:
+            return f" by {signal.Signals(-code).name}"
+        return f" with exit code {code}"
+
+    def last_words(self) -> str:
+        """The end of its standard error."""
+        if self._words is None:
+            return ""
+        try:
+            size = os.fstat(self._words).st_size
+            return os.pread(self._words, LAST_WORDS, max(0, size - LAST_WORDS)).decode("utf8", "replace").strip()
+        except OSError:
+            return ""
+
+    def __del__(self) -> None:
+        words, self._words = self._words, None
+        if words is not None:
+            try:
+                os.close(words)
+            except OSError:
+                pass
+
+
+def _open_words(pid: int) -> Optional[int]:
+    """The standard error of another process, where that is a file."""
+    path = f"/proc/{pid}/fd/2"
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        pass
+    return None
+
+
+def _stat(pid: int) -> List[str]:
+    """The fields of /proc/PID/stat after the name: state first, start time at 19."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("latin1")
+    except OSError:
+        return ["X"]
+    return text[text.rindex(")") + 2 :].split()
+
+
+def start_time(pid: int) -> str:
+    """When a process began, in clock ticks: with the pid it names a process for good. Empty when there is none."""
+    fields = _stat(pid)
+    return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""
+
+
+def forget() -> None:
+    """In a forked child: the engines belong to the parent."""
+    for engine in _started.values():
+        engine._process = None
+    _started.clear()

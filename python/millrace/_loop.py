@@ -1,0 +1,95 @@
+"""One ``for``: which batches belong to it, and where the run stands when it is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+from ._client import Opened, Place
+from .errors import MillraceError
+
+if TYPE_CHECKING:
+    from ._reading import Taken
+    from .feed import Feed
+
+
+class Limits:
+    """How much one loop covers: ``epochs`` (None: no end) and at most ``steps``. By default one epoch."""
+
+    def __init__(self, epochs: Optional[int], steps: Optional[int], endless: bool) -> None:
+        self.plain = epochs is None and steps is None and not endless
+        # Steps alone span as many epochs as they need.
+        self.epochs = 1 if self.plain else epochs
+        self.steps = steps
+
+    def total(self, opened: Opened, rows: int, place: Place) -> Optional[int]:
+        """Steps of a loop that begins at a place; None when it never ends."""
+        if opened.length == 0:
+            return 0
+        size = rows * opened.world
+        left = opened.length - place.position
+        first = left // size if opened.last == "drop" else -(-left // size)
+        # Where only a tail is left that `drop` drops, the loop is over the next epoch.
+        first = first or opened.steps
+        if self.epochs is None:
+            return self.steps
+        total = first + (self.epochs - 1) * opened.steps if self.epochs > 0 else 0
+        return total if self.steps is None else min(total, self.steps)
+
+
+class Loop:
+    """A loop over a feed. Batches are taken, possibly ahead, and then handed to the user: only that counts."""
+
+    def __init__(self, feed: "Feed", total: Optional[int]) -> None:
+        self._feed = feed
+        #: Batches that are still to be taken; None: without end.
+        self.left = total
+        #: Epoch of the latest batch in the user's hands.
+        self._epoch = feed._stream.ahead.epoch
+        self._ended_epoch: Optional[int] = None
+        self._failed = False
+        self.superseded = False
+
+    def take(self, block: bool = True) -> "Optional[Taken]":
+        """The next batch; None after the last one, or, without ``block``, when it is not ready."""
+        if self.superseded:
+            raise MillraceError("another loop over this feed has begun: this one is over")
+        if self.left == 0:
+            return None
+        try:
+            taken = self._feed._stream.take(block)
+        except BaseException:
+            self._failed = True
+            raise
+        if taken is not None and self.left is not None:
+            self.left -= 1
+        return taken
+
+    def hand(self, taken: "Taken") -> None:
+        """From here on the state counts this batch."""
+        feed = self._feed
+        self._epoch = taken.epoch
+        feed._place = taken.after
+        feed._stats.batches += 1
+        feed._stats.samples += taken.batch.count
+        if taken.after.epoch > taken.epoch:
+            self._ended_epoch = taken.epoch
+
+    def between(self) -> None:
+        """The user asks for more: an epoch that ended with the last batch is summed up."""
+        epoch, self._ended_epoch = self._ended_epoch, None
+        if epoch is not None:
+            self._feed._end_of_epoch(epoch)
+
+    def leave(self, finished: bool) -> None:
+        """The loop is over: by its end, by ``break``, or by an exception."""
+        if self.superseded:
+            return
+        self.superseded = True
+        feed = self._feed
+        feed._loop = None
+        if finished:
+            return
+        # After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
+        following = Place(self._epoch + 1, 0)
+        if feed._move_to is None and (self._failed or feed._stream.ahead != following):
+            feed._move_to = following

@@ -1,0 +1,71 @@
+"""From a slot to a batch: arrays on the slot itself, or copies where slots are short."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List
+
+import numpy as np
+
+from . import _layout as at
+from ._client import Client, Place
+from ._layout import Field
+from .batch import About, Batch, Ragged, decode
+
+
+class Taken:
+    """A batch that has left the ring, and where a run goes on after it."""
+
+    __slots__ = ("after", "batch", "epoch")
+
+    def __init__(self, batch: Batch, epoch: int, after: Place) -> None:
+        self.batch = batch
+        self.epoch = epoch
+        self.after = after
+
+
+def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]], List[str]]) -> Taken:
+    """The batch in a slot. From here on the slot is leased, until nothing refers to the arrays any more."""
+    memory, layout = client.memory, client.memory.layout
+    lease = memory.lease(slot)
+    client.leases.add(slot, lease)
+    head, stamps = memory.head(slot), memory.stamps(slot)
+
+    about = About(name)
+    about.count = count = head[at.COUNT]
+    about.epoch = int(stamps[at.EPOCH])
+    about.step = int(stamps[at.STEP])
+    about.position = int(stamps[at.POSITION])
+    about.positions = np.ndarray((count,), "<f8", lease, layout.position_at).astype(np.int64)
+    status = np.ndarray((count,), np.uint8, lease, layout.status_at)
+    about.valid = status == at.GOOD
+    about.fillers = status == at.FILLER
+
+    batch = Batch(about=about)
+    for field in layout.fields:
+        _add(batch, about, field, head, lease, copy)
+    if client.opened.last == "pad" or client.opened.policy == "mask":
+        batch.setdefault("valid", about.valid)
+    after = Place(int(stamps[at.NEXT_EPOCH]), int(stamps[at.NEXT_POSITION]))
+    return Taken(batch, about.epoch, after)
+
+
+def _add(batch: Batch, about: About, field: Field, head: Any, lease: Any, copy: bool) -> None:
+    def array(shape: Any, dtype: Any, offset: int) -> Any:
+        view = np.ndarray(shape, dtype, lease, offset)
+        return view.copy() if copy else view
+
+    name, count = field.name, about.count
+    if field.form == "dense":
+        batch[name] = array((count, *field.shape), field.dtype, field.at)
+        return
+    length = head[at.CURSOR + field.index]
+    if field.form == "padded":
+        batch[name] = array((count, length, *field.shape), field.dtype, field.at)
+        about.lengths[name] = np.ndarray((count,), "<i4", lease, field.length_at).copy()
+        return
+    values = array((length, *field.shape), field.dtype, field.at)
+    offsets = array((count + 1,), "<i4", field.offsets_at)
+    if field.form == "text":
+        batch.later(name, lambda: decode(values, offsets))
+    else:
+        batch[name] = Ragged(values, offsets)

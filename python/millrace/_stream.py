@@ -1,0 +1,199 @@
+"""The batches of a ring, one after the other, whatever happens to the engine that makes them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from . import _layout as at
+from ._client import Client, Opened, Place
+from ._meeting import Meeting
+from ._reading import Taken, read
+from ._stats import LISTED, Stats
+from .errors import EngineDied, ForkedError, MillraceError, SampleError
+
+log = logging.getLogger("millrace")
+
+
+class Stream:
+    """Takes batches in order, from wherever it is moved to; replaces the engine when it dies."""
+
+    def __init__(self, name: str, meeting: Meeting, request: Mapping[str, Any], restarts: int, stats: Stats) -> None:
+        self.name = name
+        self._meeting = meeting
+        self._request = dict(request)
+        self._restarts = restarts
+        self._stats = stats
+        self._pid = os.getpid()
+        self._client: Optional[Client] = None
+        self._number = 0
+        self._warned = False
+        #: Where the next batch that is taken begins.
+        self.ahead = Place(0, 0)
+        #: Changes of a blend's weights; None: as the engine has them.
+        self.changes: Optional[List[Any]] = None
+
+    # ------------------------------------------------------------ the engine
+
+    @property
+    def client(self) -> Client:
+        """The present ring."""
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"this feed belongs to process {self._pid}, and this is a fork of it: open a Feed of its own here, "
+                "or start processes by the method 'spawn'"
+            )
+        if self._client is None:
+            raise MillraceError("this feed is closed: open it again")
+        return self._client
+
+    @property
+    def opened(self) -> Opened:
+        """What the engine said about the feed."""
+        return self.client.opened
+
+    def connect(self, state: Optional[Mapping[str, Any]]) -> None:
+        """Opens a ring that begins with a state; one that is open already ends when that works."""
+        request = dict(self._request)
+        if state is not None:
+            request["options"] = {**request["options"], "state": dict(state)}
+            self.changes = list(state.get("changes", [])) or None
+        before = self._client
+        client = Client(self._meeting, request)
+        for notice in client.opened.notices:
+            log.info("%s: %s", self.name, notice)
+        self._client, self._number, self.ahead = client, 0, client.opened.place
+        if before is not None:
+            before.close()
+
+    def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A question that any engine with this feed can answer."""
+        while True:
+            try:
+                return self.client.ask(message)
+            except EngineDied as death:
+                self._revive(death)
+
+    def names(self, epoch: int, positions: List[int]) -> List[str]:
+        """Names of samples, by their places."""
+        return list(self.ask({"names": {"epoch": epoch, "positions": positions}})["names"])
+
+    def _revive(self, death: EngineDied) -> None:
+        """A new engine in place of one that died, which goes on after the last batch taken."""
+        client, place = self.client, self.ahead
+        flying = client.in_flight()
+        client.bury()
+        what = str(death).split("\n")[0]
+        if self._stats.restarts >= self._restarts:
+            places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
+            raise EngineDied(what, death.last_words, places) from None
+        self._stats.restarts += 1
+        changes = {"changes": self.changes} if self.changes else {}
+        self.connect({**client.opened.state, **place._asdict(), **changes})
+        self.ahead = place
+        names: List[str] = []
+        for epoch in sorted({p.epoch for p in flying}):
+            names += self.names(epoch, [p.position for p in flying if p.epoch == epoch])
+        log.warning(
+            "%s; a new one goes on at position %d of epoch %d. In flight: %s%s",
+            what,
+            place.position,
+            place.epoch,
+            ", ".join(names) or "nothing",
+            f". Its last words:\n{death.last_words}" if death.last_words else "",
+        )
+
+    # ------------------------------------------------------------ batches
+
+    def go(self, place: Place, limit: Optional[int]) -> None:
+        """Goes on from another place; what was made ahead is thrown away."""
+        try:
+            self.client.move(place, limit, self.changes)
+            self._number, self.ahead = 0, place
+        except EngineDied as death:
+            self.ahead = place
+            self._revive(death)
+
+    def limit(self, steps: Optional[int]) -> None:
+        """Lets the makers go that many batches from here."""
+        self.client.tell({"limit": None if steps is None else self._number + steps})
+
+    @property
+    def room(self) -> bool:
+        """Whether another batch can be lent without a copy. The last slot is not: no batch could be made any more."""
+        return len(self.client.leases) < self.opened.depth - 1
+
+    def take(self, block: bool) -> Optional[Taken]:
+        """The next batch; None when it is not ready and nobody wants to wait."""
+        asked = time.perf_counter()
+        while True:
+            client = self.client
+            try:
+                slot = client.wait(self._number, block)
+                if slot is None:
+                    return None
+                bad: Sequence[Mapping[str, Any]] = ()
+                if client.memory.head(slot)[at.BAD] > 0:
+                    bad = client.ask({"bad": self._number})["bad"]
+                break
+            except EngineDied as death:
+                self._revive(death)
+        self._stats.waited(asked)
+        copy = not self.room
+        if copy:
+            self._copied(client)
+        taken = read(client, slot, copy, self.names)
+        self._number += 1
+        self.ahead = taken.after
+        for one in bad:
+            self._judge(one, client.opened)
+        return taken
+
+    def _copied(self, client: Client) -> None:
+        self._stats.copies += 1
+        if self._warned:
+            return
+        self._warned = True
+        log.warning(
+            "%s: %d batches are still referred to, and %d slots are in use: more are copied until some are dropped. "
+            "Raise depth to keep more without a copy.",
+            self.name,
+            len(client.leases),
+            client.opened.depth,
+        )
+
+    def _judge(self, bad: Mapping[str, Any], opened: Opened) -> None:
+        """Bad samples are counted at delivery, in order; the policy or the budget may end the run here."""
+        message, stats = str(bad["message"]), self._stats
+        if bad["row"] < 0:
+            raise MillraceError(message)
+        stats.bad_count += 1
+        if len(stats.bad) < LISTED:
+            stats.bad.append({"id": bad["id"], "stage": bad["stage"], "message": message})
+        if opened.policy == "fail":
+            raise SampleError(message)
+        if stats.bad_count > opened.budget:
+            raise MillraceError(
+                f"{stats.bad_count} bad samples are more than onError.budget = {opened.budget} allows; "
+                f"the last: {message}"
+            )
+
+    # ------------------------------------------------------------ ending
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can't be used here any more."""
+        return self._client is None or os.getpid() != self._pid
+
+    def close(self) -> None:
+        """Ends the ring; what is in the user's hands stays readable."""
+        client, self._client = self._client, None
+        if client is not None and os.getpid() == self._pid:
+            client.close()
+
+    def forked(self) -> None:
+        """In a forked child."""
+        if self._client is not None:
+            self._client.forked()

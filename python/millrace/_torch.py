@@ -1,0 +1,79 @@
+"""PyTorch tensors: on the slot itself, or copied to a device by torch's own means (CUDA: see _cuda.py)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, Sequence
+
+import numpy as np
+
+from ._reading import Taken
+from .errors import MissingError
+from .views import Staged, View
+
+if TYPE_CHECKING:
+    from .feed import Feed
+
+
+def load_torch() -> Any:
+    """PyTorch, which the package itself doesn't need."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingError("PyTorch is not installed: pip install torch, or use .numpy() or .jax()") from error
+    return torch
+
+
+def torch_view(feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int) -> View:
+    """The view that suits the device."""
+    torch = load_torch()
+    where = torch.device("cpu" if device is None else device)
+    if where.type == "cpu":
+        return TorchView(feed, names)
+    if where.type == "cuda":
+        if not torch.cuda.is_available():
+            raise MissingError(
+                f'device="{where}": this PyTorch ({torch.__version__}) finds no GPU. '
+                "Check nvidia-smi and torch.cuda.is_available(), or leave the device out"
+            )
+        from ._cuda import CudaView
+
+        return CudaView(feed, names, where, prefetch)
+    return DeviceView(feed, names, where)
+
+
+def to_tensor(torch: Any, array: Any, kind: Optional[str]) -> Any:
+    """A tensor on the memory of a NumPy array, which it keeps. ``kind`` is the field's element type."""
+    if kind == "bf16" and array.dtype.itemsize == 2:  # its offsets have four
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+class TorchView(View):
+    """Tensors that lie in shared memory: no copy, writable, alive as long as anything refers to them."""
+
+    def __init__(self, feed: "Feed", names: Optional[Sequence[str]]) -> None:
+        super().__init__(feed, names)
+        self._torch = load_torch()
+
+    def _prepare(self, taken: Taken) -> Staged:
+        return Staged(taken, taken.batch.mapped(self._tensor))
+
+    def _tensor(self, name: str, array: Any) -> Any:
+        return to_tensor(self._torch, array, self._kinds.get(name))
+
+
+class DeviceView(TorchView):
+    """Tensors on a device that torch knows and we don't (xpu, mps, …): copied by torch, one batch at a time."""
+
+    def __init__(self, feed: "Feed", names: Optional[Sequence[str]], device: Any) -> None:
+        super().__init__(feed, names)
+        self._device = device
+
+    def _prepare(self, taken: Taken) -> Staged:
+        # Nothing refers to the slot any more when this is done.
+        taken.batch = taken.batch.settled().mapped(self._upload)
+        return Staged(taken, taken.batch)
+
+    def _upload(self, name: str, array: Any) -> Any:
+        return self._tensor(name, array).to(self._device, copy=True)
+

@@ -1,0 +1,280 @@
+"""``Feed``: batches of a feed, as an iterable. One ``for`` is one epoch.
+
+    import millrace
+
+    feed = millrace.Feed("cats.json")
+    for batch in feed.torch(device="cuda"):
+        train(batch["image"], batch["label"])
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Union
+
+from . import _fork
+from ._client import Place
+from ._definition import resolve
+from ._loop import Limits, Loop
+from ._meeting import Meeting
+from ._ranks import find_rank
+from ._stats import Stats, say
+from ._stream import Stream
+from .errors import DefinitionError, MillraceError, StateError
+from .views import NumpyView, View
+
+log = logging.getLogger("millrace")
+
+#: How often a dead engine is replaced.
+RESTARTS = 3
+
+
+class _Once:
+    """The default of ``epochs``: None means that a loop never ends."""
+
+    def __repr__(self) -> str:
+        return "1"
+
+
+ONCE = _Once()
+
+
+class Feed:
+    """Batches of a feed, made by an engine beside this process, in shared memory.
+
+    ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, or a builder; None with ``socket``
+    for the feed that a running engine was given. The options never change which samples come, in which order, with
+    which values:
+
+    * ``rank``, ``world``: the data-parallel rank; by default that of ``mesh`` (a DeviceMesh of one dimension such as
+      ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
+    * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its batches.
+    * ``workers``: maker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
+    * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
+    * ``state``: goes on from there. ``timeout``: seconds that one sample may take.
+    * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
+    * ``restart``: replaces an engine that died, at most that often (True: 3 times).
+    * ``tuple``: names of fields; loops then give tuples of them. ``batch_map``: applied to every finished batch.
+    """
+
+    def __init__(
+        self,
+        feed: Any = None,
+        *,
+        variant: Optional[str] = None,
+        rank: Optional[int] = None,
+        world: Optional[int] = None,
+        mesh: Any = None,
+        members: int = 1,
+        workers: Union[int, str] = "auto",
+        depth: int = 4,
+        max_depth: Optional[int] = None,
+        epochs: Union[int, None, _Once] = ONCE,
+        steps: Optional[int] = None,
+        state: Optional[Mapping[str, Any]] = None,
+        cache: Optional[int] = None,
+        scratch: Optional[int] = None,
+        timeout: float = 60,
+        restart: Union[bool, int] = True,
+        socket: "str | os.PathLike[str] | None" = None,
+        tuple: Optional[Sequence[str]] = None,
+        batch_map: Optional[Callable[[Any], Any]] = None,
+    ) -> None:
+        self._stats = Stats()
+        if feed is None and socket is None:
+            raise DefinitionError("give a feed, or the socket of a running engine")
+        asked, self.name = resolve(feed, variant)
+        self.tuple = tuple
+        self.batch_map = batch_map
+        self._limits = Limits(None if isinstance(epochs, _Once) else epochs, steps, epochs is None)
+        found = find_rank(rank, world, mesh)
+        self.rank, self.world, self.rank_source = found
+        meeting = Meeting.at(socket) if socket is not None else Meeting.of_job(found.world * members)
+        options: Dict[str, Any] = {"rank": self.rank, "world": self.world, "workers": workers, "depth": depth}
+        wanted = {"maxDepth": max_depth, "cache": cache, "scratch": scratch, "timeout": timeout, "limit": steps}
+        options.update({name: value for name, value in wanted.items() if value is not None})
+        request: Dict[str, Any] = {**asked, "options": options}
+        restarts = RESTARTS if restart is True else int(restart)
+        if members > 1:
+            text = json.dumps(request, sort_keys=True, default=str)
+            request["share"] = {"name": hashlib.sha256(text.encode()).hexdigest(), "members": members}
+            restarts = 0  # members may stand at different batches when an engine dies
+
+        self._stream = Stream(self.name, meeting, request, restarts, self._stats)
+        self._loop: Optional[Loop] = None
+        #: Where the next loop begins, when that is not where the last one ended.
+        self._move_to: Optional[Place] = None
+        self._stream.connect(state)
+        #: Where the run stands: after the batches in the user's hands.
+        self._place = self._stream.ahead
+        self._stats.opened()
+        log.info("%s: %s", self.name, self._where())
+        _fork.watch(self._stream)
+
+    # ------------------------------------------------------------ iterating
+
+    def __iter__(self) -> Iterator[Any]:
+        """One epoch of NumPy batches."""
+        return iter(NumpyView(self, self.tuple))
+
+    def numpy(self, tuple: Optional[Sequence[str]] = None) -> View:
+        """Batches of NumPy arrays, without a copy."""
+        return NumpyView(self, tuple or self.tuple)
+
+    def torch(self, device: Any = None, tuple: Optional[Sequence[str]] = None, prefetch: int = 2) -> View:
+        """Batches of PyTorch tensors: views of shared memory, or on ``device``, ``prefetch`` batches ahead."""
+        from ._torch import torch_view
+
+        return torch_view(self, device, tuple or self.tuple, prefetch)
+
+    def jax(self, device: Any = None, tuple: Optional[Sequence[str]] = None, prefetch: int = 2) -> View:
+        """Batches of JAX arrays, on ``device`` (a device or a sharding), ``prefetch`` batches ahead."""
+        from ._jax import JaxView
+
+        return JaxView(self, device, tuple or self.tuple, prefetch)
+
+    def tensorflow(self, tuple: Optional[Sequence[str]] = None) -> Any:
+        """A ``tf.data.Dataset`` of one epoch."""
+        from ._tensorflow import dataset
+
+        return dataset(self, tuple or self.tuple)
+
+    def __len__(self) -> int:
+        """Steps of a loop over whole epochs."""
+        total = self._limits.total(self._stream.opened, self._rows, Place(0, 0))
+        if total is None:
+            raise TypeError("this feed never ends: it has no length")
+        return total
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop is over this epoch. Where a state of the middle of it was loaded, it goes on from there."""
+        if self._following.epoch != epoch:
+            self._move_to = Place(epoch, 0)
+
+    @property
+    def _following(self) -> Place:
+        """Where the next loop begins."""
+        return self._stream.ahead if self._move_to is None else self._move_to
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that a loop is in, or that the next one begins with."""
+        return self._place.epoch if self._loop is not None else self._following.epoch
+
+    def _begin(self) -> Loop:
+        """Begins a loop; one that was left without ending is over."""
+        stream = self._stream
+        if self._loop is not None:
+            self._loop.leave(finished=False)
+        total = self._limits.total(stream.opened, self._rows, self._following)
+        limit = None if self._limits.plain else total
+        place, self._move_to = self._move_to, None
+        if place is not None:
+            stream.go(place, limit)
+        elif not self._limits.plain:
+            stream.limit(limit)
+        self._place = stream.ahead
+        self._stats.mark()
+        self._loop = Loop(self, total)
+        return self._loop
+
+    # ------------------------------------------------------------ state
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Where this run stands: after the batches in the user's hands. Plain JSON, the same as the Node API's."""
+        base = self._stream.opened.state
+        state: Dict[str, Any] = {"version": base["version"], "order": base["order"], "content": base["content"]}
+        state.update(epoch=self._place.epoch, position=self._place.position, describe=dict(base["describe"]))
+        if self._stream.changes:
+            state["changes"] = list(self._stream.changes)
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from a saved state, with the next loop."""
+        stream, base = self._stream, self._stream.opened.state
+        try:
+            place, known = Place(int(state["epoch"]), int(state["position"])), (state["version"], state["order"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"this is no state of a feed: {error!r}") from error
+        if known != (base["version"], base["order"]) or place.position > stream.opened.length:
+            stream.connect(state)  # the engine says what is different
+        if state.get("content") != base["content"]:
+            log.warning("%s: fields, functions or onError have changed since the state was saved", self.name)
+        if state.get("changes") or stream.changes:
+            stream.changes = list(state.get("changes", []))
+        if place.position == stream.opened.length > 0:
+            place = Place(place.epoch + 1, 0)
+        self._move_to = self._place = place
+
+    def set_weights(self, weights: Union[Sequence[float], Mapping[str, float]]) -> None:
+        """Changes the weights of a blend from the next batch on that is not yet on its way to a device."""
+        stream = self._stream
+        place = self._following
+        asked = dict(weights) if isinstance(weights, Mapping) else list(weights)
+        stream.changes = list(stream.ask({"weights": asked, "place": place._asdict()})["changes"])
+        if self._move_to is None:
+            left = None if self._loop is None else self._loop.left
+            stream.go(place, None if self._limits.plain else left)
+
+    # ------------------------------------------------------------ knowing
+
+    def tune(self, *, workers: Optional[int] = None, depth: Optional[int] = None) -> Dict[str, int]:
+        """Changes workers or depth while running. Neither changes what is delivered."""
+        change = {name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None}
+        tuned = dict(self._stream.ask({"tune": change})["tuned"])
+        self._stream.opened.depth = self._stream.client.memory.used = tuned["depth"]
+        return tuned
+
+    def stats(self) -> Dict[str, Any]:
+        """What it has done so far, and what the engine says about itself."""
+        return self._stats.report(self._stream.ask({"stats": True})["stats"])
+
+    @property
+    def _rows(self) -> int:
+        return self._stream.client.memory.layout.rows
+
+    def _end_of_epoch(self, epoch: int) -> None:
+        if self.rank != 0:
+            return
+        try:
+            spans = self._stream.client.ask({"stats": True})["stats"].get("spans", {})
+        except MillraceError:
+            spans = {}
+        say(f"{self.name}, {self._stats.epoch_line(epoch, spans)}")
+
+    def show(self, count: int = 16, path: Optional[str] = None) -> Any:
+        """Draws samples with their labels, as the model will see them: with Matplotlib, or else into a PNG file."""
+        from ._show import show
+
+        return show(self, count, path)
+
+    def _where(self) -> str:
+        opened = self._stream.opened
+        steps = f"{opened.length:,} samples, {opened.steps:,} steps an epoch"
+        return f"{steps}; rank {self.rank} of {self.world} ({self.rank_source})"
+
+    def __repr__(self) -> str:
+        if self._stream.closed:
+            return f"<Feed {self.name}, closed>"
+        fields, rows = self._stream.client.memory.layout.fields, self._rows
+        shown = [f"{f.name} {f.kind}{[rows, *(['…'] if f.form != 'dense' else []), *f.shape]} {f.form}" for f in fields]
+        place = f"at epoch {self._following.epoch}, position {self._following.position}"
+        lines = [f"Feed {self.name}: {self._where()}; {place}", *(f"  {line}" for line in shown)]
+        return "\n".join(lines).replace("'…'", "…")
+
+    # ------------------------------------------------------------ ending
+
+    def close(self) -> None:
+        """Ends it. Batches still referred to stay readable."""
+        if self._loop is not None:
+            self._loop.superseded = True
+        self._stream.close()
+
+    def __enter__(self) -> "Feed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
