@@ -9,6 +9,7 @@ from ._build_fields import int_ as int
 from ._build_fields import json_ as json
 from ._build_sources import blend, concat, files, folder, split, subset, synthetic, tar
 from ._build_sources import zip_ as zip
+from ._dataset import dataset
 from ._operators import cutmix, mixup
 from ._torchvision import ImageFolder, TranslationError, from_torchvision
 
@@ -20,6 +21,7 @@ __all__ = [
     "category",
     "concat",
     "cutmix",
+    "dataset",
     "Field",
     "files",
     "float",

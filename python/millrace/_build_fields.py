@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
 
 from ._build_names import hint, plain
+from ._functions import Function, function_call
 from ._operators import ImageOperators, PixelOperators
 
 Dtype = Literal["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16", "bf16", "f32", "f64", "bool"]
@@ -24,6 +25,11 @@ class Field:
     def json(self) -> Dict[str, Any]:
         """The field in the canonical form."""
         return plain(self._json)
+
+    def map(self: F, fn: Function) -> F:
+        """Passes every value through ``fn(value, rng)``, in a Python process of the engine; ``rng`` is a numpy
+        Generator of the sample's own. Not for pictures, boxes and points: ``Feed(..., map=fn)`` gets all columns."""
+        return self._with(map=function_call(fn, "fields.map"))
 
     def _with(self: F, **change: Any) -> F:
         return type(self)({**self._json, **{key: plain(value, key) for key, value in change.items()}})
@@ -42,11 +48,11 @@ class Field:
         if name.startswith("_"):
             raise AttributeError(name)
         kind = type(self).__name__
-        if hasattr(ImageField, name):
+        if hasattr(ImageOperators, name):
             raise AttributeError(
-                f'"{name}" is for images, and this is a {kind}; it has {", ".join(_methods(type(self)))}'
+                f'"{name}" is for images, and this is {kind}; it has {", ".join(_methods(type(self)))}'
             )
-        raise AttributeError(f'a {kind} has no "{name}"; {hint(name, _methods(type(self)))}')
+        raise AttributeError(f'{kind} has no "{name}"; {hint(name, _methods(type(self)))}')
 
 
 def _methods(kind: type) -> Sequence[str]:

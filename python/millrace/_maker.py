@@ -139,7 +139,7 @@ def _pack_array(array, room):
     return {"npy": {"at": at, "bytes": len(header) + array.nbytes}}
 
 
-def _as_array(value):
+def as_array(value):
     """The value as a numpy array, if it is an array, a tensor or a picture of some library; None otherwise."""
     module = type(value).__module__.partition(".")[0]
     if module == "torch":
@@ -168,7 +168,7 @@ def _pack(value, room):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {"raw": room.bytes(value)}
-    array = _as_array(value)
+    array = as_array(value)
     if array is None and isinstance(value, (list, tuple)) and "numpy" in sys.modules:
         array = _numbers(value)
     if array is not None:
@@ -184,7 +184,7 @@ def _pack(value, room):
 
 def _plain(value):
     """What json does not know: numbers and arrays of numpy and torch."""
-    array = _as_array(value)
+    array = as_array(value)
     if array is None:
         raise TypeError(f"a value of type {type(value).__name__} can't stand in JSON")
     return array.tolist()
@@ -199,7 +199,7 @@ def _numbers(values):
     import numpy as np
 
     try:
-        array = np.asarray([_as_array(v) if hasattr(v, "__array__") else v for v in values])
+        array = np.asarray([as_array(v) if hasattr(v, "__array__") else v for v in values])
     except ValueError:
         return None
     return array if array.dtype.kind in "biuf" and array.size > 0 else None
@@ -390,17 +390,21 @@ def _load(path):
     return loaded
 
 
-def _import_main(path):
-    """Makes what the trainer's script defines known here, as multiprocessing does: under another name, so that what
+def _import_main(main):
+    """Makes what the trainer's program defines known here, as multiprocessing does: under another name, so that what
     stands under ``if __name__ == "__main__"`` is left out."""
     import runpy
     import types
 
-    if getattr(sys.modules["__main__"], "_millrace_main", None) == path:
+    if getattr(sys.modules["__main__"], "_millrace_main", None) == main:
         return
     module = types.ModuleType("__mp_main__")
-    module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
-    module._millrace_main = path
+    module._millrace_main = main
+    if "name" in main:
+        found = runpy.run_module(main["name"], run_name="__mp_main__", alter_sys=True)
+    else:
+        found = runpy.run_path(main["path"], run_name="__mp_main__")
+    module.__dict__.update(found)
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
 
 
