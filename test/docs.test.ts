@@ -1,0 +1,97 @@
+/** The guides say what is there: every operator with its parameters, every option of a verb, and links that lead somewhere. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { VERBS } from '../src/cli/verbs.js'
+import { KINDS } from '../src/define/kinds.js'
+import { OPERATORS } from '../src/define/operators.js'
+import { SOURCE_NAMES } from '../src/define/sources.js'
+
+const repository = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/README.md'].concat(
+  readdirSync(join(repository, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+)
+
+/** Rows of tables that begin with a name, as one text. */
+function rowsOf(name: string, text: string): string {
+  return text
+    .split('\n')
+    .filter(line => line.startsWith('|') && line.split('|')[1].trim() === `\`${name}\``)
+    .join('\n')
+}
+
+/** The anchor of a heading, as code hosts make it. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .trim()
+    .replaceAll(' ', '-')
+
+describe('the guides', () => {
+  test('have a row for every operator, with all its parameters', () => {
+    const text = read('docs/define-a-feed.md')
+    const missing = Object.entries(OPERATORS).flatMap(([name, { keys }]) => {
+      const row = rowsOf(name, text)
+      if (row === '') return [name]
+      return Object.keys(keys).flatMap(key => (row.includes(`\`${key}\``) ? [] : [`${name}.${key}`]))
+    })
+    expect(missing).toEqual([])
+  })
+
+  test('have a row for every kind of field, with all its keys', () => {
+    const text = read('docs/define-a-feed.md')
+    const missing = Object.entries(KINDS).flatMap(([name, { keys, dtypes }]) => {
+      const row = rowsOf(name, text)
+      // A dtype that can only be one is no choice to write about.
+      const told = keys.filter(key => !(key === 'dtype' && dtypes.length === 1))
+      return told.filter(key => !row.includes(`\`${key}\``)).map(key => `${name}.${key}`)
+    })
+    expect(missing).toEqual([])
+  })
+
+  test('name every source', () => {
+    const text = read('docs/define-a-feed.md')
+    expect(SOURCE_NAMES.filter(name => !text.includes(`{"${name}":`))).toEqual([])
+  })
+
+  test('name every option of the verbs they describe, and no verb that is not there', async () => {
+    const sections = read('docs/command-line.md').split(/^## /m).slice(1)
+    const missing: string[] = []
+    for (const section of sections) {
+      const name = section.slice(0, section.indexOf('\n'))
+      expect(Object.keys(VERBS)).toContain(name)
+      const verb = await VERBS[name]()
+      for (const option of Object.keys(verb.options))
+        if (!section.includes(`--${option}`)) missing.push(`${name} --${option}`)
+    }
+    expect(missing).toEqual([])
+  })
+
+  test.each(pages)('%s: links lead to files and headings that are there', page => {
+    const text = read(page).replace(/```[\s\S]*?```/g, '')
+    const broken = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link]) => link)
+      .filter(link => !/^https?:/.test(link))
+      .filter(link => {
+        const [path, heading] = link.split('#')
+        const file = path === '' ? page : relative(repository, join(repository, dirname(page), path))
+        if (!existsSync(join(repository, file))) return true
+        if (heading === undefined) return false
+        return ![...read(file).matchAll(/^#+ (.*)$/gm)].some(([, title]) => anchor(title) === heading)
+      })
+    expect(broken).toEqual([])
+  })
+
+  test('files named in the architecture are there', () => {
+    const text = read('docs/architecture.md')
+    const named = [...text.matchAll(/`([a-z]+\/[\w/-]+\.ts)`/g)].map(([, path]) => path)
+    const folders = ['.', 'src', 'src/transform']
+    const there = (path: string) => folders.some(folder => existsSync(join(repository, folder, path)))
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter(path => !path.includes('NAME') && !there(path))).toEqual([])
+  })
+})
