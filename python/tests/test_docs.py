@@ -1,0 +1,66 @@
+"""The guide's Python runs as it stands, from top to bottom, on small data."""
+
+import importlib.util
+import io
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import millrace
+
+pytest.importorskip("PIL")
+torch = pytest.importorskip("torch")
+pytest.importorskip("torchvision")
+
+GUIDE = Path(__file__).parents[2] / "docs" / "feed-from-python.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text("utf8"), re.M | re.S)
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Shards and a folder of a few pictures each, in the working directory."""
+    from PIL import Image
+
+    def jpeg(number):
+        held = io.BytesIO()
+        Image.new("RGB", (300, 260), (number * 20 % 256, 90, 30)).save(held, "jpeg")
+        return held.getvalue()
+
+    (tmp_path / "shards").mkdir()
+    for name in (*(f"train-{n:04d}" for n in range(4)), "val-0000"):
+        with tarfile.open(tmp_path / "shards" / f"{name}.tar", "w") as shard:
+            for number in range(5):
+                for extension, content in (("jpg", jpeg(number)), ("cls", str(number).encode())):
+                    member = tarfile.TarInfo(f"{number:03d}.{extension}")
+                    member.size = len(content)
+                    shard.addfile(member, io.BytesIO(content))
+    for number in range(10):
+        place = tmp_path / "data" / "train" / ("cat" if number % 2 else "dog")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{number}.jpg").write_bytes(jpeg(number))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_guide(data):
+    steps = []
+    scope = {"torch": torch, "step": lambda *args: steps.append(args), "state": None}
+    try:
+        for block in BLOCKS:
+            if "..." in block or ("jax" in block and importlib.util.find_spec("jax") is None):
+                continue
+            if not torch.cuda.is_available():
+                block = block.replace('device="cuda"', "")
+            if "# AttributeError: " in block:
+                with pytest.raises(AttributeError) as caught:
+                    exec(block, scope)
+                assert str(caught.value) == re.search(r"# AttributeError: (.*)", block).group(1)
+            else:
+                exec(block, scope)
+    finally:
+        for value in scope.values():
+            if isinstance(value, millrace.Feed):
+                value.close()
+    assert scope["feed"].classes == ["cat", "dog"]
+    assert len(steps) >= 2 and steps[-1][0].shape == (8, 3, 224, 224)
