@@ -75,7 +75,7 @@ export async function resolveCall(
   return fn as UserFunction
 }
 
-/** A feed carries its functions by path; see build.ts. */
+/** A feed carries its functions by path; see feed.ts. */
 function functionAt(feed: unknown, path: string): unknown {
   const functions = (feed as { functions?: unknown } | undefined)?.functions
   return functions instanceof Map ? functions.get(path) : undefined
