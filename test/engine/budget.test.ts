@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { SlotLayout } from '../../src/batch/layout.js'
 import { preflight } from '../../src/engine/budget.js'
-import { engine, type FeedJson, loopIds, numberFeed, type open, using } from '../support/engine.js'
+import { engine, type FeedJson, loopIds, numberFeed, type OpenOptions, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { programs } from '../support/program.js'
 
@@ -13,7 +13,7 @@ const pictures = (side: number, batch: number): FeedJson => ({
   batch,
 })
 
-const refusal = (json: FeedJson, options: Parameters<typeof open>[1]) =>
+const refusal = (json: FeedJson, options: OpenOptions) =>
   using(json, options, loader => loader.ready).then(
     () => 'accepted',
     error => {

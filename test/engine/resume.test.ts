@@ -211,7 +211,7 @@ describe('a state and changed data', () => {
 
   test('another batch size, other ranks and fields are accepted, the fields with a notice', async () => {
     const notices: string[] = []
-    const fields = { ...json.fields, image: { from: 'jpg', as: 'image', shape: [8, 8] } as const }
+    const fields: FeedJson['fields'] = { ...json.fields, image: { from: 'jpg', as: 'image', shape: [8, 8] } }
     const ids = await resume({ ...json, fields, batch: 3 }, { notice: text => notices.push(text) })
     expect(ids.flat()).toHaveLength(12)
     expect(notices).toEqual([expect.stringMatching(/fields, functions or onError .* have changed/)])
