@@ -123,7 +123,7 @@ def pad(picture: Picture, step: Any) -> None:
 def flip(axis: str) -> Callable[[Picture, Any], None]:
     def translate(picture: Picture, step: Any) -> None:
         picture.moves(commutes=True)
-        more = {} if axis == "horizontal" else {"axis": axis}
+        more: dict = {} if axis == "horizontal" else {"axis": axis}
         picture.pixels = picture.pixels.flip(step.p, **more)
 
     return translate
@@ -209,5 +209,5 @@ def trivial_augment(picture: Picture, step: Any) -> None:
     if _fill(picture, step) != 0:
         raise Cannot("a fill is not to be had here", "leave it out: what is shifted in is black")
     name = _filter(step, ("nearest", "bilinear"))
-    more = {} if name == "nearest" else {"filter": name}
+    more: dict = {} if name == "nearest" else {"filter": name}
     picture.pixels = picture.pixels.trivial_augment(step.num_magnitude_bins, **more)
