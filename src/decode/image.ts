@@ -70,7 +70,7 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
   if (width * height > maxPixels) {
     throw new DecodeError(
       `${format} of ${width}×${height} has ${width * height} pixels, more than the limit of ${maxPixels}: ` +
-        'drop it, store it smaller, or raise "maxPixels"',
+        'drop it (onError), or store it smaller',
     )
   }
   return { format, width, height, orientation, ...(jpeg && { jpeg }), ...(png && { png }) }

@@ -10,7 +10,6 @@ import {
   channels,
   degrees,
   filling,
-  filter,
   hueJitter,
   jitter,
   kernel,
@@ -28,6 +27,7 @@ import {
   sometimes,
   spread,
   square,
+  warpFilter,
 } from './parameters.js'
 import type { Parsed, Written } from './schema.js'
 import {
@@ -170,7 +170,7 @@ export const OPERATORS = {
     main: 'degrees',
     keys: {
       degrees,
-      filter: withDefault(filter, 'nearest'),
+      filter: withDefault(warpFilter, 'nearest'),
       expand: withDefault((value: unknown, path: string): boolean => {
         if (value === false) return false
         throw new DefinitionError(
@@ -191,7 +191,7 @@ export const OPERATORS = {
       translate: withDefault(tuple(2, probability, 'fractions [horizontal, vertical] from 0 to 1'), [0, 0]),
       scale: withDefault(interval(positive, 'factors [low, high]'), [1, 1]),
       shear: withDefault(shear, [0, 0, 0, 0]),
-      filter: withDefault(filter, 'nearest'),
+      filter: withDefault(warpFilter, 'nearest'),
       fill: filling.fill,
     },
   }),
@@ -262,7 +262,10 @@ export const OPERATORS = {
     moves: true,
     colors: true,
     main: 'bins',
-    keys: { bins: withDefault(integer({ min: 2, max: 1024 }), 31), filter: withDefault(filter, 'nearest') },
+    keys: {
+      bins: withDefault(integer({ min: 2, max: 1024 }), 31),
+      filter: withDefault(warpFilter, 'nearest'),
+    },
   }),
   randomErasing: operator({
     says: 'a random rectangle overwritten',

@@ -21,6 +21,8 @@ export type Size = [height: number, width: number]
 export const pixels = integer({ min: 1, max: 65535 })
 export const probability = number({ min: 0, max: 1 })
 export const filter = oneOf(['bilinear', 'bicubic', 'nearest'], 'filter')
+/** Rotating and shearing have no bicubic filter, as on torchvision's tensors. */
+export const warpFilter = oneOf(['bilinear', 'nearest'], 'filter')
 export const mode = oneOf(['constant', 'edge', 'reflect', 'symmetric'], 'mode')
 export const positive = number({ above: 0 })
 

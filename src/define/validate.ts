@@ -21,7 +21,7 @@ export const RESERVED: readonly string[] = [
   ...['owner', 'slot', 'window', 'kept', 'released', 'place', 'array', 'check'],
 ]
 /** As many fields as a slot's header has cursors for. */
-const MAX_FIELDS = 48
+const MAX_FIELDS = 44
 /** No definition is nested deeper; guards against endless ones. */
 const MAX_DEPTH = 64
 

@@ -3,12 +3,13 @@
  * asked for, or, after `keep()`, until `release()`. Releasing detaches its arrays, so that memory which makers are
  * filling anew can't be mistaken for it.
  */
+import { inspect } from 'node:util'
 import { actualShape } from '../batch/close.js'
 import type { FieldPlace } from '../batch/layout.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { DTYPES, elements, type TypedArray } from '../define/dtype.js'
 import { MillraceError } from '../errors.js'
-import { mapOver, type SharedRegion } from '../system/memory.js'
+import { mapOver, newMemory, type SharedRegion } from '../system/memory.js'
 
 /** Values of all rows one after the other; row i is values[offsets[i]…offsets[i+1]]. */
 export interface Ragged {
@@ -23,8 +24,7 @@ export class SlotWindow {
   private readonly memory: WebAssembly.Memory
 
   constructor(region: SharedRegion, offset: number, bytes: number) {
-    const pages = bytes / 65536
-    this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
+    this.memory = newMemory(bytes)
     mapOver(this.memory, region, offset, bytes)
   }
 
@@ -116,6 +116,23 @@ export class Batch {
   get valid(): Uint8Array {
     this.check()
     return Uint8Array.from({ length: this.count }, (_, i) => (this.slot.status[i] === RowStatus.Good ? 1 : 0))
+  }
+
+  /** How many rows are samples: all but the fillers of `last: pad`. */
+  get samples(): number {
+    this.check()
+    let samples = 0
+    for (let i = 0; i < this.count; i++) if (this.slot.status[i] !== RowStatus.Filler) samples++
+    return samples
+  }
+
+  /** What `console.log` shows: the fields and their shapes, not where they lie. */
+  [inspect.custom](): string {
+    const { epoch, step, count } = this
+    const fields = this.slot.layout.fields.map(
+      ({ name, dtype }) => `${name}: ${dtype} [${this.shape(name).join(', ')}]`,
+    )
+    return `Batch { epoch ${epoch}, step ${step}, ${count} rows; ${fields.join('; ')} }`
   }
 
   /** Keeps the batch alive beyond the next one, until `release()`. */

@@ -128,7 +128,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.place = nextState
     this.handed++
     this.current = new this.BatchClass(this.owner, index, slot, this.windows[index])
-    this.counters.delivered(this.current.count)
+    this.counters.delivered(this.current.samples)
     return this.current
   }
 
@@ -217,6 +217,15 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.options.rank
   }
 
+  get world(): number {
+    return this.options.world
+  }
+
+  /** Who said so: "given", a launcher by name, or "alone". */
+  get rankFrom(): string {
+    return this.options.rankFrom
+  }
+
   /** Steps that the next loop makes: Infinity when it never ends. */
   get loopSteps(): number {
     this.checkOpen()
@@ -271,9 +280,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private idOf(source: number, row: number): string {
-    const { name } = this.plan.sources[source]
-    const id = this.plan.attached[source].id(row)
-    return name === undefined ? id : `${name}/${id}`
+    return this.plan.attached[source].id(row)
   }
 
   private checkOpen(): void {

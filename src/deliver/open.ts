@@ -16,7 +16,8 @@ export function open<F extends Feed | FeedJson>(feed: F, options: OpenOptions = 
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
-  return new Loader<LoadedBatch<F>>(normalizeFeed(chosen, root), fillOptions(options))
+  const functions = 'functions' in feed ? (feed as Feed).functions : undefined
+  return new Loader<LoadedBatch<F>>(normalizeFeed(chosen, root), { ...fillOptions(options), functions })
 }
 
 /** What comes out: the feed's own fields, typed, and what every batch has. */

@@ -40,7 +40,7 @@ export async function train(loader: Loader, loops: number, options: TrainerOptio
     for await (const batch of loader) {
       const got = performance.now()
       options.onBatch?.(batch, steps.length)
-      samples += batch.count
+      samples += batch.samples
       compute(options.stepMs)
       options.onStep?.(steps.length)
       const done = performance.now()

@@ -6,11 +6,12 @@
 import type { SlotLayout } from '../batch/layout.js'
 import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../batch/ring.js'
 import { Header, type Slot, Stamp } from '../batch/slot.js'
+import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
-import { createRegion, free, mapOver, PAGE, reserve, type SharedRegion } from '../system/memory.js'
-import type { Span } from '../system/spans.js'
+import { createRegion, free, mapOver, newMemory, reserve, type SharedRegion } from '../system/memory.js'
+import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
@@ -32,6 +33,8 @@ export interface FeedingOptions {
   scratchBytes: number
   /** A pipe to be told of every ready batch, for a consumer in another process. */
   ready?: number
+  /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
+  functions?: ReadonlyMap<string, UserFunction>
   /** Seconds that one sample may take before the run is ended with its name. */
   timeout: number
 }
@@ -52,6 +55,8 @@ export class Feeding {
   private failure: Error | undefined
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
+  /** Spans of the maker of our own. */
+  private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
 
   private constructor(
     private plan: FeedPlan,
@@ -76,11 +81,7 @@ export class Feeding {
     const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
     const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
     const makers = Math.max(1, options.workers)
-    const memory = new WebAssembly.Memory({
-      initial: (sharedBytes + makers * WORKSPACE_BYTES) / PAGE,
-      maximum: 65536,
-      shared: true,
-    })
+    const memory = newMemory(sharedBytes + makers * WORKSPACE_BYTES, { shared: true, grows: true })
     const region = createRegion(sharedBytes)
     try {
       await reserve(region, budget.sharedBytes)
@@ -226,7 +227,7 @@ export class Feeding {
 
   /** The latest spans of each maker. */
   spans(): Span[][] {
-    return this.pool?.spans() ?? []
+    return this.pool?.spans() ?? [this.lane.read()]
   }
 
   /** Bytes that makers have read for this feeding. */
@@ -306,8 +307,8 @@ export class Feeding {
   // ---------------------------------------------------------------- no workers
 
   private async makerOfOwn(): Promise<RowMaker> {
-    const functions = await loadFunctions(this.plan.feed)
-    return new RowMaker(this.job, 0, functions, report => this.reports.push(report))
+    const functions = await loadFunctions(this.plan.feed, this.options.functions)
+    return new RowMaker(this.job, 0, functions, report => this.reports.push(report), this.lane)
   }
 
   private async makeAlone(batch: number): Promise<number> {

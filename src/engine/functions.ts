@@ -2,7 +2,7 @@
  * The functions of the user's that a feed calls: on the sample, and on single fields. Those of JavaScript are found in
  * their modules, those of Python run in this thread's Python process.
  */
-import { isPython, resolveCall } from '../define/call.js'
+import { isPython, resolveCall, type UserFunction } from '../define/call.js'
 import type { Random } from '../define/random.js'
 import type { CallJson, NormalFeed } from '../define/types.js'
 import type { Column } from '../source/source.js'
@@ -30,24 +30,31 @@ export class MapError extends Error {
   }
 }
 
-/** Imports them, and starts Python where the feed needs it. In a maker this happens once, before its first row. */
-export async function loadFunctions(feed: NormalFeed): Promise<UserFunctions> {
+/**
+ * Imports them, and starts Python where the feed needs it. In a maker this happens once, before its first row. Those
+ * that are `here` already, by their path in the feed, need no import: in the thread that defined them.
+ */
+export async function loadFunctions(
+  feed: NormalFeed,
+  here: ReadonlyMap<string, UserFunction> = new Map(),
+): Promise<UserFunctions> {
   const close = holdPython(feed)
   const fields = new Map<string, FieldFunction>()
   for (const { name, map } of feed.fields) {
     if (map === undefined) continue
-    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map)
+    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map, here)
     fields.set(name, (value, random) => guarded(() => fn(value, random)))
   }
   if (!feed.map) return { fields, close }
   const sample = isPython(feed.map)
     ? pythonSampleFunction(feed.map)
-    : await imported<SampleFunction>(feed.map)
+    : await imported<SampleFunction>(feed.map, here)
   return { sample: (columns, random) => guarded(() => sample(columns, random), checkColumns), fields, close }
 }
 
-async function imported<T>(map: CallJson): Promise<T> {
-  return (await resolveCall(map, importModule)) as T
+async function imported<T>(map: CallJson, here: ReadonlyMap<string, UserFunction>): Promise<T> {
+  const found = map.call.path === undefined ? undefined : here.get(map.call.path)
+  return (found ?? (await resolveCall(map, importModule))) as T
 }
 
 /** Calls a function, which may be asynchronous, and checks its result. */

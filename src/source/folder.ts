@@ -17,20 +17,8 @@ import { IndexFile } from './index-file.js'
 import type { IndexFound } from './index-place.js'
 import type { Column, IndexColumn, OpenContext, SourceKind } from './source.js'
 
-/** What the decoders can read; the same list as torchvision's, and a few more. */
-export const IMAGE_EXTENSIONS = [
-  'jpg',
-  'jpeg',
-  'png',
-  'webp',
-  'gif',
-  'bmp',
-  'tif',
-  'tiff',
-  'avif',
-  'ppm',
-  'pgm',
-]
+/** What the decoders can read. */
+export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'tif', 'tiff', 'avif']
 
 type FolderJson = string | { path: string; classes?: string[]; extensions?: string[] }
 

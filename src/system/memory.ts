@@ -35,6 +35,26 @@ export interface SharedRegion {
   bytes: number
 }
 
+/**
+ * A WebAssembly memory of `bytes`. Its addresses are reserved at once, up to 4 GiB and guard regions around them: what
+ * stands in the way of that is a limit on address space, not memory.
+ */
+export function newMemory(
+  bytes: number,
+  options: { shared?: boolean; grows?: boolean } = {},
+): WebAssembly.Memory {
+  const initial = bytes / PAGE
+  const maximum = options.grows ? MEMORY_LIMIT / PAGE : initial
+  try {
+    return new WebAssembly.Memory({ initial, maximum, shared: options.shared ?? false })
+  } catch (cause) {
+    throw new BudgetError(
+      `can't reserve addresses for ${Math.ceil(bytes / 2 ** 20)} MiB of batch memory (${(cause as Error).message}): ` +
+        'a limit on virtual memory is in the way; lift it with `ulimit -v unlimited`, or lower the depth',
+    )
+  }
+}
+
 /** Rounds up to whole pages. */
 export function pages(bytes: number): number {
   return Math.ceil(bytes / PAGE) * PAGE

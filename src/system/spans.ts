@@ -12,7 +12,7 @@ export type SpanKind = (typeof SpanKind)[keyof typeof SpanKind]
 export const SPAN_NAMES = ['', 'read', 'decode', 'transform', 'map', 'close'] as const
 
 const RECORD = 4 // f64 values
-const RECORDS = 4096 // a maker keeps its latest that many
+const RECORDS = 16384 // a maker keeps its latest that many: minutes of work on pictures
 const HEAD = 8 // bytes before the records: an i32 that counts them all
 
 /** Bytes of the rings of `lanes` makers. */

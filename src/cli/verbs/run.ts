@@ -1,7 +1,7 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
 import { command } from '../command.js'
 import { Progress } from '../progress.js'
-import { bytes, counted, duration, percent, rate } from '../units.js'
+import { bytes, count, counted, duration, percent } from '../units.js'
 
 export const run = command({
   name: 'run',
@@ -60,6 +60,9 @@ export const run = command({
     try {
       await loader.ready
       opening.end()
+      if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
+        process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
+      }
       const ids = values.ids === undefined ? undefined : new audit.IdLog(values.ids, loader.rank, state)
       const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
       const begun = performance.now()
@@ -105,8 +108,8 @@ export const run = command({
       }
       const lines = [
         `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
-          `${rate(json.samplesPerSecond)} samples, ${bytes(json.bytesPerSecond)}/s read`,
-        `waited ${percent(result.waitFraction)} of the time; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
+          `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
+        `${waited(values['step-ms'], result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
           `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
       ]
       for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${bad.message}`)
@@ -117,3 +120,9 @@ export const run = command({
     }
   },
 })
+
+/** A trainer that computes nothing always waits: that is no bad news. */
+function waited(stepMs: number, fraction: number): string {
+  if (stepMs === 0) return 'the trainer computed nothing (--step-ms): this is as fast as the feed goes'
+  return `the trainer waited ${percent(fraction)} of the time`
+}
