@@ -14,14 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Data:
-    def __init__(self, folder):
+    def __init__(self, folder, contender=None):
         self.folder = Path(folder)
+        self.own = None if contender is None else self.folder / contender
         self.pictures = self.folder / "pictures"
         self.tar = self.folder / "tar"
-
-    def of(self, name):
-        """The folder of one contender's format."""
-        return self.folder / name
 
     def samples(self):
         """(bytes of the JPEG, label) of every picture, in a fixed order."""

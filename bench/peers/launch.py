@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -53,9 +54,9 @@ def environment(python):
 
 def last_word(text, code):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if code is None:
-        return f"did not end in time; last it said: {lines[-1] if lines else 'nothing'}"
-    return lines[-1] if lines else f"exit code {code}"
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    word = (errors or lines or [f"exit code {code}"])[-1]
+    return f"did not end in time; last it said: {word}" if code is None else word
 
 
 def end_descendants():

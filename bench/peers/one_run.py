@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -46,6 +47,15 @@ def version(package):
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def prepare(contender, data):
+    """Into an empty folder: what a stopped attempt left is thrown away."""
+    shutil.rmtree(data.own, ignore_errors=True)
+    data.own.mkdir()
+    begun = time.perf_counter()
+    contender.prepare(data)
+    return {"seconds": time.perf_counter() - begun}
 
 
 def check(images):
@@ -103,16 +113,10 @@ def main(path, result, action, folder=None, seconds=None, variant=None):
     if action == "describe":
         answer = describe(contender)
     elif action == "prepare":
-        answer = {"seconds": timed(contender.prepare, Data(folder))}
+        answer = prepare(contender, Data(folder, contender.__name__))
     else:
-        answer = measure(contender, Data(folder), float(seconds), json.loads(variant))
+        answer = measure(contender, Data(folder, contender.__name__), float(seconds), json.loads(variant))
     Path(result).write_text(json.dumps(answer))
-
-
-def timed(call, *args):
-    begun = time.perf_counter()
-    call(*args)
-    return time.perf_counter() - begun
 
 
 if __name__ == "__main__":

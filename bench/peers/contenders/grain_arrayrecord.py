@@ -2,6 +2,7 @@
 
 import grain
 import numpy as np
+from absl import flags
 from array_record.python.array_record_module import ArrayRecordWriter
 from recipe import from_bytes, worker_counts
 
@@ -16,10 +17,8 @@ def variants(cores):
 
 
 def prepare(data):
-    folder = data.of("grain")
-    folder.mkdir()
     # One record a group: what its documentation asks for where records are read at random.
-    writer = ArrayRecordWriter(str(folder / "bench.array_record"), "group_size:1")
+    writer = ArrayRecordWriter(str(data.own / "bench.array_record"), "group_size:1")
     for jpeg, label in data.samples():
         writer.write(LABEL.type(label).tobytes() + jpeg)
     writer.close()
@@ -30,11 +29,13 @@ def decode(record):
 
 
 def batches(data, workers):
-    source = grain.sources.ArrayRecordDataSource([str(data.of("grain") / "bench.array_record")])
+    source = grain.sources.ArrayRecordDataSource([str(data.own / "bench.array_record")])
     pictures = grain.MapDataset.source(source).seed(1).shuffle().repeat().map(decode)
     if workers == 0:
         loader = pictures.to_iter_dataset().batch(256, drop_remainder=True)
     else:
+        # Its workers read flags, which a program that is not an absl app has never parsed.
+        flags.FLAGS.mark_as_parsed()
         # Threads inside the processes would only take turns on the same cores.
         one_thread = grain.ReadOptions(num_threads=1, prefetch_buffer_size=256)
         processes = grain.MultiprocessingOptions(num_workers=workers)

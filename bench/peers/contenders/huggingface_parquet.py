@@ -14,17 +14,13 @@ def variants(cores):
 
 
 def prepare(data):
-    folder = data.of("huggingface")
-    folder.mkdir()
-
     def rows():
         for jpeg, label in data.samples():
             yield {"image": {"bytes": jpeg, "path": None}, "label": label}
 
     features = Features({"image": Image(), "label": Value("int64")})
-    Dataset.from_generator(rows, features=features, cache_dir=str(folder / "cache")).to_parquet(
-        folder / "bench.parquet"
-    )
+    table = Dataset.from_generator(rows, features=features, cache_dir=str(data.own / "cache"))
+    table.to_parquet(data.own / "bench.parquet")
 
 
 def augment(rows):
@@ -36,9 +32,8 @@ def collate(samples):
 
 
 def batches(data, workers):
-    folder = data.of("huggingface")
-    files = str(folder / "bench.parquet")
-    pictures = load_dataset("parquet", data_files=files, split="train", cache_dir=str(folder / "cache"))
+    file, cache = str(data.own / "bench.parquet"), str(data.own / "cache")
+    pictures = load_dataset("parquet", data_files=file, split="train", cache_dir=cache)
     pictures = pictures.cast_column("image", Image(decode=False)).with_transform(augment)
     sampler = RandomSampler(pictures, num_samples=10**7)
     yield from DataLoader(pictures, batch_size=256, sampler=sampler, num_workers=workers, collate_fn=collate)

@@ -13,7 +13,7 @@ def variants(cores):
 
 def prepare(data):
     paths = sorted(map(str, data.pictures.glob("*/*.jpg")))
-    optimize(fn=sample, inputs=paths, output_dir=str(data.of("litdata")), chunk_bytes="64MB", num_workers=1)
+    optimize(fn=sample, inputs=paths, output_dir=str(data.own), chunk_bytes="64MB", num_workers=1)
 
 
 def sample(path):
@@ -29,7 +29,7 @@ class Pictures(StreamingDataset):
 
 def batches(data, workers):
     """It has no endless epoch: where the pictures run out within a measurement, the gap between two counts."""
-    pictures = Pictures(str(data.of("litdata")), shuffle=True, drop_last=True)
+    pictures = Pictures(str(data.own), shuffle=True, drop_last=True)
     loader = StreamingDataLoader(pictures, batch_size=256, num_workers=workers, drop_last=True)
     while True:
         for images, _labels in loader:

@@ -16,7 +16,7 @@ def variants(cores):
 
 
 def prepare(data):
-    with MDSWriter(out=str(data.of("mosaic")), columns={"image": "bytes", "label": "int"}) as writer:
+    with MDSWriter(out=str(data.own), columns={"image": "bytes", "label": "int"}) as writer:
         for jpeg, label in data.samples():
             writer.write({"image": jpeg, "label": label})
 
@@ -31,7 +31,7 @@ def batches(data, workers):
     # A run that was killed leaves segments in /dev/shm that the next one stumbles over.
     clean_stale_shared_memory()
     pictures = Pictures(
-        local=str(data.of("mosaic")), shuffle=True, batch_size=256, epoch_size=10**6, num_canonical_nodes=1
+        local=str(data.own), shuffle=True, batch_size=256, epoch_size=10**6, num_canonical_nodes=1
     )
     for images, _labels in DataLoader(pictures, batch_size=256, num_workers=workers, drop_last=True):
         yield images

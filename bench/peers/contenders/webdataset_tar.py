@@ -13,16 +13,14 @@ def variants(cores):
 
 
 def prepare(data):
-    folder = data.of("webdataset")
-    folder.mkdir()
     samples = list(data.samples())
-    with wds.ShardWriter(f"{folder}/bench-%04d.tar", maxcount=-(-len(samples) // SHARDS), verbose=0) as writer:
+    with wds.ShardWriter(f"{data.own}/bench-%04d.tar", maxcount=-(-len(samples) // SHARDS), verbose=0) as writer:
         for i, (jpeg, label) in enumerate(samples):
             writer.write({"__key__": f"{i:06d}", "jpg": jpeg, "cls": label})
 
 
 def batches(data, workers):
-    shards = sorted(map(str, data.of("webdataset").glob("*.tar")))
+    shards = sorted(map(str, data.own.glob("*.tar")))
     pictures = (
         wds.WebDataset(shards, resampled=True, nodesplitter=None)
         .shuffle(1000)
