@@ -3,8 +3,8 @@
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
  * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
  */
-import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, Word } from './control.js'
-import { Header, type Slot } from './slot.js'
+import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, monotonic, Word } from './control.js'
+import { Header, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
   /** Takes the next chunk of rows, or undefined when there is none to take now. */
@@ -89,6 +89,7 @@ export class Claims extends Control {
 
   /** Makes a closed batch visible to the consumer. */
   publish(slot: Slot): void {
+    slot.stamps[Stamp.Completed] = monotonic()
     Atomics.store(slot.words, Header.Ready, 1)
     Atomics.add(this.words, Word.Completed, 1)
     Atomics.notify(this.words, Word.Completed)

@@ -129,7 +129,7 @@ export class Control {
 
   /** Shows other processes that the engine is alive, and not stopped. */
   beat(): void {
-    this.heart[0] = Number(process.hrtime.bigint() / 1000n) / 1e6
+    this.heart[0] = monotonic()
   }
 
   get startAt(): RingStart {
@@ -178,4 +178,10 @@ export class Control {
     const from = (number % chunks) * chunkRows
     return { number, batch, from, to: Math.min(rows, from + chunkRows) }
   }
+}
+
+/** CLOCK_MONOTONIC in seconds. */
+export function monotonic(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds + nanoseconds / 1e9
 }

@@ -38,6 +38,8 @@ export const Stamp = {
   Step: 29,
   /** Position at which the step begins, over all ranks. */
   Position: 30,
+  /** When the batch was completed: CLOCK_MONOTONIC in seconds, which all processes of the host share. */
+  Completed: 31,
 } as const
 
 /** Views of one slot. Cheap; made once per slot and thread. */

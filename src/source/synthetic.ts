@@ -19,6 +19,8 @@ const CLASSES = 10
 const VOCABULARY = 50_000
 /** Rows are stretches of one pool of random elements, begun at this many different places. */
 const PLACES = 4096
+/** Rows of this many bytes are not copied out of the pool but lent, each until the next one is made. */
+const LENT = 1 << 20
 
 interface SyntheticManifest extends Manifest {
   kind: 'synthetic'
@@ -110,12 +112,16 @@ class SyntheticSource implements Source {
 function poolMaker(dtype: Dtype, length: number, seed: number, limit: number): (row: number) => Uint8Array {
   const { bytes } = DTYPES[dtype]
   const random = new Random()
+  const lend = length * bytes >= LENT
   let pool: Uint8Array | undefined
+  let lent: { at: number; before: Uint8Array } | undefined
   return row => {
     pool ??= makePool(dtype, length + PLACES, seed, limit)
+    if (lent) pool.set(lent.before, lent.at)
     const from = random.key(seed, 0, row, 1).int(PLACES) * bytes
-    const out = pool.slice(from, from + length * bytes)
-    put(dtype, new DataView(out.buffer), 0, Number.isFinite(limit) ? row % limit : row)
+    if (lend) lent = { at: from, before: pool.slice(from, from + bytes) }
+    const out = lend ? pool.subarray(from, from + length * bytes) : pool.slice(from, from + length * bytes)
+    put(dtype, new DataView(out.buffer, out.byteOffset), 0, Number.isFinite(limit) ? row % limit : row)
     return out
   }
 }
