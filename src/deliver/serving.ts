@@ -127,26 +127,19 @@ export class Serving {
     const ids: string[] = []
     for (let row = 0; row < slot.words[Header.Count]; row++) {
       if (slot.status[row] === RowStatus.Filler) continue
-      ids.push(this.nameOf(slot.sources[row], slot.rows[row]))
+      ids.push(this.opened.plan.attached[slot.sources[row]].id(slot.rows[row]))
     }
     return ids
   }
 
   /** Names of the samples at some positions of an epoch: of batches long given back, or never made. */
   names({ epoch, positions }: { epoch: number; positions: number[] }): string[] {
-    const { order } = this.opened.plan
+    const { order, attached } = this.opened.plan
     const draw = { source: 0, row: 0, drawn: 0 }
     return positions.map(position => {
       order.draw(epoch, position, draw)
-      return this.nameOf(draw.source, draw.row)
+      return attached[draw.source].id(draw.row)
     })
-  }
-
-  private nameOf(source: number, row: number): string {
-    const { sources, attached } = this.opened.plan
-    const { name } = sources[source]
-    const id = attached[source].id(row)
-    return name === undefined ? id : `${name}/${id}`
   }
 
   /** What is wrong with the bad rows of a batch. Members ask at different times: answers are kept for a while. */
