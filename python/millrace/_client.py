@@ -8,7 +8,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from ._engine import Engine
+from ._process import Engine
 from ._layout import PROTOCOL, Layout
 from ._leases import Leases
 from ._meeting import Meeting
@@ -83,8 +83,8 @@ class Client:
                 return
             except ConnectionClosed as error:
                 self.wire.close()
-                # Without a word: it was about to end for want of clients. One that crashed has something to say.
-                if self.engine.last_words() or attempt == MEETINGS - 1:
+                # It was about to end for want of clients, unless it crashed.
+                if not self.engine.ended_well or attempt == MEETINGS - 1:
                     raise self.death(str(error)) from error
             except BaseException:
                 self.wire.close()
@@ -103,7 +103,7 @@ class Client:
         self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
         self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.leases = Leases(self.wire)
-        self._end = weakref.finalize(self, _end, self.wire, self._ready)
+        self._end = weakref.finalize(self, _end, self.wire, self._ready, self.meeting)
 
     # ------------------------------------------------------------ batches
 
@@ -172,10 +172,10 @@ class Client:
 
     def bury(self) -> None:
         """After the engine's death: makes sure of it, and removes what it could not."""
-        self.close()
         if self.meeting.starter is not None:
             self.engine.kill()
-            self.meeting.clear()
+        self.close()
+        self.meeting.clear()
 
     def forked(self) -> None:
         """In a forked child: lets go of everything without a word to the engine."""
@@ -187,13 +187,16 @@ class Client:
             pass
 
 
-def _end(wire: Wire, ready: int) -> None:
-    if not wire.ended and not wire.closed:
+def _end(wire: Wire, ready: int, meeting: Meeting) -> None:
+    died = wire.ended
+    if not died:
         try:
             wire.send({"close": True})
         except OSError:
             pass
     wire.close()
+    if died:
+        meeting.clear()  # it could not do that itself
     try:
         os.close(ready)
     except OSError:

@@ -6,7 +6,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING
 
-from . import _engine
+from . import _process
 
 if TYPE_CHECKING:
     from ._stream import Stream
@@ -23,7 +23,7 @@ def _in_child() -> None:
     for stream in list(_streams):
         stream.forked()
     _streams.clear()
-    _engine.forget()
+    _process.forget()
 
 
 os.register_at_fork(after_in_child=_in_child)

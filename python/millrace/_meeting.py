@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Mapping, Optional, Tuple
 
-from ._engine import Engine, engine_command, start_time
+from ._process import Engine, engine_command, start_time
 from .errors import EngineDied, MillraceError
 
 #: How long an engine may take until it listens (seconds).
@@ -89,15 +89,14 @@ class Meeting:
             raise
 
     def clear(self) -> None:
-        """Removes the socket of an engine that is dead, unless another one listens there by now."""
+        """Removes the socket of an engine that is dead, unless another one listens there by now. Never waits."""
         if self.starter is None:
             return
-        with locked(Path(self.path).parent):
-            sock = connect(self.path)
-            if sock is None:
-                _remove(self.path)
-            else:
-                sock.close()
+        try:
+            with locked(Path(self.path).parent, wait=False):
+                _remove_dead(self.path)
+        except OSError:
+            pass  # whoever has the lock starts an engine, and sweeps first
 
 
 def private_folder() -> Path:
@@ -135,11 +134,11 @@ def connect(path: str) -> Optional[socket.socket]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, wait: bool = True) -> Iterator[None]:
     """Holds the lock of a folder. The kernel gives it back when we die."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(fd)
@@ -148,11 +147,15 @@ def locked(folder: Path) -> Iterator[None]:
 def sweep(folder: Path) -> None:
     """Removes sockets at which nobody listens: what is left when an engine and all its ranks are killed at once."""
     for path in folder.glob("*.sock"):
-        sock = connect(str(path))
-        if sock is None:
-            _remove(str(path))
-        else:
-            sock.close()
+        _remove_dead(str(path))
+
+
+def _remove_dead(path: str) -> None:
+    sock = connect(path)
+    if sock is None:
+        _remove(path)
+    else:
+        sock.close()
 
 
 def _remove(path: str) -> None:

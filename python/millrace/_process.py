@@ -102,6 +102,14 @@ class Engine:
             return f" by {signal.Signals(-code).name}"
         return f" with exit code {code}"
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether it ended by itself, as far as that is known."""
+        if self._process is None:
+            return True
+        self._gone.wait(0.5)
+        return self._process.returncode == 0
+
     def last_words(self) -> str:
         """The end of its standard error."""
         if self._words is None:

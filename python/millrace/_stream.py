@@ -84,14 +84,19 @@ class Stream:
         """A new engine in place of one that died, which goes on after the last batch taken."""
         client, place = self.client, self.ahead
         flying = client.in_flight()
-        client.bury()
-        what = str(death).split("\n")[0]
-        if self._stats.restarts >= self._restarts:
-            places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
-            raise EngineDied(what, death.last_words, places) from None
-        self._stats.restarts += 1
+        what, words = str(death).split("\n")[0], death.last_words
         changes = {"changes": self.changes} if self.changes else {}
-        self.connect({**client.opened.state, **place._asdict(), **changes})
+        while True:
+            client.bury()
+            if self._stats.restarts >= self._restarts:
+                places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
+                raise EngineDied(what, words, places) from None
+            self._stats.restarts += 1
+            try:
+                self.connect({**client.opened.state, **place._asdict(), **changes})
+                break
+            except EngineDied as again:
+                what, words = str(again).split("\n")[0], again.last_words
         self.ahead = place
         names: List[str] = []
         for epoch in sorted({p.epoch for p in flying}):
@@ -102,7 +107,7 @@ class Stream:
             place.position,
             place.epoch,
             ", ".join(names) or "nothing",
-            f". Its last words:\n{death.last_words}" if death.last_words else "",
+            f". Its last words:\n{words}" if words else "",
         )
 
     # ------------------------------------------------------------ batches

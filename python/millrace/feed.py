@@ -18,8 +18,10 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, U
 from . import _fork
 from ._client import Place
 from ._definition import resolve
+from ._functions import with_map
 from ._loop import Limits, Loop
 from ._meeting import Meeting
+from ._payload import without_payloads
 from ._ranks import find_rank
 from ._stats import Stats, say
 from ._stream import Stream
@@ -57,7 +59,8 @@ class Feed:
     * ``state``: goes on from there. ``timeout``: seconds that one sample may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
-    * ``tuple``: names of fields; loops then give tuples of them. ``batch_map``: applied to every finished batch.
+    * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over every
+      sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
 
     def __init__(
@@ -81,12 +84,17 @@ class Feed:
         restart: Union[bool, int] = True,
         socket: "str | os.PathLike[str] | None" = None,
         tuple: Optional[Sequence[str]] = None,
+        map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
     ) -> None:
         self._stats = Stats()
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
         asked, self.name = resolve(feed, variant)
+        if map is not None:
+            asked = with_map(asked, map)
+        #: The definition as JSON, where Python knows it.
+        self.definition: Optional[Mapping[str, Any]] = asked.get("feed")
         self.tuple = tuple
         self.batch_map = batch_map
         self._limits = Limits(None if isinstance(epochs, _Once) else epochs, steps, epochs is None)
@@ -99,7 +107,7 @@ class Feed:
         request: Dict[str, Any] = {**asked, "options": options}
         restarts = RESTARTS if restart is True else int(restart)
         if members > 1:
-            text = json.dumps(request, sort_keys=True, default=str)
+            text = json.dumps(without_payloads(request), sort_keys=True, default=str)
             request["share"] = {"name": hashlib.sha256(text.encode()).hexdigest(), "members": members}
             restarts = 0  # members may stand at different batches when an engine dies
 

@@ -1,0 +1,199 @@
+"""The real engine: Python gets what Node gets, byte by byte, and each resumes what the other began."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+from conftest import HERE
+
+import millrace
+from millrace._node import engine_command
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+PICTURES = {
+    "source": {"synthetic": {"count": 50, "images": {"width": 40, "height": 30, "classes": 7}}},
+    "order": {"shuffle": "global", "seed": 3},
+    "fields": {
+        "image": {
+            "from": "jpg",
+            "as": "image",
+            "apply": [{"randomResizedCrop": 24}, {"flip": {}}, {"normalize": "imagenet"}],
+            "dtype": "f32",
+            "layout": "chw",
+        },
+        "small": {"from": "jpg", "as": "image", "apply": [{"resize": [8, 8]}], "dtype": "bf16", "layout": "hwc"},
+        "label": {"from": "cls", "as": "int"},
+    },
+    "batch": {"size": 8, "last": "keep"},
+}
+NUMBERS = {
+    "source": {"synthetic": {"count": 37, "tensors": {"shape": [3], "dtype": "u32"}}},
+    "order": {"shuffle": "global", "seed": 1},
+    "fields": {"ragged": {"from": "data", "as": "bytes", "ragged": {"max": 64}}},
+    "batch": {"size": 5, "last": "pad"},
+}
+
+
+def node(feed: Dict[str, Any], options: Dict[str, Any], **more: Any) -> List[Dict[str, Any]]:
+    """What Node's iterator gives."""
+    asked = json.dumps({"feed": feed, "options": {"workers": 1, **options}, **more})
+    line = [engine_command()[0], str(HERE / "digests.mjs"), asked]
+    return json.loads(subprocess.run(line, check=True, capture_output=True, text=True, timeout=60).stdout)
+
+
+def digest(value: Any) -> str:
+    if isinstance(value, list):
+        told, parts = [len("".join(value).encode())], [json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()]
+    elif isinstance(value, millrace.Ragged):
+        told, parts = list(value.values.shape), [value.values.tobytes(), value.offsets.tobytes()]
+    else:
+        told, parts = list(value.shape), [np.ascontiguousarray(value).tobytes()]
+    hash = hashlib.sha256(json.dumps(told, separators=(",", ":")).encode())
+    for part in parts:
+        hash.update(part)
+    return hash.hexdigest()
+
+
+def shown(feed: millrace.Feed, batch: millrace.Batch) -> Dict[str, Any]:
+    return {
+        "fields": {name: digest(value) for name, value in batch.items() if name != "valid"},
+        "epoch": batch.epoch,
+        "position": batch.position,
+        "count": batch.count,
+        "ids": batch.ids,
+        "positions": batch.positions.tolist(),
+        "state": feed.state_dict(),
+    }
+
+
+@pytest.mark.parametrize("definition", [PICTURES, NUMBERS], ids=["pictures", "numbers"])
+def test_the_same_bytes_as_node(definition):
+    expected = node(definition, {}, loops=2)
+    with millrace.Feed(definition, workers=1) as feed:
+        got = [shown(feed, batch) for _ in range(2) for batch in feed]
+    assert got == expected
+
+
+def test_a_blend_has_the_same_names_and_weights():
+    blend = {
+        "source": {
+            "blend": {
+                "entries": [
+                    {"source": {"synthetic": {"count": 20, "seed": s, "tensors": {"shape": [2]}}}, "weight": s, "name": n}
+                    for s, n in ((1, "one"), (3, "three"))
+                ],
+                "epoch": 40,
+            }
+        },
+        "order": {"shuffle": "global", "seed": 5},
+        "fields": {"data": {"from": "data", "as": "bytes", "ragged": {"max": 16}}},
+        "batch": {"size": 4, "last": "keep"},
+    }
+    with millrace.Feed(blend, workers=1) as feed:
+        assert [b.ids for b in feed] == [b["ids"] for b in node(blend, {})]
+        for i, batch in enumerate(feed):
+            if i == 2:
+                feed.set_weights({"one": 1, "three": 0})
+                state = feed.state_dict()
+            if i > 2:
+                assert all(name.startswith("one/") for name in batch.ids)
+        assert "changes" in state
+        feed.load_state_dict(state)
+        rest = [b.ids for b in feed]
+    assert rest == [b["ids"] for b in node(blend, {"state": state})]
+
+
+def test_node_resumes_python_and_python_resumes_node():
+    whole = [batch["ids"] for batch in node(PICTURES, {})]
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        for i, _ in enumerate(feed):
+            if i == 2:
+                break
+        state = feed.state_dict()
+    assert [batch["ids"] for batch in node(PICTURES, {"state": state})] == whole[3:]
+    state = node(PICTURES, {}, stop=4)[-1]["state"]
+    with millrace.Feed(PICTURES, workers=1, state=state) as feed:
+        assert [batch.ids for batch in feed] == whole[4:]
+
+
+def test_numpy_torch_and_jax_agree():
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        state = feed.state_dict()
+        plain = [{name: np.array(value) for name, value in batch.items()} for batch in feed.numpy()]
+        feed.load_state_dict(state)
+        for expected, batch in zip(plain, feed.torch()):
+            assert batch["small"].dtype == torch.bfloat16
+            for name in ("image", "label"):
+                assert batch[name].numpy().tobytes() == expected[name].tobytes()
+            assert batch["small"].view(torch.int16).numpy().tobytes() == expected["small"].tobytes()
+        feed.load_state_dict(state)
+        for expected, batch in zip(plain, feed.jax()):
+            assert isinstance(batch["image"], jax.Array)
+            assert np.asarray(batch["image"]).tobytes() == expected["image"].tobytes()
+            assert np.asarray(batch["label"]).tolist() == expected["label"].tolist()
+
+
+def test_errors_keep_their_kind(tmp_path):
+    with pytest.raises(millrace.DefinitionError, match="size"):
+        millrace.Feed({**PICTURES, "batch": {"size": -1}})
+    with pytest.raises(millrace.SourceError):
+        millrace.Feed({**PICTURES, "source": {"tar": str(tmp_path / "nothing-{0..1}.tar")}})
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        other = {**PICTURES, "order": {"shuffle": "global", "seed": 4}}
+        with millrace.Feed(other, workers=1) as another, pytest.raises(millrace.StateError, match="seed"):
+            another.load_state_dict(feed.state_dict())
+
+
+def test_a_path_a_variant_and_a_module(tmp_path):
+    (tmp_path / "cats.json").write_text(json.dumps({**PICTURES, "variants": {"val": {"order": "none"}}}))
+    with millrace.Feed(tmp_path / "cats.json", workers=1) as feed:
+        shuffled = next(iter(feed)).ids
+    with millrace.Feed(f"{tmp_path}/cats.json#val", workers=1) as feed:
+        assert feed.name == "cats.json#val"
+        assert next(iter(feed)).ids == [str(i) for i in range(8)] != shuffled
+    (tmp_path / "cats.feed.mjs").write_text(f"export default {json.dumps(PICTURES)}")
+    with millrace.Feed(tmp_path / "cats.feed.mjs", workers=1) as feed:
+        assert next(iter(feed)).ids == shuffled
+
+
+def test_bad_samples_are_named(tmp_path):
+    for i in range(6):
+        folder = tmp_path / "photos" / "abc"[i % 3]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{i}.jpg").write_bytes(b"no picture")
+    definition = {
+        "source": {"folder": "photos"},
+        "order": "none",
+        "fields": {"image": {"from": "image", "as": "image", "apply": [{"resize": [8, 8]}]}},
+        "batch": 2,
+    }
+    (tmp_path / "feed.json").write_text(json.dumps(definition))
+    with millrace.Feed(tmp_path / "feed.json", workers=1) as feed:
+        with pytest.raises(millrace.SampleError, match=r"\.jpg"):
+            next(iter(feed))
+
+
+def test_show_writes_a_picture(tmp_path, capsys):
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        before = feed.state_dict()
+        path = feed.show(count=4, path=str(tmp_path / "batch.png"))
+        assert feed.state_dict() == before
+        assert (tmp_path / "batch.png").read_bytes().startswith(b"\x89PNG")
+        assert "label" in capsys.readouterr().out and path
+        assert [b.position for b in feed][0] == 0
+
+
+def test_stats_and_what_it_is(caplog):
+    with millrace.Feed(PICTURES, workers=1) as feed, caplog.at_level("INFO", "millrace"):
+        list(feed)
+        stats = feed.stats()
+        assert stats["samples"] == 50 and stats["workers"] == 1 and stats["decoders"]["jpeg"]
+        assert "image f32[8, 3, 24, 24]" in repr(feed)
+        assert "the trainer waited" in caplog.text

@@ -1,0 +1,187 @@
+"""Keeping batches: whoever refers to the memory keeps it, whoever hoards gets copies, nobody gets wrong bytes."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+
+import numpy as np
+import pytest
+from conftest import wait_until
+
+import millrace
+
+
+def held(feed):
+    """Slots that this process has not given back."""
+    return len(feed._stream.client.leases)
+
+
+def test_arrays_are_views_that_can_be_written(fake):
+    with millrace.Feed(fake()) as feed:
+        batch = next(iter(feed))
+        image = batch["image"]
+        assert image.flags.writeable and not image.flags.owndata
+        image[:] = 7
+        assert batch["image"].max() == 7
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda batch: batch["image"],
+        lambda batch: batch["image"][1:, ..., ::2],
+        lambda batch: memoryview(batch["image"]),
+        lambda batch: batch["parts"].offsets,
+        lambda batch: np.asarray(batch["number"]).reshape(2, 2),
+    ],
+)
+def test_any_reference_keeps_the_slot(fake, keep):
+    with millrace.Feed(fake(), depth=4) as feed:
+        batches = iter(feed)
+        kept = keep(next(batches))
+        assert held(feed) == 1
+        before = np.array(kept)
+        for _ in range(4):
+            next(batches)
+        assert held(feed) == 1
+        assert np.array_equal(np.array(kept), before)
+        del kept
+        assert held(feed) == 0
+
+
+def test_torch_keeps_the_slot_through_autograd(fake):
+    torch = pytest.importorskip("torch")
+    with millrace.Feed(fake()) as feed:
+        batches = iter(feed.torch())
+        weight = torch.ones(3, 4, 4, requires_grad=True)
+        loss = (next(batches)["image"] * weight).sum()
+        assert held(feed) == 1  # saved for backward
+        for _ in range(3):
+            next(batches)
+        loss.backward()
+        assert weight.grad[0, 0, 0] == 0 + 1 + 2 + 3
+        del loss
+        gc.collect()
+        assert held(feed) == 0
+
+
+def test_hoarding_gives_copies_and_one_warning(fake, caplog):
+    with millrace.Feed(fake(80), depth=4) as feed, caplog.at_level(logging.WARNING, "millrace"):
+        hoard = list(feed)
+        assert [batch["number"].tolist() for batch in hoard] == [[4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3] for i in range(20)]
+        assert all((batch["image"][:, 0, 0, 0] == batch["number"]).all() for batch in hoard)
+        assert hoard[19]["caption"] == ["sample 76", "sample 77 ü", "sample 78", "sample 79 ü"]
+        assert hoard[19].ids[0] == "sample-76"
+        assert held(feed) == 3
+        assert feed.stats()["copies"] == 17
+        assert len([r for r in caplog.records if "copied" in r.message]) == 1
+        del hoard
+        assert held(feed) == 0
+        assert feed.stats()["held"] <= 4
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_small_depths_never_deadlock(fake, depth):
+    with millrace.Feed(fake(40), depth=depth) as feed:
+        assert [batch["number"][0] for batch in feed] == list(range(0, 40, 4))
+
+
+def test_a_move_leaves_kept_batches_alone(fake):
+    with millrace.Feed(fake(80), depth=4) as feed:
+        kept = []
+        for epoch in range(6):
+            for i, batch in enumerate(feed):
+                if i == 1:
+                    kept.append(batch)
+                    break
+            kept = kept[-2:]
+            for one in kept:
+                assert (one["image"][:, 0, 0, 0] == one["number"]).all()
+            assert kept[-1]["number"][0] == 1000 * epoch + 4
+
+
+def test_batches_may_be_dropped_by_any_thread(fake):
+    with millrace.Feed(fake(400), depth=8) as feed:
+        parcels = []
+        ready = threading.Event()
+
+        def drop():
+            while True:
+                ready.wait()
+                while parcels:
+                    batch = parcels.pop()
+                    if batch is None:
+                        return
+                    assert (batch["image"][:, 0, 0, 0] == batch["number"]).all()
+                    del batch
+
+        threads = [threading.Thread(target=drop) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        seen = []
+        for batch in feed:
+            seen.append(int(batch["number"][0]))
+            parcels.append(batch)
+            ready.set()
+            del batch
+        parcels.extend([None] * 4)
+        for thread in threads:
+            thread.join(5)
+        assert seen == list(range(0, 400, 4))
+        assert wait_until(lambda: held(feed) == 0)
+
+
+def test_cycles_are_given_back_by_the_garbage_collector(fake):
+    with millrace.Feed(fake(100), depth=4) as feed:
+        seen = []
+        for batch in feed:
+            cycle = {"batch": batch}
+            cycle["self"] = cycle
+            seen.append(int(batch["number"][0]))
+            if len(seen) % 7 == 0:
+                gc.collect()
+        assert seen == list(range(0, 100, 4))
+
+
+def test_all_forms_of_fields(fake):
+    with millrace.Feed(fake()) as feed:
+        batch = next(iter(feed))
+        assert list(batch) == ["number", "image", "half", "tokens", "parts", "caption"]
+        assert batch["tokens"].tolist() == [[0, -1, -1, -1], [1, 1, -1, -1], [2, 2, 2, -1], [3, 3, 3, 3]]
+        assert batch.lengths("tokens").tolist() == [1, 2, 3, 4]
+        parts = batch["parts"]
+        assert isinstance(parts, millrace.Ragged)
+        assert parts.row(2).tolist() == [2, 2, 2]
+        assert batch.lengths("parts").tolist() == [1, 2, 3, 4]
+        assert batch["caption"] == ["sample 0", "sample 1 ü", "sample 2", "sample 3 ü"]
+
+
+def test_a_batch_is_a_dict_of_its_fields(fake):
+    with millrace.Feed(fake()) as feed:
+        batch = next(iter(feed))
+        assert batch["ids"] == batch.ids == ["sample-0", "sample-1", "sample-2", "sample-3"]
+        assert batch["positions"].tolist() == [0, 1, 2, 3]
+        assert (batch["count"], batch["epoch"], batch["step"]) == (4, 0, 0)
+        assert batch.get("ids")[0] == "sample-0" and batch.get("nothing", 5) == 5
+        with pytest.raises(KeyError):
+            batch["nothing"]
+
+        def model(number, image, half, tokens, parts, caption):
+            return caption
+
+        assert model(**batch)[0] == "sample 0"
+        for plain in (dict(batch), {**batch}, dict(batch.items()), batch.copy()):
+            assert plain["caption"][1] == "sample 1 ü"
+        assert type(batch)({"a": 1})["a"] == 1  # as frameworks rebuild what they map over
+        assert "number: int64[4]" in repr(batch)
+
+
+def test_tuples_and_batch_map(fake):
+    double = {"batch_map": lambda batch: {**batch, "number": batch["number"] * 2}}
+    with millrace.Feed(fake(), tuple=("number", "caption"), **double) as feed:
+        number, caption = next(iter(feed))
+        assert number.tolist() == [0, 2, 4, 6] and caption[0] == "sample 0"
+        with pytest.raises(millrace.DefinitionError, match="no field 'label'"):
+            feed.numpy(tuple=("label",))

@@ -1,0 +1,234 @@
+"""Who dies first: engine or trainer, by any signal, and what the other one does."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import HERE, alive, sockets, wait_until
+
+import millrace
+
+pytestmark = pytest.mark.usefixtures("runtime_folder")
+
+#: How soon a death must be known (seconds).
+DEADLINE = 2.0
+
+
+def engine_of(feed):
+    return feed._stream.client.engine.pid
+
+
+def test_the_engine_dies_and_the_run_goes_on(fake, caplog):
+    with millrace.Feed(fake(80)) as feed, caplog.at_level(logging.WARNING, "millrace"):
+        seen, pids = [], []
+        for batch in feed:
+            seen += batch["number"].tolist()
+            if len(seen) in (8, 40):
+                pids.append(engine_of(feed))
+                os.kill(pids[-1], signal.SIGKILL)
+            assert len(batch.ids) == 4  # names are known, whoever made the batch
+        assert seen == list(range(80))
+        assert feed.stats()["restarts"] == 2
+        assert len(set(pids)) == 2
+    messages = [record.getMessage() for record in caplog.records]
+    assert any("SIGKILL" in m and "fake engine listens" in m for m in messages)
+
+
+def test_without_restart_its_last_words_are_told(fake):
+    with millrace.Feed(fake(400, slow=0.01), restart=False) as feed:
+        with pytest.raises(millrace.EngineDied, match="SIGKILL") as caught:
+            for i, _ in enumerate(feed):
+                if i == 3:
+                    os.kill(engine_of(feed), signal.SIGKILL)
+                    begun = time.monotonic()
+        assert time.monotonic() - begun < DEADLINE
+        assert "fake engine listens" in caught.value.last_words
+
+
+def test_three_restarts_and_no_more(fake):
+    with millrace.Feed(fake(400, slow=0.005)) as feed:
+        with pytest.raises(millrace.EngineDied):
+            for _ in feed:
+                os.kill(engine_of(feed), signal.SIGKILL)
+        assert feed._stats.restarts == 3
+
+
+def test_a_stopped_engine_is_replaced(fake, caplog):
+    with millrace.Feed(fake(80, slow=0.01)) as feed, caplog.at_level(logging.WARNING, "millrace"):
+        seen = []
+        for batch in feed:
+            seen += batch["number"].tolist()
+            if len(seen) == 8:
+                stopped = engine_of(feed)
+                os.kill(stopped, signal.SIGSTOP)
+                begun = time.monotonic()
+        assert seen == list(range(80))
+        assert "SIGSTOP" in caplog.text
+        assert wait_until(lambda: not alive(stopped))
+        assert time.monotonic() - begun < 2 * DEADLINE
+
+
+def test_an_engine_that_dies_between_loops(fake):
+    with millrace.Feed(fake(8)) as feed:
+        for epoch in range(3):
+            assert [b["number"][0] for b in feed] == [1000 * epoch, 1000 * epoch + 4]
+            os.kill(engine_of(feed), signal.SIGKILL)
+            time.sleep(0.05)
+
+
+def test_an_engine_that_cannot_start(fake, monkeypatch):
+    command = [sys.executable, "-c", "import sys; sys.exit('no such thing as an engine')"]
+    monkeypatch.setattr("millrace._process.engine_command", lambda: command)
+    with pytest.raises(millrace.EngineDied, match="no such thing"):
+        millrace.Feed(fake())
+
+
+def test_the_engine_ends_with_the_feed(fake, runtime_folder):
+    feed = millrace.Feed(fake())
+    pid = engine_of(feed)
+    next(iter(feed))
+    feed.close()
+    assert wait_until(lambda: not alive(pid), DEADLINE)
+    assert not sockets(runtime_folder)
+
+
+def test_a_forgotten_feed_ends_too(fake):
+    feed = millrace.Feed(fake())
+    pid = engine_of(feed)
+    next(iter(feed))
+    del feed
+    assert wait_until(lambda: not alive(pid), DEADLINE)
+
+
+TRAINER = """
+    import sys, os, time
+    sys.path[:0] = [{package!r}]
+    import millrace, millrace._process, millrace._meeting
+    millrace._process.engine_command = millrace._meeting.engine_command = lambda: [sys.executable, {fake!r}]
+    feed = millrace.Feed({{"fake": {{"length": 4000, "rows": 4}}}})
+    for i, batch in enumerate(feed):
+        if i == 5:
+            print(feed._stream.client.engine.pid, flush=True)
+        time.sleep(0.005)
+"""
+
+
+def start_trainer(code=TRAINER, **more):
+    text = textwrap.dedent(code).format(package=str(HERE.parent), fake=str(HERE / "fake_engine.py"), **more)
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_engine_ends_with_the_trainer(runtime_folder, number):
+    trainer = start_trainer()
+    engine = int(trainer.stdout.readline())
+    trainer.send_signal(number)
+    trainer.wait(5)
+    assert wait_until(lambda: not alive(engine), DEADLINE)
+    assert wait_until(lambda: not sockets(runtime_folder), DEADLINE)
+
+
+def test_a_stopped_trainer_is_only_slow(runtime_folder):
+    trainer = start_trainer()
+    engine = int(trainer.stdout.readline())
+    trainer.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    assert alive(engine)
+    trainer.send_signal(signal.SIGCONT)
+    time.sleep(0.2)
+    assert trainer.poll() is None
+    trainer.kill()
+    trainer.wait(5)
+    assert wait_until(lambda: not alive(engine), DEADLINE)
+
+
+def test_a_fork_touches_nothing(fake):
+    with millrace.Feed(fake(80), depth=4) as feed:
+        batches = iter(feed)
+        batch = next(batches)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                said = []
+                for use in (lambda: next(iter(feed)), feed.state_dict, lambda: batch.ids, feed.stats):
+                    try:
+                        use()
+                        said.append("worked")
+                    except millrace.ForkedError as error:
+                        said.append("refused" if "open a Feed of its own" in str(error) else str(error))
+                said.append(str(batch["number"].sum()))
+                del batch, batches
+                feed.close()
+                os.write(writing, ",".join(said).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(reading, 1000) == b"refused,refused,refused,refused,6"
+        assert batch["number"].tolist() == [0, 1, 2, 3]
+        rest = [int(b["number"][0]) for b in batches]
+        assert rest == list(range(4, 80, 4))
+        os.close(reading), os.close(writing)
+
+
+def test_a_fork_does_not_keep_the_engine(fake):
+    feed = millrace.Feed(fake())
+    pid = engine_of(feed)
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=time.sleep, args=(20,))
+    child.start()
+    try:
+        feed.close()
+        assert wait_until(lambda: not alive(pid), DEADLINE)
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_ctrl_c_leaves_the_feed_iterable(fake):
+    with millrace.Feed(fake(4000, slow=0.002)) as feed:
+        for round in range(4):
+            timer = threading.Timer(0.02 + 0.013 * round, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                for batch in feed:
+                    assert (batch["image"][:, 0, 0, 0] == batch["number"]).all()
+                time.sleep(1)
+            timer.join()
+            state = feed.state_dict()
+            assert state["epoch"] == round
+        feed.load_state_dict(state)
+        assert next(iter(feed))["positions"][0] == state["position"]
+
+
+def test_descriptors_and_threads_are_given_back(fake):
+    def count():
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    def once():
+        with millrace.Feed(fake(8)) as feed:
+            list(feed)
+
+    once()
+    assert wait_until(lambda: threading.active_count() == 1)
+    before = count()
+    for _ in range(3):
+        once()
+    assert wait_until(lambda: count() == before), (before, count())
+
+
+def test_nothing_of_ours_is_in_shared_memory(fake):
+    before = set(Path("/dev/shm").iterdir())
+    with millrace.Feed(fake()) as feed:
+        next(iter(feed))
+        assert set(Path("/dev/shm").iterdir()) == before

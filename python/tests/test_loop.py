@@ -1,0 +1,201 @@
+"""Epochs, breaks, lengths and states: what a `for` covers, and where a run goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import millrace
+
+
+def numbers(feed, stop=None):
+    out = []
+    for batch in feed:
+        out.append(batch["number"].tolist())
+        if len(out) == stop:
+            break
+    return out
+
+
+def test_one_for_is_one_epoch(fake):
+    with millrace.Feed(fake(10)) as feed:
+        assert numbers(feed) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        assert numbers(feed) == [[1000, 1001, 1002, 1003], [1004, 1005, 1006, 1007], [1008, 1009]]
+        assert len(feed) == 3
+
+
+def test_after_a_break_comes_the_next_epoch(fake):
+    with millrace.Feed(fake(20)) as feed:
+        assert numbers(feed, stop=2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert feed.state_dict()["position"] == 8
+        assert numbers(feed, stop=1) == [[1000, 1001, 1002, 1003]]
+        # A break at the very last batch is an end like any other.
+        assert len(numbers(feed, stop=5)) == 5
+        assert numbers(feed)[0][0] == 3000
+
+
+def test_the_state_counts_what_was_handed_out(fake):
+    with millrace.Feed(fake(10)) as feed:
+        places = [(feed.state_dict()["epoch"], feed.state_dict()["position"])]
+        for _ in feed:
+            state = feed.state_dict()
+            places.append((state["epoch"], state["position"]))
+    assert places == [(0, 0), (0, 4), (0, 8), (1, 0)]
+
+
+def test_a_state_goes_on_where_it_was_taken(fake):
+    with millrace.Feed(fake(10)) as feed:
+        numbers(feed, stop=1)
+        state = json.loads(json.dumps(feed.state_dict()))
+        numbers(feed)
+        feed.load_state_dict(state)
+        assert numbers(feed) == [[4, 5, 6, 7], [8, 9]]
+        assert numbers(feed)[0] == [1000, 1001, 1002, 1003]
+    with millrace.Feed(fake(10, rows=3), state=state) as other:
+        assert numbers(other) == [[4, 5, 6], [7, 8, 9]]
+
+
+def test_a_state_is_small_and_quick(fake):
+    with millrace.Feed(fake()) as feed:
+        numbers(feed, stop=1)
+        assert len(json.dumps(feed.state_dict())) < 1000
+        took = []
+        for _ in range(200):
+            begun = time.perf_counter()
+            feed.state_dict()
+            took.append(time.perf_counter() - begun)
+        assert sorted(took)[100] < 100e-6
+
+
+def test_a_state_of_another_order_is_refused(fake):
+    with millrace.Feed(fake()) as feed:
+        state = {**feed.state_dict(), "order": "another"}
+        with pytest.raises(millrace.StateError, match="another order"):
+            feed.load_state_dict(state)
+        with pytest.raises(millrace.StateError, match="no state"):
+            feed.load_state_dict({"epoch": 1})
+        assert len(numbers(feed)) == 5
+
+
+def test_set_epoch(fake):
+    with millrace.Feed(fake(8)) as feed:
+        feed.set_epoch(5)
+        assert numbers(feed)[0][0] == 5000
+        feed.set_epoch(6)
+        assert numbers(feed)[0][0] == 6000
+        feed.load_state_dict({**feed.state_dict(), "epoch": 9, "position": 4})
+        feed.set_epoch(9)  # frameworks say this after loading a state
+        assert numbers(feed) == [[9004, 9005, 9006, 9007]]
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [({"epochs": 2}, [6, 6]), ({"steps": 2}, [2, 2, 2]), ({"steps": 7}, [7, 7]), ({"epochs": 2, "steps": 5}, [5]),
+     ({"epochs": 0}, [0]), ({"steps": 0}, [0, 0])],
+)  # fmt: skip
+def test_loops_of_given_length(fake, options, steps):
+    with millrace.Feed(fake(10), **options) as feed:
+        assert len(feed) == steps[0]
+        everything = []
+        for n in steps:
+            loop = numbers(feed)
+            assert len(loop) == n
+            everything += [number for batch in loop for number in batch]
+        expected = [1000 * epoch + p for epoch in range(9) for p in range(10)]
+        assert everything == expected[: len(everything)]
+
+
+def test_endless(fake):
+    with millrace.Feed(fake(8), epochs=None) as feed:
+        with pytest.raises(TypeError, match="never ends"):
+            len(feed)
+        assert [b[0] for b in numbers(feed, stop=5)] == [0, 4, 1000, 1004, 2000]
+
+
+def test_a_dropped_tail_is_no_epoch_of_its_own(fake):
+    with millrace.Feed(fake(10, last="drop")) as feed:
+        assert numbers(feed) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        feed.load_state_dict({**feed.state_dict(), "epoch": 3, "position": 8})
+        assert numbers(feed) == [[4000, 4001, 4002, 4003], [4004, 4005, 4006, 4007]]
+
+
+def test_padding_says_what_is_valid(fake):
+    with millrace.Feed(fake(6, last="pad")) as feed:
+        batches = list(feed)
+        assert batches[1]["number"].tolist() == [4, 5, 0, 1]
+        assert batches[1]["valid"].tolist() == [True, True, False, False]
+        assert batches[1].ids == ["sample-4", "sample-5"]
+        assert "valid" in batches[1].keys()
+
+
+def test_ranks_share_an_epoch(fake):
+    feeds = [millrace.Feed(fake(11), rank=rank, world=2) for rank in range(2)]
+    steps = [numbers(feed) for feed in feeds]
+    assert [len(s) for s in steps] == [2, 2]
+    assert sorted(n for s in steps for batch in s for n in batch) == list(range(11))
+    for feed in feeds:
+        feed.close()
+
+
+def test_bad_samples_by_policy(fake):
+    with millrace.Feed(fake(8, bad=[5])) as feed:
+        with pytest.raises(millrace.SampleError, match="torn"):
+            numbers(feed)
+        assert feed.state_dict()["position"] == 4
+        assert numbers(feed, stop=1) == [[1000, 1001, 1002, 1003]]
+    with millrace.Feed(fake(8, bad=[1, 5], policy="drop")) as feed:
+        assert numbers(feed) == [[0, 2, 3], [4, 6, 7]]
+        assert feed.stats()["bad"]["count"] == 2
+        with pytest.raises(millrace.MillraceError, match="budget = 2"):
+            numbers(feed)
+    with millrace.Feed(fake(4, bad=[1], policy="mask")) as feed:
+        assert next(iter(feed))["valid"].tolist() == [True, False, True, True]
+
+
+def test_a_failure_comes_in_its_turn(fake):
+    with millrace.Feed(fake(40, failAt=3)) as feed:
+        seen = []
+        with pytest.raises(millrace.EngineError, match="taken 60 s"):
+            for batch in feed:
+                seen.append(batch["number"][0])
+        assert seen == [0, 4, 8]
+
+
+def test_two_loops_at_once(fake):
+    with millrace.Feed(fake(20)) as feed:
+        first = iter(feed)
+        assert next(first)["number"][0] == 0
+        second = iter(feed)
+        assert next(second)["number"][0] == 1000
+        with pytest.raises(millrace.MillraceError, match="another loop"):
+            next(first)
+        assert next(second)["number"][0] == 1004
+
+
+def test_definition_errors(fake, tmp_path):
+    with pytest.raises(millrace.DefinitionError, match="only makes numbers"):
+        millrace.Feed({"source": {}})
+    with pytest.raises(millrace.DefinitionError, match="no such file"):
+        millrace.Feed("nowhere.json")
+    (tmp_path / "torn.json").write_text("{")
+    with pytest.raises(millrace.DefinitionError, match="not JSON"):
+        millrace.Feed(tmp_path / "torn.json")
+    with pytest.raises(millrace.DefinitionError, match="give a feed"):
+        millrace.Feed()
+    with pytest.raises(millrace.DefinitionError, match="rank: 3"):
+        millrace.Feed(fake(), rank=3, world=2)
+
+
+def test_a_closed_feed_says_so(fake):
+    feed = millrace.Feed(fake())
+    kept = next(iter(feed))
+    feed.close()
+    feed.close()
+    with pytest.raises(millrace.MillraceError, match="closed"):
+        next(iter(feed))
+    assert kept["number"].tolist() == [0, 1, 2, 3]  # what is in the user's hands stays
+    assert np.all(kept["image"][3] == 3)
+    assert "closed" in repr(feed)
