@@ -31,6 +31,17 @@ test('the lock file has the same versions', () => {
   }
 })
 
+test('the lock file knows every optional package, also of other platforms: npm ci refuses it otherwise', () => {
+  const lock: Record<string, { optionalDependencies?: Record<string, string> }> =
+    read('package-lock.json').packages
+  for (const [owner, { optionalDependencies = {} }] of Object.entries(lock)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      const there = lock[`node_modules/${name}`] ?? lock[`${owner}/node_modules/${name}`]
+      expect(there, `${name}: run \`node scripts/lock.mjs\``).toBeDefined()
+    }
+  }
+})
+
 test('what it exports and runs is built', () => {
   const paths = [
     ...Object.values<{ types?: string; default?: string } | string>(manifest.exports),
