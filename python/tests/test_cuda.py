@@ -1,0 +1,205 @@
+"""Copies to a GPU: in the right order on a device that runs as late as it can, and on a real one where there is one."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import millrace
+
+torch = pytest.importorskip("torch")
+
+
+class FakeStream:
+    """A queue of work that nobody does until somebody must."""
+
+    def __init__(self, device=None):
+        self.work = deque()
+
+    def wait_event(self, event):
+        self.work.append(event)
+
+    def step(self):
+        """Does the next piece of work, if it may be done already."""
+        if not self.work:
+            return False
+        if isinstance(self.work[0], FakeEvent):
+            if not self.work[0].come:
+                return False
+            self.work.popleft()
+        else:
+            self.work.popleft()()
+        return True
+
+
+class FakeEvent:
+    def __init__(self):
+        self.come = False
+
+    def record(self, stream):
+        self.stream = stream
+        stream.work.append(lambda: setattr(self, "come", True))
+
+    def query(self):
+        return self.come
+
+    def synchronize(self):
+        while not self.come:
+            assert self.stream.step()
+
+
+class FakeCuda:
+    Stream, Event = FakeStream, FakeEvent
+
+    def __init__(self, refuse=False):
+        self.mine = self.now = FakeStream()
+        self.locked = []
+        self.refuse = refuse
+
+    @contextmanager
+    def stream(self, stream):
+        before, self.now = self.now, stream
+        yield
+        self.now = before
+
+    def current_stream(self, device):
+        return self.now
+
+    def cudart(self):
+        return self
+
+    def cudaHostRegister(self, address, size, flags):
+        if not self.refuse:
+            self.locked.append(address)
+        return 1 if self.refuse else 0
+
+    def cudaHostUnregister(self, address):
+        self.locked.remove(address)
+        return 0
+
+
+class FakeTensor:
+    def __init__(self):
+        self.value = None
+        self.streams = []
+
+    def record_stream(self, stream):
+        self.streams.append(stream)
+
+
+@pytest.fixture
+def view_of(monkeypatch):
+    from millrace._cuda import CudaView
+
+    class View(CudaView):
+        def _upload(self, name, array):
+            out = FakeTensor()
+            # The bytes are read when the device gets to it: had the slot been given back, they would be others.
+            self._cuda.now.work.append(lambda: setattr(out, "value", np.array(array)))
+            return out
+
+    def make(feed, cuda, prefetch=2):
+        return View(feed, None, torch.device("cuda"), prefetch, cuda=cuda)
+
+    return make
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("prefetch", "depth"), [(0, 4), (2, 4), (3, 3), (5, 2)])
+def test_late_copies_and_late_steps(fake, view_of, seed, prefetch, depth):
+    chance = random.Random(seed)
+    cuda, checked = FakeCuda(), []
+    with millrace.Feed(fake(80), depth=depth) as feed:
+        view = view_of(feed, cuda, prefetch)
+        for i, batch in enumerate(view):
+            assert feed.state_dict()["position"] == (4 * (i + 1)) % 80  # whatever was taken ahead
+            assert batch["caption"][0] == f"sample {4 * i}"
+            assert cuda.mine in batch["image"].streams
+
+            def step(i=i, batch=batch):
+                assert batch["image"].value[:, 0, 0, 0].tolist() == [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3]
+                assert batch["number"].value[0] == 4 * i
+                checked.append(i)
+
+            cuda.mine.work.append(step)
+            del batch
+            for _ in range(chance.randrange(5)):
+                chance.choice([cuda.mine, view._side]).step()
+        while cuda.mine.step() or view._side.step():
+            pass
+        assert checked == list(range(20))
+        if depth > 2:
+            assert feed.stats()["copies"] == 0  # it waits for a copy to the device rather than copying twice
+
+
+def test_a_break_waits_for_the_copies_under_way(fake, view_of):
+    cuda = FakeCuda()
+    with millrace.Feed(fake(80)) as feed:
+        view = view_of(feed, cuda)
+        for _ in view:
+            break
+        assert not view._copying
+        assert next(iter(view))["caption"][0] == "sample 1000"
+
+
+def test_slots_are_locked_once_and_unlocked(fake, view_of):
+    cuda = FakeCuda()
+    feed = millrace.Feed(fake(80), depth=3, max_depth=6)
+    view = view_of(feed, cuda)
+    list(view)
+    list(view)
+    assert len(cuda.locked) == len(set(cuda.locked)) == 3
+    feed.tune(depth=5)
+    list(view)
+    assert len(cuda.locked) == 5
+    feed.close()
+    del feed, view
+    assert cuda.locked == []
+
+
+def test_copies_go_on_where_nothing_can_be_locked(fake, view_of, caplog):
+    cuda = FakeCuda(refuse=True)
+    with millrace.Feed(fake(80)) as feed:
+        assert len(list(view_of(feed, cuda))) == 20
+    assert caplog.text.count("page-locked") == 1
+
+
+def test_without_a_gpu_it_says_what_is_missing(fake):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with millrace.Feed(fake()) as feed, pytest.raises(millrace.MissingError, match="finds no GPU"):
+        feed.torch(device="cuda")
+
+
+def test_other_devices_by_torchs_own_copy(fake):
+    with millrace.Feed(fake()) as feed:
+        for batch in feed.torch(device="meta"):
+            assert batch["image"].device.type == "meta"
+            assert len(feed._stream.client.leases) == 0
+            assert batch["caption"][0].startswith("sample")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_real_gpu(fake):
+    with millrace.Feed(fake(4000), depth=4) as feed:
+        total = torch.zeros((), device="cuda")
+        expected = 0
+        kept = None
+        for i, batch in enumerate(feed.torch(device="cuda")):
+            assert batch["image"].is_cuda and batch["half"].dtype == torch.bfloat16
+            assert batch["parts"].values.is_cuda
+            # Work that keeps the user's stream busy: what is read afterwards must still be this batch.
+            noise = torch.randn(512, 512, device="cuda")
+            for _ in range(3):
+                noise = noise @ noise / 512
+            total += batch["image"][:, 0, 0, 0].sum() + batch["number"].sum() * 0
+            expected += sum(range(4 * i, 4 * i + 4))
+            if i == 10:
+                kept = batch["number"]
+        assert total.item() == pytest.approx(expected, rel=1e-5)
+        assert kept.tolist() == [40, 41, 42, 43]
+        assert feed.stats()["copies"] == 0

@@ -1,0 +1,154 @@
+"""Who we are, and where ranks meet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from conftest import HERE
+
+import millrace
+from millrace._meeting import Meeting, connect, private_folder
+from millrace._ranks import Rank, find_rank
+
+
+class Mesh:
+    """One dimension of a torch DeviceMesh, as far as it is asked."""
+
+    ndim = 1
+
+    def get_local_rank(self):
+        return 2
+
+    def size(self):
+        return 4
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({}, (0, 1)),
+        ({"RANK": "1", "WORLD_SIZE": "4"}, (1, 4)),
+        ({"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, (3, 8)),
+        ({"OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "6"}, (5, 6)),
+        ({"RANK": "1"}, (0, 1)),
+    ],
+)
+def test_launchers(env, expected):
+    assert find_rank(None, None, None, env)[:2] == expected
+
+
+def test_given_goes_before_mesh_and_mesh_before_launcher():
+    env = {"RANK": "1", "WORLD_SIZE": "8"}
+    assert find_rank(0, 2, Mesh(), env) == Rank(0, 2, "given")
+    assert find_rank(None, None, Mesh(), env) == Rank(2, 4, "device mesh")
+    with pytest.raises(millrace.DefinitionError, match="are no numbers"):
+        find_rank(None, None, None, {"RANK": "first", "WORLD_SIZE": "8"})
+    with pytest.raises(millrace.DefinitionError, match="rank: 9"):
+        find_rank(9, 8)
+
+
+def test_jobs_and_processes_have_places_of_their_own(runtime_folder):
+    one = {"MASTER_ADDR": "a", "MASTER_PORT": "1"}
+    two = {"MASTER_ADDR": "a", "MASTER_PORT": "2"}
+    paths = [Meeting.of_job(2, one).path, Meeting.of_job(2, two).path, Meeting.of_job(2, {}).path, Meeting.of_job(1, one).path]
+    assert len(set(paths)) == 4
+    assert Meeting.of_job(2, one).path == paths[0]
+    assert all(Path(path).parent == runtime_folder / f"millrace-{os.getuid()}" for path in paths)
+
+
+def test_the_folder_must_be_ours_alone(runtime_folder):
+    folder = private_folder()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o755)
+    with pytest.raises(millrace.MillraceError, match="only user"):
+        private_folder()
+    folder.rmdir()
+    folder.symlink_to("/tmp")
+    with pytest.raises(millrace.MillraceError, match="only user"):
+        private_folder()
+    folder.unlink()
+
+
+def test_many_come_at_once_and_one_engine_is_started(fake, runtime_folder):
+    def open_one(rank):
+        return millrace.Feed(fake(80), rank=rank, world=4)
+
+    with ThreadPoolExecutor(4) as threads:
+        feeds = list(threads.map(open_one, range(4)))
+    assert len({feed._stream.client.engine.pid for feed in feeds}) == 1
+    seen = sorted(n for feed in feeds for batch in feed for n in batch["number"].tolist())
+    assert seen == list(range(80))
+    for feed in feeds:
+        feed.close()
+
+
+def test_feeds_of_one_process_share_an_engine(fake):
+    with millrace.Feed(fake(8)) as train, millrace.Feed(fake(12)) as val:
+        assert train._stream.client.engine.pid == val._stream.client.engine.pid
+        assert [len(list(train)), len(list(val)), len(list(train))] == [2, 3, 2]
+
+
+def test_a_dead_socket_in_the_way_is_removed(fake, runtime_folder):
+    import socket
+
+    path = Meeting.of_job(1).path
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(path)
+    stale.close()
+    other = Path(path).with_name("0123456789abcdef.sock")
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(other))
+    stale.close()
+    with millrace.Feed(fake(8)) as feed:
+        assert len(list(feed)) == 2
+        assert not other.exists()
+
+
+def test_attaching_to_an_engine_that_runs(fake, tmp_path):
+    path = f"/tmp/mr-{os.getpid()}.sock"
+    with pytest.raises(millrace.MillraceError, match="no engine listens"):
+        millrace.Feed(fake(8), socket=path)
+    line = [sys.executable, str(HERE / "fake_engine.py"), "serve", "--socket", path, "--starter", str(os.getpid())]
+    engine = subprocess.Popen(line, stderr=subprocess.DEVNULL)
+    try:
+        while (sock := connect(path)) is None:
+            pass
+        sock.close()
+        with millrace.Feed(fake(8), socket=path) as feed:
+            assert feed._stream.client.engine.pid == engine.pid
+            assert len(list(feed)) == 2
+    finally:
+        engine.wait(5)
+
+
+
+FEED = {
+    "source": {"synthetic": {"count": 101, "tensors": {"shape": [4]}}},
+    "order": {"shuffle": "global", "seed": 9},
+    "fields": {"data": {"from": "data", "as": "bytes", "ragged": {"max": 64}}},
+    "batch": {"size": 4, "last": "keep"},
+}
+
+
+def test_an_epoch_begun_by_two_ranks_is_finished_by_three(engine, runtime_folder):
+    pytest.importorskip("torch")
+    # Two ranks stop after 5 steps; three go on; in the middle of that their engine is killed.
+    runs = [{"world": 2, "stop": 5}, {"world": 3, "stop": -1, "kill": 3}]
+    line = [sys.executable, str(HERE / "gloo_ranks.py"), json.dumps(FEED), json.dumps(runs)]
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    first, second = (json.loads(text) for text in done.stdout.splitlines())
+    for run in (first, second):
+        assert len({json.dumps(rank["state"]) for rank in run}) == 1  # every rank has the same state
+        assert len({rank["engine"] for rank in run}) == 1  # and the same engine
+    assert [rank["restarts"] for rank in first] == [0, 0]
+    assert [rank["restarts"] for rank in second] == [1, 1, 1]
+    ids = [[id for rank in run for id in rank["ids"]] for run in (first, second)]
+    assert len(ids[0]) == first[0]["state"]["position"] == 40
+    assert sorted(ids[0] + ids[1], key=int) == [str(i) for i in range(101)]
+    assert (second[0]["state"]["epoch"], second[0]["state"]["position"]) == (1, 0)
