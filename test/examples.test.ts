@@ -37,7 +37,7 @@ beforeAll(async () => {
 describe('examples', () => {
   test('each is named in the table', () => {
     const table = readFileSync(join(examples, 'README.md'), 'utf8')
-    const files = readdirSync(examples).filter(name => /\.(mjs|ts|json)$/.test(name))
+    const files = readdirSync(examples).filter(name => /\.(mjs|ts|json|py)$/.test(name))
     expect(files.filter(name => !table.includes(`\`${name}\``))).toEqual([])
   })
 
