@@ -99,7 +99,6 @@ class Client:
                 "install the same Millrace on both sides"
             )
         self.opened = Opened.read(told)
-        self.generation: int = told["generation"]
         self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
         self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.leases = Leases(self.wire)
@@ -131,11 +130,10 @@ class Client:
 
     def move(self, place: Place, limit: Optional[int], changes: Optional[List[Any]]) -> None:
         """Throws away what was made ahead, and goes on from another place; batches count from 0 again."""
-        to: Dict[str, Any] = {**place._asdict(), "limit": limit, "from": self.generation}
+        to: Dict[str, Any] = {**place._asdict(), "limit": limit}
         if changes is not None:
             to["changes"] = changes
-        answer = self.ask(lambda: {"move": {**to, "held": sorted(self.leases.held())}})
-        self.generation = answer["moved"]["generation"]
+        self.ask(lambda: {"move": {**to, "held": sorted(self.leases.held())}})
 
     def ask(self, message: Any) -> Mapping[str, Any]:
         """A request over the socket. EngineDied when there is nobody to answer."""

@@ -152,3 +152,23 @@ def test_an_epoch_begun_by_two_ranks_is_finished_by_three(engine, runtime_folder
     assert len(ids[0]) == first[0]["state"]["position"] == 40
     assert sorted(ids[0] + ids[1], key=int) == [str(i) for i in range(101)]
     assert (second[0]["state"]["epoch"], second[0]["state"]["position"]) == (1, 0)
+
+
+def test_members_of_a_rank_see_the_same_batches(engine, runtime_folder):
+    feeds = [millrace.Feed(FEED, workers=1, rank=0, world=1, members=2) for _ in range(2)]
+
+    def train(feed):
+        seen = []
+        for epoch in range(3):
+            for i, batch in enumerate(feed):
+                seen.append((batch.epoch, batch.ids, batch["data"].values.tobytes()))
+                if epoch == 0 and i == 3:
+                    break  # one of them is sooner here: the other still reads
+        return seen
+
+    with ThreadPoolExecutor(2) as threads:
+        one, two = threads.map(train, feeds)
+    assert one == two
+    assert [len([b for b in one if b[0] == epoch]) for epoch in range(3)] == [4, 26, 26]
+    for feed in feeds:
+        feed.close()

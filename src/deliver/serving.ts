@@ -19,13 +19,25 @@ export interface Move extends Place {
   changes?: BlendChange[]
   /** Slots that the client still holds. */
   held?: number[]
-  /** The generation that the client knows: of several clients that move together, the first one does it. */
-  from?: number
 }
 
 /** One client of the ring. */
 export interface Member {
   pipe: Pipe
+}
+
+/** A move that waits for all members. */
+interface Meeting {
+  moved: Promise<number>
+  go(moved: Promise<number>): void
+}
+
+function meet(): Meeting {
+  let go!: Meeting['go']
+  const moved = new Promise<number>(resolve => {
+    go = resolve
+  })
+  return { moved, go }
 }
 
 export class Serving {
@@ -34,7 +46,9 @@ export class Serving {
   private readonly members = new Set<Member>()
   /** Answers about bad rows, by generation and batch. */
   private readonly known = new Map<string, object[]>()
-  private moving: Promise<void> = Promise.resolve()
+  /** Members that have asked to move, and the others' coming that they wait for. */
+  private readonly movers = new Map<Member, Move>()
+  private meeting: Meeting | undefined
   private ended = false
 
   private constructor(
@@ -81,10 +95,12 @@ export class Serving {
   /** A client goes; the last one ends the ring. */
   async leave(member: Member): Promise<boolean> {
     this.members.delete(member)
+    this.movers.delete(member)
     this.expected--
     if (member.pipe !== this.first) closePipe(member.pipe)
     if (this.expected > 0 && this.members.size > 0) {
       for (const slot of [...this.givenBack.keys()]) this.settle(slot)
+      this.moveTogether()
       return false
     }
     this.ended = true
@@ -103,21 +119,46 @@ export class Serving {
     this.settle(slot)
   }
 
-  /** Goes on from another place; what was made ahead is thrown away. */
-  async move({ epoch, position, limit, changes, held = [], from }: Move): Promise<number> {
+  /**
+   * Goes on from another place; what was made ahead is thrown away. Members move together, when the last of them has
+   * asked: until then the others may still read.
+   */
+  move(request: Move, member: Member): Promise<number> {
+    this.movers.set(member, request)
+    this.meeting ??= meet()
+    const { moved } = this.meeting
+    this.moveTogether()
+    return moved
+  }
+
+  private moveTogether(): void {
+    if (this.meeting === undefined || this.movers.size < this.expected) return
+    const movers = new Map(this.movers)
+    const { go } = this.meeting
+    this.movers.clear()
+    this.meeting = undefined
+    go(this.moveRing(movers))
+  }
+
+  private async moveRing(movers: ReadonlyMap<Member, Move>): Promise<number> {
     const { feeding, opened } = this
-    const work = this.moving.then(async () => {
-      if (from !== undefined && feeding.ring.generation !== from) return // another member has moved it
-      // The order is compiled anew only where its weights have changed.
-      if (changes !== undefined && JSON.stringify(changes) !== JSON.stringify(opened.changes)) {
-        opened.changes = changes
-        opened.plan = replan(opened.plan, changes)
-      }
-      feeding.lent(held)
-      await feeding.move({ epoch, position, limit: limit ?? Infinity }, opened.plan)
-    })
-    this.moving = work.catch(() => {})
-    await work
+    const [{ epoch, position, limit, changes }, ...others] = movers.values()
+    if (others.some(other => other.epoch !== epoch || other.position !== position)) {
+      throw new MillraceError('the members of this rank want to go on from different places')
+    }
+    // The order is compiled anew only where its weights have changed.
+    if (changes !== undefined && JSON.stringify(changes) !== JSON.stringify(opened.changes)) {
+      opened.changes = changes
+      opened.plan = replan(opened.plan, changes)
+    }
+    this.givenBack.clear()
+    const held = new Set([...movers.values()].flatMap(({ held = [] }) => held))
+    for (const slot of held) {
+      const done = [...movers.keys()].filter(member => !movers.get(member)!.held!.includes(slot))
+      if (done.length > 0) this.givenBack.set(slot, new Set(done))
+    }
+    feeding.lent(held)
+    await feeding.move({ epoch, position, limit: limit ?? Infinity }, opened.plan)
     return feeding.ring.generation
   }
 

@@ -108,7 +108,7 @@ export class Session {
       feeding.limit = request.limit ?? Infinity
       return undefined
     }
-    if (request.move !== undefined) return { moved: { generation: await serving.move(request.move) } }
+    if (request.move !== undefined) return { moved: { generation: await serving.move(request.move, member) } }
     if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
     if (request.names !== undefined) return { names: serving.names(request.names) }
     if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
