@@ -5,11 +5,13 @@ requests from standard input and answers on standard output until its input ends
 memory (descriptor 3) are those of src/source/python-wire.ts:
 
     frame   u32 length of the header | header, JSON | buffers that found no room in the memory
+    memory  u32 number of the ask that is being answered | 60 unused bytes | rows | results of functions
 
 Results depend on what is asked and on nothing else: before every sample and every call the global generators of
 random, numpy and torch are seeded with the ask's own key.
 """
 
+import faulthandler
 import json
 import math
 import mmap
@@ -17,20 +19,30 @@ import os
 import signal
 import struct
 import sys
+import time
 import traceback
 
 #: Arrays begin at multiples of this in the shared memory.
 _ALIGN = 64
+#: Answers are sent together, unless they took longer than this (seconds): the engine goes on with those it has.
+_TOGETHER = 0.0005
+#: … or come to more bytes than this.
+_TOGETHER_BYTES = 32768
 #: Lines of a traceback that go into an error.
 _TRACE_LINES = 6
 
 _PR_SET_PDEATHSIG = 1
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
 class _Frames:
     """Frames over two descriptors that nothing else in this process can reach by printing."""
 
     def __init__(self):
+        self._out = bytearray()
+        self._flushed = 0.0
         self._read = os.dup(0)
         self._write = os.dup(1)
         for descriptor in (self._read, self._write):
@@ -50,10 +62,20 @@ class _Frames:
     def send(self, header, buffers):
         if buffers:
             header["buffers"] = [len(data) for data in buffers]
-        text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
-        self._all(struct.pack("<I", len(text)) + text)
+        text = _encode(header).encode()
+        self._out += struct.pack("<I", len(text))
+        self._out += text
         for data in buffers:
+            self.flush()
             self._all(data)
+        if len(self._out) > _TOGETHER_BYTES or time.monotonic() - self._flushed > _TOGETHER:
+            self.flush()
+
+    def flush(self):
+        if self._out:
+            self._all(self._out)
+            self._out = bytearray()
+        self._flushed = time.monotonic()
 
     def _exactly(self, length):
         data = bytearray(length)
@@ -338,6 +360,8 @@ class _Maker:
             header, buffers = request
             room = _Room(self._memory, header["room"])
             for ask in header["asks"]:
+                # Whatever kills this process is told by this number.
+                struct.pack_into("<I", self._memory, 0, ask["t"])
                 room.buffers = []
                 before = room.next
                 try:
@@ -348,6 +372,7 @@ class _Maker:
                 reply["t"] = ask["t"]
                 reply["next"] = room.next
                 self._frames.send(reply, room.buffers)
+            self._frames.flush()
 
     def _answer(self, ask, room, buffers):
         if "load" in ask:
@@ -379,6 +404,7 @@ def _load(path):
         for entry in setting["path"]:
             if entry not in sys.path:
                 sys.path.append(entry)
+        _speak_to(setting.get("output"))
         if setting.get("main") is not None:
             _import_main(setting["main"])
         loaded = pickle.load(file)
@@ -388,6 +414,19 @@ def _load(path):
     if setting["kind"] == "dataset":
         return _Dataset(loaded["dataset"], loaded["columns"], loaded["map"], loaded["count"])
     return loaded
+
+
+def _speak_to(path):
+    """What the user's code prints belongs to the trainer, not among the engine's last words."""
+    if path is None:
+        return
+    try:
+        output = os.open(path, os.O_WRONLY | os.O_APPEND)
+    except OSError:
+        return  # a socket, or another user's
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
 
 
 def _import_main(main):
@@ -432,12 +471,16 @@ def _die_with_the_engine():
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the trainer
     _die_with_the_engine()
+    faulthandler.enable()
     frames = _Frames()
     memory = mmap.mmap(3, 0)
     os.close(3)
     sys.path.pop(0)  # this file's folder: its neighbours are not for others to import by these names
     sys.stdout.reconfigure(line_buffering=True)
-    _Maker(frames, memory).run()
+    try:
+        _Maker(frames, memory).run()
+    except BrokenPipeError:
+        os._exit(0)  # nobody is left to answer
 
 
 if __name__ == "__main__":

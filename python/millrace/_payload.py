@@ -68,7 +68,12 @@ def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
             f"Put that work under{_GUARD}\nor install cloudpickle"
         )
     data, main = _pickled(value, what)
-    setting = {"kind": kind, "path": [os.path.abspath(entry) for entry in sys.path], "main": main}
+    setting = {
+        "kind": kind,
+        "path": [os.path.abspath(entry) for entry in sys.path],
+        "main": main,
+        "output": f"/proc/{os.getpid()}/fd/2",
+    }
     memory = _Memory(pickle.dumps(setting) + data)
     path = PayloadPath(memory.path)
     path._memory = memory

@@ -16,6 +16,9 @@ export const WORKSPACE_BYTES = 8 * 2 ** 20
 export const FIXED_BYTES = 96 * 2 ** 20
 export const THREAD_BYTES = 40 * 2 ** 20
 
+/** A Python process of a maker, with numpy and the memory that it shares: what a dataset of the user's adds is unknown. */
+export const PYTHON_BYTES = 64 * 2 ** 20
+
 /** What the slots and workspaces of one ring may take: some of the memory stays free for workspaces to grow. */
 const RING_LIMIT = MEMORY_LIMIT - 2 ** 28
 
@@ -43,6 +46,8 @@ export interface Wanted {
   cacheBytes: number
   indexBytes: number
   scratchBytes: number
+  /** The feed has sources or functions in Python. */
+  python?: boolean
 }
 
 export interface Budget {
@@ -65,7 +70,7 @@ export function preflight(wanted: Wanted, reserved = 0): Budget {
     wanted.cacheBytes +
     wanted.indexBytes +
     FIXED_BYTES +
-    makers * (WORKSPACE_BYTES + THREAD_BYTES)
+    makers * (WORKSPACE_BYTES + THREAD_BYTES + (wanted.python ? PYTHON_BYTES : 0))
   const mostSlots = Math.floor((RING_LIMIT - CONTROL_BYTES - makers * WORKSPACE_BYTES) / slotBytes)
   if (wanted.depth > mostSlots) {
     throw new BudgetError(

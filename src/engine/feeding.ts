@@ -17,6 +17,7 @@ import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
 import { type FeedPlan, layoutOf } from './plan.js'
 import { Pool } from './pool.js'
+import { needsPython } from './python.js'
 import { RowMaker } from './row-maker.js'
 
 export interface FeedingOptions {
@@ -77,7 +78,11 @@ export class Feeding {
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
     const wanted = { layout, depth: options.depth, workers: options.workers, cacheBytes, indexBytes }
-    const budget = preflight({ ...wanted, scratchBytes: options.scratchBytes })
+    const budget = preflight({
+      ...wanted,
+      scratchBytes: options.scratchBytes,
+      python: needsPython(plan.feed),
+    })
     const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
     const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
     const makers = Math.max(1, options.workers)

@@ -38,18 +38,21 @@ export async function loadFunctions(
   feed: NormalFeed,
   here: ReadonlyMap<string, UserFunction> = new Map(),
 ): Promise<UserFunctions> {
-  const close = holdPython(feed)
   const fields = new Map<string, FieldFunction>()
   for (const { name, map } of feed.fields) {
     if (map === undefined) continue
     const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map, here)
     fields.set(name, (value, random) => guarded(() => fn(value, random)))
   }
-  if (!feed.map) return { fields, close }
+  if (!feed.map) return { fields, close: holdPython(feed) }
   const sample = isPython(feed.map)
     ? pythonSampleFunction(feed.map)
     : await imported<SampleFunction>(feed.map, here)
-  return { sample: (columns, random) => guarded(() => sample(columns, random), checkColumns), fields, close }
+  return {
+    sample: (columns, random) => guarded(() => sample(columns, random), checkColumns),
+    fields,
+    close: holdPython(feed),
+  }
 }
 
 async function imported<T>(map: CallJson, here: ReadonlyMap<string, UserFunction>): Promise<T> {

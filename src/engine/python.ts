@@ -1,6 +1,6 @@
 /** A feed's functions in Python, as functions here: the value goes to this thread's Python process, the result comes back. */
 import { decodeNpy, isNpy, type NpyArray } from '../decode/npy.js'
-import { pythonPath } from '../define/call.js'
+import { isPython, pythonPath } from '../define/call.js'
 import type { Random } from '../define/random.js'
 import { pythonSources } from '../define/sources.js'
 import type { CallJson, NormalFeed } from '../define/types.js'
@@ -22,7 +22,13 @@ import {
   type WireValue,
 } from '../source/python-wire.js'
 import type { Column } from '../source/source.js'
+import { markSpan, SpanKind } from '../system/spans.js'
 import type { FieldFunction, SampleFunction } from './functions.js'
+
+export function needsPython(feed: NormalFeed): boolean {
+  const functions = [feed.map, ...feed.fields.map(field => field.map)]
+  return pythonSources(feed.source).length > 0 || functions.some(map => map && isPython(map))
+}
 
 /** Has this thread's Python processes load all that a feed needs of them. The result lets go of it again. */
 export function holdPython(feed: NormalFeed): () => void {
@@ -50,7 +56,10 @@ export function pythonFieldFunction(map: CallJson): FieldFunction {
     const cargo = new Cargo(process, FIELD)
     const call = cargo.pack(value)
     const ask = (t: number) => ({ t, payload: payloadOf(map).id, call, key: keyFrom(random) })
-    return resultOf(process, process.call('field', ask, cargo.buffers, cargo.used))
+    return resultOf(
+      process,
+      timed(() => process.call('field', ask, cargo.buffers, cargo.used)),
+    )
   }
 }
 
@@ -62,8 +71,19 @@ export function pythonSampleFunction(map: CallJson): SampleFunction {
       Object.entries(columns).map(([name, value]) => [name, cargo.packColumn(value)]),
     )
     const ask = (t: number) => ({ t, payload: payloadOf(map).id, sample, key: keyFrom(random) })
-    return columnsOf(process, process.call('sample', ask, cargo.buffers, cargo.used))
+    return columnsOf(
+      process,
+      timed(() => process.call('sample', ask, cargo.buffers, cargo.used)),
+    )
   }
+}
+
+/** Books the time of a call. */
+function timed(call: () => Answer): Answer {
+  markSpan(SpanKind.Transform)
+  const answer = call()
+  markSpan(SpanKind.Map)
+  return answer
 }
 
 function payloadOf(map: CallJson): Payload {

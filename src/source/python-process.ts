@@ -230,20 +230,21 @@ export class PythonProcess {
     this.send(loads, ROWS)
   }
 
-  /** The process is gone: another one gets what it has not answered. The first of that is what it died of. */
+  /** The process is gone: another one gets what it has not answered. */
   private revive(error: unknown): void {
     if (!(error instanceof ChildEnded)) throw error
     watcher?.(undefined)
     this.child = undefined
     // Those are asked again by start(); what was to be dropped is gone.
     const left = this.pending.filter(({ ask }) => !('drop' in ask || 'load' in ask))
-    const loading = this.pending.some(({ ask }) => 'load' in ask)
     this.pending = []
     if (this.barren >= MAX_BARREN) {
       throw new EngineError(`Python does not stay alive (${this.command.join(' ')}): ${error.message}`)
     }
-    if (left.length > 0 && !loading && ++left[0].deaths >= MAX_DEATHS) {
-      const { t } = left.shift()!.ask
+    const culprit = left.find(({ ask }) => ask.t === this.arena.at)
+    if (culprit && ++culprit.deaths >= MAX_DEATHS) {
+      left.splice(left.indexOf(culprit), 1)
+      const { t } = culprit.ask
       const why = `it ended ${MAX_DEATHS} Python processes; of the last one is known: ${error.message}`
       this.answers.set(t, { reply: { t, error: why }, buffers: [] })
     }
@@ -274,12 +275,18 @@ export function pythonProcess(command: readonly string[]): PythonProcess {
 /** Starts this thread's process, if need be, and has it load a payload. The result gives it back. */
 export function holdPayload(command: readonly string[], payload: Payload): () => void {
   const held = pythonProcess(command)
-  held.hold(payload)
-  return () => {
+  const release = (): void => {
     if (!held.drop(payload.id)) return
     processes.delete(command.join('\0'))
     held.end()
   }
+  try {
+    held.hold(payload)
+  } catch (error) {
+    release()
+    throw error
+  }
+  return release
 }
 
 /** 128 bits that key the random numbers of one ask, as hexadecimal digits. */

@@ -3,7 +3,7 @@
  * memory that both have mapped, the *arena*, and frames only say where. What finds no room there follows its frame.
  *
  *   frame   u32 length of the header │ header, JSON │ buffers that found no room, of the lengths in the header
- *   arena   rows of a claim 8 MiB │ the sample's function 4 MiB │ a field's function 4 MiB
+ *   arena   u32 ask that is being answered, 64 B │ rows of a claim 8 MiB │ the sample's function 4 MiB │ a field's 4 MiB
  *
  * A request is a list of asks; each is answered by one reply, in order. The other end is python/millrace/_maker.py.
  */
@@ -14,7 +14,7 @@ import { createRegion, mapOver, PAGE, reserveSync, type SharedRegion } from '../
 export type Room = readonly [from: number, to: number]
 
 const MIB = 2 ** 20
-export const ROWS: Room = [0, 8 * MIB]
+export const ROWS: Room = [64, 8 * MIB]
 export const SAMPLE: Room = [8 * MIB, 12 * MIB]
 export const FIELD: Room = [12 * MIB, 16 * MIB]
 export const ARENA_BYTES = FIELD[1]
@@ -67,12 +67,19 @@ export interface Reply {
 export class Arena {
   readonly region: SharedRegion = createRegion(ARENA_BYTES)
   readonly u8: Uint8Array
+  private readonly words: Uint32Array
 
   constructor() {
     reserveSync(this.region)
     const memory = new WebAssembly.Memory({ initial: ARENA_BYTES / PAGE, maximum: ARENA_BYTES / PAGE })
     mapOver(memory, this.region)
     this.u8 = new Uint8Array(memory.buffer)
+    this.words = new Uint32Array(memory.buffer, 0, 1)
+  }
+
+  /** The ask that Python is at, or was at when it died. */
+  get at(): number {
+    return this.words[0]
   }
 }
 

@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto'
 import type { Random } from '../define/random.js'
 import type { PythonJson } from '../define/types.js'
+import { markSpan, SpanKind } from '../system/spans.js'
 import { type Answer, holdPayload, keyFrom, type PythonProcess, pythonProcess } from './python-process.js'
 import { bytesOf } from './python-wire.js'
 import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
@@ -94,7 +95,10 @@ class PythonSource implements Source {
     const { ticket } = this.foreseen[i]
     // Rows before it were left out: a maker takes those of a claim in order.
     this.foreseen.splice(0, i + 1)
-    return columnsOf(this.process, this.process.take(ticket))
+    markSpan(SpanKind.Transform)
+    const answer = this.process.take(ticket)
+    markSpan(SpanKind.Map)
+    return columnsOf(this.process, answer)
   }
 
   /** A row that nobody has foreseen: for tools that look at single samples. */

@@ -30,6 +30,7 @@ export interface ChildHandle {
 const LOOK = 200
 /** How long (ms) a child may take to leave by itself once its input has ended. */
 const PATIENCE = 300
+const STDERR = 2
 const POLLIN = 1
 const POLLOUT = 4
 const WNOHANG = 1
@@ -43,6 +44,7 @@ const call = {
   ),
   actionsInit: libc.func('int posix_spawn_file_actions_init(void *actions)'),
   actionsDup: libc.func('int posix_spawn_file_actions_adddup2(void *actions, int from, int to)'),
+  actionsClose: libc.func('int posix_spawn_file_actions_addclose(void *actions, int descriptor)'),
   actionsDestroy: libc.func('int posix_spawn_file_actions_destroy(void *actions)'),
   attributesInit: libc.func('int posix_spawnattr_init(void *attributes)'),
   attributesFlags: libc.func('int posix_spawnattr_setflags(void *attributes, short flags)'),
@@ -53,6 +55,7 @@ const call = {
   kill: libc.func('int kill(int pid, int signal)'),
   // Node's closeSync would warn of a descriptor that it has not opened.
   close: libc.func('int close(int descriptor)'),
+  dup: libc.func('int dup(int descriptor)'),
 }
 
 export class Child {
@@ -71,7 +74,7 @@ export class Child {
     let from: Pipe | undefined
     try {
       from = openPipe()
-      const pid = spawn(command, env, [to.read, from.write, undefined, memory])
+      const pid = spawn(command, env, [to.read, from.write, STDERR, memory])
       return new Child(pid, to.write, from.read)
     } catch (error) {
       call.close(to.write)
@@ -180,20 +183,23 @@ export function closeDescriptor(descriptor: number): void {
   call.close(descriptor)
 }
 
-/** Starts a program whose descriptors 0, 1, … are the given ones; undefined ones it inherits. */
+/** Starts a program whose descriptors 0, 1, … are the given ones. */
 function spawn(
   command: readonly string[],
   env: Record<string, string | undefined>,
-  descriptors: readonly (number | undefined)[],
+  descriptors: readonly number[],
 ): number {
   const actions = new Uint8Array(STRUCTURE)
   const attributes = new Uint8Array(STRUCTURE)
+  // Node has its own standard streams closed in every program that is started.
+  const stderr: number = call.dup(STDERR)
   call.actionsInit(actions)
   call.attributesInit(attributes)
   try {
     descriptors.forEach((from, to) => {
-      if (from !== undefined) call.actionsDup(actions, from, to)
+      call.actionsDup(actions, from === STDERR ? stderr : from, to)
     })
+    if (stderr >= descriptors.length) call.actionsClose(actions, stderr)
     // No signal is blocked in it, whatever this thread blocks.
     call.attributesMask(attributes, new Uint8Array(STRUCTURE))
     call.attributesFlags(attributes, POSIX_SPAWN_SETSIGMASK)
@@ -216,6 +222,7 @@ function spawn(
     }
     return pid[0]
   } finally {
+    call.close(stderr)
     call.actionsDestroy(actions)
     call.attributesDestroy(attributes)
   }

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FeedJson } from '../../src/index.js'
+import { type FeedJson, type OpenOptions, using } from './engine.js'
 import { temporaryFolder } from './folder.js'
 
 const MAKER = join(import.meta.dirname, '../../python/millrace/_maker.py')
@@ -61,3 +61,20 @@ export class PythonModule {
     return path
   }
 }
+
+/** All numbers of a field, over one epoch. */
+export function labels(json: FeedJson, options: OpenOptions = {}, field = 'label'): Promise<number[]> {
+  return using(json, options, async loader => {
+    const out: number[] = []
+    for await (const batch of loader) out.push(...Array.from(batch.get(field) as BigInt64Array, Number))
+    return out
+  })
+}
+
+/** A feed of samples that are one number each. */
+export function simple(source: FeedJson['source'], rest: Partial<FeedJson> = {}): FeedJson {
+  return { source, fields: { label: { from: '0', as: 'int' } }, batch: 8, ...rest }
+}
+
+/** 0, 1, … */
+export const counted = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
