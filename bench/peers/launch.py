@@ -35,7 +35,7 @@ def run(python, contender, action, *args, seconds=0):
             )
             memory = meter.PeakMemory(process.pid)
             try:
-                code = process.wait(timeout=seconds + GRACE if action == "measure" else 3600)
+                code = process.wait(timeout=seconds + GRACE if seconds else 3600)
             except subprocess.TimeoutExpired:
                 code = None
             finally:

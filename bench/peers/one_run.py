@@ -3,6 +3,7 @@
     python one_run.py CONTENDER.py RESULT.json describe
     python one_run.py CONTENDER.py RESULT.json prepare DATA
     python one_run.py CONTENDER.py RESULT.json measure DATA SECONDS VARIANT-AS-JSON
+    python one_run.py CARRIER.py RESULT.json carry BYTES TOUCH SECONDS
 """
 
 import importlib.metadata
@@ -18,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "contenders"), str(HERE.parents[1] / "python")]
 
 import meter  # noqa: E402
+from carry import carry  # noqa: E402
 from data import Data  # noqa: E402
 
 BATCH = 256
@@ -35,9 +37,10 @@ def load(path):
 
 
 def describe(contender):
+    variants = getattr(contender, "variants", lambda cores: [])
     return {
         "title": contender.TITLE,
-        "variants": contender.variants(len(os.sched_getaffinity(0))),
+        "variants": variants(len(os.sched_getaffinity(0))),
         "versions": {name: version(name) for name in contender.PACKAGES},
     }
 
@@ -107,15 +110,19 @@ def measure(contender, data, seconds, variant):
     }
 
 
-def main(path, result, action, folder=None, seconds=None, variant=None):
+def main(path, result, action, *args):
     meter.adopt_orphans()
     contender = load(path)
     if action == "describe":
         answer = describe(contender)
     elif action == "prepare":
-        answer = prepare(contender, Data(folder, contender.__name__))
-    else:
+        answer = prepare(contender, Data(args[0], contender.__name__))
+    elif action == "measure":
+        folder, seconds, variant = args
         answer = measure(contender, Data(folder, contender.__name__), float(seconds), json.loads(variant))
+    else:
+        size, touch, seconds = args
+        answer = carry(contender, int(size), json.loads(touch), float(seconds))
     Path(result).write_text(json.dumps(answer))
 
 
