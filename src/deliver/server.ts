@@ -58,7 +58,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     const timer = setInterval(() => {
       for (const session of sessions.values()) session.watch()
       const abandoned = !options.stay && sessions.size === 0 && performance.now() > patience
-      const orphaned = starter !== undefined && nameOf(options.starter!) !== starter
+      // Undefined at first: it had died before we looked.
+      const orphaned =
+        options.starter !== undefined && (starter === undefined || nameOf(options.starter) !== starter)
       if (!abandoned && !orphaned) return
       clearInterval(timer)
       resolve()
