@@ -97,7 +97,9 @@ class Contender:
         run = {"variant": variant, "load": round(os.getloadavg()[0], 2)}
         try:
             text = json.dumps(variant)
-            run |= launch.run(self.python, self.path, "measure", pictures.folder, seconds, text, seconds=seconds)
+            run |= launch.run(
+                self.python, self.path, "measure", pictures.folder, seconds, text, seconds=seconds
+            )
             say(f"  {self.title} {words(variant)}: {run['imagesPerSecond']:.0f} img/s")
         except launch.Failed as reason:
             run["failed"] = str(reason)
@@ -177,7 +179,9 @@ def say(text):
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--venvs", help="folder of environments made by install.py (otherwise: this Python)")
-    parser.add_argument("--data", required=True, help="folder for the pictures, in all formats (1 GB per 4,000)")
+    parser.add_argument(
+        "--data", required=True, help="folder for the pictures, in all formats (1 GB per 4,000)"
+    )
     parser.add_argument("--pictures", type=int, default=16384)
     parser.add_argument("--seconds", type=float, default=15, help="length of a run, from its first batch on")
     parser.add_argument("--sweep", type=int, default=2, help="runs of each setting before the best is taken")
@@ -187,7 +191,9 @@ def parse(argv):
     parser.add_argument("--out", default=HERE.parent / "results", help="where to (bench/results)")
     parser.add_argument("contenders", nargs="*", help="names or files; all of contenders/ by default")
     options = parser.parse_args(argv)
-    paths = [HERE / "contenders" / f"{name}.py" if "/" not in name else Path(name) for name in options.contenders]
+    paths = [
+        HERE / "contenders" / f"{name}.py" if "/" not in name else Path(name) for name in options.contenders
+    ]
     options.contenders = paths or sorted((HERE / "contenders").glob("*.py"))
     for path in options.contenders:
         if not path.exists():

@@ -1,8 +1,8 @@
 """The pictures that all contenders read, and where each keeps them in its own format.
 
-    FOLDER/pictures/000/000000-0.jpg   one file a picture, in a folder a class: what every writer reads
-    FOLDER/tar/bench-0000.tar …        the same as Millrace packs them
-    FOLDER/<contender>/                the same in the contender's format, by the contender's own writer
+FOLDER/pictures/000/000000-0.jpg   one file a picture, in a folder a class: what every writer reads
+FOLDER/tar/bench-0000.tar …        the same as Millrace packs them
+FOLDER/<contender>/                the same in the contender's format, by the contender's own writer
 """
 
 import json

@@ -9,7 +9,11 @@ def definition(data):
             "image": {
                 "from": "jpg",
                 "as": "image",
-                "apply": [{"randomResizedCrop": {"size": 224}}, {"flip": {"p": 0.5}}, {"normalize": "imagenet"}],
+                "apply": [
+                    {"randomResizedCrop": {"size": 224}},
+                    {"flip": {"p": 0.5}},
+                    {"normalize": "imagenet"},
+                ],
                 "dtype": "f32",
                 "layout": "chw",
             },

@@ -6,4 +6,7 @@ import { usableCores } from '../../dist/system/limits.js'
 
 const [count, out] = [Number(process.argv[2]), process.argv[3]]
 const images = { width: 224, height: 224, quality: 90, classes: 1000 }
-await pack({ synthetic: { count, images } }, { out, prefix: 'bench', division: { shards: 4 }, workers: usableCores() })
+await pack(
+  { synthetic: { count, images } },
+  { out, prefix: 'bench', division: { shards: 4 }, workers: usableCores() },
+)

@@ -53,7 +53,9 @@ def cpu_seconds(root):
 def machine_cpu_seconds():
     """CPU seconds that the whole machine has been busy: all but idle and iowait."""
     with open("/proc/stat") as file:
-        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(n) for n in file.readline().split()[1:9])
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (
+            int(n) for n in file.readline().split()[1:9]
+        )
     return (user + nice + system + irq + softirq + steal) / TICK
 
 

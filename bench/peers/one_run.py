@@ -1,9 +1,9 @@
 """One contender in a process of its own: describes it, prepares its data, or measures it once.
 
-    python one_run.py CONTENDER.py RESULT.json describe
-    python one_run.py CONTENDER.py RESULT.json prepare DATA
-    python one_run.py CONTENDER.py RESULT.json measure DATA SECONDS VARIANT-AS-JSON
-    python one_run.py CARRIER.py RESULT.json carry BYTES TOUCH SECONDS
+python one_run.py CONTENDER.py RESULT.json describe
+python one_run.py CONTENDER.py RESULT.json prepare DATA
+python one_run.py CONTENDER.py RESULT.json measure DATA SECONDS VARIANT-AS-JSON
+python one_run.py CARRIER.py RESULT.json carry BYTES TOUCH SECONDS
 """
 
 import importlib.metadata

@@ -54,7 +54,9 @@ def table(result):
     missing = [c for c in result["contenders"] if not c["figures"]]
     if missing:
         lines += ["", "Not measured:", ""]
-        lines += [f"- {c['title']}: {c['skipped'] or 'every run failed: ' + first_failure(c)}" for c in missing]
+        lines += [
+            f"- {c['title']}: {c['skipped'] or 'every run failed: ' + first_failure(c)}" for c in missing
+        ]
     others = [run["coresUsedByOthers"] for c in ranked(result) for run in c["rounds"] if "failed" not in run]
     if others:
         lines += ["", f"Other programs on the machine used at most {max(others):.2f} cores during a run."]

@@ -1,6 +1,5 @@
 """The harness with contenders that cost what we say they cost. Needs no contender's packages: pytest and numpy."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -10,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("numpy")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -48,7 +49,18 @@ def pictures(tmp_path):
 
 
 def run(pictures, *contenders, out, seconds="0.5", rounds="2"):
-    options = ["--data", str(pictures), "--pictures", "1", "--seconds", seconds, "--sweep", "1", "--rounds", rounds]
+    options = [
+        "--data",
+        str(pictures),
+        "--pictures",
+        "1",
+        "--seconds",
+        seconds,
+        "--sweep",
+        "1",
+        "--rounds",
+        rounds,
+    ]
     result = compare.main([*options, "--save", "--out", str(out), *contenders])
     return {found["name"]: found for found in result["contenders"]}
 
@@ -141,7 +153,6 @@ def test_memory_shared_by_a_fork_counts_once():
         os.waitpid(child, 0)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="needs numpy")
 def test_batches_of_another_form_are_refused(pictures, contender):
     wrong = contender(
         "wrong",
@@ -157,6 +168,29 @@ def test_batches_of_another_form_are_refused(pictures, contender):
     )
     with pytest.raises(launch.Failed, match=r"not \(256, 3, 224, 224\) of float32"):
         launch.run(sys.executable, wrong, "measure", pictures, 1, "{}", seconds=1)
+
+
+def test_carrying_is_measured_in_bytes_and_from_completion(contender):
+    carrier = contender(
+        "carrier",
+        """
+        import numpy
+        def arrays(size):
+            while True:
+                time.sleep(0.01)
+                global done
+                done = time.monotonic()
+                time.sleep(0.005)
+                yield numpy.zeros(size, "u1")
+        def completed(array):
+            return done
+        """,
+    )
+    size, seconds = 1 << 20, 1
+    found = launch.run(sys.executable, carrier, "carry", size, "false", seconds, seconds=seconds)
+    assert found["gigabytesPerSecond"] <= size / 0.015 / 1e9
+    assert found["arrays"] * size / 1e9 <= found["gigabytesPerSecond"] * (seconds + 1)
+    assert found["latency"]["p50"] >= 5000
 
 
 def test_data_of_another_size_is_refused(pictures):

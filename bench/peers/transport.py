@@ -18,6 +18,7 @@ from compare import interpreter, say, shuffled, spread, stamp
 
 HERE = Path(__file__).resolve().parent
 SIZES = (2, 8, 32)
+CONSUMER = {False: "touches nothing", True: "reads every byte"}
 
 
 def main(argv=None):
@@ -35,15 +36,18 @@ def main(argv=None):
     runs = {}
     for turn in range(options.rounds):
         say(f"round {turn + 1} of {options.rounds}")
-        for path, size, touch in shuffled(chance, [(p, s, t) for p in carriers for s in SIZES for t in (False, True)]):
-            title = carriers[path]["title"]
+        for path, size, touch in shuffled(
+            chance, [(p, s, t) for p in carriers for s in SIZES for t in CONSUMER]
+        ):
+            title, python = carriers[path]["title"], carriers[path]["python"]
+            what = f"{title}, {size} MiB, {CONSUMER[touch]}"
             args = (size << 20, json.dumps(touch), options.seconds)
             try:
-                run = launch.run(carriers[path]["python"], path, "carry", *args, seconds=options.seconds)
-                say(f"  {title}, {size} MiB, {'every byte' if touch else 'untouched'}: {run['gigabytesPerSecond']:.2f} GB/s")
+                run = launch.run(python, path, "carry", *args, seconds=options.seconds)
+                say(f"  {what}: {run['gigabytesPerSecond']:.2f} GB/s")
             except launch.Failed as reason:
                 run = {"failed": str(reason)}
-                say(f"  {title}, {size} MiB: failed: {reason}")
+                say(f"  {what}: failed: {reason}")
             runs.setdefault((title, size, touch), []).append(run)
     result = {
         **stamp(),
@@ -72,7 +76,8 @@ def summary(title, size, touch, runs):
         "touched": touch,
         "failures": [run["failed"] for run in runs if "failed" in run],
         **({name: spread([run[name] for run in good]) for name in names} if good else {}),
-        "latencyMicroseconds": late and {at: statistics.median(found[at] for found in late) for at in ("p50", "p99")},
+        "latencyMicroseconds": late
+        and {at: statistics.median(found[at] for found in late) for at in ("p50", "p99")},
     }
 
 
@@ -85,18 +90,14 @@ def table(result):
         "|---|--:|---|--:|--:|--:|",
     ]
     for row in result["results"]:
-        consumer = "reads every byte" if row["touched"] else "touches nothing"
-        start = f"| {row['title']} | {row['mebibytes']} | {consumer} |"
+        start = f"| {row['title']} | {row['mebibytes']} | {CONSUMER[row['touched']]} |"
         if "gigabytesPerSecond" not in row:
             lines.append(f"{start} failed: {row['failures'][0]} | | |")
             continue
-        rate, cpu = row["gigabytesPerSecond"], row["cpuSecondsPerGigabyte"]
-        late = row["latencyMicroseconds"]
+        rate, cpu, late = row["gigabytesPerSecond"], row["cpuSecondsPerGigabyte"], row["latencyMicroseconds"]
+        way = f"{late['p50']:.0f} / {late['p99']:.0f}" if late else ""
         lines.append(
-            f"{start} {rate['median']:.2f} ({rate['min']:.2f}–{rate['max']:.2f}) "
-            f"| {cpu['median']:.2f} | {late['p50']:.0f} / {late['p99']:.0f} |"
-            if late
-            else f"{start} {rate['median']:.2f} ({rate['min']:.2f}–{rate['max']:.2f}) | {cpu['median']:.2f} | |"
+            f"{start} {rate['median']:.2f} ({rate['min']:.2f}–{rate['max']:.2f}) | {cpu['median']:.2f} | {way} |"
         )
     lines += [f"\n{name} was skipped: {reason}" for name, reason in result["skipped"].items()]
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ def arrays(size):
     definition = {
         "source": {"synthetic": {"count": 1000, "tensors": {"shape": [size], "dtype": "u8"}}},
         "order": "none",
-        "fields": {"data": {"from": "data", "as": "bytes", "pad": {"to": size}}},
+        "fields": {"data": {"from": "data", "as": "npy", "shape": [size], "dtype": "u8"}},
         "batch": {"size": 1},
     }
     for batch in Feed(definition, workers=1, epochs=None).numpy():

@@ -17,7 +17,11 @@ PACKAGES = ("spdl", "av")
 
 
 def variants(cores):
-    return [{"threads": n, "decode": how} for n in sorted({1, cores, cores * 2}) for how in ("spdl", "torchvision")]
+    return [
+        {"threads": n, "decode": how}
+        for n in sorted({1, cores, cores * 2})
+        for how in ("spdl", "torchvision")
+    ]
 
 
 def prepare(data):
@@ -25,7 +29,9 @@ def prepare(data):
 
 
 def batches(data, threads, decode):
-    one, together = {"spdl": (decode_spdl, stack_frames), "torchvision": (decode_torchvision, torch.stack)}[decode]
+    one, together = {"spdl": (decode_spdl, stack_frames), "torchvision": (decode_torchvision, torch.stack)}[
+        decode
+    ]
     pipeline = (
         PipelineBuilder()
         .add_source(shuffled(sorted(map(str, data.pictures.glob("*/*.jpg")))))

@@ -14,7 +14,9 @@ def variants(cores):
 
 def prepare(data):
     samples = list(data.samples())
-    with wds.ShardWriter(f"{data.own}/bench-%04d.tar", maxcount=-(-len(samples) // SHARDS), verbose=0) as writer:
+    with wds.ShardWriter(
+        f"{data.own}/bench-%04d.tar", maxcount=-(-len(samples) // SHARDS), verbose=0
+    ) as writer:
         for i, (jpeg, label) in enumerate(samples):
             writer.write({"__key__": f"{i:06d}", "jpg": jpeg, "cls": label})
 
