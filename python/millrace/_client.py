@@ -8,7 +8,6 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from ._process import Engine
 from ._layout import PROTOCOL, Layout
 from ._leases import Leases
 from ._meeting import Meeting
@@ -16,14 +15,18 @@ from ._memory import Memory
 from ._wire import LOOK, ConnectionClosed, Wire
 from .errors import EngineDied, MillraceError
 
-#: A heartbeat that stands still for this long while we wait (seconds), in a process that was stopped, is none.
+#: A heartbeat that stands still for this long while we wait (seconds), in a process that was stopped, is
+#: none.
 SILENCE = 1.5
 #: An engine that we meet just as it ends is met again.
 MEETINGS = 5
 
 
 class Place(NamedTuple):
-    """A place between two steps: everything before it has been handed out. An epoch's end is (epoch + 1, 0)."""
+    """A place between two steps: everything before it has been handed out.
+
+    An epoch's end is (epoch + 1, 0).
+    """
 
     epoch: int
     position: int
@@ -95,14 +98,14 @@ class Client:
         told = self.wire.ask(message, self._check_stopped)["opened"]
         if told["version"] != PROTOCOL:
             raise MillraceError(
-                f"the engine speaks version {told['version']} of the protocol, this package version {PROTOCOL}: "
+                f"the engine speaks version {told['version']} of the protocol, this package {PROTOCOL}: "
                 "install the same Millrace on both sides"
             )
         self.opened = Opened.read(told)
         self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
         self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.leases = Leases(self.wire)
-        self._end = weakref.finalize(self, _end, self.wire, self._ready, self.meeting)
+        self._end = weakref.finalize(self, _end, self.wire, self.leases, self._ready, self.meeting)
 
     # ------------------------------------------------------------ batches
 
@@ -185,7 +188,7 @@ class Client:
             pass
 
 
-def _end(wire: Wire, ready: int, meeting: Meeting) -> None:
+def _end(wire: Wire, leases: Leases, ready: int, meeting: Meeting) -> None:
     died = wire.ended
     if not died:
         try:
@@ -193,6 +196,7 @@ def _end(wire: Wire, ready: int, meeting: Meeting) -> None:
         except OSError:
             pass
     wire.close()
+    leases.close()
     if died:
         meeting.clear()  # it could not do that itself
     try:

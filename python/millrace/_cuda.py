@@ -4,8 +4,9 @@
                             │
     user's stream ──────────wait──step 1────────wait──step 2──
 
-The user's stream waits for the event of the batch that it is handed, never for the host. The slot goes back when the
-event of its copy has come; memory of the device is kept from reuse until the user's stream is done with it.
+The user's stream waits for the event of the batch that it is handed, never for the host. The slot goes back
+when the event of its copy has come; memory of the device is kept from reuse until the user's stream is done
+with it.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def tensors(batch: Batch) -> List[Any]:
 
 
 class Pins:
-    """Page-locks slots, once each: copies from them then run beside everything else, at the speed of the bus."""
+    """Page-locks slots, once each: copies from them run beside everything else, at the speed of the bus."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -119,7 +120,9 @@ class Pins:
                 self._locked.append(address)
                 continue
             self._refused = True
-            log.warning("slots can't be page-locked (CUDA error %d): copies to the GPU are slower", int(error))
+            log.warning(
+                "slots can't be page-locked (CUDA error %d): copies to the GPU are slower", int(error)
+            )
 
 
 def _unlock(cuda: Any, addresses: List[int]) -> None:

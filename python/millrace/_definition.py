@@ -16,8 +16,8 @@ MODULES = (".ts", ".mts", ".js", ".mjs")
 def resolve(feed: Any, variant: Optional[str] = None) -> Tuple[Dict[str, Any], str]:
     """The part of the ``open`` request that says which feed, and what to call it.
 
-    ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, a builder, or None for the feed that
-    a running engine was given.
+    ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, a builder, or None for
+    the feed that a running engine was given.
     """
     request: Dict[str, Any] = {} if variant is None else {"variant": variant}
     if feed is None:
@@ -33,7 +33,9 @@ def resolve(feed: Any, variant: Optional[str] = None) -> Tuple[Dict[str, Any], s
             told = json.loads(told) if isinstance(told, str) else dict(told)
             root = getattr(feed, "root", None) or os.getcwd()
             return {"feed": told, "root": os.path.abspath(root), **request}, "feed"
-    raise DefinitionError(f"a feed is a path, a dict or a builder such as millrace.tar(…), not {type(feed).__name__}")
+    raise DefinitionError(
+        f"a feed is a path, a dict or a builder such as millrace.tar(…), not {type(feed).__name__}"
+    )
 
 
 def _of_path(text: str, request: Dict[str, Any]) -> Tuple[Dict[str, Any], str]:

@@ -45,8 +45,9 @@ def _register(jax: Any) -> None:
 class JaxView(View):
     """Arrays on a device, by a sharding, or (without either) on JAX's default device.
 
-    On the CPU an array may lie in the slot itself, which then stays with it; elsewhere the slot goes back when its
-    copy is done. Where a sharding reaches over several processes, each brings its own part of the batch.
+    On the CPU an array may lie in the slot itself, which then stays with it; elsewhere the slot goes back
+    when its copy is done. Where a sharding reaches over several processes, each brings its own part of the
+    batch.
     """
 
     def __init__(self, feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int) -> None:

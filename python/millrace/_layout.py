@@ -16,7 +16,8 @@ TABLE_SLOT = 32
 TABLE_BATCH = 64
 #: Byte offset of the heartbeat: the engine's CLOCK_MONOTONIC in seconds (f64).
 HEARTBEAT_AT = 640
-#: Byte offsets of what each maker holds: claim + 1 (i64), since when (f64, 0: not at a row), at which row (i32).
+#: Byte offsets of what each maker holds: claim + 1 (i64), since when (f64, 0: not at a row), at which row
+#: (i32).
 CLAIMS_AT = 2048
 SINCE_AT = 8192
 ROW_AT = 10240

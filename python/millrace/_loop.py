@@ -37,7 +37,10 @@ class Limits:
 
 
 class Loop:
-    """A loop over a feed. Batches are taken, possibly ahead, and then handed to the user: only that counts."""
+    """A loop over a feed.
+
+    Batches are taken, possibly ahead, and then handed to the user: only that counts.
+    """
 
     def __init__(self, feed: "Feed", total: Optional[int]) -> None:
         self._feed = feed

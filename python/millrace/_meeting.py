@@ -1,7 +1,7 @@
 """Where the ranks of a job meet their engine: a socket in a private folder, named by the job.
 
-All local ranks and all feeds of a job share one engine. Whoever finds none locks the folder and starts one; whoever
-comes later connects. The lock is on the folder itself, so no lock file is ever left behind.
+All local ranks and all feeds of a job share one engine. Whoever finds none locks the folder and starts one;
+whoever comes later connects. The lock is on the folder itself, so no lock file is ever left behind.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PATH_LIMIT = 108
 
 #: What names a job of several ranks, by launcher.
 JOB_VARIABLES = (
-    "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID", "OMPI_MCA_ess_base_jobid",
-    "PMIX_NAMESPACE", "JAX_COORDINATOR_ADDRESS",
+    "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID",
+    "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "JAX_COORDINATOR_ADDRESS",
 )  # fmt: skip
 
 
@@ -79,7 +79,9 @@ class Meeting:
                 if sock is not None:
                     return sock, engine
                 if engine.state in ("X", "Z"):
-                    raise EngineDied(f"the engine could not start: it ended{engine.ending()}", engine.last_words())
+                    raise EngineDied(
+                        f"the engine could not start: it ended{engine.ending()}", engine.last_words()
+                    )
                 if time.monotonic() > until:
                     raise EngineDied(f"the engine does not listen after {START} s", engine.last_words())
                 time.sleep(0.003)
@@ -89,7 +91,10 @@ class Meeting:
             raise
 
     def clear(self) -> None:
-        """Removes the socket of an engine that is dead, unless another one listens there by now. Never waits."""
+        """Removes the socket of an engine that is dead, unless another one listens there by now.
+
+        Never waits.
+        """
         if self.starter is None:
             return
         try:
@@ -145,7 +150,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes sockets at which nobody listens: what is left when an engine and all its ranks are killed at once."""
+    """Removes sockets at which nobody listens: left when an engine and all its ranks are killed at once."""
     for path in folder.glob("*.sock"):
         _remove_dead(str(path))
 

@@ -75,7 +75,10 @@ class Memory:
         return lease
 
     def in_flight(self, chunks: int) -> List[Tuple[int, int]]:
-        """What makers were at: (epoch, position) of each row being made. For naming it after the engine's death."""
+        """What makers were at: (epoch, position) of each row being made.
+
+        For naming it after the engine's death.
+        """
         if chunks <= 0:
             return []
         claims = self._whole[at.CLAIMS_AT : at.CLAIMS_AT + 8 * at.MAKERS].cast("q")
@@ -90,5 +93,7 @@ class Memory:
                 continue
             slot = self._words[at.TABLE_SLOT + place]
             first = self.slot_at(slot) + self.layout.position_at + 8 * row
-            found.append((int(self._stamps[slot][at.EPOCH]), int(self._whole[first : first + 8].cast("d")[0])))
+            found.append(
+                (int(self._stamps[slot][at.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))
+            )
         return sorted(set(found))

@@ -45,7 +45,8 @@ class Engine:
     def start(path: str, starter: int, command: Optional[Sequence[str]] = None) -> "Engine":
         """Starts an engine that will listen at ``path`` and end with the process ``starter``."""
         line = [*(command or engine_command()), "serve", "--socket", path, "--starter", str(starter)]
-        # A file without a name: every rank can read the last words (through /proc), and nobody has to remove it.
+        # A file without a name: every rank can read the last words (through /proc), and nobody has to remove
+        # it.
         with tempfile.TemporaryFile() as words:
             # A session of its own: Ctrl-C in the terminal is for the trainer.
             process = subprocess.Popen(
@@ -116,7 +117,9 @@ class Engine:
             return ""
         try:
             size = os.fstat(self._words).st_size
-            return os.pread(self._words, LAST_WORDS, max(0, size - LAST_WORDS)).decode("utf8", "replace").strip()
+            return (
+                os.pread(self._words, LAST_WORDS, max(0, size - LAST_WORDS)).decode("utf8", "replace").strip()
+            )
         except OSError:
             return ""
 
@@ -150,7 +153,10 @@ def _stat(pid: int) -> List[str]:
 
 
 def start_time(pid: int) -> str:
-    """When a process began, in clock ticks: with the pid it names a process for good. Empty when there is none."""
+    """When a process began, in clock ticks: with the pid it names a process for good.
+
+    Empty when there is none.
+    """
     fields = _stat(pid)
     return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""
 

@@ -1,4 +1,4 @@
-"""Which data-parallel rank this process is: as given, by a device mesh or sharding, or by what launched it."""
+"""Which data-parallel rank this process is: as given, by a mesh or sharding, or by what launched it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Mapping, NamedTuple, Optional
 
 from .errors import DefinitionError
 
-#: Variables of rank and world, by launcher. The same table as the engine's: but a shared engine has the environment
-#: of the rank that started it, so each client looks into its own.
+#: Variables of rank and world, by launcher. The same table as the engine's: but a shared engine has the
+#: environment of the rank that started it, so each client looks into its own.
 LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE"),
     ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -29,7 +29,7 @@ class Rank(NamedTuple):
 def find_rank(
     rank: Optional[int], world: Optional[int], mesh: Any = None, env: Mapping[str, str] = os.environ
 ) -> Rank:
-    """The rank given; of the mesh; of torch.distributed or JAX where they are initialised; of the launcher; or 0 of 1."""
+    """The rank given; of the mesh; of torch.distributed or JAX, if initialised; the launcher's; or 0 of 1."""
     if rank is not None or world is not None:
         return _checked(Rank(rank or 0, 1 if world is None else world, "given"))
     if mesh is not None:
@@ -66,7 +66,8 @@ def _of_torch() -> Optional[Rank]:
 
 def _of_jax() -> Optional[Rank]:
     jax = sys.modules.get("jax")
-    # Asking for the process index would start JAX's backends; it is initialised where there are several processes.
+    # Asking for the process index would start JAX's backends; it is initialised where there are several
+    # processes.
     if jax is None or not getattr(jax.distributed, "is_initialized", lambda: False)():
         return None
     return Rank(jax.process_index(), jax.process_count(), "jax.distributed")
@@ -79,7 +80,8 @@ def _of_launcher(env: Mapping[str, str]) -> Optional[Rank]:
                 return Rank(int(env[rank]), int(env[world]), f"{name} ({rank}, {world})")
             except ValueError:
                 raise DefinitionError(
-                    f"{rank}={env[rank]!r} and {world}={env[world]!r} are no numbers ({name}): give rank and world"
+                    f"{rank}={env[rank]!r} and {world}={env[world]!r} are no numbers ({name}): "
+                    "give rank and world"
                 ) from None
     return None
 

@@ -49,7 +49,7 @@ def show(feed: "Feed", count: int, path: Optional[str]) -> Any:
 
 
 def _picture_field(feed: "Feed") -> Tuple[str, str, Any]:
-    """The first field of pictures: its name, its layout, and what is applied to it, as far as that is known."""
+    """The first field of pictures: its name, its layout, and what is applied to it, where that is known."""
     for field in feed._stream.client.memory.layout.fields:
         if field.layout in ("chw", "hwc") and len(field.shape) == 3:
             definition = feed.definition if isinstance(feed.definition, Mapping) else {}
@@ -102,7 +102,9 @@ def _grid(pictures: List[Any]) -> Any:
     columns = max(1, math.ceil(math.sqrt(len(pictures))))
     height = max((p.shape[0] for p in pictures), default=0) + GAP
     width = max((p.shape[1] for p in pictures), default=0) + GAP
-    grid = np.full((math.ceil(len(pictures) / columns) * height + GAP, columns * width + GAP, 3), 255, np.uint8)
+    grid = np.full(
+        (math.ceil(len(pictures) / columns) * height + GAP, columns * width + GAP, 3), 255, np.uint8
+    )
     for i, picture in enumerate(pictures):
         top, left = i // columns * height + GAP, i % columns * width + GAP
         grid[top : top + picture.shape[0], left : left + picture.shape[1]] = picture

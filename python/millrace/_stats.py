@@ -77,7 +77,8 @@ class Stats:
         samples = self.samples - self._samples_before
         steps = self.batches - self._batches_before
         self.mark()
-        line = f"epoch {epoch}: {steps} steps, {samples / seconds:,.0f} samples/s; the trainer waited {share:.1%} of the time"
+        rate = f"{steps} steps, {samples / seconds:,.0f} samples/s"
+        line = f"epoch {epoch}: {rate}; the trainer waited {share:.1%} of the time"
         total = sum(spans.values())
         if share < FINE or total <= 0:
             return line

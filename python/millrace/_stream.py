@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence
 
 from . import _layout as at
 from ._client import Client, Opened, Place
@@ -20,7 +20,9 @@ log = logging.getLogger("millrace")
 class Stream:
     """Takes batches in order, from wherever it is moved to; replaces the engine when it dies."""
 
-    def __init__(self, name: str, meeting: Meeting, request: Mapping[str, Any], restarts: int, stats: Stats) -> None:
+    def __init__(
+        self, name: str, meeting: Meeting, request: Mapping[str, Any], restarts: int, stats: Stats
+    ) -> None:
         self.name = name
         self._meeting = meeting
         self._request = dict(request)
@@ -42,8 +44,8 @@ class Stream:
         """The present ring."""
         if os.getpid() != self._pid:
             raise ForkedError(
-                f"this feed belongs to process {self._pid}, and this is a fork of it: open a Feed of its own here, "
-                "or start processes by the method 'spawn'"
+                f"this feed belongs to process {self._pid}, and this is a fork of it: "
+                "open a Feed of its own here, or start processes by the method 'spawn'"
             )
         if self._client is None:
             raise MillraceError("this feed is closed: open it again")
@@ -127,8 +129,14 @@ class Stream:
 
     @property
     def room(self) -> bool:
-        """Whether another batch can be lent without a copy. The last slot is not: no batch could be made any more."""
-        return len(self.client.leases) < self.opened.depth - 1
+        """Whether another batch can be lent without a copy.
+
+        The last slot is not: no batch could be made any more.
+        """
+        leases, most = self.client.leases, self.opened.depth - 1
+        if len(leases) >= most > 0:
+            leases.settle()  # some may have been dropped a moment ago
+        return len(leases) < most
 
     def take(self, block: bool) -> Optional[Taken]:
         """The next batch; None when it is not ready and nobody wants to wait."""
@@ -162,8 +170,8 @@ class Stream:
             return
         self._warned = True
         log.warning(
-            "%s: %d batches are still referred to, and %d slots are in use: more are copied until some are dropped. "
-            "Raise depth to keep more without a copy.",
+            "%s: %d batches are still referred to, and %d slots are in use: more are copied until some are "
+            "dropped. Raise depth to keep more without a copy.",
             self.name,
             len(client.leases),
             client.opened.depth,

@@ -19,7 +19,9 @@ def load_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise MissingError("PyTorch is not installed: pip install torch, or use .numpy() or .jax()") from error
+        raise MissingError(
+            "PyTorch is not installed: pip install torch, or use .numpy() or .jax()"
+        ) from error
     return torch
 
 
@@ -63,7 +65,7 @@ class TorchView(View):
 
 
 class DeviceView(TorchView):
-    """Tensors on a device that torch knows and we don't (xpu, mps, …): copied by torch, one batch at a time."""
+    """Tensors on a device that torch knows and we don't (xpu, mps, …): copied by torch, batch by batch."""
 
     def __init__(self, feed: "Feed", names: Optional[Sequence[str]], device: Any) -> None:
         super().__init__(feed, names)
@@ -76,4 +78,3 @@ class DeviceView(TorchView):
 
     def _upload(self, name: str, array: Any) -> Any:
         return self._tensor(name, array).to(self._device, copy=True)
-

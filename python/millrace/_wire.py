@@ -1,7 +1,7 @@
 """The socket to the engine: requests and answers as lines of JSON, from any thread.
 
-A thread of its own reads, so that nothing is lost when Ctrl-C interrupts the main thread in the middle of a line, and
-so that the engine's death is known at once. Whoever waits for a batch is woken through a pipe.
+A thread of its own reads, so that nothing is lost when Ctrl-C interrupts the main thread in the middle of a
+line, and so that the engine's death is known at once. Whoever waits for a batch is woken through a pipe.
 """
 
 from __future__ import annotations
@@ -92,8 +92,6 @@ class Wire:
         os.set_blocking(self._waker, False)
         self._inbox = _Inbox(self._waker)
         self.sending = threading.Lock()
-        #: Called after every message, when ``sending`` is free again.
-        self.sent: Callable[[], None] = lambda: None
         self._numbers = itertools.count(1)
         self.closed = False
         self._thread = threading.Thread(target=_read, args=(sock, self._inbox), name="millrace", daemon=True)
@@ -106,7 +104,6 @@ class Wire:
         with self.sending:
             text = json.dumps(message() if callable(message) else message, separators=(",", ":"))
             self.write(text.encode() + b"\n")
-        self.sent()
 
     def write(self, line: bytes) -> None:
         """Writes a line. Only for whoever holds ``sending``."""
@@ -150,7 +147,7 @@ class Wire:
     # ------------------------------------------------------------ waiting
 
     def wait(self, ready: int, seconds: float) -> None:
-        """Waits until a byte comes through the pipe ``ready``, or something through the socket, or time is up."""
+        """Waits for a byte through the pipe ``ready``, or something from the socket, or until time is up."""
         poll = select.poll()
         poll.register(ready, select.POLLIN)
         poll.register(self._woken, select.POLLIN)

@@ -26,7 +26,18 @@ class Ragged(NamedTuple):
 class About:
     """What is known of a batch besides its fields."""
 
-    __slots__ = ("count", "epoch", "fillers", "lengths", "name", "names", "position", "positions", "step", "valid")
+    __slots__ = (
+        "count",
+        "epoch",
+        "fillers",
+        "lengths",
+        "name",
+        "names",
+        "position",
+        "positions",
+        "step",
+        "valid",
+    )
 
     def __init__(self, name: Callable[[int, List[int]], List[str]]) -> None:
         self.name = name
@@ -54,9 +65,10 @@ ABOUT = ("ids", "positions", "count", "epoch", "step", "position", "valid")
 class Batch(Dict[str, Any]):
     """The fields by name; besides them ``ids``, ``positions``, ``count``, ``epoch``, ``step`` and ``valid``.
 
-    Those are there as ``batch["ids"]`` or ``batch.ids``, but not among the keys, so that what maps over a batch or
-    passes it on sees the fields alone. ``valid`` is a field as well where rows can be invalid (``last: pad``,
-    ``onError: mask``). Text is decoded, and ``ids`` are asked for, when they are first looked at.
+    Those are there as ``batch["ids"]`` or ``batch.ids``, but not among the keys, so that what maps over a
+    batch or passes it on sees the fields alone. ``valid`` is a field as well where rows can be invalid
+    (``last: pad``, ``onError: mask``). Text is decoded, and ``ids`` are asked for, when they are first looked
+    at.
     """
 
     def __init__(self, *fields: Any, about: Optional[About] = None, **more: Any) -> None:

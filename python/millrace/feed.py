@@ -1,10 +1,10 @@
 """``Feed``: batches of a feed, as an iterable. One ``for`` is one epoch.
 
-    import millrace
+import millrace
 
-    feed = millrace.Feed("cats.json")
-    for batch in feed.torch(device="cuda"):
-        train(batch["image"], batch["label"])
+feed = millrace.Feed("cats.json")
+for batch in feed.torch(device="cuda"):
+    train(batch["image"], batch["label"])
 """
 
 from __future__ import annotations
@@ -47,20 +47,21 @@ ONCE = _Once()
 class Feed:
     """Batches of a feed, made by an engine beside this process, in shared memory.
 
-    ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, or a builder; None with ``socket``
-    for the feed that a running engine was given. The options never change which samples come, in which order, with
-    which values:
+    ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, or a builder; None with
+    ``socket`` for the feed that a running engine was given. The options never change which samples come, in
+    which order, with which values:
 
-    * ``rank``, ``world``: the data-parallel rank; by default that of ``mesh`` (a DeviceMesh of one dimension such as
-      ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
-    * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its batches.
+    * ``rank``, ``world``: the data-parallel rank; by default that of ``mesh`` (a DeviceMesh of one dimension
+      such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
+    * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
+      batches.
     * ``workers``: maker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
     * ``state``: goes on from there. ``timeout``: seconds that one sample may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
-    * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over every
-      sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
+    * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
+      every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
 
     def __init__(
@@ -102,7 +103,13 @@ class Feed:
         self.rank, self.world, self.rank_source = found
         meeting = Meeting.at(socket) if socket is not None else Meeting.of_job(found.world * members)
         options: Dict[str, Any] = {"rank": self.rank, "world": self.world, "workers": workers, "depth": depth}
-        wanted = {"maxDepth": max_depth, "cache": cache, "scratch": scratch, "timeout": timeout, "limit": steps}
+        wanted = {
+            "maxDepth": max_depth,
+            "cache": cache,
+            "scratch": scratch,
+            "timeout": timeout,
+            "limit": steps,
+        }
         options.update({name: value for name, value in wanted.items() if value is not None})
         request: Dict[str, Any] = {**asked, "options": options}
         restarts = RESTARTS if restart is True else int(restart)
@@ -133,7 +140,7 @@ class Feed:
         return NumpyView(self, tuple or self.tuple)
 
     def torch(self, device: Any = None, tuple: Optional[Sequence[str]] = None, prefetch: int = 2) -> View:
-        """Batches of PyTorch tensors: views of shared memory, or on ``device``, ``prefetch`` batches ahead."""
+        """Batches of PyTorch tensors: views of shared memory, or ``prefetch`` ahead on ``device``."""
         from ._torch import torch_view
 
         return torch_view(self, device, tuple or self.tuple, prefetch)
@@ -158,7 +165,10 @@ class Feed:
         return total
 
     def set_epoch(self, epoch: int) -> None:
-        """The next loop is over this epoch. Where a state of the middle of it was loaded, it goes on from there."""
+        """The next loop is over this epoch.
+
+        Where a state of the middle of it was loaded, it goes on from there.
+        """
         if self._following.epoch != epoch:
             self._move_to = Place(epoch, 0)
 
@@ -192,9 +202,16 @@ class Feed:
     # ------------------------------------------------------------ state
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where this run stands: after the batches in the user's hands. Plain JSON, the same as the Node API's."""
+        """Where this run stands: after the batches in the user's hands.
+
+        Plain JSON, the same as the Node API's.
+        """
         base = self._stream.opened.state
-        state: Dict[str, Any] = {"version": base["version"], "order": base["order"], "content": base["content"]}
+        state: Dict[str, Any] = {
+            "version": base["version"],
+            "order": base["order"],
+            "content": base["content"],
+        }
         state.update(epoch=self._place.epoch, position=self._place.position, describe=dict(base["describe"]))
         if self._stream.changes:
             state["changes"] = list(self._stream.changes)
@@ -204,7 +221,10 @@ class Feed:
         """Goes on from a saved state, with the next loop."""
         stream, base = self._stream, self._stream.opened.state
         try:
-            place, known = Place(int(state["epoch"]), int(state["position"])), (state["version"], state["order"])
+            place, known = (
+                Place(int(state["epoch"]), int(state["position"])),
+                (state["version"], state["order"]),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"this is no state of a feed: {error!r}") from error
         if known != (base["version"], base["order"]) or place.position > stream.opened.length:
@@ -231,7 +251,9 @@ class Feed:
 
     def tune(self, *, workers: Optional[int] = None, depth: Optional[int] = None) -> Dict[str, int]:
         """Changes workers or depth while running. Neither changes what is delivered."""
-        change = {name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None}
+        change = {
+            name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None
+        }
         tuned = dict(self._stream.ask({"tune": change})["tuned"])
         self._stream.opened.depth = self._stream.client.memory.used = tuned["depth"]
         return tuned
@@ -254,7 +276,7 @@ class Feed:
         say(f"{self.name}, {self._stats.epoch_line(epoch, spans)}")
 
     def show(self, count: int = 16, path: Optional[str] = None) -> Any:
-        """Draws samples with their labels, as the model will see them: with Matplotlib, or else into a PNG file."""
+        """Draws samples with their labels, as the model will see them: with Matplotlib, or as a PNG file."""
         from ._show import show
 
         return show(self, count, path)
@@ -268,7 +290,10 @@ class Feed:
         if self._stream.closed:
             return f"<Feed {self.name}, closed>"
         fields, rows = self._stream.client.memory.layout.fields, self._rows
-        shown = [f"{f.name} {f.kind}{[rows, *(['…'] if f.form != 'dense' else []), *f.shape]} {f.form}" for f in fields]
+        shown = [
+            f"{f.name} {f.kind}{[rows, *(['…'] if f.form != 'dense' else []), *f.shape]} {f.form}"
+            for f in fields
+        ]
         place = f"at epoch {self._following.epoch}, position {self._following.position}"
         lines = [f"Feed {self.name}: {self._where()}; {place}", *(f"  {line}" for line in shown)]
         return "\n".join(lines).replace("'…'", "…")

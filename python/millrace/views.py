@@ -1,4 +1,7 @@
-"""A view of a feed: the same batches, as arrays of one library, on one device. Usable wherever a loader is."""
+"""A view of a feed: the same batches, as arrays of one library, on one device.
+
+Usable wherever a loader is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests share: a folder of its own for sockets, the fake engine, and the real one where it is built."""
+"""What the tests share: folders for sockets, the fake engine, and the real one where it is built."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Run as `python fake_engine.py serve --socket PATH --starter PID`. The feed it understands:
 
-    {"fake": {"length": 20, "rows": 4, "last": "keep", "slow": 0, "bad": [], "policy": "fail", "failAt": null}}
+    {"fake": {"length": 20, "rows": 4, "last": "keep", "slow": 0, "bad": [], "policy": "fail", "failAt": 3}}
 
 Row p of epoch e is the number 1000 · e + p in several shapes; its name is "sample-p".
 """
@@ -58,10 +58,21 @@ class Ring:
         self.status_at, self.position_at = take(B), take(8 * B)
         dense = [("number", "i64", [], 8), ("image", "f32", [3, 4, 4], 192), ("half", "bf16", [2], 4)]
         fields = [
-            {"name": n, "dtype": d, "shape": s, "form": "dense", "at": take(B * size), "layout": "chw" if n == "image" else None}
+            {
+                "name": n,
+                "dtype": d,
+                "shape": s,
+                "form": "dense",
+                "at": take(B * size),
+                "layout": "chw" if n == "image" else None,
+            }
             for n, d, s, size in dense
         ]
-        varying = [("tokens", "i32", "padded", 4), ("parts", "f32", "ragged", 4), ("caption", "u8", "text", 1)]
+        varying = [
+            ("tokens", "i32", "padded", 4),
+            ("parts", "f32", "ragged", 4),
+            ("caption", "u8", "text", 1),
+        ]
         for name, dtype, form, size in varying:
             longest = 64 if form == "text" else LONGEST
             places = {"lengthAt": take(4 * B), "offsetsAt": take(4 * B + 4), "at": take(B * longest * size)}
@@ -116,7 +127,9 @@ class Ring:
         wanted = list(range(first, first + count))
         status = [3 if p >= self.length else 2 if p in self.bad else 1 for p in wanted]
         bad = sum(s == 2 for s in status)
-        rows = [(p % self.length, s) for p, s in zip(wanted, status) if not (s == 2 and self.policy == "drop")]
+        rows = [
+            (p % self.length, s) for p, s in zip(wanted, status) if not (s == 2 and self.policy == "drop")
+        ]
         numbers = [1000 * self.epoch + p if s != 2 else 0 for p, s in rows]
         count = len(rows)
 
@@ -166,12 +179,13 @@ class Ring:
             "version": 1,
             "engine": {"pid": os.getpid(), "started": "", "millrace": "fake"},
             "memory": {
-                "path": here + str(self.fd), "bytes": CONTROL + self.slots * self.slot_bytes, "control": CONTROL,
-                "slots": self.slots, "slotBytes": self.slot_bytes,
+                "path": here + str(self.fd), "bytes": CONTROL + self.slots * self.slot_bytes,
+                "control": CONTROL, "slots": self.slots, "slotBytes": self.slot_bytes,
             },
             "ready": {"path": here + str(self.reader)},
             "layout": {**layout, "chunks": 1, "fields": self.fields},
-            "rank": self.rank, "world": self.world, "length": self.length, "steps": {"epoch": steps, "first": steps},
+            "rank": self.rank, "world": self.world, "length": self.length,
+            "steps": {"epoch": steps, "first": steps},
             "place": {"epoch": self.epoch, "position": self.position}, "depth": self.depth,
             "generation": self.generation, "last": self.last, "onError": {"policy": self.policy, "budget": 2},
             "state": {"version": 1, "order": "fake", "content": "fake", "describe": {}}, "notices": [],
@@ -225,7 +239,14 @@ class Connection:
         elif "bad" in request:
             return {"bad": [{"row": 0, "id": "sample-x", "stage": "decode", "message": "sample-x: torn"}]}
         elif "stats" in request:
-            return {"stats": {"workers": 1, "depth": ring.depth, "held": len(ring.held), "spans": {"decode": 3.0, "read": 1.0}}}
+            return {
+                "stats": {
+                    "workers": 1,
+                    "depth": ring.depth,
+                    "held": len(ring.held),
+                    "spans": {"decode": 3.0, "read": 1.0},
+                }
+            }
         elif "tune" in request:
             ring.depth = request["tune"].get("depth", ring.depth)
             return {"tuned": {"workers": 1, "depth": ring.depth}}

@@ -1,7 +1,7 @@
 """A job of several ranks under torch.distributed (gloo), and another one that goes on where it stopped.
 
-`gloo_ranks.py FEED RUNS` prints a line of JSON for each run: what every rank saw. Ranks are forks of this process, so
-that PyTorch is imported once.
+`gloo_ranks.py FEED RUNS` prints a line of JSON for each run: what every rank saw. Ranks are forks of this
+process, so that PyTorch is imported once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import millrace
 
 
 def rank_of_run(rank: int, port: int, run: Dict[str, Any], feed: Any, state: Optional[Dict[str, Any]]) -> Any:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(run["world"]))
+    os.environ.update(
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(run["world"])
+    )
     dist.init_process_group("gloo")
     opened = millrace.Feed(feed, workers=1, state=state)
     assert opened.rank_source == "torch.distributed", opened.rank_source

@@ -1,4 +1,4 @@
-"""Copies to a GPU: in the right order on a device that runs as late as it can, and on a real one where there is one."""
+"""Copies to a GPU: in order on a device that runs as late as it can, and on a real one where there is one."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def view_of(monkeypatch):
     class View(CudaView):
         def _upload(self, name, array):
             out = FakeTensor()
-            # The bytes are read when the device gets to it: had the slot been given back, they would be others.
+            # The bytes are read when the device gets to it: had the slot been given back, they would be
+            # others.
             self._cuda.now.work.append(lambda: setattr(out, "value", np.array(array)))
             return out
 
@@ -179,6 +180,7 @@ def test_other_devices_by_torchs_own_copy(fake):
     with millrace.Feed(fake()) as feed:
         for batch in feed.torch(device="meta"):
             assert batch["image"].device.type == "meta"
+            feed._stream.client.leases.settle()
             assert len(feed._stream.client.leases) == 0
             assert batch["caption"][0].startswith("sample")
 

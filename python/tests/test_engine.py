@@ -27,7 +27,13 @@ PICTURES = {
             "dtype": "f32",
             "layout": "chw",
         },
-        "small": {"from": "jpg", "as": "image", "apply": [{"resize": [8, 8]}], "dtype": "bf16", "layout": "hwc"},
+        "small": {
+            "from": "jpg",
+            "as": "image",
+            "apply": [{"resize": [8, 8]}],
+            "dtype": "bf16",
+            "layout": "hwc",
+        },
         "label": {"from": "cls", "as": "int"},
     },
     "batch": {"size": 8, "last": "keep"},
@@ -49,7 +55,10 @@ def node(feed: Dict[str, Any], options: Dict[str, Any], **more: Any) -> List[Dic
 
 def digest(value: Any) -> str:
     if isinstance(value, list):
-        told, parts = [len("".join(value).encode())], [json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()]
+        told, parts = (
+            [len("".join(value).encode())],
+            [json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()],
+        )
     elif isinstance(value, millrace.Ragged):
         told, parts = list(value.values.shape), [value.values.tobytes(), value.offsets.tobytes()]
     else:
@@ -85,7 +94,11 @@ def test_a_blend_has_the_same_names_and_weights():
         "source": {
             "blend": {
                 "entries": [
-                    {"source": {"synthetic": {"count": 20, "seed": s, "tensors": {"shape": [2]}}}, "weight": s, "name": n}
+                    {
+                        "source": {"synthetic": {"count": 20, "seed": s, "tensors": {"shape": [2]}}},
+                        "weight": s,
+                        "name": n,
+                    }
                     for s, n in ((1, "one"), (3, "three"))
                 ],
                 "epoch": 40,

@@ -28,6 +28,7 @@ def test_arrays_stay_what_they_are(fake):
             assert np.asarray(image)[:, 0, 0, 0].tolist() == [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3]
         del kept, image
         gc.collect()  # JAX lets go of what it has used a little later
+        feed._stream.client.leases.settle()
         assert len(feed._stream.client.leases) == 0
 
 
@@ -64,5 +65,7 @@ def test_sharded_over_devices(runtime_folder):
             assert i == 9
         print("sharded")
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "sharded\n", done.stderr

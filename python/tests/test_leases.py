@@ -1,4 +1,4 @@
-"""Keeping batches: whoever refers to the memory keeps it, whoever hoards gets copies, nobody gets wrong bytes."""
+"""Keeping batches: whoever refers to memory keeps it, whoever hoards gets copies, nobody gets wrong bytes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import millrace
 
 def held(feed):
     """Slots that this process has not given back."""
+    feed._stream.client.leases.settle()
     return len(feed._stream.client.leases)
 
 
@@ -70,7 +71,9 @@ def test_torch_keeps_the_slot_through_autograd(fake):
 def test_hoarding_gives_copies_and_one_warning(fake, caplog):
     with millrace.Feed(fake(80), depth=4) as feed, caplog.at_level(logging.WARNING, "millrace"):
         hoard = list(feed)
-        assert [batch["number"].tolist() for batch in hoard] == [[4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3] for i in range(20)]
+        assert [batch["number"].tolist() for batch in hoard] == [
+            [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3] for i in range(20)
+        ]
         assert all((batch["image"][:, 0, 0, 0] == batch["number"]).all() for batch in hoard)
         assert hoard[19]["caption"] == ["sample 76", "sample 77 ü", "sample 78", "sample 79 ü"]
         assert hoard[19].ids[0] == "sample-76"

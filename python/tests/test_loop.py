@@ -93,8 +93,8 @@ def test_set_epoch(fake):
 
 @pytest.mark.parametrize(
     ("options", "steps"),
-    [({"epochs": 2}, [6, 6]), ({"steps": 2}, [2, 2, 2]), ({"steps": 7}, [7, 7]), ({"epochs": 2, "steps": 5}, [5]),
-     ({"epochs": 0}, [0]), ({"steps": 0}, [0, 0])],
+    [({"epochs": 2}, [6, 6]), ({"steps": 2}, [2, 2, 2]), ({"steps": 7}, [7, 7]), ({"epochs": 2, "steps": 5},
+    [5]), ({"epochs": 0}, [0]), ({"steps": 0}, [0, 0])],
 )  # fmt: skip
 def test_loops_of_given_length(fake, options, steps):
     with millrace.Feed(fake(10), **options) as feed:

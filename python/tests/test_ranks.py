@@ -56,7 +56,12 @@ def test_given_goes_before_mesh_and_mesh_before_launcher():
 def test_jobs_and_processes_have_places_of_their_own(runtime_folder):
     one = {"MASTER_ADDR": "a", "MASTER_PORT": "1"}
     two = {"MASTER_ADDR": "a", "MASTER_PORT": "2"}
-    paths = [Meeting.of_job(2, one).path, Meeting.of_job(2, two).path, Meeting.of_job(2, {}).path, Meeting.of_job(1, one).path]
+    paths = [
+        Meeting.of_job(2, one).path,
+        Meeting.of_job(2, two).path,
+        Meeting.of_job(2, {}).path,
+        Meeting.of_job(1, one).path,
+    ]
     assert len(set(paths)) == 4
     assert Meeting.of_job(2, one).path == paths[0]
     assert all(Path(path).parent == runtime_folder / f"millrace-{os.getuid()}" for path in paths)
@@ -114,7 +119,15 @@ def test_attaching_to_an_engine_that_runs(fake, tmp_path):
     path = f"/tmp/mr-{os.getpid()}.sock"
     with pytest.raises(millrace.MillraceError, match="no engine listens"):
         millrace.Feed(fake(8), socket=path)
-    line = [sys.executable, str(HERE / "fake_engine.py"), "serve", "--socket", path, "--starter", str(os.getpid())]
+    line = [
+        sys.executable,
+        str(HERE / "fake_engine.py"),
+        "serve",
+        "--socket",
+        path,
+        "--starter",
+        str(os.getpid()),
+    ]
     engine = subprocess.Popen(line, stderr=subprocess.DEVNULL)
     try:
         while (sock := connect(path)) is None:
@@ -125,7 +138,6 @@ def test_attaching_to_an_engine_that_runs(fake, tmp_path):
             assert len(list(feed)) == 2
     finally:
         engine.wait(5)
-
 
 
 FEED = {
