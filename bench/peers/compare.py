@@ -2,9 +2,9 @@
 
     python3 bench/peers/compare.py --venvs DIR --data DIR [--save]
 
-Every run is a fresh process. First each setting of each contender runs twice (the sweep) and the fastest goes
-on; then the contenders run in rounds, each round in another random order. Needs the standard library only: the
-contenders' packages live in the environments that install.py makes.
+Every run is a fresh process. First each setting of each contender runs twice (the sweep) and the fastest
+goes on; then the contenders run in rounds, each round in another random order. Needs the standard library
+only: the contenders' packages live in the environments that install.py makes.
 """
 
 import argparse
@@ -24,6 +24,7 @@ import meter
 import report
 
 HERE = Path(__file__).resolve().parent
+WHAT = "224² JPEG → randomResizedCrop(224) + flip + normalise → f32 chw, batches of 256 in host memory"
 FIGURES = ("imagesPerSecond", "firstBatchSeconds", "cpuSecondsPer1000", "peakPssBytes", "coresUsedByOthers")
 
 
@@ -53,7 +54,7 @@ def main(argv=None):
     result = {
         **stamp(),
         "command": "python3 bench/peers/compare.py " + " ".join(argv if argv is not None else sys.argv[1:]),
-        "what": "224² JPEG → randomResizedCrop(224) + flip + normalise → f32 chw, batches of 256 in host memory",
+        "what": WHAT,
         "cache": f"page cache warm ({size / 1e6:.0f} MB in all formats together)",
         "pictures": options.pictures,
         "rounds": options.rounds,

@@ -2,8 +2,8 @@
 
     python3 bench/peers/install.py DIR [--torch-from VENV]
 
---torch-from takes torch and torchvision from an environment that has them, instead of some gigabytes more. A package
-that can't be installed is named and left out; compare.py then skips its contender with the reason.
+--torch-from takes torch and torchvision from an environment that has them, instead of some gigabytes more. A
+package that can't be installed is named and left out; compare.py then skips its contender with the reason.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def install(python, requirements):
 
 
 def link_ffmpeg(environment):
-    """SPDL looks for libavcodec.so.62; PyAV brings it as libavcodec-5e6b81c2.so.62.28.102. Links make the two meet."""
+    """SPDL looks for libavcodec.so.62, which PyAV brings as libavcodec-5e6b81c2.so.62.28.102: links help."""
     links = environment / "ffmpeg"
     for library in environment.glob("lib/python*/site-packages/av.libs/lib*.so*"):
         links.mkdir(exist_ok=True)

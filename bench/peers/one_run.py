@@ -72,7 +72,7 @@ def check(images):
 
 
 def touch(images):
-    """Reads a byte of every page, as whoever trains would: memory that nobody has mapped can't be measured."""
+    """Reads a byte of every page, as a trainer would: memory that nobody has mapped can't be measured."""
     array = images.numpy() if hasattr(images, "numpy") else images
     return array.reshape(-1).view("u1")[::PAGE].max()
 

@@ -33,9 +33,9 @@ def table(result):
         f"{result['what']}.",
         "",
         f"{result['date'][:10]}, {result['machine']}; Millrace {result['commit']}, Node {result['node']}, "
-        f"Python {result['python']}. {result['cache']}. Median (least–greatest) of {result['rounds']} rounds of "
-        f"{result['seconds']:g} s in random order, each run a fresh process, best setting of each. CPU and memory "
-        "(PSS) over all processes of a contender.",
+        f"Python {result['python']}. {result['cache'].capitalize()}. Median (least–greatest) of "
+        f"{result['rounds']} rounds of {result['seconds']:g} s in random order, each run a fresh process, best "
+        "setting of each. CPU and memory (PSS) over all processes of a contender.",
         "",
         "| contender | setting | img/s | × PyTorch | first batch, s | CPU s / 1,000 img | peak memory, MiB |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -45,7 +45,8 @@ def table(result):
         times = f"{rate(contender)['median'] / rate(base)['median']:.2f}" if base else "–"
         failures = f" ({contender['failures']} runs failed)" if contender["failures"] else ""
         lines.append(
-            f"| {contender['title']}{failures} | {setting(contender)} | {cell(rate(contender), '.0f')} | {times} "
+            f"| {contender['title']}{failures} | {setting(contender)} "
+            f"| {cell(rate(contender), '.0f')} | {times} "
             f"| {cell(figures['firstBatchSeconds'], '.2f')} | {cell(figures['cpuSecondsPer1000'], '.2f')} "
             f"| {cell(figures['peakPssBytes'], '.0f', 2**20)} |"
         )

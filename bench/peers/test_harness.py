@@ -1,4 +1,4 @@
-"""The harness with contenders that cost what we say they cost. Needs no contender's packages: pytest and numpy."""
+"""The harness with contenders that cost what we say they cost. Needs pytest and numpy alone."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_takes_the_best_setting_and_says_why_others_are_missing(pictures, conten
 
 
 def test_counts_cpu_and_memory_of_children_and_orphans(pictures, contender, tmp_path):
-    """A busy child, orphaned at once, with 200 MB of its own: both must be seen, and it must not outlive the run."""
+    """A busy child of 200 MB, orphaned at once: its CPU and memory are seen, and it doesn't outlive the run."""
     parent = contender(
         "parent",
         """
@@ -114,7 +114,8 @@ def test_counts_cpu_and_memory_of_children_and_orphans(pictures, contender, tmp_
         def variants(cores):
             return [{}]
         def batches(data):
-            start = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {BUSY!r}], stdout=2).pid)"
+            popen = f"subprocess.Popen([sys.executable, '-c', {BUSY!r}], stdout=2)"
+            start = f"import subprocess, sys; print({popen}.pid)"
             with open(data.own / "pid", "w") as pid:
                 subprocess.run([sys.executable, "-c", start], check=True, stdout=pid)
             time.sleep(1)

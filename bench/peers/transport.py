@@ -1,9 +1,9 @@
-"""Transport alone: arrays from a producer process to a Python consumer, in GB/s and CPU seconds per GB of both.
+"""Transport alone: arrays from a producer process to a Python consumer, in GB/s and CPU seconds per GB.
 
     python3 bench/peers/transport.py --venvs DIR [--save]
 
-The producer copies a stretch of memory into what the consumer sees, and does nothing else. The consumer touches
-nothing, or reads every byte. Runs are fresh processes, in rounds of random order.
+The producer copies a stretch of memory into what the consumer sees, and does nothing else. The consumer
+touches nothing, or reads every byte. Runs are fresh processes, in rounds of random order.
 """
 
 import argparse
@@ -84,7 +84,8 @@ def summary(title, size, touch, runs):
 def table(result):
     lines = [
         f"{result['what']}. {result['date'][:10]}, {result['machine']}; Millrace {result['commit']}. "
-        f"Median (least–greatest) of {result['rounds']} rounds of {result['seconds']:g} s; CPU of both processes.",
+        f"Median (least–greatest) of {result['rounds']} rounds of {result['seconds']:g} s; "
+        "CPU of both processes.",
         "",
         "| carrier | array, MiB | consumer | GB/s | CPU s / GB | complete → held, µs (p50 / p99) |",
         "|---|--:|---|--:|--:|--:|",
@@ -96,9 +97,8 @@ def table(result):
             continue
         rate, cpu, late = row["gigabytesPerSecond"], row["cpuSecondsPerGigabyte"], row["latencyMicroseconds"]
         way = f"{late['p50']:.0f} / {late['p99']:.0f}" if late else ""
-        lines.append(
-            f"{start} {rate['median']:.2f} ({rate['min']:.2f}–{rate['max']:.2f}) | {cpu['median']:.2f} | {way} |"
-        )
+        speed = f"{rate['median']:.2f} ({rate['min']:.2f}–{rate['max']:.2f})"
+        lines.append(f"{start} {speed} | {cpu['median']:.2f} | {way} |")
     lines += [f"\n{name} was skipped: {reason}" for name, reason in result["skipped"].items()]
     return "\n".join(lines) + "\n"
 

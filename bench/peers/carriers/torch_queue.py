@@ -1,4 +1,4 @@
-"""PyTorch: one worker collates a row from memory into shared memory, the queue carries its file descriptor."""
+"""PyTorch: one worker collates a row into shared memory, the queue carries its file descriptor."""
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset

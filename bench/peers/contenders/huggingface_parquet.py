@@ -1,4 +1,4 @@
-"""Hugging Face datasets: Parquet with an Image column, read as memory-mapped Arrow, PyTorch's loader around it."""
+"""Hugging Face datasets: Parquet with an Image column, memory-mapped as Arrow, in PyTorch's loader."""
 
 import torch
 from datasets import Dataset, Features, Image, Value, load_dataset

@@ -28,7 +28,7 @@ class Pictures(StreamingDataset):
 
 
 def batches(data, workers):
-    """It has no endless epoch: where the pictures run out within a measurement, the gap between two counts."""
+    """It has no endless epoch: where the pictures run out within a run, the gap between two counts."""
     pictures = Pictures(str(data.own), shuffle=True, drop_last=True)
     loader = StreamingDataLoader(pictures, batch_size=256, num_workers=workers, drop_last=True)
     while True:

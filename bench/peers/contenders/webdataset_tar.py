@@ -1,4 +1,4 @@
-"""WebDataset: tar shards by its ShardWriter, shuffled through a buffer of 1,000 samples, batched in the workers."""
+"""WebDataset: tar shards by its ShardWriter, a shuffle buffer of 1,000 samples, batched in the workers."""
 
 import webdataset as wds
 from recipe import from_bytes, worker_counts
