@@ -1,5 +1,6 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { parseSource } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { isGlob } from '../source/glob.js'
@@ -7,10 +8,11 @@ import { isGlob } from '../source/glob.js'
 const TAR = /\.(tar|tgz|tar\.gz)$/i
 
 /**
- * The source that a path stands for: `x.tar` and patterns of it are shards, a folder with tar files in it is
+ * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and patterns of it are shards, a folder with tar files in it is
  * those shards, any other folder is a folder of images, any other pattern is files.
  */
 export function sourceAt(path: string): SourceJson {
+  if (/^\s*\{\s*"/.test(path)) return sourceIn(path)
   if (TAR.test(path)) return { tar: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
   if (!existsSync(path)) {
@@ -27,6 +29,16 @@ export function sourceAt(path: string): SourceJson {
     .filter(name => TAR.test(name))
     .sort()
   return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }
+}
+
+function sourceIn(text: string): SourceJson {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (cause) {
+    throw new SourceError(`${text.slice(0, 60)}… is no JSON: ${(cause as Error).message}`, { cause })
+  }
+  return parseSource(json, '')
 }
 
 /** Whether a file is wids' list of shards. */

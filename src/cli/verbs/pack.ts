@@ -14,7 +14,10 @@ export const pack = command({
     'Packs samples into WebDataset tar shards, in parallel, with an index beside them. A pack that was stopped, ' +
     'even by kill -9, goes on where it was when it is started again, and ends with the same bytes.',
   args: [
-    { name: 'SRC', about: 'a folder (its subfolders are classes), files, or tar shards to divide anew' },
+    {
+      name: 'SRC',
+      about: 'a folder (its subfolders are classes), files, tar shards to divide anew, or a source as JSON',
+    },
   ],
   options: {
     out: { type: 'text', value: 'DIR', about: 'folder for the shards (needed)' },
