@@ -89,6 +89,12 @@ class Client:
                 # It was about to end for want of clients, unless it crashed.
                 if not self.engine.ended_well or attempt == MEETINGS - 1:
                     raise self.death(str(error)) from error
+            except EngineDied:  # stopped before it answered: nobody else would end it
+                self.wire.close()
+                if meeting.starter is not None:
+                    self.engine.kill()
+                    meeting.clear()
+                raise
             except BaseException:
                 self.wire.close()
                 raise

@@ -82,6 +82,8 @@ class Meeting:
                     raise EngineDied(
                         f"the engine could not start: it ended{engine.ending()}", engine.last_words()
                     )
+                if engine.stopped:
+                    raise EngineDied("the engine was stopped by a signal (SIGSTOP) before it listened")
                 if time.monotonic() > until:
                     raise EngineDied(f"the engine does not listen after {START} s", engine.last_words())
                 time.sleep(0.003)

@@ -81,15 +81,27 @@ class Engine:
         return self.state in ("T", "t")
 
     def kill(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends it, whatever it does. Afterwards nobody listens at its socket any more."""
         if self.state != "X":
             try:
                 os.kill(self.pid, signal.SIGKILL)
             except OSError:
                 pass
-            until = time.monotonic() + 1
-            while self.state not in ("X", "Z") and time.monotonic() < until:
-                time.sleep(0.005)
+        until = time.monotonic() + 1
+        while not self._over() and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _over(self) -> bool:
+        """Whether all its threads are gone. Its files are open as long as one of them is, also when the first
+        one, after which the process is called, is a zombie."""
+        if self._process is not None:
+            return self._gone.is_set()
+        if start_time(self.pid) not in ("", self.began):
+            return True
+        try:
+            return self.state == "X" and len(os.listdir(f"/proc/{self.pid}/task")) <= 1
+        except OSError:
+            return True
 
     def ending(self) -> str:
         """How it ended, as far as that is known."""
