@@ -2,8 +2,8 @@
 
 A loader is rarely one process: workers, an engine, helpers. Every figure here is a sum over a process and all
 that descend from it. CPU includes children that have ended and were waited for (cutime, cstime): with
-`adopt_orphans` a child whose parent died comes back to the root, so none escapes the sum. Memory is PSS: a page
-shared by n processes counts 1/n in each, so a shared batch is counted once.
+`adopt_orphans` a child whose parent died comes back to the root, so none escapes the sum. Memory is PSS: a
+page shared by n processes counts 1/n in each, so a shared batch is counted once.
 """
 
 import ctypes

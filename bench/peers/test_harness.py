@@ -106,7 +106,7 @@ def test_takes_the_best_setting_and_says_why_others_are_missing(pictures, conten
 
 
 def test_counts_cpu_and_memory_of_children_and_orphans(pictures, contender, tmp_path):
-    """A busy child of 200 MB, orphaned at once: its CPU and memory are seen, and it doesn't outlive the run."""
+    """A busy child of 200 MB, orphaned at once: its CPU and memory are seen, and it ends with the run."""
     parent = contender(
         "parent",
         """
