@@ -1,12 +1,12 @@
 """Says something about every picture of a folder, once. Killed at any time, it goes on exactly where it was.
 
     pip install "millrace[node]" torch
-    python examples/torch_train.py                       makes the weights: torch_train.pt
-    python examples/infer_folder.py photos               writes predictions.csv: id,prediction
-    python examples/infer_folder.py photos               after Ctrl-C, kill -9 or a full disk: goes on from there
+    python examples/torch_train.py               makes the weights: torch_train.pt
+    python examples/infer_folder.py photos       writes predictions.csv: id,prediction
+    python examples/infer_folder.py photos       after Ctrl-C, kill -9 or a full disk: goes on from there
 
-Rows are on disk before the state that counts them, and the state says how long the file was. So whatever a kill
-leaves behind the last state is cut off and made again: each picture has one row, none is missing.
+Rows are on disk before the state that counts them, and the state says how long the file was then. What a kill
+leaves beyond that is cut off and made again: each picture has one row, and none is missing.
 """
 
 import argparse

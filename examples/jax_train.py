@@ -2,10 +2,10 @@
 
     pip install "millrace[node]" jax
     python examples/jax_train.py --fresh              trains for 200 steps, keeping jax_train.npz
-    python examples/jax_train.py --fresh --stop 90    is stopped after 90 of them, as if it had been killed …
-    python examples/jax_train.py                      … and goes on from the last checkpoint, to the same losses
+    python examples/jax_train.py --fresh --stop 90    is stopped after 90, as if it had been killed …
+    python examples/jax_train.py                      … and goes on from the last checkpoint
 
-It needs no data: the pictures are synthetic, and the task is to tell which quarter of a picture is the brightest.
+It needs no data: the pictures are synthetic, and the task is to tell which quarter of one is the brightest.
 Weights, momentum and the state of the feed are saved together, so that they always agree.
 """
 
@@ -73,7 +73,8 @@ def pictures(batch):
 
 def save(path, step, weights, speed, state):
     """By rename: a kill in the middle leaves the old checkpoint whole."""
-    arrays = {f"{kind}.{name}": a for kind, tree in (("w", weights), ("v", speed)) for name, a in tree.items()}
+    arrays = {f"w.{name}": array for name, array in weights.items()}
+    arrays.update({f"v.{name}": array for name, array in speed.items()})
     with open(f"{path}.new", "wb") as file:
         np.savez(file, about=json.dumps({"step": step, "feed": state}), **arrays)
     os.replace(f"{path}.new", path)
@@ -82,7 +83,8 @@ def save(path, step, weights, speed, state):
 def load(path):
     with np.load(path) as saved:
         about = json.loads(str(saved["about"]))
-        weights, speed = ({n[2:]: jnp.array(saved[n]) for n in saved.files if n[:2] == k} for k in ("w.", "v."))
+        weights = {name[2:]: jnp.array(saved[name]) for name in saved.files if name.startswith("w.")}
+        speed = {name: jnp.array(saved[f"v.{name}"]) for name in weights}
     return about["step"], weights, speed, about["feed"]
 
 

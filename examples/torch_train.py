@@ -2,10 +2,10 @@
 
     pip install "millrace[node]" torch
     python examples/torch_train.py --fresh              trains for 200 steps, keeping torch_train.pt
-    python examples/torch_train.py --fresh --stop 90    is stopped after 90 of them, as if it had been killed …
-    python examples/torch_train.py                      … and goes on from the last checkpoint, to the same losses
+    python examples/torch_train.py --fresh --stop 90    is stopped after 90, as if it had been killed …
+    python examples/torch_train.py                      … and goes on from the last checkpoint
 
-It needs no data: the pictures are synthetic, and the task is to tell which quarter of a picture is the brightest.
+It needs no data: the pictures are synthetic, and the task is to tell which quarter of one is the brightest.
 Weights, optimiser and the state of the feed are saved together, so that they always agree.
 """
 

@@ -12,6 +12,7 @@ from ._layout import PROTOCOL, Layout
 from ._leases import Leases
 from ._meeting import Meeting
 from ._memory import Memory
+from ._process import Engine
 from ._wire import LOOK, ConnectionClosed, Wire
 from .errors import EngineDied, MillraceError
 
@@ -111,7 +112,9 @@ class Client:
         self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
         self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.leases = Leases(self.wire)
-        self._end = weakref.finalize(self, _end, self.wire, self.leases, self._ready, self.meeting)
+        self._end = weakref.finalize(
+            self, _end, self.wire, self.leases, self._ready, self.meeting, self.engine
+        )
 
     # ------------------------------------------------------------ batches
 
@@ -194,8 +197,11 @@ class Client:
             pass
 
 
-def _end(wire: Wire, leases: Leases, ready: int, meeting: Meeting) -> None:
+def _end(wire: Wire, leases: Leases, ready: int, meeting: Meeting, engine: Engine) -> None:
     died = wire.ended
+    if not died and meeting.starter is not None and engine.stopped:
+        engine.kill()  # it would never hear that we leave
+        died = True
     if not died:
         try:
             wire.send({"close": True})

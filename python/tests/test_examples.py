@@ -24,9 +24,15 @@ def start(name: str, *words: Any, folder: Path) -> "subprocess.Popen[str]":
     """An example, in a folder of its own."""
     line = [sys.executable, str(EXAMPLES / name), *map(str, words)]
     path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "PYTHONUNBUFFERED": "1"}
+    env = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.Popen(
-        line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        line,
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 
@@ -67,10 +73,11 @@ def test_training_resumes_with_the_same_curve(library, tmp_path):
 
 
 def photos(folder: Path, count: int) -> List[str]:
-    """Small pictures, some of them deeper than others, one with a name that CSV has to quote; gives their ids."""
+    """Small pictures in folders of any depth, one with a name that CSV has to quote; gives their ids."""
     from PIL import Image
 
-    names = [f"{'ab'[i % 2]}/{f'{i % 5}/' if i % 3 else ''}{i:03d}{', too' if i == 7 else ''}.jpg" for i in range(count)]
+    deep = ("a", "b/c", "b/d/e")
+    names = [f"{deep[i % 3]}/{'one, two' if i == 7 else i}.jpg" for i in range(count)]
     for number, name in enumerate(names):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         draw = random.Random(number)

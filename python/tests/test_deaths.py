@@ -1,0 +1,230 @@
+"""The death drill: trainer and engine are ended or stopped at random moments. Nothing may hang, nothing may be left
+behind, and a run that goes on afterwards sees every sample exactly once.
+
+`MILLRACE_DRILL=50` makes 50 rounds of it. A failure names its round; `MILLRACE_DRILL_ROUND=17` repeats that one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Callable, List, Optional, Set
+
+import pytest
+from conftest import HERE, LAUNCHER, alive, sockets, wait_until
+from drill_trainer import FEED, SAMPLES, TOLD
+
+import millrace
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+ROUNDS = int(os.environ.get("MILLRACE_DRILL", "14"))
+ONE = os.environ.get("MILLRACE_DRILL_ROUND")
+#: How soon a death must be known, or followed (seconds), and what a busy machine may add to it.
+DEADLINE, SLACK = 2.0, 2.0
+#: How long a whole run may take when nothing happens to it.
+RUN = 30.0
+
+CASES = [
+    (who, number)
+    for who in ("trainer", "engine")
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP)
+]
+CASES.append(("both", signal.SIGKILL))
+
+
+class Round:
+    """One trainer in a place of its own, and all that belongs to it."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.draw = random.Random(number)
+        self.who, self.signal = CASES[number % len(CASES)]
+        self.restart = self.draw.random() < 0.5
+        self.folder = folder
+        self.mark = f"MILLRACE_TEST_MARK={uuid.uuid4().hex}"
+        self.was_open = False
+        self.trainer: Optional["subprocess.Popen[bytes]"] = None
+
+    def __str__(self) -> str:
+        return f"{self.signal.name} to the {self.who}, {'with' if self.restart else 'without'} restart"
+
+    def start(self, restart: bool) -> "subprocess.Popen[bytes]":
+        name, value = self.mark.split("=")
+        env = {key: held for key, held in os.environ.items() if key not in LAUNCHER}
+        env.update({"XDG_RUNTIME_DIR": str(self.folder), name: value})
+        line = [sys.executable, str(HERE / "drill_trainer.py"), str(self.folder)]
+        with (self.folder / "words").open("ab") as words:
+            self.trainer = subprocess.Popen(
+                line + ["--no-restart"] * (not restart), env=env, stdout=words, stderr=words
+            )
+        return self.trainer
+
+    def processes(self) -> List[int]:
+        """What was started by this round and runs still."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if self.mark.encode() in (path / "environ").read_bytes() and alive(int(path.name)):
+                    found.append(int(path.name))
+            except OSError:
+                pass
+        return found
+
+    def engines(self) -> List[int]:
+        return [pid for pid in self.processes() if b"\0serve\0" in command(pid)]
+
+    def words(self) -> str:
+        return (self.folder / "words").read_text()
+
+    # ------------------------------------------------------------ what happens
+
+    def play(self) -> None:
+        trainer = self.start(self.restart)
+        # Half of the time while everything starts, else somewhere in the run.
+        if self.draw.random() < 0.5:
+            self.until(
+                lambda: (self.folder / "ids.log").exists() and (self.folder / "ids.log").stat().st_size > 0
+            )
+        time.sleep(self.draw.uniform(0, 0.5))
+        if self.who != "trainer":
+            self.until(lambda: trainer.poll() is not None or len(self.engines()) > 0)
+        engines = self.engines() if self.who != "trainer" else []
+        victims = [*engines, *([trainer.pid] if self.who != "engine" and trainer.poll() is None else [])]
+        was_open = (self.folder / "opened").exists()
+        for pid in victims:
+            try:
+                os.kill(pid, self.signal)
+            except ProcessLookupError:
+                pass  # it was over
+        hit = time.monotonic()
+        self.was_open = was_open
+        getattr(self, f"after_{self.who}")(trainer, hit)
+        self.nothing_is_left(swept=self.who != "both")
+
+    def after_trainer(self, trainer: "subprocess.Popen[bytes]", hit: float) -> None:
+        if self.signal == signal.SIGSTOP:
+            before = set(self.engines())
+            time.sleep(self.draw.uniform(0.1, 2.5))
+            # A stopped trainer is only slow: its engine waits for it.
+            assert before <= set(self.engines()), "the engine left a trainer that was only stopped"
+            trainer.send_signal(self.draw.choice([signal.SIGCONT, signal.SIGKILL]))
+            trainer.wait(RUN)
+        else:
+            trainer.wait(DEADLINE + SLACK)
+
+    def after_engine(self, trainer: "subprocess.Popen[bytes]", hit: float) -> None:
+        trainer.wait(RUN)
+        if self.restart and self.was_open:
+            assert trainer.returncode == 0, "the trainer should have gone on with a new engine"
+        else:
+            # 0: every batch had been made already. A feed that can't be opened says so, and is not tried again.
+            assert trainer.returncode in (0, TOLD), f"the trainer ended with {trainer.returncode}"
+            assert time.monotonic() - hit < DEADLINE + SLACK, "the trainer was told too late"
+
+    def after_both(self, trainer: "subprocess.Popen[bytes]", hit: float) -> None:
+        trainer.wait(DEADLINE + SLACK)
+
+    # ------------------------------------------------------------ what must hold
+
+    def nothing_is_left(self, swept: bool = True) -> None:
+        """``swept``: somebody was there to remove the socket."""
+        assert wait_until(lambda: not self.processes(), DEADLINE + SLACK), f"left running: {self.described()}"
+        if swept:
+            assert wait_until(lambda: not sockets(self.folder), 1), f"left: {sockets(self.folder)}"
+
+    def resume(self) -> None:
+        """It goes on to its end, undisturbed, and the log has every sample once."""
+        assert self.start(restart=True).wait(RUN) == 0
+        self.nothing_is_left()
+        seen = [int(line) for line in (self.folder / "ids.log").read_text().split()]
+        assert sorted(seen) == list(range(SAMPLES)), f"{len(seen)} ids, {len(set(seen))} different"
+
+    def described(self) -> str:
+        lines = []
+        for pid in self.processes():
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            lines.append(f"{pid} ({state}) {command(pid)!r}")
+        return ", ".join(lines)
+
+    def until(self, what: Callable[[], bool]) -> None:
+        assert wait_until(what, RUN), "the run never came so far"
+
+    def clean(self) -> None:
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+        if self.trainer is not None:
+            self.trainer.wait(5)
+
+
+def command(pid: int) -> bytes:
+    """The command line of a process; none when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def run_round(number: int, folder: Path) -> Optional[str]:
+    """What went wrong, or None."""
+    folder.mkdir(mode=0o700)
+    one = Round(number, folder)
+    try:
+        one.play()
+        one.resume()
+        return None
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return f"round {number} ({one}): {error}\n{one.words()}"
+    finally:
+        one.clean()
+
+
+def unused_shared_memory() -> Set[str]:
+    """Files in /dev/shm that no process has mapped: what somebody has left there."""
+    used = set()
+    for path in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            used |= {
+                line.split("/dev/shm/")[1].split()[0]
+                for line in path.read_text().splitlines()
+                if "/dev/shm/" in line
+            }
+        except OSError:
+            pass
+    return {path.name for path in Path("/dev/shm").iterdir()} - used
+
+
+def test_nothing_is_left_behind_and_nothing_is_lost(tmp_path):
+    before = unused_shared_memory()
+    numbers = range(ROUNDS) if ONE is None else [int(ONE)]
+    # A few at a time: a round mostly waits. Sockets have short paths.
+    place = Path("/tmp") / f"mrd-{os.getpid()}"
+    place.mkdir(mode=0o700)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            failures = [
+                one for one in pool.map(lambda n: run_round(n, place / str(n)), numbers) if one is not None
+            ]
+    finally:
+        subprocess.run(["rm", "-rf", str(place)], check=False)
+    assert not failures, "\n\n".join(failures)
+    assert wait_until(lambda: unused_shared_memory() <= before, 5), unused_shared_memory() - before
+
+
+def test_an_engine_that_is_stopped_before_the_end_ends_too(runtime_folder):
+    # All batches are made: nobody waits for it any more, and nobody would notice.
+    with millrace.Feed({**FEED, "batch": {"size": SAMPLES // 2}}, workers=1) as feed:
+        engine = feed._stream.client.engine.pid
+        batches = iter(feed)
+        next(batches)
+        assert wait_until(lambda: feed._stream.client.memory.ready(1) is not None)
+        os.kill(engine, signal.SIGSTOP)
+        assert len(list(batches)) == 1
+    assert wait_until(lambda: not alive(engine), DEADLINE)
+    assert not sockets(runtime_folder)
