@@ -26,12 +26,11 @@ RATE, MOMENTUM = 0.05, 0.9
 
 def new_weights(key):
     """Three convolutions, each of which halves the picture's side, and a layer on top."""
-    weights = {}
+    weights, size = {}, CHANNELS[-1] * (SIDE // 8) ** 2
     for i, (before, after) in enumerate(zip(CHANNELS, CHANNELS[1:])):
         key, part = jax.random.split(key)
         weights[f"conv{i}"] = jax.random.normal(part, (after, before, 3, 3)) * (2 / (9 * before)) ** 0.5
         weights[f"bias{i}"] = jnp.zeros((after, 1, 1))
-    size = CHANNELS[-1] * (SIDE // 8) ** 2
     return {**weights, "decide": jax.random.normal(key, (size, 4)) * size**-0.5}
 
 

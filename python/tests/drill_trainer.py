@@ -2,7 +2,7 @@
 
     python drill_trainer.py FOLDER [--no-restart]
 
-The log is cut to what the state covers when it begins. Ends with 7 when the engine's death is told as it should be.
+The log is cut to what the state covers when it begins. Ends with 7 when it is told of the engine's death.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The death drill: trainer and engine are ended or stopped at random moments. Nothing may hang, nothing may be left
-behind, and a run that goes on afterwards sees every sample exactly once.
+"""The death drill at any moment, the engine's start included: trainer, engine or both are ended or stopped.
 
-`MILLRACE_DRILL=50` makes 50 rounds of it. A failure names its round; `MILLRACE_DRILL_ROUND=17` repeats that one.
+Nothing may hang, nothing may be left behind, and a run that goes on afterwards sees every sample once.
+`MILLRACE_DRILL=50` makes 50 rounds of it. A failure names its round; `MILLRACE_DRILL_ROUND=17` repeats it.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Round:
         if self.restart and self.was_open:
             assert trainer.returncode == 0, "the trainer should have gone on with a new engine"
         else:
-            # 0: every batch had been made already. A feed that can't be opened says so, and is not tried again.
+            # 0: every batch had been made already. A feed that can't be opened says so at once.
             assert trainer.returncode in (0, TOLD), f"the trainer ended with {trainer.returncode}"
             assert time.monotonic() - hit < DEADLINE + SLACK, "the trainer was told too late"
 
@@ -200,7 +200,7 @@ def unused_shared_memory() -> Set[str]:
     return {path.name for path in Path("/dev/shm").iterdir()} - used
 
 
-def test_nothing_is_left_behind_and_nothing_is_lost(tmp_path):
+def test_nothing_is_left_behind_and_nothing_is_lost():
     before = unused_shared_memory()
     numbers = range(ROUNDS) if ONE is None else [int(ONE)]
     # A few at a time: a round mostly waits. Sockets have short paths.
