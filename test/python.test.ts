@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 const folder = fileURLToPath(new URL('../python', import.meta.url))
-const there = spawnSync('python3', ['-c', 'import numpy, pytest']).status === 0
+const { status: found, stderr: lacks } = spawnSync('python3', ['-c', 'import numpy, pytest'], {
+  encoding: 'utf8',
+})
+const there = found === 0
+if (!there) {
+  const why = lacks?.trim().split('\n').at(-1) ?? 'there is no python3'
+  console.warn(`The Python client's tests are skipped, they need python3 with numpy and pytest: ${why}`)
+}
 const files = readdirSync(`${folder}/tests`).filter(name => /^test_.*\.py$/.test(name))
 
 describe.skipIf(!there)('Python', () => {
