@@ -29,5 +29,6 @@ feed='{"source":{"tar":"'$work'/shards/bench-*.tar"},"order":{"shuffle":"global"
 for workers in 1 4 8 12 14 16; do
   echo "workers $workers: $(node "$cli" run "$feed" --workers "$workers" --epochs 2 --depth 6 --json | python3 -c 'import json,sys; d=json.load(sys.stdin); print(round(d["samplesPerSecond"]), "img/s, first batch", round(d["firstBatchMs"]), "ms")')"
 done | tee "$out/workers.txt"
+python3 "$(dirname "$0")/jax_check.py" "$work/shards/bench-*.tar" 2>&1 | tail -5 | tee "$out/jax.txt"
 python3 "$(dirname "$0")/train.py" --shards "$work/shards/bench-*.tar" --files "$work/files" --cores "$cores" \
   --workers $((cores - 2)) --out "$out/gpu.json"

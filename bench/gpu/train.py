@@ -99,7 +99,8 @@ def loaded(args, step, steps: int) -> float:
             for image, label in loader:
                 yield image.cuda(non_blocking=True), label.cuda(non_blocking=True)
 
-    return rate(batches(), step, steps, warm=4)
+    # Workers fill their queues (two batches each) while the first ones are awaited: that stock must be used up first.
+    return rate(batches(), step, steps, warm=3 * args.cores)
 
 
 def same_bytes(args) -> bool:
@@ -138,7 +139,7 @@ def main() -> None:
             note(f"{name}, data there already", rate(there_already(), step, args.steps))
             note(f"{name}, millrace", fed(args, step, args.steps))
     for name, step in steps.items():
-        note(f"{name}, DataLoader", loaded(args, step, 16))
+        note(f"{name}, DataLoader", loaded(args, step, args.steps))
     result |= {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{torch.cuda.get_device_name()}, {args.cores} cores",
