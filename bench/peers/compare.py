@@ -42,20 +42,20 @@ def main(argv=None):
     say(f"sweep: {sum(len(c.variants) for c in taking_part)} settings, {options.sweep} × {options.seconds} s")
     for _ in range(options.sweep):
         for contender, variant in shuffled(chance, [(c, v) for c in taking_part for v in c.variants]):
-            contender.measure(pictures, variant, options.seconds, contender.sweep)
+            contender.measure(pictures, variant, options, contender.sweep)
     for contender in taking_part:
         contender.choose()
     taking_part = [contender for contender in contenders if contender.skipped is None]
     for turn in range(options.rounds):
         say(f"round {turn + 1} of {options.rounds}")
         for contender in shuffled(chance, taking_part):
-            contender.measure(pictures, contender.best, options.seconds, contender.rounds)
+            contender.measure(pictures, contender.best, options, contender.rounds)
 
     result = {
         **stamp(),
         "command": "python3 bench/peers/compare.py " + " ".join(argv if argv is not None else sys.argv[1:]),
         "what": WHAT,
-        "cache": f"page cache warm ({size / 1e6:.0f} MB in all formats together)",
+        "cache": f"Page cache warm ({size / 1e6:.0f} MB in all formats together)",
         "pictures": options.pictures,
         "rounds": options.rounds,
         "seconds": options.seconds,
@@ -77,7 +77,7 @@ class Contender:
         self.python = interpreter(self.path, venvs)
         self.skipped = None
         self.variants, self.versions, self.best = [], {}, None
-        self.sweep, self.rounds = [], []
+        self.sweep, self.rounds, self.disturbed = [], [], []
 
     def get_ready(self, pictures):
         """Asks what it is and has it write its format, once; what fails is the reason for skipping it."""
@@ -92,9 +92,18 @@ class Contender:
         except (launch.Failed, OSError) as reason:
             self.skip(reason)
 
-    def measure(self, pictures, variant, seconds, into):
-        if self.skipped:
-            return
+    def measure(self, pictures, variant, options, into):
+        """A run; again where others used the machine, whatever it gave. After three such runs the last counts."""
+        for attempt in range(3):
+            meter.wait_for_quiet(options.others)
+            run = self.run(pictures, variant, options.seconds)
+            if "failed" in run or run["coresUsedByOthers"] <= options.others or attempt == 2:
+                break
+            say(f"    again: others used {run['coresUsedByOthers']:.2f} cores")
+            self.disturbed.append(run)
+        into.append(run)
+
+    def run(self, pictures, variant, seconds):
         run = {"variant": variant, "load": round(os.getloadavg()[0], 2)}
         try:
             text = json.dumps(variant)
@@ -105,7 +114,7 @@ class Contender:
         except launch.Failed as reason:
             run["failed"] = str(reason)
             say(f"  {self.title} {words(variant)}: failed: {reason}")
-        into.append(run)
+        return run
 
     def choose(self):
         """The setting of the sweep's fastest run: what disturbs a run only ever slows it."""
@@ -131,6 +140,7 @@ class Contender:
             "figures": figures,
             "sweep": self.sweep,
             "rounds": self.rounds,
+            "disturbed": self.disturbed,
         }
 
 
@@ -187,6 +197,12 @@ def parse(argv):
     parser.add_argument("--seconds", type=float, default=15, help="length of a run, from its first batch on")
     parser.add_argument("--sweep", type=int, default=2, help="runs of each setting before the best is taken")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--others",
+        type=float,
+        default=0.15,
+        help="cores that other programs may use before a run is repeated",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds")
     parser.add_argument("--save", action="store_true", help="write peers.json, peers.md and peers.svg")
     parser.add_argument("--out", default=HERE.parent / "results", help="where to (bench/results)")

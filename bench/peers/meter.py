@@ -9,6 +9,7 @@ page shared by n processes counts 1/n in each, so a shared batch is counted once
 import ctypes
 import os
 import threading
+import time
 
 TICK = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36
@@ -57,6 +58,16 @@ def machine_cpu_seconds():
             int(n) for n in file.readline().split()[1:9]
         )
     return (user + nice + system + irq + softirq + steal) / TICK
+
+
+def wait_for_quiet(cores, patience=60):
+    """Waits until the machine is busy with no more than `cores` for a second; no longer than `patience`."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        begun, busy = time.monotonic(), machine_cpu_seconds()
+        time.sleep(1)
+        if (machine_cpu_seconds() - busy) / (time.monotonic() - begun) <= cores:
+            return
 
 
 def pss_bytes(root):

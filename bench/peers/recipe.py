@@ -1,7 +1,7 @@
 """The augmentation of every contender that leaves decoding to its user: torchvision, on one JPEG.
 
-randomResizedCrop(224), horizontal flip, normalise → f32 chw. Two ways that torchvision's documentation shows: on
-a tensor (decode_jpeg; the faster one wherever we measured) and on a PIL image (ImageFolder's default).
+randomResizedCrop(224), horizontal flip, normalise → f32 chw. Two ways that torchvision's documentation shows:
+on a tensor (decode_jpeg; the faster one wherever we measured) and on a PIL image (ImageFolder's default).
 """
 
 import io

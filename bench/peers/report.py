@@ -33,7 +33,7 @@ def table(result):
         f"{result['what']}.",
         "",
         f"{result['date'][:10]}, {result['machine']}; Millrace {result['commit']}, Node {result['node']}, "
-        f"Python {result['python']}. {result['cache'].capitalize()}. Median (least–greatest) of "
+        f"Python {result['python']}. {result['cache']}. Median (least–greatest) of "
         f"{result['rounds']} rounds of {result['seconds']:g} s in random order, each run a fresh process, "
         "best setting of each. CPU and memory (PSS) over all processes of a contender.",
         "",

@@ -42,6 +42,7 @@ def main(argv=None):
             title, python = carriers[path]["title"], carriers[path]["python"]
             what = f"{title}, {size} MiB, {CONSUMER[touch]}"
             args = (size << 20, json.dumps(touch), options.seconds)
+            meter.wait_for_quiet(options.others)
             try:
                 run = launch.run(python, path, "carry", *args, seconds=options.seconds)
                 say(f"  {what}: {run['gigabytesPerSecond']:.2f} GB/s")
@@ -108,6 +109,7 @@ def parse(argv):
     parser.add_argument("--venvs", help="folder of environments made by install.py (otherwise: this Python)")
     parser.add_argument("--seconds", type=float, default=3, help="length of a run, from its first array on")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--others", type=float, default=0.15, help="cores that other programs may use")
     parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds")
     parser.add_argument("--save", action="store_true", help="write transport.json and transport.md")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results", help="where to (bench/results)")
