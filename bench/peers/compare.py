@@ -93,7 +93,7 @@ class Contender:
             self.skip(reason)
 
     def measure(self, pictures, variant, options, into):
-        """A run; again where others used the machine, whatever it gave. After three such runs the last counts."""
+        """A run; again where others used the machine, whatever it gave. The third counts in any case."""
         for attempt in range(3):
             meter.wait_for_quiet(options.others)
             run = self.run(pictures, variant, options.seconds)

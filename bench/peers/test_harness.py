@@ -60,6 +60,8 @@ def run(pictures, *contenders, out, seconds="0.5", rounds="2"):
         "1",
         "--rounds",
         rounds,
+        "--others",
+        "99",
     ]
     result = compare.main([*options, "--save", "--out", str(out), *contenders])
     return {found["name"]: found for found in result["contenders"]}
