@@ -90,12 +90,14 @@ class Client:
                 # It was about to end for want of clients, unless it crashed.
                 if not self.engine.ended_well or attempt == MEETINGS - 1:
                     raise self.death(str(error)) from error
-            except EngineDied:  # stopped before it answered: nobody else would end it
+            except EngineDied:  # stopped before it answered, perhaps long ago: nobody else would end it
                 self.wire.close()
-                if meeting.starter is not None:
-                    self.engine.kill()
-                    meeting.clear()
-                raise
+                if meeting.starter is None:
+                    raise
+                self.engine.kill()
+                meeting.clear()
+                if attempt == MEETINGS - 1:
+                    raise
             except BaseException:
                 self.wire.close()
                 raise

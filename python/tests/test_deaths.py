@@ -228,3 +228,14 @@ def test_an_engine_that_is_stopped_before_the_end_ends_too(runtime_folder):
         assert len(list(batches)) == 1
     assert wait_until(lambda: not alive(engine), DEADLINE)
     assert not sockets(runtime_folder)
+
+
+def test_a_stopped_engine_that_a_rank_meets_is_replaced(runtime_folder):
+    with millrace.Feed(FEED, workers=1, rank=0, world=2) as one:
+        stopped = one._stream.client.engine.pid
+        os.kill(stopped, signal.SIGSTOP)
+        with millrace.Feed(FEED, workers=1, rank=1, world=2) as two:
+            assert not alive(stopped)
+            seen = [int(name) for feed in (one, two) for batch in feed for name in batch.ids]
+            assert one._stream.client.engine.pid == two._stream.client.engine.pid
+    assert sorted(seen) == list(range(SAMPLES))
