@@ -8,6 +8,7 @@ import { decodeText } from '../decode/text.js'
 import { DTYPES, elements } from '../define/dtype.js'
 import type { Dtype, NormalField, NormalOp } from '../define/types.js'
 import { DecodeError } from '../errors.js'
+import { copyInto } from '../system/copy.js'
 import { arrayOf, encoder } from './encode.js'
 import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from './field.js'
 
@@ -122,7 +123,7 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const place = (value: unknown, context: RowContext): Placed => {
     const bytes = bytesFrom(value, field.as === 'json')
     const at = context.work.take(bytes.length)
-    context.work.u8.set(bytes, at)
+    copyInto(context.work, bytes, at)
     return { at, length: bytes.length }
   }
   return {
@@ -160,7 +161,7 @@ function arrayFrom(value: FieldValue, dtype: Dtype, shape: readonly (number | un
 /** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */
 function putArray(array: NpyArray, dtype: Dtype, at: number, context: RowContext): void {
   if (array.dtype === dtype) {
-    context.work.u8.set(array.data, at)
+    copyInto(context.work, array.data, at)
     return
   }
   const numbers = npyNumbers(array)

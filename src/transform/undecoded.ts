@@ -7,6 +7,7 @@ import { decodeNpy, isNpy } from '../decode/npy.js'
 import type { Box, Picture } from '../decode/picture.js'
 import type { NormalField } from '../define/types.js'
 import { DecodeError } from '../errors.js'
+import { copyInto } from '../system/copy.js'
 import type { Workspace } from '../system/workspace.js'
 
 export interface Undecoded {
@@ -68,7 +69,7 @@ function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
     const stride = width * own
     const rows = data.subarray(box.y * stride, (box.y + box.height) * stride)
     const at = work.take(rows.length)
-    work.u8.set(rows, at)
+    copyInto(work, rows, at)
     const picture = { at: at + box.x * own, width: box.width, height: box.height, stride }
     return own === channels ? { ...picture, channels } : spread({ ...picture, channels: 1 }, work)
   }
