@@ -41,7 +41,7 @@ GOOD = 1
 FILLER = 3
 
 
-def _bfloat16() -> np.dtype[Any]:
+def _bfloat16() -> Any:
     """NumPy has no bfloat16 of its own: the one of ml_dtypes (it comes with JAX), else the bare 16 bits."""
     try:
         import ml_dtypes

@@ -64,7 +64,7 @@ class Memory:
         """The header of a slot, as 32-bit words."""
         return self._heads[slot]
 
-    def stamps(self, slot: int) -> memoryview:
+    def stamps(self, slot: int) -> "memoryview[float]":
         """The header of a slot, as 64-bit floats."""
         return self._stamps[slot]
 

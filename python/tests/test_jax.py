@@ -45,7 +45,7 @@ def test_a_batch_is_a_tree(fake):
 def test_sharded_over_devices(runtime_folder):
     code = f"""
         import os, sys
-        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+        os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_force_host_platform_device_count=4")
         sys.path[:0] = [{str(HERE.parent)!r}]
         import jax, numpy as np, millrace, millrace._process, millrace._meeting
         from jax.sharding import NamedSharding, PartitionSpec as P
