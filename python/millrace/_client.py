@@ -211,7 +211,8 @@ def _end(wire: Wire, leases: Leases, ready: int, meeting: Meeting, engine: Engin
             pass
     wire.close()
     leases.close()
-    if died:
+    if died and meeting.starter is not None:
+        engine.wait(0.5)  # our connection may be the first thing that a dying process closes
         meeting.clear()  # it could not do that itself
     try:
         os.close(ready)

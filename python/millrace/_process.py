@@ -87,7 +87,11 @@ class Engine:
                 os.kill(self.pid, signal.SIGKILL)
             except OSError:
                 pass
-        until = time.monotonic() + 1
+        self.wait(1)
+
+    def wait(self, seconds: float) -> None:
+        """Until it is gone altogether, at most that long."""
+        until = time.monotonic() + seconds
         while not self._over() and time.monotonic() < until:
             time.sleep(0.005)
 
