@@ -92,6 +92,8 @@ class Memory:
             if claim == 0 or begun == 0 or not opened or not 0 <= row < self.layout.rows:
                 continue
             slot = self._words[at.TABLE_SLOT + place]
+            if self._heads[slot][at.READY] == 1:
+                continue  # done, but the maker was not yet out of it
             first = self.slot_at(slot) + self.layout.position_at + 8 * row
             found.append(
                 (int(self._stamps[slot][at.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))

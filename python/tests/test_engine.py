@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import signal
 import subprocess
+import time
 from typing import Any, Dict, List
 
 import numpy as np
@@ -210,3 +214,21 @@ def test_stats_and_what_it_is(caplog):
         assert stats["samples"] == 50 and stats["workers"] == 1 and stats["decoders"]["jpeg"]
         assert "image f32[8, 3, 24, 24]" in repr(feed)
         assert "the trainer waited" in caplog.text
+
+
+def test_what_was_in_flight_is_named(caplog):
+    slow = {
+        **PICTURES,
+        "source": {"synthetic": {"count": 40, "images": {"width": 1200, "height": 900}}},
+        "batch": {"size": 8, "last": "keep"},
+    }
+    with millrace.Feed(slow, workers=1) as feed, caplog.at_level("WARNING", "millrace"):
+        seen = []
+        for batch in feed:
+            seen += batch.ids
+            if len(seen) == 8:
+                time.sleep(0.05)
+                os.kill(feed._stream.client.engine.pid, signal.SIGKILL)  # while it makes the next ones
+        assert sorted(seen, key=int) == [str(i) for i in range(40)]
+    said = re.search(r"In flight: (\S+?)[,.\n]?$", caplog.records[0].getMessage().split("\n")[0])
+    assert said and said.group(1) in seen[8:]

@@ -199,3 +199,24 @@ def test_a_closed_feed_says_so(fake):
     assert kept["number"].tolist() == [0, 1, 2, 3]  # what is in the user's hands stays
     assert np.all(kept["image"][3] == 3)
     assert "closed" in repr(feed)
+
+
+def test_the_end_of_an_epoch_is_told(fake, capfd, monkeypatch):
+    import logging
+
+    logger = logging.getLogger("millrace")
+    monkeypatch.setattr(logger, "propagate", False)  # as if nobody had set up logging
+    with millrace.Feed(fake(40, slow=0.01)) as feed:
+        list(feed)
+    assert "the trainer waited" in capfd.readouterr().err
+
+
+def test_tensorflow_is_asked_for_by_name(fake):
+    try:
+        import tensorflow  # noqa: F401
+    except ImportError:
+        with (
+            millrace.Feed(fake()) as feed,
+            pytest.raises(millrace.MissingError, match="pip install tensorflow"),
+        ):
+            feed.tensorflow()
