@@ -37,11 +37,13 @@ class Rows:
 
     def __init__(self, path):
         self._state_path = f"{path}.state"
-        saved = {"length": 0, "feed": None, "done": False}
+        saved = {"length": 0, "feed": None}
         if os.path.exists(self._state_path):
             with open(self._state_path) as file:
                 saved = json.load(file)
-        self.done, self.state = saved["done"], saved["feed"]
+        self.state = saved["feed"]
+        # After the last batch the state stands at the beginning of the next epoch.
+        self.done = self.state is not None and self.state["epoch"] > 0
         self._file = open(path, "a", newline="")
         self._file.truncate(saved["length"])
         self._csv = csv.writer(self._file, lineterminator="\n")
@@ -51,13 +53,13 @@ class Rows:
     def write(self, ids, predictions):
         self._csv.writerows(zip(ids, predictions))
 
-    def save(self, state, done=False):
+    def save(self, state):
         """Rows first, then the state, by rename."""
         self._file.flush()
         os.fsync(self._file.fileno())
         length = os.fstat(self._file.fileno()).st_size
         with open(f"{self._state_path}.new", "w") as file:
-            json.dump({"length": length, "feed": state, "done": done}, file)
+            json.dump({"length": length, "feed": state}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{self._state_path}.new", self._state_path)
@@ -76,7 +78,7 @@ def infer(args):
             rows.write(batch.ids, (QUARTERS[one] for one in said))
             if step % args.save_every == 0:
                 rows.save(feed.state_dict())
-        rows.save(feed.state_dict(), done=True)
+        rows.save(feed.state_dict())
     print(f"done: {args.out}")
 
 

