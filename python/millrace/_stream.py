@@ -66,7 +66,9 @@ class Stream:
         client = Client(self._meeting, request)
         for notice in client.opened.notices:
             log.info("%s: %s", self.name, notice)
-        self._client, self._number, self.ahead = client, 0, client.opened.place
+        # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
+        self._number, self.ahead = 0, client.opened.place
+        self._client = client
         if before is not None:
             before.close()
 

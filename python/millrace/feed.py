@@ -189,9 +189,9 @@ class Feed:
             self._loop.leave(finished=False)
         total = self._limits.total(stream.opened, self._rows, self._following)
         limit = None if self._limits.plain else total
-        place, self._move_to = self._move_to, None
-        if place is not None:
-            stream.go(place, limit)
+        if self._move_to is not None:
+            stream.go(self._move_to, limit)
+            self._move_to = None  # not before: a Ctrl-C may come in between
         elif not self._limits.plain:
             stream.limit(limit)
         self._place = stream.ahead
@@ -245,7 +245,9 @@ class Feed:
         stream.changes = list(stream.ask({"weights": asked, "place": place._asdict()})["changes"])
         if self._move_to is None:
             left = None if self._loop is None else self._loop.left
+            self._move_to = place
             stream.go(place, None if self._limits.plain else left)
+            self._move_to = None
 
     # ------------------------------------------------------------ knowing
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -195,20 +196,46 @@ def test_a_fork_does_not_keep_the_engine(fake):
         child.join()
 
 
+def interrupt_after(seconds):
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
 def test_ctrl_c_leaves_the_feed_iterable(fake):
     with millrace.Feed(fake(4000, slow=0.002)) as feed:
-        for round in range(4):
-            timer = threading.Timer(0.02 + 0.013 * round, lambda: os.kill(os.getpid(), signal.SIGINT))
-            timer.start()
+        for round in range(3):
             with pytest.raises(KeyboardInterrupt):
-                for batch in feed:
-                    assert (batch["image"][:, 0, 0, 0] == batch["number"]).all()
+                for i, batch in enumerate(feed):
+                    assert batch["number"][0] == 1000 * round + 4 * i
+                    if i == 0:
+                        timer = interrupt_after(0.02)
                 time.sleep(1)
             timer.join()
             state = feed.state_dict()
             assert state["epoch"] == round
         feed.load_state_dict(state)
         assert next(iter(feed))["positions"][0] == state["position"]
+
+
+def test_ctrl_c_at_any_moment(fake):
+    chance = random.Random(3)
+    with millrace.Feed(fake(400)) as feed:
+        for _ in range(25):
+            with pytest.raises(KeyboardInterrupt):
+                timer = interrupt_after(0.005 + chance.random() * 0.03)
+                while True:  # loops that begin, end and are broken off
+                    start, most = None, chance.randrange(1, 12)
+                    for i, batch in enumerate(feed):
+                        start = batch["number"][0] if start is None else start
+                        assert batch["number"].tolist() == list(range(start + 4 * i, start + 4 * i + 4))
+                        assert (batch["image"][:, 0, 0, 0] == batch["number"]).all()
+                        if i == most:
+                            break
+            timer.join()
+        feed.load_state_dict({**feed.state_dict(), "epoch": 5, "position": 0})
+        assert [int(batch["number"][0]) for batch in feed] == list(range(5000, 5400, 4))
+        assert feed.stats()["restarts"] == 0  # the engine ends when a slot is given back twice
 
 
 def test_descriptors_and_threads_are_given_back(fake):
