@@ -21,7 +21,15 @@ for (let loop = 0; loop < loops; loop++) {
       fields[name] = hash.digest('hex')
     }
     const { epoch, position, count, ids } = batch
-    batches.push({ fields, epoch, position, count, ids, positions: [...batch.positions], state: loader.state() })
+    batches.push({
+      fields,
+      epoch,
+      position,
+      count,
+      ids,
+      positions: [...batch.positions],
+      state: loader.state(),
+    })
     if (++step === stop) break
   }
 }
