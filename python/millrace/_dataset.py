@@ -4,9 +4,9 @@
     for x, y in train.shuffle(seed=7).batch(256).open().torch(tuple=("x", "y")):
         ...
 
-It runs in Python processes of the engine, one for each worker. Before every sample the generators of random, numpy
-and torch are seeded from the feed's seed, the epoch and the sample's position, so that a sample is the same whoever
-makes it, and another one in the next epoch.
+It runs in Python processes of the engine, one for each worker. Before every sample the generators of random,
+numpy and torch are seeded from the feed's seed, the epoch and the sample's position, so that a sample is the
+same whoever makes it, and another one in the next epoch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _DTYPES.update({"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"})
 
 
 class DatasetBuilder(Builder):
-    """A feed whose source is a dataset in Python. Without fields of its own it has those of the first sample."""
+    """A feed whose source is a dataset in Python. Without fields of its own it has those of the first
+    sample."""
 
     _dataset: "_Dataset"
 
@@ -42,13 +43,14 @@ def dataset(
 ) -> DatasetBuilder:
     """Any dataset as a source.
 
-    ``obj`` has ``__len__`` and ``__getitem__``; or it is an iterable, which is gone through in its own order, from
-    the beginning again when a run is resumed, and which says its length or is given a ``count``; or it is a function
-    that returns such an iterable. A sample is a dict of columns; or a tuple, whose columns are called "0", "1", … or
-    as ``columns`` says; or a single value. Values are numbers, text, bytes, arrays, tensors and pictures.
+    ``obj`` has ``__len__`` and ``__getitem__``; or it is an iterable, which is gone through in its own order,
+    from the beginning again when a run is resumed, and which says its length or is given a ``count``; or it
+    is a function that returns such an iterable. A sample is a dict of columns; or a tuple, whose columns are
+    called "0", "1", … or as ``columns`` says; or a single value. Values are numbers, text, bytes, arrays,
+    tensors and pictures.
 
-    ``map(sample, rng)`` is applied to every sample where it is made. ``name`` and the number of samples are all that
-    tells this dataset from others when a state is loaded.
+    ``map(sample, rng)`` is applied to every sample where it is made. ``name`` and the number of samples are
+    all that tells this dataset from others when a state is loaded.
     """
     wrapped = _Dataset(obj, columns, count, map)
     path, hash = write_payload("dataset", wrapped.payload(), name or type(obj).__name__)
@@ -121,8 +123,8 @@ def _map_style(obj: Any) -> bool:
         raise TypeError("give the DataLoader's dataset: batching and shuffling are Millrace's")
     if hasattr(kind, "__next__"):
         raise TypeError(
-            f"a {kind.__name__} is used up after one epoch: give an object whose __iter__ begins anew, or the "
-            "function that makes it"
+            f"a {kind.__name__} is used up after one epoch: give an object whose __iter__ begins anew, "
+            "or the function that makes it"
         )
     # PyTorch's IterableDataset inherits a __getitem__ that only raises.
     iterable = any(base.__name__ == "IterableDataset" for base in kind.__mro__)
@@ -157,7 +159,9 @@ def _columns(sample: Any, names: Optional[Sequence[str]]) -> Dict[str, Any]:
     parts = list(sample) if isinstance(sample, (tuple, list)) else [sample]
     names = names or getattr(sample, "_fields", None) or [str(i) for i in range(len(parts))]
     if len(names) != len(parts):
-        raise ValueError(f"there are {len(names)} names for the {len(parts)} parts of a sample: {list(names)}")
+        raise ValueError(
+            f"there are {len(names)} names for the {len(parts)} parts of a sample: {list(names)}"
+        )
     return {name: value for name, value in zip(names, parts) if value is not None}
 
 
@@ -171,12 +175,17 @@ def _field(column: str, value: Any) -> Dict[str, Any]:
     if array is not None and array.ndim == 0:
         array, value = None, array.item()
     if array is not None and array.dtype.str[1:] in _DTYPES:
-        return {"from": column, "as": "npy", "shape": list(array.shape), "dtype": _DTYPES[array.dtype.str[1:]]}
+        return {
+            "from": column,
+            "as": "npy",
+            "shape": list(array.shape),
+            "dtype": _DTYPES[array.dtype.str[1:]],
+        }
     if array is None:
         for kind, name in ((bool, "int"), (int, "int"), (float, "float"), (str, "text")):
             if isinstance(value, kind):
                 return {"from": column, "as": name}
     raise TypeError(
-        f'what field column "{column}" should be can\'t be guessed from a {type(value).__name__}: say so with '
-        ".fields(...)"
+        f'what field column "{column}" should be can\'t be guessed from a {type(value).__name__}: '
+        "say so with .fields(...)"
     )

@@ -1,5 +1,6 @@
-"""Functions of the user's in a feed: ``field.map(fn)`` and ``Feed(..., map=fn)``. They run in the Python processes of
-the engine, ``fn(value, rng)`` or ``fn(sample, rng)``, with a numpy Generator that is keyed like every operator."""
+"""Functions of the user's in a feed: ``field.map(fn)`` and ``Feed(..., map=fn)``. They run in the Python
+processes of the engine, ``fn(value, rng)`` or ``fn(sample, rng)``, with a numpy Generator that is keyed like
+every operator."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def with_map(request: Dict[str, Any], fn: Function) -> Dict[str, Any]:
 
 
 def function_hash(fn: Any) -> str:
-    """A hash of what a function says: of its text where that can be had, of its code otherwise; for an object that can
-    be called also of what it holds."""
+    """A hash of what a function says: of its text where that can be had, of its code otherwise; for an object
+    that can be called also of what it holds."""
     said = [_name(fn)]
     if hasattr(fn, "func"):  # functools.partial
         said += [function_hash(fn.func), repr(fn.args), repr(sorted(fn.keywords.items()))]

@@ -1,14 +1,15 @@
-"""The program of a Python maker process: a user's datasets and functions run here, asked by one thread of the engine.
+"""The program of a Python maker process: a user's datasets and functions run here, asked by one thread of the
+engine.
 
-Run as a file, not as a module, so that nothing of the package is imported before the user's own code. It reads
-requests from standard input and answers on standard output until its input ends. Frames, values and the shared
-memory (descriptor 3) are those of src/source/python-wire.ts:
+Run as a file, not as a module, so that nothing of the package is imported before the user's own code. It
+reads requests from standard input and answers on standard output until its input ends. Frames, values and the
+shared memory (descriptor 3) are those of src/source/python-wire.ts:
 
     frame   u32 length of the header | header, JSON | buffers that found no room in the memory
     memory  u32 number of the ask that is being answered | 60 unused bytes | rows | results of functions
 
-Results depend on what is asked and on nothing else: before every sample and every call the global generators of
-random, numpy and torch are seeded with the ask's own key.
+Results depend on what is asked and on nothing else: before every sample and every call the global generators
+of random, numpy and torch are seeded with the ask's own key.
 """
 
 import faulthandler
@@ -24,7 +25,7 @@ import traceback
 
 #: Arrays begin at multiples of this in the shared memory.
 _ALIGN = 64
-#: Answers are sent together, unless they took longer than this (seconds): the engine goes on with those it has.
+#: Answers are sent together, unless they took longer than this (seconds): the engine goes on with some.
 _TOGETHER = 0.0005
 #: … or come to more bytes than this.
 _TOGETHER_BYTES = 32768
@@ -95,7 +96,8 @@ class _Frames:
 
 
 class _Room:
-    """A stretch of the shared memory, filled from its start; what finds no room there goes behind the frame."""
+    """A stretch of the shared memory, filled from its start; what finds no room there goes behind the
+    frame."""
 
     def __init__(self, memory, room):
         self.memory = memory
@@ -119,7 +121,7 @@ class _Room:
         return {"at": at, "bytes": len(data)}
 
 
-# ---------------------------------------------------------------------------------------------- values
+# ------------------------------------------------------------------------------------ values
 
 _DTYPES = {"u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4", "i64": "<i8"}
 _DTYPES.update({"f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "?"})
@@ -162,7 +164,8 @@ def _pack_array(array, room):
 
 
 def as_array(value):
-    """The value as a numpy array, if it is an array, a tensor or a picture of some library; None otherwise."""
+    """The value as a numpy array, if it is an array, a tensor or a picture of some library; None
+    otherwise."""
     module = type(value).__module__.partition(".")[0]
     if module == "torch":
         value = value.detach().cpu()
@@ -200,7 +203,8 @@ def _pack(value, room):
     if value is None or isinstance(value, (dict, list, tuple)):
         return {"json": json.dumps(value, default=_plain, allow_nan=False)}
     raise TypeError(
-        f"a value of type {type(value).__name__} can't be fed: give numbers, text, bytes, arrays, tensors or pictures"
+        f"a value of type {type(value).__name__} can't be fed: give numbers, text, bytes, arrays, tensors or "
+        "pictures"
     )
 
 
@@ -267,7 +271,7 @@ def _bytes(where, memory, buffers):
     return memoryview(memory)[where["at"] : where["at"] + where["bytes"]]
 
 
-# ---------------------------------------------------------------------------------------------- random numbers
+# ------------------------------------------------------------------------------------ random numbers
 
 
 def _seed(key):
@@ -287,62 +291,73 @@ def _generator(key):
     return np.random.Generator(np.random.Philox(key=key))
 
 
-# ---------------------------------------------------------------------------------------------- what is asked
+# ------------------------------------------------------------------------------------ what is asked
 
 
 class _Dataset:
-    """A dataset of the user's, by row."""
+    """A dataset of the user's, by row. ``count`` is given for iterables only."""
 
-    def __init__(self, dataset, names=None, function=None, count=None):
+    def __init__(self, dataset, names, function, count):
         self._dataset = dataset
         self._names = names
         self._function = function
         self._count = count
         self._epoch = None
-        self._iterator = None
-        self._row = 0
+        self._passes = {}
 
     def columns(self, ask, room):
         row, epoch = ask["row"], ask["epoch"]
         key = int(ask["key"], 16)
-        if hasattr(self._dataset, "set_epoch") and epoch != self._epoch:
+        if epoch != self._epoch and hasattr(self._dataset, "set_epoch"):
             self._dataset.set_epoch(epoch)
-            self._iterator = None
+        self._epoch = epoch
         if self._count is None:
             _seed(key)
             sample = self._dataset[row]
         else:
-            sample = self._next(row, epoch)
-        self._epoch = epoch
+            sample = self._pass(ask["stream"], epoch, row).go(row)
         if self._function is not None:
             sample = self._function(sample, _generator(key))
         return _pack_columns(sample, ask["columns"], room, self._names)
 
-    def _next(self, row, epoch):
-        """Goes on to a row of an iterable, from its beginning when that is behind or the epoch is another one."""
-        if self._iterator is None or epoch != self._epoch or row < self._row:
-            _seed(epoch + 1)
-            whole = self._dataset if hasattr(self._dataset, "__iter__") else self._dataset()
-            self._iterator = iter(whole)
-            self._row = 0
+    def _pass(self, stream, epoch, row):
+        """The pass that leads to a row: a new one when the row is behind, or the epoch another one."""
+        going = self._passes.get(stream)
+        if going is None or going.epoch != epoch or row < going.row:
+            going = self._passes[stream] = _Pass(self._dataset, self._count, epoch)
+        return going
+
+
+class _Pass:
+    """One way through an iterable, from its beginning."""
+
+    def __init__(self, dataset, count, epoch):
+        self.epoch = epoch
+        self.row = 0
+        self._count = count
+        _seed(epoch + 1)
+        self._iterator = iter(dataset if hasattr(dataset, "__iter__") else dataset())
+
+    def go(self, row):
+        """The sample of a row that is not behind."""
         while True:
             # Rows that are passed over draw the same random numbers as those that are wanted.
-            _seed(((epoch + 1) << 64) + self._row)
-            self._row += 1
+            _seed(((self.epoch + 1) << 64) + self.row)
+            self.row += 1
             try:
                 sample = next(self._iterator)
             except StopIteration:
-                passed, self._row = self._row - 1, row + 1
+                passed, self.row = self.row - 1, row + 1
                 self._iterator = iter(())  # what comes after fails at once
                 raise ValueError(
-                    f"the iterable ended after {passed} samples, but {self._count} were announced; a generator also "
-                    "ends at its first error"
+                    f"the iterable ended after {passed} samples, but {self._count} were announced; "
+                    "a generator also ends at its first error"
                 ) from None
             except Exception:
-                if self._row > row:
+                if self.row > row:
                     raise
                 continue  # it was the error of a row that nobody asked for here
-            if self._row > row:
+            if self.row > row:
                 return sample
 
 
@@ -421,17 +436,19 @@ def _speak_to(path):
     if path is None:
         return
     try:
-        output = os.open(path, os.O_WRONLY | os.O_APPEND)
+        # Not to wait for a reader of a pipe that has none any more.
+        output = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
         return  # a socket, or another user's
+    os.set_blocking(output, True)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
 
 
 def _import_main(main):
-    """Makes what the trainer's program defines known here, as multiprocessing does: under another name, so that what
-    stands under ``if __name__ == "__main__"`` is left out."""
+    """Makes what the trainer's program defines known here, as multiprocessing does: under another name, so
+    that what stands under ``if __name__ == "__main__"`` is left out."""
     import runpy
     import types
 
@@ -456,7 +473,8 @@ def _told(error):
 
 
 def _die_with_the_engine():
-    """A process that is busy does not notice the end of its input: the kernel ends it when its thread is gone."""
+    """A process that is busy does not notice the end of its input: the kernel ends it when its thread is
+    gone."""
     parent = os.getppid()
     try:
         import ctypes

@@ -1,5 +1,5 @@
-"""Objects of the user's on their way to the Python processes of the engine: pickled into memory that has no name and
-is gone with this process. The path under which it is found keeps it alive."""
+"""Objects of the user's on their way to the Python processes of the engine: pickled into memory that has no
+name and is gone with this process. The path under which it is found keeps it alive."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
     """Pickles a value; returns where it can be read and a hash of it. ``what`` names it in messages."""
     if os.environ.get("MILLRACE_MAKER") == "1":
         raise DefinitionError(
-            f"{what} is made again in a process that only runs it: the script does its work when it is imported. "
-            f"Put that work under{_GUARD}\nor install cloudpickle"
+            f"{what} is made again in a process that only runs it: the script does its work when it is "
+            f"imported. Put that work under{_GUARD}\nor install cloudpickle"
         )
     data, main = _pickled(value, what)
     setting = {
@@ -107,8 +107,8 @@ def _main(what: str) -> Dict[str, str]:
     path = getattr(main, "__file__", None)
     if path is None or not os.path.exists(path):
         raise DefinitionError(
-            f"{what} is defined in an interactive session, where no other process finds it: pip install cloudpickle, "
-            "or put it into a module"
+            f"{what} is defined in an interactive session, where no other process finds it: "
+            "pip install cloudpickle, or put it into a module"
         )
     return {"path": os.path.abspath(path)}
 
@@ -116,8 +116,10 @@ def _main(what: str) -> Dict[str, str]:
 def _unpicklable(value: Any, what: str, error: BaseException) -> DefinitionError:
     path, culprit = _culprit(value, what, _DEPTH)
     hint = "pip install cloudpickle, or use a function with a name, at the top of a module"
-    if not callable(culprit):
-        hint = "open it when it is first used (in __getitem__ or in the function), not when the object is made"
+    if not callable(culprit) or "cloudpickle" in sys.modules:
+        hint = (
+            "open it when it is first used (in __getitem__ or in the function), not when the object is made"
+        )
     return DefinitionError(
         f"{path}, of type {type(culprit).__name__}, can't be sent to another process ({error}): {hint}"
     )

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
-
-import numpy as np
-import pytest
 
 import millrace
+import numpy as np
+import pytest
+from conftest import wait_until
 from millrace._functions import function_hash
 from millrace._payload import without_payloads
 
@@ -40,7 +39,12 @@ class Rich:
         return 20
 
     def __getitem__(self, i):
-        return {"image": np.full((5, 6, 3), i, np.uint8), "caption": f"sample {i}", "score": i / 2, "blob": b"x" * i}
+        return {
+            "image": np.full((5, 6, 3), i, np.uint8),
+            "caption": f"sample {i}",
+            "score": i / 2,
+            "blob": b"x" * i,
+        }
 
 
 Point = collections.namedtuple("Point", "corner label")
@@ -202,7 +206,9 @@ def test_functions_on_other_sources():
         label=millrace.int("cls").map(functools.partial(_add, by=100))
     )
     with builder.batch(8).open(workers=2) as feed:
-        assert np.concatenate([y for _, y in batches(feed, "label")]).tolist() == [100 + i % 4 for i in range(32)]
+        assert np.concatenate([y for _, y in batches(feed, "label")]).tolist() == [
+            100 + i % 4 for i in range(32)
+        ]
 
 
 def _add(value, rng, by):
@@ -283,7 +289,12 @@ def test_torch_dataset_with_torchvision():
     datasets = pytest.importorskip("torchvision.datasets")
     v2 = pytest.importorskip("torchvision.transforms.v2")
     transform = v2.Compose(
-        [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+        [
+            v2.RandomResizedCrop(16),
+            v2.RandomHorizontalFlip(),
+            v2.ToImage(),
+            v2.ToDtype(torch.float32, scale=True),
+        ]
     )
     builder = millrace.dataset(datasets.FakeData(24, (3, 32, 32), 10, transform)).shuffle(seed=1).batch(8)
     with builder.open(workers=1) as feed:
@@ -338,19 +349,16 @@ def test_a_main_program_without_its_guard_is_told(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_no_process_stays(tmp_path):
+def test_no_process_stays():
     with millrace.dataset(Pairs()).batch(8).open(workers=2) as feed:
         next(iter(feed.numpy()))
         engine = feed._stream.client.engine.pid
+        assert wait_until(lambda: len(_children(engine)) == 2, 30)
         makers = _children(engine)
-        assert len(makers) == 2
         os.kill(makers[0], signal.SIGKILL)  # one is replaced
         assert len(batches(feed, "y")) == 5
         makers = _children(engine)
-    until = time.monotonic() + 10
-    while any(os.path.exists(f"/proc/{pid}") for pid in makers) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not [pid for pid in makers if os.path.exists(f"/proc/{pid}")]
+    assert wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in makers), 10)
 
 
 def _children(pid):

@@ -4,7 +4,7 @@ import type { ChildHandle } from '../system/child.js'
 import { PoolWord } from './messages.js'
 
 const FIRST = PoolWord.Life + MAX_MAKERS
-/** For each maker: the pid, and three descriptors of this process for it. */
+/** For each maker: the pid, and up to three descriptors of this process for it. */
 const EACH = 4
 
 /** Words that pool and makers share, all together. */
@@ -21,5 +21,5 @@ export function leftChild(words: Int32Array, maker: number): ChildHandle | undef
   const at = FIRST + maker * EACH
   const [pid, ...descriptors] = words.slice(at, at + EACH)
   noteChild(words, maker, undefined)
-  return pid === 0 ? undefined : { pid, descriptors }
+  return pid === 0 ? undefined : { pid, descriptors: descriptors.filter(descriptor => descriptor > 0) }
 }

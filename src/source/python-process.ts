@@ -5,7 +5,7 @@
  */
 import type { Random } from '../define/random.js'
 import { EngineError, SourceError } from '../errors.js'
-import { Child, ChildEnded, type ChildHandle, closeDescriptor } from '../system/child.js'
+import { Child, ChildEnded, type ChildNote, closeDescriptor } from '../system/child.js'
 import {
   Arena,
   type Ask,
@@ -110,9 +110,9 @@ export class PythonProcess {
   }
 
   /** A row will be needed: it is asked for together with the others of its claim. Returns its ticket. */
-  foresee(payload: string, row: number, epoch: number, key: string, columns: readonly string[]): number {
+  foresee(what: Extract<What, { row: number }>): number {
     if (this.taking) this.nextClaim()
-    const ask = this.ask({ payload, row, epoch, key, columns })
+    const ask = this.ask(what)
     this.queued.push(ask)
     return ask.t
   }
@@ -144,7 +144,6 @@ export class PythonProcess {
 
   end(): void {
     this.child?.end()
-    watcher?.(undefined)
     if (this.memory) closeDescriptor(this.memory.region.fd)
   }
 
@@ -222,10 +221,9 @@ export class PythonProcess {
 
   private start(): void {
     this.barren++
-    this.child = Child.start(this.command, { ...process.env, ...ENVIRONMENT }, this.arena.region.fd)
+    const env = { ...process.env, ...ENVIRONMENT }
+    this.child = Child.start(this.command, env, this.arena.region.fd, watcher)
     this.wire = new Wire(this.child)
-    const { pid, descriptors } = this.child.handle
-    watcher?.({ pid, descriptors: [...descriptors, this.arena.region.fd] })
     const loads = [...this.payloads].map(([payload, { path }]) => this.ask({ payload, load: path }))
     this.send(loads, ROWS)
   }
@@ -233,7 +231,6 @@ export class PythonProcess {
   /** The process is gone: another one gets what it has not answered. */
   private revive(error: unknown): void {
     if (!(error instanceof ChildEnded)) throw error
-    watcher?.(undefined)
     this.child = undefined
     // Those are asked again by start(); what was to be dropped is gone.
     const left = this.pending.filter(({ ask }) => !('drop' in ask || 'load' in ask))
@@ -257,10 +254,10 @@ export class PythonProcess {
 // -------------------------------------------------------------------- those of this thread
 
 const processes = new Map<string, PythonProcess>()
-let watcher: ((child: ChildHandle | undefined) => void) | undefined
+let watcher: ChildNote | undefined
 
 /** Tells of the process that this thread drives, for whoever is left to end it when the thread is gone. */
-export function watchProcess(listener: (child: ChildHandle | undefined) => void): void {
+export function watchProcess(listener: ChildNote): void {
   watcher = listener
 }
 

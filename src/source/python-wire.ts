@@ -45,7 +45,8 @@ export interface Payload {
 export type What = { payload: string } & (
   | { load: string }
   | { drop: true }
-  | { row: number; epoch: number; key: string; columns: readonly string[] }
+  /** `stream` tells those apart who go through one dataset, each in their own time. */
+  | { row: number; epoch: number; key: string; columns: readonly string[]; stream: number }
   | { call: WireValue; key: string }
   | { sample: Record<string, WireValue>; key: string }
 )

@@ -44,6 +44,8 @@ export const python: SourceKind<PythonJson> = {
   },
 }
 
+let streams = 0
+
 class PythonSource implements Source {
   readonly count: number
   readonly units: number
@@ -53,6 +55,7 @@ class PythonSource implements Source {
   /** Rows of the present claim that were not taken yet, in order. */
   private foreseen: { row: number; ticket: number }[] = []
   private claim = -1
+  private readonly stream = streams++
   private held = false
 
   constructor(private readonly json: PythonJson) {
@@ -83,7 +86,7 @@ class PythonSource implements Source {
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    const ticket = this.process.foresee(this.json.hash, row, epoch, keyFrom(random), columns)
+    const ticket = this.ask(row, columns, epoch, keyFrom(random))
     if (this.claim !== this.process.claim) this.foreseen = []
     this.claim = this.process.claim
     this.foreseen.push({ row, ticket })
@@ -101,13 +104,17 @@ class PythonSource implements Source {
     return columnsOf(this.process, answer)
   }
 
+  private ask(row: number, columns: readonly string[], epoch: number, key: string): number {
+    const { stream } = this
+    return this.process.foresee({ payload: this.json.hash, row, epoch, key, columns, stream })
+  }
+
   /** A row that nobody has foreseen: for tools that look at single samples. */
   private alone(row: number, columns: readonly string[]): Record<string, Column> {
     const { command, hash: id, payload: path } = this.json
     if (!this.held) holdPayload(command, { id, path })
     this.held = true
-    const ticket = this.process.foresee(id, row, 0, '0'.repeat(32), columns)
-    const values = columnsOf(this.process, this.process.take(ticket))
+    const values = columnsOf(this.process, this.process.take(this.ask(row, columns, 0, '0')))
     return Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,

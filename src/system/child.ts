@@ -19,12 +19,17 @@ import { openPipe, type Pipe } from './pipe.js'
 /** The child has ended, or was ended: what it was asked is not going to be answered. */
 export class ChildEnded extends EngineError {}
 
-/** What is left to do for a child whose thread is gone. */
+/** What is left to do for a child whose thread is gone: to end it, and to close what this process has of it. */
 export interface ChildHandle {
   pid: number
-  /** Descriptors of this process's ends. */
   descriptors: number[]
 }
+
+/**
+ * Told of what a child has at present; undefined when that is nothing. A thread can be ended between any two lines:
+ * descriptors are taken off before they are closed, since closing one twice would close somebody else's.
+ */
+export type ChildNote = (child: ChildHandle | undefined) => void
 
 /** How long (ms) a wait lasts before it looks whether the child still lives. */
 const LOOK = 200
@@ -66,16 +71,23 @@ export class Child {
     readonly pid: number,
     private readonly input: number,
     private readonly output: number,
+    private readonly note: ChildNote,
   ) {}
 
   /** Starts a program. `memory` is a descriptor that it finds as its own number 3. */
-  static start(command: readonly string[], env: Record<string, string | undefined>, memory: number): Child {
+  static start(
+    command: readonly string[],
+    env: Record<string, string | undefined>,
+    memory: number,
+    note: ChildNote = () => {},
+  ): Child {
     const to = openPipe()
     let from: Pipe | undefined
     try {
       from = openPipe()
       const pid = spawn(command, env, [to.read, from.write, STDERR, memory])
-      return new Child(pid, to.write, from.read)
+      note({ pid, descriptors: [to.write, from.read, memory] })
+      return new Child(pid, to.write, from.read, note)
     } catch (error) {
       call.close(to.write)
       if (from) call.close(from.read)
@@ -84,10 +96,6 @@ export class Child {
       call.close(to.read)
       if (from) call.close(from.write)
     }
-  }
-
-  get handle(): ChildHandle {
-    return { pid: this.pid, descriptors: [this.input, this.output] }
   }
 
   /** Writes all of it. Blocks; throws ChildEnded when there is nobody to read it. */
@@ -120,14 +128,7 @@ export class Child {
 
   /** Tells the child to leave, by the end of its input, and ends it when it doesn't. */
   end(patience = PATIENCE): void {
-    if (this.ended !== undefined) return
-    call.close(this.input)
-    for (let waited = 0; this.ended === undefined && waited < patience; waited += 5) {
-      this.reap(WNOHANG)
-      if (this.ended === undefined) sleep(5)
-    }
-    this.kill()
-    call.close(this.output)
+    if (this.ended === undefined) this.leave(patience)
   }
 
   /** Waits until a descriptor can be used, or the child is gone. */
@@ -145,14 +146,20 @@ export class Child {
   /** The child answers no more: whatever is left of it goes, and the error says how it ended. */
   private fail(): never {
     // It may be in the middle of dying: its pipes close before it can be waited for.
-    for (let waited = 0; this.ended === undefined && waited < PATIENCE; waited += 5) {
+    this.leave(PATIENCE)
+    throw new ChildEnded(this.ended!)
+  }
+
+  private leave(patience: number): void {
+    this.note({ pid: this.pid, descriptors: [] })
+    call.close(this.input)
+    call.close(this.output)
+    for (let waited = 0; this.ended === undefined && waited < patience; waited += 5) {
       this.reap(WNOHANG)
       if (this.ended === undefined) sleep(5)
     }
     this.kill()
-    call.close(this.input)
-    call.close(this.output)
-    throw new ChildEnded(this.ended!)
+    this.note(undefined)
   }
 
   private kill(): void {

@@ -1,9 +1,9 @@
 /** Python processes that die, hang or are left alone: what becomes of their rows, and that none of them stays. */
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, fstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loopIds, MILLRACE, using } from '../support/engine.js'
+import { loopIds, MILLRACE, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { counted, labels, PythonModule, simple, withoutPython } from '../support/python.js'
 
@@ -82,6 +82,28 @@ describe.skipIf(withoutPython)('Python processes', () => {
     const pids = children(trainer.pid!)
     trainer.kill('SIGKILL')
     await until(() => pids.every(pid => !existsSync(`/proc/${pid}`)))
+  })
+
+  test('closing a feed ends the makers that are stuck in it, and other feeds go on', async () => {
+    const fast = simple(module.dataset('Deadly(-1)', 4000))
+    const before = children(process.pid)
+    await using(fast, { workers: 2 }, async loader => {
+      const steps = loader[Symbol.asyncIterator]()
+      const got: number[] = []
+      for (let round = 0; round < 2; round++) {
+        const stuck = open(simple(module.dataset('Slow()', 40)), { workers: 2 })
+        await stuck.ready
+        await until(() => children(process.pid).length >= before.length + 2)
+        await stuck.close()
+        expect(fstatSync(0)).toBeDefined() // nobody closed what was not theirs
+        for (let i = 0; i < 20; i++) {
+          const { value } = await steps.next()
+          got.push(...Array.from(value?.get('label') as BigInt64Array, Number))
+        }
+      }
+      expect(got).toEqual(counted(320))
+    })
+    expect(children(process.pid)).toEqual(before)
   })
 
   test('closing leaves no process and no descriptor', async () => {
