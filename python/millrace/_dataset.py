@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from ._build_feed import Builder
-from ._maker import as_array
+from ._maker_values import as_array
 from ._payload import command, write_payload
 
 _DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "i8": "i64"}

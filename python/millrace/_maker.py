@@ -14,7 +14,6 @@ of random, numpy and torch are seeded with the ask's own key.
 
 import faulthandler
 import json
-import math
 import mmap
 import os
 import signal
@@ -23,8 +22,8 @@ import sys
 import time
 import traceback
 
-#: Arrays begin at multiples of this in the shared memory.
-_ALIGN = 64
+from _maker_values import Room, pack, pack_columns, unpack
+
 #: Answers are sent together, unless they took longer than this (seconds): the engine goes on with some.
 _TOGETHER = 0.0005
 #: … or come to more bytes than this.
@@ -95,182 +94,6 @@ class _Frames:
             view = view[os.write(self._write, view) :]
 
 
-class _Room:
-    """A stretch of the shared memory, filled from its start; what finds no room there goes behind the
-    frame."""
-
-    def __init__(self, memory, room):
-        self.memory = memory
-        self.next, self._end = room
-        self.buffers = []
-
-    def take(self, length):
-        """Offset of so many bytes, or None."""
-        at = -(-self.next // _ALIGN) * _ALIGN
-        if at + length > self._end:
-            return None
-        self.next = at + length
-        return at
-
-    def bytes(self, data):
-        at = self.take(len(data))
-        if at is None:
-            self.buffers.append(data)
-            return {"buffer": len(self.buffers) - 1}
-        self.memory[at : at + len(data)] = data
-        return {"at": at, "bytes": len(data)}
-
-
-# ------------------------------------------------------------------------------------ values
-
-_DTYPES = {"u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4", "i64": "<i8"}
-_DTYPES.update({"f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "?"})
-_headers = {}
-
-
-def _npy_header(array):
-    """The .npy header of an array in C order; few kinds of arrays come, again and again."""
-    key = (array.dtype.str, array.shape)
-    header = _headers.get(key)
-    if header is None:
-        import io
-
-        from numpy.lib import format as npy
-
-        out = io.BytesIO()
-        about = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
-        npy.write_array_header_1_0(out, about)
-        if len(_headers) > 4096:
-            _headers.clear()
-        header = _headers[key] = out.getvalue()
-    return header
-
-
-def _pack_array(array, room):
-    import numpy as np
-
-    if array.ndim == 0:
-        return _pack(array.item(), room)
-    if array.dtype.kind not in "biuf":
-        return _pack(array.tolist(), room)
-    header = _npy_header(array)
-    at = room.take(len(header) + array.nbytes)
-    if at is None:
-        return {"npy": room.bytes(header + np.ascontiguousarray(array).tobytes())}
-    room.memory[at : at + len(header)] = header
-    target = np.frombuffer(room.memory, array.dtype, array.size, at + len(header))
-    target.reshape(array.shape)[...] = array  # the only copy, whatever the strides
-    return {"npy": {"at": at, "bytes": len(header) + array.nbytes}}
-
-
-def as_array(value):
-    """The value as a numpy array, if it is an array, a tensor or a picture of some library; None
-    otherwise."""
-    module = type(value).__module__.partition(".")[0]
-    if module == "torch":
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            value = value.float()
-        return value.numpy()
-    if module == "PIL":
-        import numpy as np
-
-        return np.asarray(value if value.mode in ("L", "RGB") else value.convert("RGB"))
-    if hasattr(value, "__array__"):
-        import numpy as np
-
-        return np.asarray(value)
-    return None
-
-
-def _pack(value, room):
-    """A value of the user's, for the engine."""
-    if isinstance(value, (bool, int)):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"float": _float_name(value)}
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return {"raw": room.bytes(value)}
-    array = as_array(value)
-    if array is None and isinstance(value, (list, tuple)) and "numpy" in sys.modules:
-        array = _numbers(value)
-    if array is not None:
-        return _pack_array(array, room)
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if value is None or isinstance(value, (dict, list, tuple)):
-        return {"json": json.dumps(value, default=_plain, allow_nan=False)}
-    raise TypeError(
-        f"a value of type {type(value).__name__} can't be fed: give numbers, text, bytes, arrays, tensors or "
-        "pictures"
-    )
-
-
-def _plain(value):
-    """What json does not know: numbers and arrays of numpy and torch."""
-    array = as_array(value)
-    if array is None:
-        raise TypeError(f"a value of type {type(value).__name__} can't stand in JSON")
-    return array.tolist()
-
-
-def _float_name(value):
-    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-
-
-def _numbers(values):
-    """A list of numbers, or of equally long lists of them, as an array; None for anything else."""
-    import numpy as np
-
-    try:
-        array = np.asarray([as_array(v) if hasattr(v, "__array__") else v for v in values])
-    except ValueError:
-        return None
-    return array if array.dtype.kind in "biuf" and array.size > 0 else None
-
-
-def _pack_columns(sample, columns, room, names=None):
-    """A sample as columns: a dict by its keys, a tuple by position, anything else as column "0"."""
-    if isinstance(sample, dict):
-        pairs = [(str(name), value) for name, value in sample.items()]
-    elif isinstance(sample, (tuple, list)):
-        if hasattr(sample, "_fields") and not names:
-            names = sample._fields  # a namedtuple
-        pairs = [(names[i] if names else str(i), value) for i, value in enumerate(sample)]
-    else:
-        pairs = [(names[0] if names else "0", sample)]
-    wanted = set(columns) if columns else None
-    return {
-        name: _pack(value, room)
-        for name, value in pairs
-        if value is not None and (wanted is None or name in wanted)
-    }
-
-
-def _unpack(value, memory, buffers):
-    """A value of the engine's, for the user's function: always a copy, which may be kept and changed."""
-    if not isinstance(value, dict):
-        return value
-    if "float" in value:
-        return float(value["float"])
-    if "json" in value:
-        return json.loads(value["json"])
-    if "raw" in value:
-        return bytes(_bytes(value["raw"], memory, buffers))
-    import numpy as np
-
-    data = bytearray(_bytes(value["array"], memory, buffers))
-    return np.frombuffer(data, _DTYPES[value["dtype"]]).reshape(value["shape"])
-
-
-def _bytes(where, memory, buffers):
-    if "buffer" in where:
-        return buffers[where["buffer"]]
-    return memoryview(memory)[where["at"] : where["at"] + where["bytes"]]
-
-
 # ------------------------------------------------------------------------------------ random numbers
 
 
@@ -318,7 +141,7 @@ class _Dataset:
             sample = self._pass(ask["stream"], epoch, row).go(row)
         if self._function is not None:
             sample = self._function(sample, _generator(key))
-        return _pack_columns(sample, ask["columns"], room, self._names)
+        return pack_columns(sample, ask["columns"], room, self._names)
 
     def _pass(self, stream, epoch, row):
         """The pass that leads to a row: a new one when the row is behind, or the epoch another one."""
@@ -373,7 +196,7 @@ class _Maker:
             if request is None:
                 return
             header, buffers = request
-            room = _Room(self._memory, header["room"])
+            room = Room(self._memory, header["room"])
             for ask in header["asks"]:
                 # Whatever kills this process is told by this number.
                 struct.pack_into("<I", self._memory, 0, ask["t"])
@@ -402,12 +225,12 @@ class _Maker:
         key = int(ask["key"], 16)
         _seed(key)
         if "sample" in ask:
-            sample = {name: _unpack(value, self._memory, buffers) for name, value in ask["sample"].items()}
+            sample = {name: unpack(value, self._memory, buffers) for name, value in ask["sample"].items()}
             result = target(sample, _generator(key))
             if not isinstance(result, dict):
                 raise TypeError(f"a function over the sample returns a dict, not {type(result).__name__}")
-            return {"columns": _pack_columns(result, None, room)}
-        return {"value": _pack(target(_unpack(ask["call"], self._memory, buffers), _generator(key)), room)}
+            return {"columns": pack_columns(result, None, room)}
+        return {"value": pack(target(unpack(ask["call"], self._memory, buffers), _generator(key)), room)}
 
 
 def _load(path):
@@ -467,7 +290,8 @@ def _import_main(main):
 def _told(error):
     """An exception in a few lines: what, and where in the user's code."""
     lines = traceback.format_exception_only(type(error), error)
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+    own = os.path.dirname(__file__)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.dirname(f.filename) != own]
     where = [line for text in traceback.format_list(frames) for line in text.rstrip().split("\n")]
     return "\n".join(["".join(lines).strip(), *where[-_TRACE_LINES:]])
 
