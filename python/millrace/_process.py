@@ -28,6 +28,10 @@ def engine_command() -> List[str]:
     return list(find())
 
 
+#: Seconds until the thread that waits for a dead engine has surely been told how it ended.
+REAPING = 1.5
+
+
 class Engine:
     """A running engine: one of ours, or one that another rank has started."""
 
@@ -111,7 +115,7 @@ class Engine:
         """How it ended, as far as that is known."""
         if self._process is None:
             return ""
-        self._gone.wait(0.5)
+        self._gone.wait(REAPING)
         code = self._process.returncode
         if code is None:
             return ""
@@ -124,7 +128,7 @@ class Engine:
         """Whether it ended by itself, as far as that is known."""
         if self._process is None:
             return True
-        self._gone.wait(0.5)
+        self._gone.wait(REAPING)
         return self._process.returncode == 0
 
     def last_words(self) -> str:
