@@ -1,10 +1,12 @@
 // Builds dist/: TypeScript by plain tsc (worker files keep their URLs), and the compiled kernels beside it.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+// Files of modules that are gone would go on living in dist/, and into packages.
+rmSync(join(root, 'dist'), { recursive: true, force: true })
 const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
   stdio: 'inherit',
 })
