@@ -2,10 +2,11 @@
  * The server: feeds other processes through a Unix socket (docs/protocol.md). It lives as long as somebody needs it:
  * it ends with its last client, or with the process that started it.
  */
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { MillraceError } from '../errors.js'
+import { startTime } from '../system/process.js'
 import { type House, type Request, Session } from './session.js'
 
 /** Between two looks at the clients and the starter, and two heartbeats (ms). */
@@ -30,7 +31,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
   const house: House = { find: options.find, version: options.version, shared: new Map() }
-  const starter = options.starter === undefined ? undefined : nameOf(options.starter)
+  const starter = options.starter === undefined ? undefined : startTime(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 
   const leave = async (socket: Socket): Promise<void> => {
@@ -60,7 +61,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       const abandoned = !options.stay && sessions.size === 0 && performance.now() > patience
       // Undefined at first: it had died before we looked.
       const orphaned =
-        options.starter !== undefined && (starter === undefined || nameOf(options.starter) !== starter)
+        options.starter !== undefined && (starter === '' || startTime(options.starter) !== starter)
       if (!abandoned && !orphaned) return
       clearInterval(timer)
       resolve()
@@ -110,15 +111,4 @@ function readLines(socket: Socket, hear: (line: string) => void): void {
     }
     if (rest.length > LONGEST) socket.destroy()
   })
-}
-
-/** The start time of a process: another process with the same pid has another one. Undefined when there is none. */
-function nameOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? undefined : fields[19]
-  } catch {
-    return undefined
-  }
 }

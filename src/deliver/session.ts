@@ -2,7 +2,6 @@
  * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
  * here; only words about them do.
  */
-import { readFileSync } from 'node:fs'
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
 import { DTYPES } from '../define/dtype.js'
@@ -12,6 +11,7 @@ import { applyVariant } from '../define/variants.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
 import { type Place, stepPlan } from '../order/steps.js'
+import { startTime } from '../system/process.js'
 import { fillOptions, type OpenOptions } from './options.js'
 import { type Member, type Move, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
@@ -177,7 +177,7 @@ export class Session {
     const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
     return {
       version: PROTOCOL,
-      engine: { pid: process.pid, started: startTime(), millrace: this.house.version },
+      engine: { pid: process.pid, started: startTime(process.pid), millrace: this.house.version },
       memory: {
         path: path(region.fd),
         bytes: region.bytes,
@@ -214,14 +214,4 @@ function describeLayout(layout: SlotLayout): object {
   const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields } = layout
   const described = fields.map(field => ({ ...field, dlpack: [...DTYPES[field.dtype].dlpack, 1] }))
   return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields: described }
-}
-
-/** When this process began, in clock ticks since boot: with the pid it names a process for good. */
-function startTime(): string {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return ''
-  }
 }

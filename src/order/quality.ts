@@ -11,6 +11,7 @@
  * score = the mean of mixing, spread and (with labels) entropy, each cut to 0…1: about 0 for an unshuffled source
  * that is sorted by class, 1 for the global shuffle. Large sources are sampled, evenly, so it takes about a second.
  */
+import { lastAtMost } from '../define/search.js'
 import { permutation } from './permutation.js'
 import type { SourceOrder } from './single.js'
 
@@ -189,7 +190,7 @@ function readByBlocks(rowAt: RowAt, length: number, blocks: Float64Array, cacheR
   let heldRows = 0
   let read = 0
   for (let position = fill; position < from + measured; position++) {
-    const block = blockOf(blocks, rowAt(position))
+    const block = lastAtMost(blocks, rowAt(position))
     const rows = blocks[block + 1] - blocks[block]
     if (!held.delete(block)) {
       heldRows += rows
@@ -205,15 +206,4 @@ function readByBlocks(rowAt: RowAt, length: number, blocks: Float64Array, cacheR
     }
   }
   return read / measured
-}
-
-function blockOf(blocks: Float64Array, row: number): number {
-  let low = 0
-  let high = blocks.length - 2
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if (blocks[middle] <= row) low = middle
-    else high = middle - 1
-  }
-  return low
 }

@@ -15,6 +15,7 @@
  * All three permutations are keyed by (seed, epoch). Memory is 12 bytes a block for an epoch; two epochs are kept,
  * because makers begin the next one before this one ends.
  */
+import { lastAtMost } from '../define/search.js'
 import { type Permutation, permutation } from './permutation.js'
 
 /** Plain data that makes a windowed order in any thread. */
@@ -199,15 +200,4 @@ class Windows {
     }
     return this.kept[way]!
   }
-}
-
-/** The last index i ≥ low with sorted[i] ≤ value. */
-function lastAtMost(sorted: Float64Array, value: number, low: number): number {
-  let high = sorted.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if (sorted[middle] <= value) low = middle
-    else high = middle - 1
-  }
-  return low
 }

@@ -2,6 +2,7 @@
  * A source whose units are blocks of consecutive rows, around one whose units are single rows. A windowed order
  * draws from a few dozen blocks at a time: reading each as a whole, once, is sequential reading.
  */
+import { lastAtMost } from '../define/search.js'
 import type { ByteRange, Source } from './source.js'
 
 /** Rows whose bytes lie this close together (a tar header or two) are read as one piece. */
@@ -23,16 +24,8 @@ interface BlockPlan {
 export function inBlocks(source: Source, blocks: Float64Array): BlockedSource {
   const plans = new Map<string, BlockPlan>()
 
-  const blockOf = (row: number): number => {
-    let low = 0
-    let high = blocks.length - 2
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (blocks[middle] <= row) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
+  // The last entry is no block but the end.
+  const blockOf = (row: number): number => lastAtMost(blocks, row, 0, blocks.length - 2)
 
   const planOf = (block: number, columns: readonly string[]): BlockPlan => {
     const key = `${block} ${columns.join()}`

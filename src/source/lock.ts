@@ -16,6 +16,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startTime } from '../system/process.js'
 
 /** Between looks at a lock held by another: grows from the first to the last, in ms. */
 const WAIT = { first: 2, last: 200 }
@@ -122,15 +123,3 @@ const NAMESPACE = ((): string => {
     return NO_PROC // only the touching tells
   }
 })()
-
-/** When a process started, in ticks since boot: field 22 of /proc/PID/stat. Empty when it is gone, or only a zombie. */
-function startTime(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name, in parentheses, may hold anything: the fields after the last one are safe to split.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? '' : fields[19]
-  } catch {
-    return ''
-  }
-}

@@ -2,7 +2,9 @@
  * Some rows of a source, in a given order: what `subset` and `split` come down to. Which rows is computed once, when
  * the source is opened, and shared by all threads.
  */
+
 import type { Random } from '../define/random.js'
+import { lastAtMost } from '../define/search.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
 import type { ByteRange, Column, IndexColumn, Manifest, Nesting, Source } from './source.js'
@@ -179,16 +181,4 @@ function cutRuns(runs: Float64Array, selection: Selection): Float64Array {
     last = below
   }
   return Float64Array.from(starts)
-}
-
-/** The last of ascending `starts` that is at most `n`. */
-function lastAtMost(starts: Float64Array, n: number): number {
-  let low = 0
-  let high = starts.length
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if (starts[middle] <= n) low = middle
-    else high = middle
-  }
-  return low
 }

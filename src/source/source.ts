@@ -7,18 +7,15 @@
  * index) and returns a manifest: plain data that survives postMessage, with big tables in index files or
  * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
  */
+
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
+import type { ByteRange } from '../store/store.js'
 
 /** A value of one column of one sample: bytes still to be decoded, or a small value from the index. */
 export type Column = Uint8Array | number | string
 
-/** A contiguous piece of a file. */
-export interface ByteRange {
-  file: string
-  offset: number
-  length: number
-}
+export type { ByteRange }
 
 /** A column that the index holds for every row: for `where`, `stratifyBy`, `groupBy`, weights and class balance. */
 export interface IndexColumn {

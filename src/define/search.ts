@@ -1,0 +1,11 @@
+/** Binary search, as every table of starts needs it. */
+
+/** The last index from `low` on whose entry, in ascending order, is at most `value`; `low` when there is none. */
+export function lastAtMost(sorted: Float64Array, value: number, low = 0, high = sorted.length - 1): number {
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (sorted[middle] <= value) low = middle
+    else high = middle - 1
+  }
+  return low
+}
