@@ -77,7 +77,7 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
 export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   const { dtype, shape } = field.layout
   const write = (array: NpyArray, at: number, context: RowContext): void => {
-    if (array.shape.length !== shape.length || array.shape.some((n, i) => n !== shape[i])) {
+    if (array.shape !== shape && !sameShape(array.shape, shape)) {
       throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
     }
     putArray(array, dtype, at, context)
@@ -155,7 +155,9 @@ function arrayFrom(value: FieldValue, dtype: Dtype, shape: readonly (number | un
       `no .npy file (it has no such magic), and its ${value.length} bytes are not the ${rest} of ${dtype} [${shape.map(n => n ?? 'n').join(', ')}]`,
     )
   }
-  return { dtype, shape: shape.map(n => n ?? length!), data: value }
+  // Most rows have the field's own shape: that one is passed on, not copied.
+  const own = length === undefined ? (shape as number[]) : [length, ...(shape.slice(1) as number[])]
+  return { dtype, shape: own, data: value }
 }
 
 /** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */
@@ -168,4 +170,8 @@ function putArray(array: NpyArray, dtype: Dtype, at: number, context: RowContext
   const encode = encoder(dtype)
   const out = arrayOf(dtype, context.work.u8.buffer, at, numbers.length)
   for (let i = 0; i < numbers.length; i++) out[i] = encode(numbers[i])
+}
+
+function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((n, i) => n === b[i])
 }
