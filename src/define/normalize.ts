@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isPython } from './call.js'
+import { generatedLayout, withKernelFields } from './kernel.js'
 import { layoutOf } from './layout.js'
 import { mixedLayout, mixings } from './mixing.js'
 import { normalOps } from './operators.js'
@@ -9,6 +10,7 @@ import { parseSource } from './sources.js'
 import type {
   BatchJson,
   CallJson,
+  FeedJson,
   FieldJson,
   NormalBatch,
   NormalFeed,
@@ -25,7 +27,7 @@ const DEFAULT_BUDGET = 100
 
 /** The normal form of a feed, checked. Relative paths in it are relative to the folder `root`. */
 export function normalizeFeed(definition: unknown, root: string): NormalFeed {
-  const json = validateFeed(definition)
+  const json = withKernelFields(validateFeed(definition)) as FeedJson
   const order = normalOrder(json.order ?? 'none')
   const batch = normalBatch(json.batch, order, json.fields)
   const followers = Object.keys(json.fields).filter(name => json.fields[name].follow !== undefined)
@@ -34,7 +36,10 @@ export function normalizeFeed(definition: unknown, root: string): NormalFeed {
     source: parseSource(json.source, 'source'),
     order,
     seed: order.kind === 'none' ? 0 : order.seed,
-    fields: [...leaders, ...followers].map(name => normalField(name, json.fields, batch.apply, root)),
+    fields: [...leaders, ...followers].map(name => {
+      const field = normalField(name, json.fields, batch.apply, root)
+      return 'kernel' in json.source ? { ...field, layout: generatedLayout(field.layout) } : field
+    }),
     ...(json.map && { map: absolute(json.map, root) }),
     batch,
     onError: normalOnError(json.onError ?? 'fail'),

@@ -4,6 +4,7 @@
  */
 import { DefinitionError } from '../errors.js'
 import { DTYPES } from './dtype.js'
+import { kernel } from './kernel.js'
 import type { Parser } from './schema.js'
 import {
   at,
@@ -189,6 +190,7 @@ const SOURCES: Record<string, Parser<unknown>> = {
   files: paths,
   synthetic,
   python,
+  kernel,
   concat: list(inner, 'a list of sources', { min: 1 }),
   zip: list(inner, 'a list of two sources or more', { min: 2 }),
   subset,
@@ -217,6 +219,12 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
     throw new DefinitionError(
       at(path, kind),
       'a blend can only stand at the top of source, not inside another',
+    )
+  }
+  if (kind === 'kernel' && !top) {
+    throw new DefinitionError(
+      at(path, kind),
+      'a kernel can only stand at the top of source, not inside another: the GPU fills whole batches with it',
     )
   }
   return { [kind]: SOURCES[kind](value[kind], at(path, kind)) } as unknown as SourceJson

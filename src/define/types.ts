@@ -52,6 +52,7 @@ export type SourceJson =
   | { files: string | string[] }
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
+  | { kernel: KernelJson }
   | { concat: SourceJson[] }
   | { zip: SourceJson[] }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
@@ -80,6 +81,23 @@ export interface PythonJson {
   columns?: string[]
   /** It can only be gone through from its beginning. */
   iterable?: boolean
+}
+
+/** A CUDA kernel of the user's that fills batches on the GPU: nothing is read and nothing is transferred. Only at the top. */
+export interface KernelJson {
+  /** The .cu file, and the `extern "C" __global__` function in it. */
+  file: string
+  entry: string
+  /** Samples of an epoch. */
+  count: number
+  /** What it makes, in the order of its arguments: the element type and the shape of one row. */
+  fields: Record<string, { dtype: Dtype; shape: number[] }>
+  /** Threads for each row; by default one for each element of the largest field's. */
+  threads?: number
+  /** The key of its random numbers; by default the order's seed. */
+  seed?: number
+  /** What it is called: together with `count` all that the order hash knows of it. */
+  name?: string
 }
 
 /** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */
@@ -165,6 +183,12 @@ export interface FeedJson {
   variants?: Record<string, Record<string, unknown>>
 }
 
+/** A feed from a kernel has the kernel's fields: all of them, or those that are named. */
+export interface KernelFeedJson extends Omit<FeedJson, 'source' | 'fields' | 'map'> {
+  source: { kernel: KernelJson }
+  fields?: Record<string, { from: string }>
+}
+
 // ------------------------------------------------------------------ normal form
 
 /** An operator with every parameter filled in, and its place among those of its name (part of its random key). */
@@ -192,6 +216,35 @@ export interface FieldLayout {
   value?: number
   /** Images: where the channels are. */
   layout?: 'chw' | 'hwc'
+  /** The field is finished on the device: what it is there. The rest says how it lies in the slot until then. */
+  device?: DevicePicture | DeviceGenerated
+}
+
+/**
+ * A picture that is decoded and transformed on the device. In the slot a row of it is a parameter row of `words`
+ * 32-bit words, followed by the picture's bytes (transform/parameter-row.ts).
+ */
+export interface DevicePicture {
+  kind: 'picture'
+  words: number
+  /** The finished tensor. */
+  dtype: Dtype
+  shape: number[]
+  layout: 'chw' | 'hwc'
+  width: number
+  height: number
+  /** What each byte becomes: 3 × 256 elements, in base64. */
+  lookup: string
+  /** Operators of the batch that mix it. */
+  mixes: number
+}
+
+/** A field that is made on the device, out of nothing but epoch, positions and rows. In the slot it takes no bytes. */
+export interface DeviceGenerated {
+  kind: 'generated'
+  dtype: Dtype
+  /** Of one row. */
+  shape: number[]
 }
 
 export interface NormalField {

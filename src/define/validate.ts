@@ -4,6 +4,7 @@
  */
 import { DefinitionError } from '../errors.js'
 import { isPython } from './call.js'
+import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { layoutOf } from './layout.js'
 import { mixings } from './mixing.js'
@@ -41,7 +42,7 @@ export function validateFeed(value: unknown): FeedJson {
 
 /** One feed, without a look at its variants. Paths begin with `path`. */
 function check(value: unknown, path: string): FeedJson {
-  const feed = feedShape(value, path) as FeedJson
+  const feed = feedShape(withKernelFields(value, path), path) as FeedJson
   const fieldsPath = at(path, 'fields')
   checkNames(Object.keys(feed.fields), fieldsPath)
   for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)
