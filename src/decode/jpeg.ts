@@ -31,6 +31,8 @@ export interface JpegHeader {
   mcuWidth: number
   lossless: boolean
   orientation: Orientation
+  /** Which of the GPU's decoders gives the same picture, if any: hardware takes one scan of baseline coding only. */
+  gpu: 'hardware' | 'hybrid' | undefined
 }
 
 /** 1, 2, 4 or 8: the picture is decoded at 1/n of its size. */
@@ -45,7 +47,12 @@ const ROWS_ABOVE = 2
 const SOI = 0xd8
 const EOI = 0xd9
 const SOS = 0xda
+const APP0 = 0xe0
 const APP1 = 0xe1
+const APP14 = 0xee
+const BASELINE = 0xc0
+const EXTENDED = 0xc1
+const PROGRESSIVE = 0xc2
 
 /** Reads the markers up to the first scan. */
 export function readJpegHeader(bytes: Uint8Array): JpegHeader {
@@ -53,6 +60,8 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
   let orientation: Orientation = 1
   let frame = 0 // offset of the frame header's body, 0 while there is none
   let kind = 0
+  let jfif = false
+  let adobe = -1 // the colour transform that Adobe's marker names
   for (;;) {
     // Stray bytes between segments are skipped, and 0xff may be repeated: both happen in the wild.
     while (at < bytes.length && bytes[at] !== 0xff) at++
@@ -70,8 +79,12 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
       frame = body
       kind = marker
       if (length < 8 || length < 8 + 3 * bytes[body + 5]) throw truncated(bytes, 'within its header')
-    } else if (marker === APP1 && orientation === 1 && isExif(bytes, body, end)) {
+    } else if (marker === APP1 && orientation === 1 && startsWith(bytes, body, end, EXIF)) {
       orientation = orientationIn(bytes, body + 6, end)
+    } else if (marker === APP0 && startsWith(bytes, body, end, JFIF)) {
+      jfif = true
+    } else if (marker === APP14 && end - body >= 12 && startsWith(bytes, body, end, ADOBE)) {
+      adobe = bytes[body + 11]
     }
     at = end
   }
@@ -86,11 +99,34 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
     mcuWidth: lossless ? 0 : mcuWidth(bytes, frame),
     lossless,
     orientation,
+    gpu: isOrdinary(bytes, frame, jfif, adobe)
+      ? gpuDecoder(kind, bytes[at + 2] === bytes[frame + 5])
+      : undefined,
   }
+}
+
+/** Gray, or YCbCr in one of the usual samplings: what decoders agree on to the last bit or nearly so. */
+function isOrdinary(bytes: Uint8Array, frame: number, jfif: boolean, adobe: number): boolean {
+  const components = bytes[frame + 5]
+  if (bytes[frame] !== 8) return false
+  if (components === 1) return true
+  if (components !== 3 || (adobe === 0 && !jfif)) return false
+  const [first, second, third] = [0, 1, 2].map(i => bytes[frame + 7 + 3 * i])
+  const named = [0, 1, 2].map(i => bytes[frame + 6 + 3 * i]).join() === '82,71,66' // R, G and B
+  if (named && !jfif && adobe < 0) return false
+  return GPU_SAMPLINGS.includes(first) && second === 0x11 && third === 0x11
+}
+
+function gpuDecoder(kind: number, oneScan: boolean): 'hardware' | 'hybrid' | undefined {
+  if (kind === BASELINE && oneScan) return 'hardware'
+  return kind === BASELINE || kind === EXTENDED || kind === PROGRESSIVE ? 'hybrid' : undefined
 }
 
 /** Sampling factors (h in the high four bits, v in the low) of luma, and of the K of CMYK, that TurboJPEG knows. */
 const SAMPLINGS: readonly number[] = [0x11, 0x21, 0x22, 0x12, 0x41, 0x14]
+
+/** Those that the GPU's decoders know, too: 4:4:4, 4:2:2, 4:2:0 and 4:4:0. */
+const GPU_SAMPLINGS: readonly number[] = [0x11, 0x21, 0x22, 0x12]
 
 function mcuWidth(bytes: Uint8Array, frame: number): number {
   const factors = Array.from({ length: bytes[frame + 5] }, (_, i) => bytes[frame + 7 + 3 * i])
@@ -106,17 +142,15 @@ function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
 
-/** "Exif\0\0" */
-function isExif(bytes: Uint8Array, body: number, end: number): boolean {
-  return (
-    end - body >= 6 &&
-    bytes[body] === 0x45 &&
-    bytes[body + 1] === 0x78 &&
-    bytes[body + 2] === 0x69 &&
-    bytes[body + 3] === 0x66 &&
-    bytes[body + 4] === 0 &&
-    bytes[body + 5] === 0
-  )
+/** What segments begin with: "Exif\0\0", "JFIF\0", "Adobe". */
+const EXIF = [0x45, 0x78, 0x69, 0x66, 0, 0]
+const JFIF = [0x4a, 0x46, 0x49, 0x46, 0]
+const ADOBE = [0x41, 0x64, 0x6f, 0x62, 0x65]
+
+function startsWith(bytes: Uint8Array, body: number, end: number, name: readonly number[]): boolean {
+  if (end - body < name.length) return false
+  for (let i = 0; i < name.length; i++) if (bytes[body + i] !== name[i]) return false
+  return true
 }
 
 /**

@@ -40,6 +40,19 @@ const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> }
   normalize: ({ mean, std }) => [{ do: 'normalize', mean, std }],
 }
 
+/** Most steps that an operator chooses, where that is more than one. */
+const MOST_STEPS: Partial<Record<OperatorName, number>> = {
+  randomCrop: 2,
+  randomResizedCrop: 2,
+  rotate: 2,
+  trivialAugment: 2,
+  colorJitter: 4,
+}
+
+export function mostSteps(ops: readonly NormalOp[]): number {
+  return ops.reduce((sum, op) => sum + (MOST_STEPS[op.name as OperatorName] ?? 1), 0)
+}
+
 /** What will be done to a sample of `size`. `random` gives each operator its own keyed source. */
 export function chooseSteps(ops: readonly NormalOp[], size: Size, random: (op: NormalOp) => Random): Step[] {
   const steps: Step[] = []

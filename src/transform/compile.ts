@@ -1,6 +1,7 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
 import type { NormalField } from '../define/types.js'
 import { DefinitionError } from '../errors.js'
+import { compileDevicePicture } from './device-picture.js'
 import type { FieldProgram, UserMap } from './field.js'
 import { compileBoxes, compilePoints } from './follow.js'
 import { compileImage, compileMask } from './image.js'
@@ -9,7 +10,7 @@ import { compileArray, compileNumber, compileText, compileVaryingArray } from '.
 export function compileField(field: NormalField, map?: UserMap): FieldProgram {
   switch (field.as) {
     case 'image':
-      return withoutMap(field, map, compileImage)
+      return withoutMap(field, map, field.layout.device === undefined ? compileImage : compileDevicePicture)
     case 'mask':
       return withoutMap(field, map, compileMask)
     case 'boxes':

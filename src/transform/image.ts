@@ -63,25 +63,17 @@ function run(
   context: RowContext,
   adapt: (step: Step) => Step,
 ): void {
-  if (!(value instanceof Uint8Array)) {
-    throw new DecodeError(`expected the bytes of a picture, found ${JSON.stringify(value)}: check "from"`)
-  }
   const { work } = context
   const mark = work.mark()
-  const source = openPicture(value, room.channels, field.scale)
-  const steps = choose(field, source, context)
+  const source = openPicture(bytesOf(value), room.channels, field.scale)
+  const steps = choosePicture(field, source, context)
   const canvas = new Canvas(source, work)
   for (const step of steps) {
     if (step.do === 'normalize' || step.do === 'erase') continue // in `values`; in the slot
     canvas.apply(adapt(step) as Exclude<Step, { do: 'normalize' | 'erase' }>)
   }
   const { width, height } = canvas
-  if (width > room.width || height > room.height) {
-    throw new DecodeError(
-      `picture is ${width}×${height} after all steps, more than the field's ${room.width}×${room.height}: ` +
-        'raise "shape", or add a crop or resize that fixes the size',
-    )
-  }
+  checkSize(width, height, room)
   if (width < room.width || height < room.height) {
     work.u8.fill(0, at, at + room.width * room.height * room.channels * values.entry)
   }
@@ -94,8 +86,23 @@ function run(
   work.release(mark)
 }
 
-/** The steps of this row: the followed field's geometry, if it follows one, then those of its own operators. */
-function choose(field: NormalField, source: Undecoded, context: RowContext): readonly Step[] {
+/** The bytes of a picture. */
+export function bytesOf(value: FieldValue): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  throw new DecodeError(`expected the bytes of a picture, found ${JSON.stringify(value)}: check "from"`)
+}
+
+/** A finished picture must fit the room that its row has. */
+export function checkSize(width: number, height: number, room: { width: number; height: number }): void {
+  if (width <= room.width && height <= room.height) return
+  throw new DecodeError(
+    `picture is ${width}×${height} after all steps, more than the field's ${room.width}×${room.height}: ` +
+      'raise "shape", or add a crop or resize that fixes the size',
+  )
+}
+
+/** The steps of this row, noted for followers: the followed field's geometry, if it follows one, then those of its own operators. */
+export function choosePicture(field: NormalField, source: Undecoded, context: RowContext): readonly Step[] {
   const { width, height } = source
   const moves = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
   const own = chooseSteps(field.apply, { width, height }, op =>

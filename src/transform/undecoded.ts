@@ -2,7 +2,7 @@
  * A picture that is still to be decoded: its size is known, and any box of it can be had as pixels. Encoded
  * formats decode only that box; raw pixels (an npy array of bytes, height × width × channels) copy only its rows.
  */
-import { decodeImage, imageInfo } from '../decode/image.js'
+import { decodeImage, type ImageInfo, imageInfo } from '../decode/image.js'
 import { decodeNpy, isNpy } from '../decode/npy.js'
 import type { Box, Picture } from '../decode/picture.js'
 import type { NormalField } from '../define/types.js'
@@ -15,8 +15,19 @@ export interface Undecoded {
   readonly height: number
   /** What `scale` may still change: true when `decode` can return fewer pixels than the box has. */
   readonly reducible: boolean
+  /** What a GPU can begin with, if anything: a JPEG as it is, or raw pixels. Sizes are those before `orientation`. */
+  readonly onDevice?: Uploadable | undefined
   /** The pixels of a box. `target` is the size they will be resized to; undefined when they won't be. */
   decode(box: Box, target: { width: number; height: number } | undefined, work: Workspace): Picture
+}
+
+/** Bytes from which a GPU can make the picture. */
+export interface Uploadable {
+  decoder: 'hardware' | 'hybrid' | 'none'
+  bytes: Uint8Array
+  width: number
+  height: number
+  orientation: number
 }
 
 export function openPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): Undecoded {
@@ -30,7 +41,7 @@ function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['
     const reducible = scale === 'auto' && info.jpeg !== undefined
     const decode: Undecoded['decode'] = (box, target, work) =>
       decodeImage(bytes, info, { channels, box, scale, target }, work)
-    return { width, height, reducible, decode }
+    return { width, height, reducible, onDevice: reducible ? undefined : uploadable(bytes, info), decode }
   }
   // A fixed fraction: the picture counts as one of that size.
   const width = Math.ceil(info.width / scale)
@@ -54,6 +65,12 @@ function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['
   return { width, height, reducible: false, decode }
 }
 
+function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefined {
+  if (jpeg?.gpu === undefined) return undefined
+  const { width, height, orientation, gpu } = jpeg
+  return { decoder: gpu, bytes, width, height, orientation }
+}
+
 function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
   const { dtype, shape, data } = decodeNpy(bytes)
   const [height, width, own = 1] = shape
@@ -73,7 +90,9 @@ function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
     const picture = { at: at + box.x * own, width: box.width, height: box.height, stride }
     return own === channels ? { ...picture, channels } : spread({ ...picture, channels: 1 }, work)
   }
-  return { width, height, reducible: false, decode }
+  const onDevice: Uploadable | undefined =
+    own === 3 ? { decoder: 'none', bytes: data, width, height, orientation: 1 } : undefined
+  return { width, height, reducible: false, onDevice, decode }
 }
 
 /** Gray as three equal channels. */

@@ -39,6 +39,17 @@ export function weightsOf(w: Weights, from: number, count: number): Weights {
   }
 }
 
+/** Most inputs that an output can be made of. */
+export function mostTaps(
+  input: number,
+  output: number,
+  filter: 'bilinear' | 'bicubic',
+  antialias: boolean,
+): number {
+  const stretch = antialias ? Math.max(1, input / output) : 1
+  return Math.min(input, Math.ceil(REACH[filter] * stretch) * 2 + 1)
+}
+
 /** The weights that make `output` pixels of `input` pixels. */
 export function weigh(
   input: number,
@@ -49,7 +60,7 @@ export function weigh(
   const scale = input / output
   const stretch = antialias && scale > 1 ? scale : 1
   const support = REACH[filter] * stretch
-  const taps = Math.min(input, Math.ceil(support) * 2 + 1)
+  const taps = mostTaps(input, output, filter, antialias)
   const first = new Int32Array(output)
   const count = new Int32Array(output)
   const exact = new Float64Array(output * taps)

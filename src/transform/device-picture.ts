@@ -1,0 +1,165 @@
+/**
+ * Pictures that are finished on the device: the maker reads the header, chooses the steps exactly as for the CPU, and
+ * leaves the picture's bytes with a parameter row in the slot. What the GPU can't decode is decoded here, all steps
+ * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
+ */
+import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
+import { copyInto } from '../system/copy.js'
+import { Canvas } from './canvas.js'
+import { mostSteps } from './choose.js'
+import type { DenseProgram, RowContext } from './field.js'
+import { bytesOf, checkSize, choosePicture } from './image.js'
+import { eraseOp, Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
+import { mostOps, type PictureOps, pictureOps } from './picture-ops.js'
+import type { Step } from './steps.js'
+import { openPicture, type Undecoded, type Uploadable } from './undecoded.js'
+import { compileValues, type Statistics } from './values.js'
+
+const ALIGN = 64
+/** A row has room for files of this many times the mean size; larger ones are decoded on the CPU. */
+const GENEROUS = 4
+/** Where the mean is not known. */
+const USUAL_BYTES = 65536
+/** What the pictures' bytes of one batch may take. */
+const MOST_BYTES = 2 ** 29
+
+/** The form in which a finished picture on the CPU's side goes to the device. */
+const BYTES = compileValues('u8', 3)
+const FORMS = { hardware: Form.Jpeg, hybrid: Form.OtherJpeg, none: Form.Pixels } as const
+
+/** The feed with its images finished on the device. `meanBytes` is that of a sample, as far as the source knows. */
+export function onDevice(feed: NormalFeed, rows: number, meanBytes: number | undefined): NormalFeed {
+  const fields = feed.fields.map(field =>
+    staysOnCpu(field, feed) === undefined
+      ? { ...field, layout: deviceLayout(field, feed, rows, meanBytes) }
+      : field,
+  )
+  return { ...feed, fields }
+}
+
+/** Why a picture is made on the CPU although the device could be asked; undefined when it need not be. */
+export function staysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
+  if (field.as !== 'image') return `it is no image, but ${field.as}`
+  if (field.scale !== 1) return 'it is decoded at a fraction of its size ("scale")'
+  if (mixesOf(field, feed) > MOST_MIXES) return `it is mixed by more than ${MOST_MIXES} operators`
+  return undefined
+}
+
+function mixesOf({ name }: NormalField, feed: NormalFeed): number {
+  return feed.batch.apply.filter(op => op.params.field === name).length
+}
+
+function deviceLayout(
+  field: NormalField,
+  feed: NormalFeed,
+  rows: number,
+  meanBytes: number | undefined,
+): FieldLayout {
+  const { dtype, shape, layout = 'chw' } = field.layout
+  const [height, width] = layout === 'chw' ? shape.slice(1) : shape
+  const normalize = field.apply.find(op => op.name === 'normalize')?.params
+  const { lookup } = compileValues(dtype, 3, normalize as unknown as Statistics | undefined)
+  const device: DevicePicture = {
+    kind: 'picture',
+    words: HEADER_WORDS + OP_WORDS * mostOps(stepsOf(field, feed)),
+    dtype,
+    shape,
+    layout,
+    width,
+    height,
+    lookup: Buffer.from(lookup).toString('base64'),
+    mixes: mixesOf(field, feed),
+  }
+  const finished = width * height * 3
+  const most = Math.max(finished, Math.floor(MOST_BYTES / rows))
+  const room = Math.min(most, Math.max(finished, GENEROUS * (meanBytes ?? USUAL_BYTES)))
+  const bytes = Math.ceil((device.words * 4 + room) / ALIGN) * ALIGN
+  return { name: field.name, dtype: 'u8', shape: [bytes], form: 'dense', device }
+}
+
+/** Most steps that a field's operators, and those that it follows, can choose. */
+function stepsOf(field: NormalField, feed: NormalFeed): number {
+  const followed = feed.fields.find(({ name }) => name === field.follow)
+  return mostSteps(field.apply) + (followed === undefined ? 0 : mostSteps(followed.apply))
+}
+
+/** The program of such a field. With `decode`, every picture is decoded here. */
+export function compileDevicePicture(field: NormalField, decode = false): DenseProgram {
+  const device = field.layout.device!
+  const room = field.layout.shape[0] - device.words * 4
+  const writer = new RowWriter()
+  return {
+    form: 'dense',
+    run(value, at, context) {
+      const source = openPicture(bytesOf(value), 3, field.scale)
+      const steps = choosePicture(field, source, context)
+      const plan = pictureOps(steps, source.width, source.height)
+      checkSize(plan.width, plan.height, device)
+      const { onDevice } = source
+      const row = new Row(writer, at, at + device.words * 4, context)
+      if (!decode && onDevice !== undefined && onDevice.bytes.length <= room)
+        row.upload(onDevice, plan, steps)
+      else row.finish(source, plan, steps)
+    },
+  }
+}
+
+/** One row in the slot, being written. */
+class Row {
+  constructor(
+    private readonly writer: RowWriter,
+    private readonly at: number,
+    /** Where the picture's bytes go. */
+    private readonly bytesAt: number,
+    private readonly context: RowContext,
+  ) {}
+
+  /** As it is, to be decoded on the device. */
+  upload(
+    { decoder, bytes, width, height, orientation }: Uploadable,
+    plan: PictureOps,
+    steps: readonly Step[],
+  ): void {
+    copyInto(this.context.work, bytes, this.bytesAt)
+    this.write(FORMS[decoder], bytes.length, { width, height, orientation }, plan, steps)
+  }
+
+  /** Decoded and transformed here; only values and erasing are left to the device. */
+  finish(source: Undecoded, plan: PictureOps, steps: readonly Step[]): void {
+    const { work } = this.context
+    const mark = work.mark()
+    const canvas = new Canvas(source, work)
+    for (const step of steps) if (step.do !== 'normalize' && step.do !== 'erase') canvas.apply(step)
+    const { width, height } = plan
+    canvas.place({ at: this.bytesAt, layout: 'hwc', values: BYTES, width, height })
+    work.release(mark)
+    const none = { ops: [], pictureBytes: 0, lineBytes: 0, tableBytes: 0, width, height }
+    this.write(Form.Pixels, width * height * 3, { width, height, orientation: 1 }, none, steps)
+  }
+
+  private write(
+    form: number,
+    bytes: number,
+    stored: { width: number; height: number; orientation: number },
+    plan: PictureOps,
+    steps: readonly Step[],
+  ): void {
+    const { writer, at } = this
+    const { memory } = this.context.work
+    let count = 0
+    for (const op of plan.ops) writer.op(memory, at, count++, op)
+    for (const step of steps) if (step.do === 'erase') writer.op(memory, at, count++, eraseOp(step))
+    const words = writer.header(memory, at).fill(0)
+    words[Word.Form] = form
+    words[Word.Bytes] = bytes
+    words[Word.StoredWidth] = stored.width
+    words[Word.StoredHeight] = stored.height
+    words[Word.Orientation] = stored.orientation
+    words[Word.Ops] = count
+    words[Word.PictureBytes] = plan.pictureBytes
+    words[Word.Width] = plan.width
+    words[Word.Height] = plan.height
+    words[Word.LineBytes] = plan.lineBytes
+    words[Word.TableBytes] = plan.tableBytes
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * From steps to the ops of a parameter row: crop, resize and flip are gathered into one `place`, in the very form in
+ * which the canvas gathers them on the CPU (canvas.ts), so that both do the same roundings.
+ */
+import type { Box } from '../decode/picture.js'
+import { FILTER_CODES, type Op, OpCode, PAD_CODES } from './parameter-row.js'
+import type { Flips, Sizing } from './place.js'
+import type { ColorStep, GeometryStep, Step } from './steps.js'
+import { fillColour, gridMap } from './warp.js'
+import { isWeighted, mostTaps } from './weights.js'
+
+/** What will be done, and the memory that it takes on the device. */
+export interface PictureOps {
+  ops: Op[]
+  width: number
+  height: number
+  /** Bytes of the largest picture on the way, of the largest picture between two passes, and of the largest tables. */
+  pictureBytes: number
+  lineBytes: number
+  tableBytes: number
+}
+
+/** The ops that carry out `steps` on a picture of this size. Normalize and erase are not among them. */
+export function pictureOps(steps: readonly Step[], width: number, height: number): PictureOps {
+  const gatherer = new Gatherer(width, height)
+  for (const step of steps) {
+    if (step.do !== 'normalize' && step.do !== 'erase') gatherer.apply(step)
+  }
+  return gatherer.end()
+}
+
+/** Most ops that steps can become: one each, and a `place` before each that is not gathered, and at the end. */
+export function mostOps(steps: number): number {
+  return 2 * steps + 1
+}
+
+class Gatherer {
+  private readonly ops: Op[] = []
+  private pictureBytes: number
+  private lineBytes = 0
+  private tableBytes = 0
+  private box: Box
+  private size: Sizing | undefined
+  private flips: Flips = { horizontal: false, vertical: false }
+
+  constructor(
+    /** Size of the picture that the last op leaves. */
+    private pictureWidth: number,
+    private pictureHeight: number,
+  ) {
+    this.pictureBytes = 0
+    this.box = { x: 0, y: 0, width: pictureWidth, height: pictureHeight }
+  }
+
+  private get width(): number {
+    return (this.size?.window ?? this.size ?? this.box).width
+  }
+  private get height(): number {
+    return (this.size?.window ?? this.size ?? this.box).height
+  }
+
+  apply(step: GeometryStep | ColorStep): void {
+    switch (step.do) {
+      case 'crop':
+        this.crop(step)
+        break
+      case 'resize':
+        this.resize(step)
+        break
+      case 'flip':
+        this.flips = { ...this.flips, [step.axis]: !this.flips[step.axis] }
+        break
+      case 'pad': {
+        this.settle()
+        const { left, top, right, bottom, mode, fill } = step
+        const colour = [0, 1, 2].map(c => fill[c] ?? fill[0] ?? 0)
+        const args = [left, top, right, bottom, PAD_CODES[mode], ...colour]
+        this.become({ code: OpCode.pad, args }, this.width + left + right, this.height + top + bottom)
+        break
+      }
+      case 'affine': {
+        this.settle()
+        const map = Array.from(gridMap(step.matrix, this.width, this.height), f32 => ({ f32 }))
+        const fill = Array.from(fillColour(step.fill).subarray(0, 3), f32 => ({ f32 }))
+        const { width, height } = step
+        const filled = step.fill.length > 0 ? 1 : 0
+        const args = [...map, width, height, FILTER_CODES[step.filter], filled, ...fill]
+        this.become({ code: OpCode.affine, args }, width, height)
+        break
+      }
+      default:
+        this.settle()
+        this.become(colorOp(step), this.width, this.height)
+    }
+  }
+
+  end(): PictureOps {
+    this.settle()
+    const { ops, pictureBytes, lineBytes, tableBytes, width, height } = this
+    // Without any op the decoded picture itself is finished: the kernel needs no room for another.
+    return { ops, width, height, pictureBytes, lineBytes, tableBytes }
+  }
+
+  private crop(step: Box): void {
+    const { width, height } = this
+    if (step.x < 0 || step.y < 0 || step.x + step.width > width || step.y + step.height > height) {
+      this.settle()
+      const args = [step.x, step.y, step.width, step.height]
+      this.become({ code: OpCode.crop, args }, step.width, step.height)
+      return
+    }
+    // The mirror comes last: seen before it, the crop lies on the other side.
+    const x = this.flips.horizontal ? width - step.x - step.width : step.x
+    const y = this.flips.vertical ? height - step.y - step.height : step.y
+    const inner = (outer: Pick<Box, 'x' | 'y'>): Box => ({
+      x: outer.x + x,
+      y: outer.y + y,
+      width: step.width,
+      height: step.height,
+    })
+    if (this.size === undefined) this.box = inner(this.box)
+    else this.size = { ...this.size, window: inner(this.size.window ?? { x: 0, y: 0 }) }
+  }
+
+  private resize({ width, height, filter, antialias }: Sizing): void {
+    if (width === this.width && height === this.height) return
+    // As on the canvas: resizing a mirrored picture is not mirroring a resized one.
+    if (this.size !== undefined || this.flips.horizontal || this.flips.vertical) this.settle()
+    this.size = { width, height, filter, antialias }
+  }
+
+  /** Makes a `place` of what is gathered, if there is anything. */
+  private settle(): void {
+    const { box, size, flips } = this
+    const whole = box.width === this.pictureWidth && box.height === this.pictureHeight
+    if (whole && size === undefined && !flips.horizontal && !flips.vertical) return
+    const to = size ?? { width: box.width, height: box.height, filter: 'nearest' as const, antialias: false }
+    const window = size?.window ?? { x: 0, y: 0, width: to.width, height: to.height }
+    const mirror = (flips.horizontal ? 1 : 0) | (flips.vertical ? 2 : 0)
+    const args = [
+      ...[box.x, box.y, box.width, box.height],
+      ...[to.width, to.height],
+      ...[window.x, window.y, window.width, window.height],
+      ...[FILTER_CODES[to.filter], to.antialias ? 1 : 0, mirror],
+    ]
+    if (to.width !== box.width) this.lineBytes = Math.max(this.lineBytes, box.height * window.width * 3)
+    const tables =
+      tableBytes(box.width, to.width, window.width, to) + tableBytes(box.height, to.height, window.height, to)
+    this.tableBytes = Math.max(this.tableBytes, tables)
+    this.become({ code: OpCode.place, args }, window.width, window.height)
+  }
+
+  private become(op: Op, width: number, height: number): void {
+    this.ops.push(op)
+    this.pictureWidth = width
+    this.pictureHeight = height
+    this.pictureBytes = Math.max(this.pictureBytes, width * height * 3)
+    this.box = { x: 0, y: 0, width, height }
+    this.size = undefined
+    this.flips = { horizontal: false, vertical: false }
+  }
+}
+
+/** Bytes of an axis' tables: first, count (32 bits each) and weights (16 bits) of `made` outputs, each aligned to 16. */
+function tableBytes(input: number, output: number, made: number, { filter, antialias }: Sizing): number {
+  const taps = input === output || !isWeighted(filter) ? 0 : mostTaps(input, output, filter, antialias)
+  const aligned = (bytes: number): number => Math.ceil(bytes / 16) * 16
+  return 2 * aligned(made * 4) + aligned(made * taps * 2)
+}
+
+function colorOp(step: ColorStep): Op {
+  const code = OpCode[step.do]
+  switch (step.do) {
+    case 'brightness':
+      return { code, args: [{ f32: step.factor }] }
+    case 'contrast':
+    case 'saturation':
+      return { code, args: [{ f32: step.factor }, { f32: 1 - step.factor }] }
+    case 'hue':
+      return { code, args: [{ f32: step.factor * 6 }] }
+    case 'sharpness':
+      return { code, args: [{ f32: 1 - step.factor }] }
+    case 'posterize':
+      return { code, args: [step.bits] }
+    case 'solarize':
+      return { code, args: [{ f32: step.threshold }] }
+    case 'blur':
+      return { code, args: [step.kernelX, step.kernelY, { f64: step.sigmaX }, { f64: step.sigmaY }] }
+    default:
+      return { code, args: [] }
+  }
+}
