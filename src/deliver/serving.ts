@@ -199,6 +199,18 @@ export class Serving {
     return bad
   }
 
+  /** Has the CPU decode pictures that the client's device refused, in place. */
+  async redo({ slot, field, rows }: { slot: number; field: string; rows: number[] }): Promise<object[]> {
+    const bad = await this.feeding.redo(slot, field, rows)
+    return rows.map(row => {
+      const found = bad.find(report => report.row === row)
+      if (found === undefined) return { row, ok: true }
+      const { where, problem } = found
+      const { id, stage } = where
+      return { row, ok: false, id, stage, message: new SampleError(where, problem).message }
+    })
+  }
+
   /** The changes of a blend's weights after one more. */
   weigh(weights: number[] | Record<string, number>, place: Place): BlendChange[] {
     const { order } = this.opened.plan

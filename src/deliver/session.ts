@@ -2,11 +2,12 @@
  * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
  * here; only words about them do.
  */
+import { fileURLToPath } from 'node:url'
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
 import { DTYPES } from '../define/dtype.js'
 import { normalizeFeed } from '../define/normalize.js'
-import type { FeedJson } from '../define/types.js'
+import type { Dtype, FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
@@ -17,6 +18,9 @@ import { type Member, type Move, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
 
 export const PROTOCOL = 1
+
+/** Where a client finds the kernels of the device stage. */
+const KERNELS = fileURLToPath(new URL('../transform/kernels/cuda', import.meta.url))
 
 /** What a client says first. */
 export interface OpenRequest {
@@ -40,6 +44,7 @@ export type Request = { id?: number } & Partial<{
   ids: number
   names: { epoch: number; positions: number[] }
   bad: number
+  redo: { slot: number; field: string; rows: number[] }
   weights: number[] | Record<string, number>
   place: Place
   tune: { workers?: number; depth?: number }
@@ -112,6 +117,7 @@ export class Session {
     if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
     if (request.names !== undefined) return { names: serving.names(request.names) }
     if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
+    if (request.redo !== undefined) return { redone: await serving.redo(request.redo) }
     if (request.weights !== undefined) {
       return { changes: serving.weigh(request.weights, request.place ?? { epoch: 0, position: 0 }) }
     }
@@ -187,6 +193,8 @@ export class Session {
       },
       ready: { path: path(member.pipe.read) },
       layout: describeLayout(layout),
+      decode: options.decode,
+      kernels: KERNELS,
       rank,
       world,
       rankFrom,
@@ -212,6 +220,11 @@ function told(error: Error): { tag: string; message: string } {
 
 function describeLayout(layout: SlotLayout): object {
   const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields } = layout
-  const described = fields.map(field => ({ ...field, dlpack: [...DTYPES[field.dtype].dlpack, 1] }))
+  const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
+  const described = fields.map(({ device, ...field }) => ({
+    ...field,
+    dlpack: dlpack(field.dtype),
+    ...(device && { device: { ...device, dlpack: dlpack(device.dtype) } }),
+  }))
   return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields: described }
 }

@@ -15,7 +15,7 @@ import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
-import { type FeedPlan, layoutOf } from './plan.js'
+import { type FeedPlan, planMaking } from './plan.js'
 import { Pool } from './pool.js'
 import { needsPython } from './python.js'
 import { RowMaker } from './row-maker.js'
@@ -32,6 +32,8 @@ export interface FeedingOptions {
   cacheBytes?: number
   /** Bytes that one maker's workspace may grow to. */
   scratchBytes: number
+  /** Who decodes images: the makers, or the device of whoever consumes the batches. */
+  decode: 'cpu' | 'gpu'
   /** A pipe to be told of every ready batch, for a consumer in another process. */
   ready?: number
   /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
@@ -56,6 +58,8 @@ export class Feeding {
   private failure: Error | undefined
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
+  /** Decodes what a device could not. */
+  private decoder: RowMaker | undefined
   /** Spans of the maker of our own. */
   private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
 
@@ -73,7 +77,7 @@ export class Feeding {
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
-    const { batch, layout } = layoutOf(plan.feed, options.world)
+    const { feed, batch, layout } = planMaking(plan, options.world, options.decode)
     const cached = plan.attached.some(source => source.units < source.count)
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
@@ -105,7 +109,7 @@ export class Feeding {
       layout,
       capacity,
       workspaces: { at: sharedBytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
-      feed: plan.feed,
+      feed,
       sources: plan.sources,
       order: plan.orderData,
       share: { length, world: options.world, rank: options.rank, batch },
@@ -185,6 +189,17 @@ export class Feeding {
     return [...rows.values()].sort((a, b) => a.row - b.row)
   }
 
+  /**
+   * Rows of a batch whose pictures the device could not decode: the CPU does it, and leaves them in the slot as pixels.
+   * Returns what is wrong with those that it can't decode either.
+   */
+  async redo(index: number, field: string, rows: readonly number[]): Promise<BadReport[]> {
+    // With a workspace of its own: makers may be at work in theirs.
+    this.decoder ??= await this.makerOfOwn(this.job.workspaces.count)
+    const slot = this.slot(index)
+    return rows.map(row => this.decoder!.redo(slot, field, row)).filter(bad => bad !== undefined)
+  }
+
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
     this.ring.pause()
@@ -199,6 +214,8 @@ export class Feeding {
       this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
       if (this.pool) this.pool.replace(this.job)
       else this.alone = await this.makerOfOwn()
+      this.decoder?.close()
+      this.decoder = undefined
     }
     this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
@@ -245,6 +262,7 @@ export class Feeding {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
+    this.decoder?.close()
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const patience = performance.now() + LAST_ROWS
@@ -311,9 +329,9 @@ export class Feeding {
 
   // ---------------------------------------------------------------- no workers
 
-  private async makerOfOwn(): Promise<RowMaker> {
+  private async makerOfOwn(number = 0): Promise<RowMaker> {
     const functions = await loadFunctions(this.plan.feed, this.options.functions)
-    return new RowMaker(this.job, 0, functions, report => this.reports.push(report), this.lane)
+    return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane)
   }
 
   private async makeAlone(batch: number): Promise<number> {

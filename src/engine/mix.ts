@@ -2,30 +2,42 @@
 import { Header, type Slot, Stamp } from '../batch/slot.js'
 import { operatorKey, type Random } from '../define/random.js'
 import type { Workspace } from '../system/workspace.js'
-import { mixBatch, spareBytes } from '../transform/mix.js'
+import { pictureOf } from '../transform/device-picture.js'
+import { chooseMix, mixRows, spareBytes } from '../transform/mix.js'
+import { writeMix } from '../transform/parameter-row.js'
 import type { Job } from './job.js'
 
-/** Mixes the rows of a closed slot in place, keyed by the position at which they begin. */
+/**
+ * Mixes the rows of a closed slot in place, keyed by the position at which they begin. Images that are finished on the
+ * device are mixed there: here it is only noted how.
+ */
 export function mixSlot(job: Job, slot: Slot, work: Workspace, random: Random): void {
   const { feed, layout } = job
   for (const op of feed.batch.apply) {
     const image = layout.fields.find(field => field.name === op.params.field)!
     const label = layout.fields.find(field => field.name === op.params.label)!
     const classes = label.shape[0]
+    const device = image.device === undefined ? undefined : pictureOf(image)
+    const { dtype, layout: order = 'chw', shape } = device ?? image
+    const key = operatorKey('batch', op.name, op.ordinal)
+    const keyed = random.key(feed.seed, slot.stamps[Stamp.Epoch], slot.positions[0], key)
+    const mixing = chooseMix(op, { layout: order, shape }, keyed)
+    if (mixing === undefined) continue
     work.reset()
-    const rows = {
+    const count = slot.words[Header.Count]
+    const rowBytes = device === undefined ? image.unitBytes : 0
+    if (device !== undefined) writeMix(work.memory, slot.at + image.at, image.unitBytes, count, mixing)
+    mixRows(mixing, {
       memory: work.memory,
-      count: slot.words[Header.Count],
+      count,
       imageAt: slot.at + image.at,
-      rowBytes: image.unitBytes,
-      dtype: image.dtype,
-      layout: image.layout ?? 'chw',
-      shape: image.shape,
+      rowBytes,
+      dtype,
+      layout: order,
+      shape,
       labelAt: slot.at + label.at,
       classes,
-      spareAt: work.take(spareBytes(image.unitBytes, classes)),
-    }
-    const key = operatorKey('batch', op.name, op.ordinal)
-    mixBatch(op, rows, random.key(feed.seed, slot.stamps[Stamp.Epoch], slot.positions[0], key))
+      spareAt: work.take(spareBytes(rowBytes, classes)),
+    })
   }
 }

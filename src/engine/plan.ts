@@ -14,6 +14,7 @@ import { WindowOrder } from '../order/window.js'
 import { inBlocks } from '../source/blocks.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { Fingerprint, Source } from '../source/source.js'
+import { onDevice } from '../transform/device-picture.js'
 import type { JobSource } from './job.js'
 
 export interface FeedPlan extends StateFeed {
@@ -78,14 +79,27 @@ export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPla
   return { ...plan, orderData, order: compileOrder(orderData) }
 }
 
-/** Rows of a batch on one rank, and the layout of its slot. */
-export function layoutOf(feed: NormalFeed, world: number): { batch: number; layout: SlotLayout } {
+/** What the makers make of a feed: rows of a batch on one rank, the fields, and the layout of its slot. */
+export interface Making {
+  feed: NormalFeed
+  batch: number
+  layout: SlotLayout
+}
+
+/** With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. */
+export function planMaking({ feed, parts = [] }: FeedPlan, world: number, decode: 'cpu' | 'gpu'): Making {
   const batch = batchSize(feed.batch, world)
-  return {
+  const made = decode === 'gpu' ? onDevice(feed, batch, meanBytes(parts)) : feed
+  const layout = layoutSlot(
+    made.fields.map(field => field.layout),
     batch,
-    layout: layoutSlot(
-      feed.fields.map(field => field.layout),
-      batch,
-    ),
-  }
+  )
+  return { feed: made, batch, layout }
+}
+
+/** Bytes of a sample on average, where the source knows. */
+function meanBytes(parts: NonNullable<Fingerprint['parts']>): number | undefined {
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  return bytes > 0 && count > 0 ? Math.ceil(bytes / count) : undefined
 }

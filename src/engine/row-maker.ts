@@ -10,7 +10,7 @@ import { closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
-import { DecodeError, type SampleWhere } from '../errors.js'
+import type { SampleWhere } from '../errors.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
@@ -19,9 +19,11 @@ import { signal } from '../system/pipe.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
 import { Workspace } from '../system/workspace.js'
 import { compileField } from '../transform/compile.js'
+import { redoPicture } from '../transform/device-picture.js'
 import type { FieldProgram, RowContext } from '../transform/field.js'
+import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
-import { MapError, type UserFunctions } from './functions.js'
+import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import type { BadReport, Job } from './job.js'
 import { mixSlot } from './mix.js'
@@ -113,6 +115,25 @@ export class RowMaker {
       await this.makeRow(claim, slot, next)
     }
     this.finish(claim, slot)
+  }
+
+  /** Decodes a picture here that was left to the device: see Feeding. Returns what is wrong with it, if anything. */
+  redo(slot: Slot, name: string, row: number): BadReport | undefined {
+    this.epoch = slot.stamps[Stamp.Epoch]
+    this.position = slot.positions[row]
+    this.work.reset()
+    const index = this.job.layout.fields.findIndex(field => field.name === name)
+    const place = this.job.layout.fields[index]
+    const at = slot.at + place.at + row * place.unitBytes
+    try {
+      redoPicture(this.job.feed.fields[index], at, this.context)
+      return undefined
+    } catch (error) {
+      this.work.u8.fill(0, at, at + place.unitBytes)
+      const source = this.sources[slot.sources[row]]
+      const { where, problem } = describeBad(source, slot.rows[row], new FieldFailure(name, error))
+      return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, where, problem }
+    }
   }
 
   close(): void {
@@ -273,18 +294,18 @@ export class RowMaker {
     try {
       if (program.form === 'dense') {
         const pending = program.run(value, slot.at + place.at + row * place.unitBytes, this.context)
-        return pending instanceof Promise ? pending.catch(error => fieldFailed(field, error)) : undefined
+        return pending instanceof Promise ? pending.catch(error => fieldFailed(field.name, error)) : undefined
       }
       const result = program.run(value, this.context)
       if (result instanceof Promise) {
         return result.then(
           ({ at, length }) => this.put(field, slot, row, at, length),
-          error => fieldFailed(field, error),
+          error => fieldFailed(field.name, error),
         )
       }
       this.put(field, slot, row, result.at, result.length)
     } catch (error) {
-      fieldFailed(field, error)
+      fieldFailed(field.name, error)
     }
   }
 
@@ -326,41 +347,13 @@ export class RowMaker {
   private bad(claim: Claim, slot: Slot, row: number, draw: Draw, error: unknown): void {
     slot.status[row] = RowStatus.Bad
     Atomics.add(slot.words, Header.Bad, 1)
-    const source = this.sources[draw.source]
-    const failure = error instanceof FieldFailure ? error : undefined
-    const where: SampleWhere = {
-      id: source.id(draw.row),
-      ...source.where?.(draw.row),
-      field: failure?.field,
-      stage: failure?.stage ?? stageOf(error, 'read'),
-    }
-    this.reportBad(claim.batch, row, where, ((failure?.cause ?? error) as Error).message)
+    const { where, problem } = describeBad(this.sources[draw.source], draw.row, error)
+    this.reportBad(claim.batch, row, where, problem)
   }
 
   private reportBad(batch: number, row: number, where: SampleWhere, problem: string): void {
     this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, where, problem })
   }
-}
-
-/** A field could not be made. Carries the field's name to where the sample is known. */
-class FieldFailure extends Error {
-  constructor(
-    readonly field: string,
-    override readonly cause: unknown,
-    readonly stage = stageOf(cause, 'transform'),
-  ) {
-    super((cause as Error).message)
-  }
-}
-
-/** The stage at which an error came about, as far as the error tells. */
-function stageOf(error: unknown, otherwise: string): string {
-  if (error instanceof MapError) return 'map'
-  return error instanceof DecodeError ? 'decode' : otherwise
-}
-
-function fieldFailed(field: CompiledField, error: unknown): never {
-  throw error instanceof FieldFailure ? error : new FieldFailure(field.name, error)
 }
 
 /** Compiles the fields in an order in which followed ones come before their followers. */

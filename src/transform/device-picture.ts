@@ -4,6 +4,7 @@
  * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
  */
 import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
+import { MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import { Canvas } from './canvas.js'
 import { mostSteps } from './choose.js'
@@ -41,6 +42,7 @@ export function onDevice(feed: NormalFeed, rows: number, meanBytes: number | und
 export function staysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
   if (field.as !== 'image') return `it is no image, but ${field.as}`
   if (field.scale !== 1) return 'it is decoded at a fraction of its size ("scale")'
+  if (field.follow !== undefined) return `it follows "${field.follow}"`
   if (mixesOf(field, feed) > MOST_MIXES) return `it is mixed by more than ${MOST_MIXES} operators`
   return undefined
 }
@@ -61,7 +63,7 @@ function deviceLayout(
   const { lookup } = compileValues(dtype, 3, normalize as unknown as Statistics | undefined)
   const device: DevicePicture = {
     kind: 'picture',
-    words: HEADER_WORDS + OP_WORDS * mostOps(stepsOf(field, feed)),
+    words: HEADER_WORDS + OP_WORDS * mostOps(mostSteps(field.apply)),
     dtype,
     shape,
     layout,
@@ -77,15 +79,15 @@ function deviceLayout(
   return { name: field.name, dtype: 'u8', shape: [bytes], form: 'dense', device }
 }
 
-/** Most steps that a field's operators, and those that it follows, can choose. */
-function stepsOf(field: NormalField, feed: NormalFeed): number {
-  const followed = feed.fields.find(({ name }) => name === field.follow)
-  return mostSteps(field.apply) + (followed === undefined ? 0 : mostSteps(followed.apply))
+/** What a picture field is on the device. */
+export function pictureOf({ name, device }: FieldLayout): DevicePicture {
+  if (device?.kind === 'picture') return device
+  throw new MillraceError(`field "${name}" is not finished on the device`)
 }
 
 /** The program of such a field. With `decode`, every picture is decoded here. */
 export function compileDevicePicture(field: NormalField, decode = false): DenseProgram {
-  const device = field.layout.device!
+  const device = pictureOf(field.layout)
   const room = field.layout.shape[0] - device.words * 4
   const writer = new RowWriter()
   return {
@@ -102,6 +104,19 @@ export function compileDevicePicture(field: NormalField, decode = false): DenseP
       else row.finish(source, plan, steps)
     },
   }
+}
+
+/** Decodes a picture that lies in the slot at `at`: the device refused it. How it is mixed stays noted. */
+export function redoPicture(field: NormalField, at: number, context: RowContext): void {
+  const { words } = pictureOf(field.layout)
+  const { work } = context
+  const writer = new RowWriter()
+  const before = writer.header(work.memory, at).slice()
+  const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
+  compileDevicePicture(field, true).run(bytes, at, context)
+  const after = writer.header(work.memory, at)
+  after[Word.Mixes] = before[Word.Mixes]
+  after.set(before.subarray(Word.Mix), Word.Mix)
 }
 
 /** One row in the slot, being written. */

@@ -32,7 +32,7 @@ export interface MixRows {
   memory: WebAssembly.Memory
   /** How many rows there are. */
   count: number
-  /** The first image, and the bytes from one to the next. */
+  /** The first image, and the bytes from one to the next; 0: images are mixed elsewhere, labels here. */
   imageAt: number
   rowBytes: number
   dtype: Dtype
@@ -57,13 +57,17 @@ export function spareBytes(rowBytes: number, classes: number): number {
   return Math.ceil(rowBytes / 16) * 16 + classes * 4
 }
 
-/** Chooses λ and the box from `random`, keyed by the batch, and mixes. Does nothing with probability 1 - p. */
-export function mixBatch(op: NormalOp, rows: MixRows, random: Random): void {
+/** Chooses λ and the box from `random`, keyed by the batch; undefined, with probability 1 - p: nothing is mixed. */
+export function chooseMix(
+  op: NormalOp,
+  picture: Pick<MixRows, 'layout' | 'shape'>,
+  random: Random,
+): Mixing | undefined {
   const { p, alpha } = op.params as { p: number; alpha: number }
-  if (random.next() >= p) return
+  if (random.next() >= p) return undefined
   const share = beta(alpha, random)
-  const { width, height } = sizeOf(rows)
-  mixRows(op.name === 'cutmix' ? cutting(share, width, height, random) : { share }, rows)
+  const { width, height } = sizeOf(picture)
+  return op.name === 'cutmix' ? cutting(share, width, height, random) : { share }
 }
 
 /** A box of area 1 - λ about a uniform point, clipped; λ becomes the share that the clipped box leaves. */
@@ -93,7 +97,8 @@ export function mixRows({ share, box }: Mixing, rows: MixRows): void {
   copyRows(memory, { at: last.image, stride: 0 }, { at: spareAt, stride: 0 }, rowBytes, 1)
   copyRows(memory, { at: last.label, stride: 0 }, { at: spareLabel, stride: 0 }, labelBytes, 1)
 
-  const mixImage = box === undefined ? blending(rows, share, mix) : pasting(rows, box)
+  const mixImage =
+    rowBytes === 0 ? () => {} : box === undefined ? blending(rows, share, mix) : pasting(rows, box)
   for (let i = count - 1; i >= 0; i--) {
     const image = imageAt + i * rowBytes
     const label = labelAt + i * labelBytes
@@ -129,7 +134,11 @@ function pasting(rows: MixRows, box: Required<Mixing>['box']) {
   }
 }
 
-function sizeOf({ layout, shape }: MixRows): { width: number; height: number; channels: number } {
+function sizeOf({ layout, shape }: Pick<MixRows, 'layout' | 'shape'>): {
+  width: number
+  height: number
+  channels: number
+} {
   const [channels, height, width] = layout === 'chw' ? shape : [shape[2], shape[0], shape[1]]
   return { width, height, channels }
 }
