@@ -31,6 +31,7 @@ export {
   concat,
   files,
   folder,
+  kernel,
   sequential,
   shuffle,
   split,
@@ -42,7 +43,7 @@ export {
 } from './define/build-sources.js'
 export { type BatchOf, cutmix, Feed, feed, fromJson, mixup } from './define/feed.js'
 export type { Random } from './define/random.js'
-export type { Dtype, FeedJson } from './define/types.js'
+export type { Dtype, FeedJson, KernelFeedJson } from './define/types.js'
 export { Batch, type Ragged } from './deliver/batch.js'
 export type { Loader } from './deliver/loader.js'
 export { open } from './deliver/open.js'

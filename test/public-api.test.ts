@@ -36,6 +36,7 @@ test('millrace', async () => {
       "image",
       "int",
       "json",
+      "kernel",
       "mask",
       "mixup",
       "npy",

@@ -7,7 +7,7 @@ from ._build_fields import bytes_ as bytes
 from ._build_fields import float_ as float
 from ._build_fields import int_ as int
 from ._build_fields import json_ as json
-from ._build_sources import blend, concat, files, folder, split, subset, synthetic, tar
+from ._build_sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
 from ._build_sources import zip_ as zip
 from ._dataset import dataset
 from ._operators import cutmix, mixup
@@ -31,6 +31,7 @@ __all__ = [
     "ImageFolder",
     "int",
     "json",
+    "kernel",
     "mask",
     "mixup",
     "npy",

@@ -54,13 +54,14 @@ class Builder:
     def json(self) -> Json:
         """The feed in the canonical form."""
         for part, how in _NEEDED.items():
-            if part not in self._parts:
+            if part not in self._parts and not (part == "fields" and "kernel" in self._parts["source"]):
                 raise DefinitionError(f"the feed has no {part} yet: add {how}")
         base = plain({key: value for key, value in self._parts.items() if key != "variants"})
         variants = {}
         for name, parts in plain(self._parts.get("variants", {})).items():
-            fields = {**base["fields"], **parts.get("fields", {})}
-            variants[name] = patch_between(base, {**base, **parts, "fields": fields}) or {}
+            fields = {**base.get("fields", {}), **parts.get("fields", {})}
+            target = {**base, **parts, **({"fields": fields} if fields else {})}
+            variants[name] = patch_between(base, target) or {}
         return {**base, "variants": variants} if variants else base
 
     def open(self, **options: Any) -> Feed:

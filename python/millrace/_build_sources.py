@@ -59,6 +59,23 @@ def synthetic(
     return _source("synthetic", parts)
 
 
+def kernel(
+    file: Path,
+    *,
+    entry: str,
+    count: int,
+    fields: Mapping[str, Mapping[str, Any]],
+    threads: Optional[int] = None,
+    seed: Optional[int] = None,
+    name: Optional[str] = None,
+) -> Builder:
+    """Samples that a CUDA kernel of yours makes on the GPU, nothing read and nothing transferred:
+    ``kernel("gen.cu", entry="draw", count=1_000_000, fields={"image": dict(dtype="f32", shape=[3, 224, 224])})``.
+    The feed has the kernel's fields: no others need to be named."""
+    parts = {"file": file, "entry": entry, "count": count, "fields": fields}
+    return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
+
+
 def concat(*sources: Source) -> Builder:
     """One after the other."""
     return _source("concat", [source_json(source, "concat") for source in sources])

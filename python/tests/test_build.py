@@ -61,6 +61,20 @@ SAME = [
         "feed({ ...g, source: synthetic({ count: 9, tensors: { shape: [2, 3], dtype: 'f32' } }) })",
     ),
     (
+        millrace.kernel(
+            Path("gen.cu"),
+            entry="draw",
+            count=9,
+            fields={"image": dict(dtype="f32", shape=(3, 4, 4)), "label": dict(dtype="i64", shape=())},
+            threads=7,
+        )
+        .fields(picture={"from": "image"})
+        .batch(1),
+        """feed({ source: kernel('gen.cu', { entry: 'draw', count: 9, threads: 7, fields: {
+             image: { dtype: 'f32', shape: [3, 4, 4] }, label: { dtype: 'i64', shape: [] } } }),
+             fields: { picture: { from: 'image' } }, batch: 1 })""",
+    ),
+    (
         millrace.concat(millrace.tar("a.tar"), millrace.zip(millrace.tar("b.tar"), {"tar": "c.tar"}))
         .fields(x=label)
         .batch(1),
@@ -270,6 +284,14 @@ def test_same_json_as_typescript(typescript, number):
     assert ours == theirs
     assert list(ours["fields"]) == list(theirs["fields"])  # fields lie in a batch in this order
     assert json.loads(json.dumps(ours, allow_nan=False)) == ours
+
+
+def test_a_kernel_has_fields_of_its_own():
+    made = dict(entry="draw", count=9, fields={"x": dict(dtype="u8", shape=[2])})
+    source = millrace.kernel("gen.cu", **made)
+    assert source.batch(4).json() == {"source": {"kernel": {"file": "gen.cu", **made}}, "batch": 4}
+    val = source.batch(4).variants(val=dict(source=millrace.kernel("gen.cu", **{**made, "count": 2})))
+    assert val.json()["variants"] == {"val": {"source": {"kernel": {"count": 2}}}}
 
 
 def test_operators_are_current():

@@ -1,5 +1,13 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
-import type { BlendJson, OrderJson, SourceJson, SplitJson, SyntheticJson, WhereJson } from './types.js'
+import type {
+  BlendJson,
+  KernelJson,
+  OrderJson,
+  SourceJson,
+  SplitJson,
+  SyntheticJson,
+  WhereJson,
+} from './types.js'
 
 /** Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`. */
 export const tar = (...paths: string[]): SourceJson => ({ tar: oneOrMore(paths) })
@@ -15,6 +23,11 @@ export const files = (...paths: string[]): SourceJson => ({ files: oneOrMore(pat
 
 /** Made-up samples, the same for the same index: images, tensors or tokens. */
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })
+
+/** Samples that a CUDA kernel of yours makes on the GPU; the feed has its fields. Only at the top. */
+export const kernel = (file: string, options: Omit<KernelJson, 'file'>): { kernel: KernelJson } => ({
+  kernel: { file, ...options },
+})
 
 /** One after the other. */
 export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })

@@ -14,6 +14,7 @@ import type {
   CallJson,
   FeedJson,
   FieldJson,
+  KernelJson,
   OnErrorJson,
   OpJson,
   OrderJson,
@@ -64,6 +65,14 @@ export interface FeedOptions<Fields extends FieldMap, Label extends string | und
   batch: number | (BatchSize & { last?: BatchJson['last']; apply?: BatchOperator<Label>[] })
   onError?: OnErrorJson['policy'] | OnErrorJson
   variants?: Record<string, Variant>
+}
+
+/** What `feed` takes where the source is a kernel: the fields are the kernel's, all of them or those that are named. */
+export interface KernelFeedOptions
+  extends Omit<FeedOptions<FieldMap, never>, 'source' | 'fields' | 'map' | 'batch'> {
+  source: { kernel: KernelJson }
+  fields?: Record<string, { from: string }>
+  batch: number | (BatchSize & { last?: BatchJson['last'] })
 }
 
 /** What a variant has otherwise. Fields that are given replace those of the same name. */
@@ -119,9 +128,11 @@ type OnlyLabel<Fields extends FieldMap> = {
 }[keyof Fields]
 
 /** Defines a feed. A mistake is a DefinitionError at once. */
+export function feed(options: KernelFeedOptions): Feed
 export function feed<Fields extends FieldMap, const Label extends string | undefined = never>(
   options: FeedOptions<Fields, Label>,
-): Feed<Fields, Label> {
+): Feed<Fields, Label>
+export function feed(options: FeedOptions<FieldMap, string | undefined> | KernelFeedOptions): Feed {
   const module = callerFile(import.meta.url)
   const functions = new Map<string, UserFunction>()
   const call = (fn: UserFunction, path: string): CallJson => {
@@ -130,17 +141,21 @@ export function feed<Fields extends FieldMap, const Label extends string | undef
     functions.set(path, fn)
     return { call: { module, path, hash: functionHash(fn) } }
   }
-  const fieldJson = (field: Field, path: string): FieldJson =>
-    field.fn === undefined ? field.json : { ...field.json, map: call(field.fn, `${path}.map`) }
-  const fieldsJson = (fields: FieldMap, path: string): Record<string, FieldJson> =>
+  const fieldJson = (field: Field | { from: string }, path: string): FieldJson => {
+    // A field of a kernel is its name and nothing else.
+    if (!(field instanceof Field)) return field as FieldJson
+    return field.fn === undefined ? field.json : { ...field.json, map: call(field.fn, `${path}.map`) }
+  }
+  const fieldsJson = (fields: FieldMap | Record<string, { from: string }>, path: string) =>
     Object.fromEntries(
       Object.entries(fields).map(([name, field]) => [name, fieldJson(field, `${path}.${name}`)]),
     )
 
-  const { variants, fields, map, batch, ...rest } = options
+  const { variants, fields, batch, map, ...rest } = options as FeedOptions<FieldMap, string | undefined>
   const base: FeedJson = {
     ...rest,
-    fields: fieldsJson(fields, 'fields'),
+    // Left out, they are the kernel's.
+    ...((fields && { fields: fieldsJson(fields, 'fields') }) as Pick<FeedJson, 'fields'>),
     ...(map && { map: call(map as UserFunction, 'map') }),
     batch: batchJson(batch),
   }
@@ -150,7 +165,7 @@ export function feed<Fields extends FieldMap, const Label extends string | undef
   ])
   const json = tidy(patches.length === 0 ? base : { ...base, variants: Object.fromEntries(patches) })
   const root = module === undefined ? undefined : dirname(fileURLToPath(module))
-  return new Feed<Fields, Label>(validateFeed(json), functions, root)
+  return new Feed(validateFeed(json), functions, root)
 }
 
 /** A feed from its canonical form. Its batches are only known to have fields of some kind. */
@@ -179,7 +194,8 @@ function variantPatch(
   variant: Variant,
   fields: Record<string, FieldJson>,
 ): Record<string, unknown> {
-  const target = { ...base, ...tidy(variant), fields: { ...base.fields, ...fields } }
+  const all = { ...base.fields, ...fields }
+  const target = { ...base, ...tidy(variant), ...(Object.keys(all).length > 0 && { fields: all }) }
   return (patchBetween(tidy(base), tidy(target)) ?? {}) as Record<string, unknown>
 }
 

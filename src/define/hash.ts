@@ -36,14 +36,15 @@ export function orderHash(feed: NormalFeed, { kind, count, digest }: SourceFinge
   )
 }
 
-/** The hash of everything that decides the values, apart from the data itself. */
-export function contentHash(feed: NormalFeed): string {
+/** The hash of everything that decides the values, apart from the data itself. `source` is a hash of code in the source. */
+export function contentHash(feed: NormalFeed, source?: string): string {
   const fields = feed.fields.map(({ map, ...field }) => ({ ...field, map: map?.call.hash }))
   return shortHash(
     canonicalJson({
       fields: fields.sort((a, b) => (a.name < b.name ? -1 : 1)),
       map: feed.map?.call.hash,
       batch: feed.batch.apply,
+      source,
       onError: feed.onError,
     }),
   )

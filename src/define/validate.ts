@@ -29,8 +29,8 @@ const MAX_DEPTH = 64
 /** The value as a feed, or a DefinitionError. Its variants are checked as well. */
 export function validateFeed(value: unknown): FeedJson {
   checkDepth(value)
-  const feed = check(value, '')
-  const { variants = {}, ...base } = feed
+  check(value, '')
+  const { variants = {}, ...base } = value as FeedJson
   for (const [name, patch] of Object.entries(variants)) {
     const path = at('variants', name)
     if (Object.hasOwn(patch, 'variants'))

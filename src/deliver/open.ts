@@ -1,7 +1,7 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
 import type { BatchOf, Feed } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
-import type { FeedJson } from '../define/types.js'
+import type { FeedJson, KernelFeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import type { Batch } from './batch.js'
 import { Loader } from './loader.js'
@@ -12,7 +12,10 @@ import { fillOptions, type OpenOptions } from './options.js'
  *
  *   for await (const batch of open(cats, { workers: 'auto' })) train(batch.image, batch.label)
  */
-export function open<F extends Feed | FeedJson>(feed: F, options: OpenOptions = {}): Loader<LoadedBatch<F>> {
+export function open<F extends Feed | FeedJson | KernelFeedJson>(
+  feed: F,
+  options: OpenOptions = {},
+): Loader<LoadedBatch<F>> {
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()

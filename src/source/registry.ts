@@ -7,6 +7,7 @@ import { nearest, SourceError } from '../errors.js'
 import { concat } from './concat.js'
 import { files } from './files.js'
 import { folder } from './folder.js'
+import { kernel } from './kernel.js'
 import { named, openBlend } from './named.js'
 import { python } from './python.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
@@ -22,6 +23,7 @@ const KINDS: Readonly<Record<string, SourceKind<never>>> = {
   files,
   synthetic,
   python,
+  kernel,
   concat,
   zip,
   subset,

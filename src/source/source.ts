@@ -77,6 +77,8 @@ export interface Fingerprint {
 export interface Manifest {
   kind: string
   fingerprint: Fingerprint
+  /** A hash of what decides values and is no data, such as the text of a kernel: part of the content hash. */
+  content?: string
   /** Bytes that the index keeps in memory or mapped, for the budget. */
   indexBytes: number
   [more: string]: unknown
