@@ -53,6 +53,12 @@ class Opened:
     notices: List[str]
     #: Claims that a batch is made in.
     chunks: int
+    #: Who decodes images: "cpu", the engine; "gpu", the device stage here.
+    decode: str
+    #: Folder of the device stage's kernels.
+    kernels: str
+    #: What makes the batches on the device, where nothing is read (docs/protocol.md).
+    generator: Optional[Mapping[str, Any]]
 
     @staticmethod
     def read(told: Mapping[str, Any]) -> "Opened":
@@ -71,6 +77,9 @@ class Opened:
             budget=on_error["budget"],
             notices=list(told["notices"]),
             chunks=told["layout"].get("chunks", 0),
+            decode=told.get("decode", "cpu"),
+            kernels=told.get("kernels", ""),
+            generator=told.get("generator"),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class Field:
     offsets_at: int
     #: chw or hwc, for pictures.
     layout: str
+    #: Bytes of one row (dense), or of one element along the axis that varies.
+    unit_bytes: int
+    #: What becomes of it on the device, where it is finished there (docs/protocol.md).
+    device: Optional[Mapping[str, Any]] = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class Layout:
                 length_at=field.get("lengthAt", -1),
                 offsets_at=field.get("offsetsAt", -1),
                 layout=field.get("layout") or "",
+                unit_bytes=field["unitBytes"],
+                device=field.get("device"),
             )
             for index, field in enumerate(told["fields"])
         ]

@@ -72,6 +72,19 @@ class Stream:
         if before is not None:
             before.close()
 
+    def decode_on(self, where: str, limit: Optional[int]) -> None:
+        """Has images decoded elsewhere ("cpu" or "gpu") from the next batch on.
+
+        Only pixel values change, a little: samples, order and choices stay.
+        """
+        if self.opened.decode == where:
+            return
+        self._request["options"] = {**self._request["options"], "decode": where}
+        place = self.ahead
+        changes = {"changes": self.changes} if self.changes else {}
+        self.connect({**self.opened.state, **place._asdict(), **changes})
+        self.limit(limit)
+
     def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """A question that any engine with this feed can answer."""
         while True:

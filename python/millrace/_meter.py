@@ -1,0 +1,69 @@
+"""How long a GPU stands still for want of data, by events on the stream that the trainer uses.
+
+    trainer's stream ──step k──● asked ····(idle)···· ● there ──step k+1──● asked ● there ──…
+
+``asked`` is recorded when the trainer comes for the next batch: the GPU passes it when step k is done.
+``there`` is recorded behind the wait for the batch. What lies between is waiting; it is next to nothing when
+the batch was there in time. Nothing here blocks: events are looked at steps later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Deque, Iterator, NamedTuple, Optional, Tuple
+
+
+class Step(NamedTuple):
+    """One step of the trainer, on the GPU's clock (seconds)."""
+
+    samples: int
+    seconds: float
+    waited: float
+
+
+class Meter:
+    """Measures the steps of one loop."""
+
+    #: Steps whose events may be outstanding; older ones are let go unmeasured.
+    MOST = 64
+
+    def __init__(self, cuda: Any) -> None:
+        self._cuda = cuda
+        self._pending: Deque[Tuple[Any, Any, int]] = deque()
+        self._asked: Optional[Any] = None
+        #: All steps so far, in seconds.
+        self.seconds = 0.0
+        self.waited = 0.0
+
+    def ask(self, stream: Any) -> None:
+        """The trainer comes for a batch."""
+        self._asked = self._record(stream)
+
+    def there(self, stream: Any, samples: int) -> None:
+        """The stream waits for the batch up to here."""
+        if self._asked is not None:
+            self._pending.append((self._asked, self._record(stream), samples))
+            self._asked = None
+        if len(self._pending) > self.MOST:
+            self._pending.popleft()
+
+    def steps(self) -> Iterator[Step]:
+        """Steps that the GPU has done since this was last asked."""
+        while len(self._pending) > 1 and self._pending[1][0].query():
+            (asked, there, samples), (following, _, _) = self._pending[0], self._pending[1]
+            seconds = asked.elapsed_time(following) / 1000
+            waited = asked.elapsed_time(there) / 1000
+            self._pending.popleft()
+            self.seconds += seconds
+            self.waited += waited
+            yield Step(samples, seconds, waited)
+
+    def restart(self) -> None:
+        """Another loop begins: what lies between is no step."""
+        self._pending.clear()
+        self._asked = None
+
+    def _record(self, stream: Any) -> Any:
+        event = self._cuda.Event(enable_timing=True)
+        event.record(stream)
+        return event
