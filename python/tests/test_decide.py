@@ -1,0 +1,112 @@
+"""Who decodes: decided by trials, on the GPU's clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace._decide import SETTLING, STEPS, Decision
+from millrace._meter import Meter
+
+
+def run(decision, rates, waits, most=2000):
+    """Steps of 256 samples at each place's rate, until it is decided. Returns where they were made."""
+    places = []
+    for _ in range(most):
+        where = decision.where
+        seconds = 256 / rates[where]
+        decision.step(256, seconds, seconds * waits[where])
+        places.append(where)
+        if not decision.open:
+            return places
+    raise AssertionError("never decided")
+
+
+def test_cpu_that_keeps_up_is_never_left():
+    decision = Decision("auto")
+    places = run(decision, {"cpu": 5000}, {"cpu": 0.01})
+    assert set(places) == {"cpu"} and decision.where == "cpu"
+    assert len(places) >= SETTLING + STEPS
+    assert "keeps up" in str(decision) and "1.0%" in str(decision)
+
+
+def test_gpu_is_tried_when_the_trainer_waits_and_kept_when_it_is_faster():
+    decision = Decision("auto")
+    places = run(decision, {"cpu": 4000, "gpu": 13000}, {"cpu": 0.6, "gpu": 0.0})
+    assert places[0] == "cpu" and places[-1] == "gpu" and decision.where == "gpu"
+    assert "13,000" in str(decision) and "4,000" in str(decision) and "60.0%" in str(decision)
+
+
+def test_gpu_that_is_no_faster_is_left_again():
+    decision = Decision("auto")
+    run(decision, {"cpu": 4000, "gpu": 4010}, {"cpu": 0.6, "gpu": 0.6})
+    assert decision.where == "cpu" and "4,010" in str(decision)
+
+
+@pytest.mark.parametrize("asked", ["cpu", "gpu"])
+def test_what_was_asked_for_is_not_measured(asked):
+    decision = Decision(asked)
+    assert decision.where == asked and not decision.open
+    assert not any(decision.step(256, 1, 1) for _ in range(100))
+
+
+def test_an_impossible_gpu_is_not_tried():
+    decision = Decision("auto", impossible="nvJPEG was not found")
+    assert decision.where == "cpu" and not decision.open
+    assert str(decision) == "the CPU decodes images: nvJPEG was not found"
+
+
+class Clock:
+    """A GPU whose events come when they are told to."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.done = -1.0
+
+    def Event(self, enable_timing=False):  # noqa: N802
+        assert enable_timing
+        return Event(self)
+
+
+class Event:
+    def __init__(self, clock):
+        self.clock = clock
+
+    def record(self, stream):
+        self.at = self.clock.now
+
+    def query(self):
+        return self.at <= self.clock.done
+
+    def elapsed_time(self, other):
+        return (other.at - self.at) * 1000
+
+
+def test_waiting_is_what_lies_between_asking_and_having():
+    clock = Clock()
+    meter = Meter(clock)
+    for _ in range(3):
+        meter.ask("stream")
+        clock.now += 0.25  # idle
+        meter.there("stream", 256)
+        clock.now += 0.75  # a step
+    assert list(meter.steps()) == []  # nothing has come yet
+    clock.done = clock.now
+    steps = list(meter.steps())
+    assert [(s.samples, round(s.seconds, 3), round(s.waited, 3)) for s in steps] == [(256, 1.0, 0.25)] * 2
+    assert meter.seconds == pytest.approx(2.0) and meter.waited == pytest.approx(0.5)
+
+
+def test_the_time_between_two_loops_is_no_step():
+    clock = Clock()
+    meter = Meter(clock)
+    meter.ask(None)
+    meter.there(None, 1)
+    meter.restart()
+    clock.now += 100
+    meter.ask(None)
+    meter.there(None, 1)
+    clock.now += 1
+    meter.ask(None)
+    meter.there(None, 1)
+    clock.done = clock.now
+    assert [step.seconds for step in meter.steps()] == [1.0]
