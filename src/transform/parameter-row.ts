@@ -118,7 +118,7 @@ export class RowWriter {
 export function eraseOp(step: Extract<FinalStep, { do: 'erase' }>): Op {
   const { x, y, width, height, value, seed } = step
   const colour = value === 'random' ? [0] : value
-  const channel = (c: number): { f32: number } => ({ f32: colour[c] ?? colour[0] })
+  const channel = (c: number): { f64: number } => ({ f64: colour[c] ?? colour[0] })
   const random = value === 'random' ? 1 : 0
   return {
     code: OpCode.erase,
