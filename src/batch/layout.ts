@@ -84,7 +84,7 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
   const rowAt = take(rows * 8)
   const sourceAt = take(rows * 4)
   const places: FieldPlace[] = fields.map(field => {
-    const unitBytes = elements(field.shape) * DTYPES[field.dtype].bytes
+    const unitBytes = bytesOf(field)
     const none = { lengthAt: -1, placeAt: -1, offsetsAt: -1, stagingAt: -1 }
     if (field.form === 'dense') {
       const bytes = rows * unitBytes
@@ -110,12 +110,14 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
   return { rows, chunkRows, chunks, doneAt, statusAt, positionAt, rowAt, sourceAt, fields: places, bytes }
 }
 
+/** Bytes of one element along the varying axis, or of one row: none where a device makes them out of nothing. */
+function bytesOf({ shape, dtype, device }: FieldLayout): number {
+  return device?.kind === 'generated' ? 0 : elements(shape) * DTYPES[dtype].bytes
+}
+
 /** How many rows are claimed at a time. */
 function rowsOfChunk(fields: readonly FieldLayout[], rows: number): number {
-  const rowBytes = fields.reduce(
-    (sum, { shape, dtype, max = 1 }) => sum + elements(shape) * max * DTYPES[dtype].bytes,
-    0,
-  )
+  const rowBytes = fields.reduce((sum, field) => sum + bytesOf(field) * (field.max ?? 1), 0)
   const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
   const small = Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))
   return Math.min(rows, Math.max(1, even, small, Math.ceil(rows / MAX_CHUNKS)))

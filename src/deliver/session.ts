@@ -9,10 +9,12 @@ import { DTYPES } from '../define/dtype.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { Dtype, FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
+import { decodeOf } from '../engine/generate.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
 import { type Place, stepPlan } from '../order/steps.js'
 import { startTime } from '../system/process.js'
+import { ToldGenerator } from './generator.js'
 import { fillOptions, type OpenOptions } from './options.js'
 import { type Member, type Move, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
@@ -31,7 +33,10 @@ export interface OpenRequest {
   feedPath?: string
   root?: string
   variant?: string
-  options?: Omit<OpenOptions, 'progress' | 'notice' | 'root' | 'variant'> & { limit?: number | null }
+  options?: Omit<OpenOptions, 'progress' | 'notice' | 'root' | 'variant' | 'decode'> & {
+    limit?: number | null
+    decode?: OpenOptions['decode'] | 'auto'
+  }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
   share?: { name: string; members: number }
 }
@@ -66,6 +71,7 @@ export class Session {
   private member: Member | undefined
   private sharedName: string | undefined
   private said = false
+  private readonly generator = new ToldGenerator()
 
   constructor(
     private readonly house: House,
@@ -95,6 +101,7 @@ export class Session {
   async close(): Promise<void> {
     const { serving, member } = this
     this.serving = undefined
+    this.generator.close()
     if (serving && member && (await serving.leave(member)) && this.sharedName !== undefined) {
       this.house.shared.delete(this.sharedName)
     }
@@ -167,7 +174,8 @@ export class Session {
       root,
     )
     const { limit, ...given } = request.options ?? {}
-    const options = fillOptions({ ...given, notice: text => notices.push(text) })
+    const decode = decodeOf(feed, given.decode ?? 'cpu')
+    const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
     // Here somebody else computes: there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
@@ -195,6 +203,7 @@ export class Session {
       layout: describeLayout(layout),
       decode: options.decode,
       kernels: KERNELS,
+      generator: this.generator.describe(plan, feeding),
       rank,
       world,
       rankFrom,

@@ -8,6 +8,7 @@ import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../
 import { Header, type Slot, Stamp } from '../batch/slot.js'
 import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
+import type { NormalFeed } from '../define/types.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
 import { createRegion, free, mapOver, newMemory, reserve, type SharedRegion } from '../system/memory.js'
@@ -145,6 +146,11 @@ export class Feeding {
     }
     this.kept.add(index)
     return index
+  }
+
+  /** The feed as it is made: with what is left to the device. */
+  get feed(): NormalFeed {
+    return this.job.feed
   }
 
   slot(index: number): Slot {

@@ -15,6 +15,7 @@ import { inBlocks } from '../source/blocks.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { Fingerprint, Source } from '../source/source.js'
 import { onDevice } from '../transform/device-picture.js'
+import { generateOnDevice, refuseOnHost } from './generate.js'
 import type { JobSource } from './job.js'
 
 export interface FeedPlan extends StateFeed {
@@ -56,12 +57,18 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     attached: attachInOrder(sources, order),
     orderData,
     order,
-    hashes: { order: description.hash, content: contentHash(feed) },
+    hashes: { order: description.hash, content: contentHash(feed, contentOf(sources)) },
     description,
     parts: fingerprint.parts,
     length: order.length,
     indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
   }
+}
+
+/** A hash of the code in the sources, where they have any. */
+function contentOf(sources: readonly JobSource[]): string | undefined {
+  const contents = sources.map(({ manifest }) => manifest.content ?? '').join(' ')
+  return contents.trim() === '' ? undefined : contents
 }
 
 /** The sources of a job, as its order reads them: by blocks where it is windowed. */
@@ -86,10 +93,14 @@ export interface Making {
   layout: SlotLayout
 }
 
-/** With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. */
+/**
+ * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. What is generated
+ * there leaves nothing to make.
+ */
 export function planMaking({ feed, parts = [] }: FeedPlan, world: number, decode: 'cpu' | 'gpu'): Making {
   const batch = batchSize(feed.batch, world)
-  const made = decode === 'gpu' ? onDevice(feed, batch, meanBytes(parts)) : feed
+  if (decode === 'cpu') refuseOnHost(feed)
+  const made = decode === 'gpu' ? onDevice(generateOnDevice(feed), batch, meanBytes(parts)) : feed
   const layout = layoutSlot(
     made.fields.map(field => field.layout),
     batch,

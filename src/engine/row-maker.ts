@@ -25,6 +25,7 @@ import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
 import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
+import { isGenerated } from './generate.js'
 import type { BadReport, Job } from './job.js'
 import { mixSlot } from './mix.js'
 import { attachInOrder } from './plan.js'
@@ -72,7 +73,8 @@ export class RowMaker {
     this.order = compileOrder(job.order)
     this.sources = attachInOrder(job.sources, this.order)
     // A function on the sample gets all of it; fields only need what they name.
-    const columns = functions.sample ? undefined : [...new Set(job.feed.fields.flatMap(field => field.from))]
+    const made = job.feed.fields.filter(field => !isGenerated(field.layout))
+    const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
     this.fields = compileFields(job, functions)
@@ -356,14 +358,17 @@ export class RowMaker {
   }
 }
 
-/** Compiles the fields in an order in which followed ones come before their followers. */
+/** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */
 function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
-  const fields = job.feed.fields.map((field, index) => ({
-    index,
-    name: field.name,
-    from: field.from,
-    follows: field.follow !== undefined,
-    program: compileField(field, functions.fields.get(field.name)),
-  }))
+  const here = job.feed.fields.map((field, index) => ({ field, index }))
+  const fields = here
+    .filter(({ field }) => !isGenerated(field.layout))
+    .map(({ field, index }) => ({
+      index,
+      name: field.name,
+      from: field.from,
+      follows: field.follow !== undefined,
+      program: compileField(field, functions.fields.get(field.name)),
+    }))
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }

@@ -18,7 +18,7 @@ const QUALITY = 90
 const CLASSES = 10
 const VOCABULARY = 50_000
 /** Rows are stretches of one pool of random elements, begun at this many different places. */
-const PLACES = 4096
+export const PLACES = 4096
 /** Rows of this many bytes are not copied out of the pool but lent, each until the next one is made. */
 const LENT = 1 << 20
 
@@ -118,12 +118,22 @@ function poolMaker(dtype: Dtype, length: number, seed: number, limit: number): (
   return row => {
     pool ??= makePool(dtype, length + PLACES, seed, limit)
     if (lent) pool.set(lent.before, lent.at)
-    const from = random.key(seed, 0, row, 1).int(PLACES) * bytes
+    const from = placeOf(random, seed, row) * bytes
     if (lend) lent = { at: from, before: pool.slice(from, from + bytes) }
     const out = lend ? pool.subarray(from, from + length * bytes) : pool.slice(from, from + length * bytes)
     put(dtype, new DataView(out.buffer, out.byteOffset), 0, Number.isFinite(limit) ? row % limit : row)
     return out
   }
+}
+
+/** The pool from which rows of tensors are copied: row r begins at element `placeOf(seed, r)`, and its first one is r. */
+export function tensorPool(dtype: Dtype, length: number, seed: number): Uint8Array {
+  return makePool(dtype, length + PLACES, seed, Number.POSITIVE_INFINITY)
+}
+
+/** Where in the pool a row begins. */
+export function placeOf(random: Random, seed: number, row: number): number {
+  return random.key(seed, 0, row, 1).int(PLACES)
 }
 
 function makePool(dtype: Dtype, length: number, seed: number, limit: number): Uint8Array {

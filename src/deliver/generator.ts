@@ -1,0 +1,29 @@
+/**
+ * What a client in another process is told of the generator that makes its batches on its device. A kernel goes as
+ * text; the pool of a synthetic source lies in shared memory, for the client to copy.
+ */
+import { writeSync } from 'node:fs'
+import type { Feeding } from '../engine/feeding.js'
+import { type Generator, generatorOf, poolOf } from '../engine/generate.js'
+import type { FeedPlan } from '../engine/plan.js'
+import { createRegion, free, reserveSync, type SharedRegion } from '../system/memory.js'
+
+export class ToldGenerator {
+  private region: SharedRegion | undefined
+
+  /** Undefined where the batches are made by the engine, all of them. */
+  describe(plan: FeedPlan, feeding: Feeding): (Generator & { pool?: object }) | undefined {
+    const generator = generatorOf(plan, feeding.feed)
+    if (generator?.kind !== 'synthetic') return generator
+    const pool = poolOf(generator)
+    this.region = createRegion(pool.length)
+    reserveSync(this.region)
+    for (let at = 0; at < pool.length; ) at += writeSync(this.region.fd, pool, at, pool.length - at, at)
+    return { ...generator, pool: { path: `/proc/${process.pid}/fd/${this.region.fd}`, bytes: pool.length } }
+  }
+
+  close(): void {
+    if (this.region) free(this.region)
+    this.region = undefined
+  }
+}
