@@ -4,11 +4,15 @@ import type { Dtype } from '../define/types.js'
 import { arrayOf, encoder } from './encode.js'
 import type { FinalStep } from './steps.js'
 
+/** Keys of a line: one for each channel, and some to spare. */
+const LANES = 4
+
 type EraseStep = Extract<FinalStep, { do: 'erase' }>
 
 /**
  * The row is `channels` × `height` × `width` elements at byte `at` of the memory. `random` noise is standard
- * normal and keyed by the step's seed; it is drawn plane by plane, so that the layout does not change it.
+ * normal and keyed by the step's seed, for each line of each plane by itself: the layout does not change it, and the
+ * threads of a GPU can share it out.
  */
 export function applyErase(
   step: EraseStep,
@@ -22,12 +26,13 @@ export function applyErase(
 ): void {
   const row = arrayOf(dtype, memory.buffer, at, channels * width * height)
   const encode = encoder(dtype)
-  const noise = step.value === 'random' ? normals(step.seed) : undefined
+  const random = new Random()
   const [planeStep, pixelStep] = layout === 'chw' ? [width * height, 1] : [1, channels]
   for (let c = 0; c < channels; c++) {
     const value = step.value === 'random' ? 0 : encode(step.value[c] ?? step.value[0])
-    for (let y = step.y; y < step.y + step.height; y++) {
-      let i = c * planeStep + (y * width + step.x) * pixelStep
+    for (let y = 0; y < step.height; y++) {
+      const noise = step.value === 'random' ? normals(random.key(step.seed, 0, y * LANES + c, 0)) : undefined
+      let i = c * planeStep + ((step.y + y) * width + step.x) * pixelStep
       for (let x = 0; x < step.width; x++, i += pixelStep)
         row[i] = noise === undefined ? value : encode(noise())
     }
@@ -35,8 +40,7 @@ export function applyErase(
 }
 
 /** Standard normal numbers, two by two: both that Box and Muller's method gives, since there may be many thousands. */
-function normals(seed: number): () => number {
-  const random = new Random().key(seed, 0, 0, 0)
+function normals(random: Random): () => number {
   let other: number | undefined
   return () => {
     if (other !== undefined) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DTYPES } from '../../src/define/dtype.js'
+import { Random } from '../../src/define/random.js'
 import type { Dtype } from '../../src/define/types.js'
 import { Workspace } from '../../src/system/workspace.js'
 import { applyErase } from '../../src/transform/erase.js'
@@ -44,6 +45,23 @@ describe('erase', () => {
     for (let x = 1; x < 4; x++) expect(element(a, 'chw', 1, 2, x)).toBe(element(b, 'hwc', 1, 2, x))
     expect(a).not.toEqual(c)
     expect(new Set(a).size).toBe(10) // nine different numbers and the rest
+  })
+  it('draws each line of each channel from a key of its own', () => {
+    const box = { do: 'erase', x: 1, width: 3, value: 'random', seed: 4 } as const
+    const draw = (y: number, height: number) => {
+      const row = new Float32Array(memory.buffer, 256, 3 * 4 * 5).fill(9)
+      applyErase({ ...box, y, height }, 256, 'chw', 'f32', 5, 4, memory)
+      return Array.from(row)
+    }
+    const [short, long] = [draw(1, 1), draw(1, 3)]
+    for (let c = 0; c < 3; c++) {
+      const random = new Random().key(4, 0, 2 * 4 + c, 0) // the box's third line
+      const radius = Math.sqrt(-2 * Math.log(1 - random.next()))
+      const angle = 2 * Math.PI * random.next()
+      expect(element(long, 'chw', c, 3, 1)).toBe(Math.fround(radius * Math.cos(angle)))
+      expect(element(long, 'chw', c, 3, 2)).toBe(Math.fround(radius * Math.sin(angle)))
+      for (let x = 1; x < 4; x++) expect(element(short, 'chw', c, 1, x)).toBe(element(long, 'chw', c, 1, x))
+    }
   })
 })
 
