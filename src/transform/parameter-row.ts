@@ -43,7 +43,7 @@ export const Word = {
   /** Bytes that the largest `place` needs between its passes, and for its tables. */
   LineBytes: 10,
   TableBytes: 11,
-  /** Two mixes of six words: kind, share, x, y, width, height. */
+  /** Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height. */
   Mix: 16,
 } as const
 
@@ -142,7 +142,10 @@ export function writeMix(
     words[header + Word.Mixes]++
     words[mix] = box === undefined ? MixKind.Mixup : MixKind.Cutmix
     floats[mix + 1] = share
-    if (box === undefined) continue
+    if (box === undefined) {
+      floats[mix + 2] = 1 - share // rounded by itself: not 1 less the rounded share
+      continue
+    }
     words[mix + 2] = box.x
     words[mix + 3] = box.y
     words[mix + 4] = box.width

@@ -183,7 +183,7 @@ function colorOp(step: ColorStep): Op {
     case 'posterize':
       return { code, args: [step.bits] }
     case 'solarize':
-      return { code, args: [{ f32: step.threshold }] }
+      return { code, args: [{ f32: Math.ceil(step.threshold) }] } // bytes are whole: the same ones reach it
     case 'blur':
       return { code, args: [step.kernelX, step.kernelY, { f64: step.sigmaX }, { f64: step.sigmaY }] }
     default:
