@@ -1,0 +1,128 @@
+// The kernel `picture`: from decoded pictures to finished rows, each by the ops of its parameter row. A block makes one
+// row at a time, all of its threads together; results equal those of ../../twins/picture.ts bit for bit (compile with
+// --fmad=false: every float operation is rounded by itself).
+//
+// A block's stretch of `scratch`:  [ picture A | picture B | lines between two passes | tables of weights ]
+// Ops read the picture that the last one left, in A or B, and write to the other; the first reads the decoded picture.
+#include "color.cuh"
+#include "filter.cuh"
+#include "finish.cuh"
+#include "frame.cuh"
+#include "picture.cuh"
+#include "place.cuh"
+#include "row.cuh"
+#include "warp.cuh"
+
+/** Memory of a block. */
+struct Scratch {
+  u8* pictures[2];
+  PlaceMemory place;
+};
+
+/** A place that resizes, into a picture. */
+__device__ inline Picture resized(Place place, PlaceMemory memory, u8* to) {
+  resize(place, memory, PixelSink{to, place.x.count});
+  return packed(to, place.x.count, place.y.count);
+}
+
+/** Carries out one op, and leaves its result at `to`. */
+__device__ __noinline__ Picture apply(Op op, Picture from, PlaceMemory memory, u8* to) {
+  switch (op.code()) {
+    case PLACE: return resized(Place(op, from), memory, to);
+    case CROP: return crop(op, from, to);
+    case PAD: return pad(op, from, to);
+    case AFFINE: return affine(op, from, to);
+    case BRIGHTNESS: return brightness(op, from, to);
+    case CONTRAST: return contrast(op, from, to);
+    case SATURATION: return saturation(op, from, to);
+    case HUE: return hue(op, from, to);
+    case SHARPNESS: return sharpness(op, from, to);
+    case GRAYSCALE: return grayscale(from, to);
+    case AUTOCONTRAST: return autocontrast(from, to);
+    case EQUALIZE: return equalize(from, to);
+    case INVERT: return invert(from, to);
+    case POSTERIZE: return posterize(op, from, to);
+    case SOLARIZE: return solarize(op, from, to);
+    default: return blur(op, from, to);
+  }
+}
+
+template <class Element>
+__device__ void makeRow(Row row, const u8* decoded, Scratch scratch, FinishedRow<Element> out, int dtype) {
+  bool nothing = row[FORM] == 0 || decoded == nullptr;
+  if (nothing || row[WIDTH] < out.width || row[HEIGHT] < out.height) out.clear();
+  if (nothing) return;
+
+  Picture picture = upright(decoded, row[STORED_WIDTH], row[STORED_HEIGHT], row[ORIENTATION]);
+  bool finished = false;
+  int ops = row[OPS], i = 0, turn = 0;
+  for (; i < ops && row.op(i).code() != ERASE; i++) {
+    Op op = row.op(i);
+    if (op.code() == PLACE) {
+      Place place(op, picture);
+      bool last = i + 1 == ops || row.op(i + 1).code() == ERASE;
+      if (!place.resizes()) {
+        picture = place.view();
+        continue;
+      }
+      if (last) {
+        resize(place, scratch.place, out); // straight into the finished row
+        finished = true;
+        continue;
+      }
+    }
+    picture = apply(op, picture, scratch.place, scratch.pictures[turn]);
+    turn ^= 1;
+  }
+  if (!finished) finish(picture, out);
+  for (; i < ops; i++) erase(row.op(i), out, dtype);
+}
+
+/** What the kernel is given: see there. */
+struct Job {
+  const unsigned* rows;
+  int words, count;
+  const unsigned long long* pictures;
+  Scratch scratch;
+  void* out;
+  const void* lookup;
+  int dtype;
+  bool hwc;
+  int width, height;
+};
+
+template <class Element>
+__device__ void makeRows(const Job& job) {
+  loadLookup<Element>(job.lookup);
+  for (int i = blockIdx.x; i < job.count; i += gridDim.x) {
+    Row row = {job.rows + (unsigned long long)i * job.words};
+    FinishedRow<Element> out(job.out, i, job.hwc, job.width, job.height);
+    makeRow(row, (const u8*)job.pictures[i], job.scratch, out, job.dtype);
+  }
+}
+
+/**
+ * Any number of blocks, of any number of threads.
+ *
+ *   rows          `count` parameter rows of `words` words
+ *   pictures      the address of each row's decoded picture, RGB without gaps; 0: none, the row becomes zeros
+ *   scratch       for each block 2 · pictureBytes + lineBytes + tableBytes: the maxima of the rows' headers, each rounded
+ *                 up to a multiple of 256
+ *   out           the finished rows: 3 × width × height elements each, chw or hwc
+ *   lookup        the element of each byte of each channel, 3 × 256 (values.ts)
+ */
+extern "C" __global__ void __launch_bounds__(1024) picture(const unsigned* rows, int words, int count, const unsigned long long* pictures,
+                                   unsigned char* scratch, unsigned long long pictureBytes,
+                                   unsigned long long lineBytes, unsigned long long tableBytes, void* out,
+                                   const void* lookup, int dtype, int hwc, int width, int height) {
+  u8* own = scratch + blockIdx.x * (2 * pictureBytes + lineBytes + tableBytes);
+  u8* lines = own + 2 * pictureBytes;
+  Scratch memory = {{own, own + pictureBytes}, {lines, lines + lineBytes}};
+  Job job = {rows, words, count, pictures, memory, out, lookup, dtype, hwc != 0, width, height};
+  switch (bytesOf(dtype)) {
+    case 1: return makeRows<unsigned char>(job);
+    case 2: return makeRows<unsigned short>(job);
+    case 4: return makeRows<unsigned>(job);
+    default: return makeRows<unsigned long long>(job);
+  }
+}

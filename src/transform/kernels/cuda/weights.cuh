@@ -1,0 +1,106 @@
+// Weights of a resize along one axis, in 16-bit fixed point: the same numbers, in the same order of operations, as
+// ../../weights.ts. Every thread weighs outputs of its own.
+#pragma once
+
+constexpr int MOST_BITS = 22; // a sum of 8-bit pixels with 22 fractional bits still fits 32 bits, overshoot included
+
+/** `input` pixels become `output`; only outputs `from` to `from + count − 1` are made. */
+struct Axis {
+  int input, output, from, count;
+  int filter;
+  bool antialias;
+
+  // The tables, of `count` outputs each. The weight k of output i is weights[k · count + i], so that threads that make
+  // neighbouring outputs read neighbouring weights.
+  int* first;
+  int* taps;
+  short* weights;
+  int shift;
+
+  __device__ bool resized() const { return input != output; }
+};
+
+/** The inputs that make one output: from…to−1; those beyond the edge count as the edge, so that low…high remain. */
+struct Window {
+  double centre;
+  int from, to, low, high;
+};
+
+/** The filter, stretched for one axis. */
+struct Curve {
+  int input;
+  bool antialias, bilinear;
+  double scale, stretch, support;
+
+  __device__ explicit Curve(const Axis& axis)
+      : input(axis.input), antialias(axis.antialias), bilinear(axis.filter == BILINEAR),
+        scale((double)axis.input / axis.output), stretch(antialias && scale > 1 ? scale : 1),
+        support((bilinear ? 1 : 2) * stretch) {}
+
+  __device__ int mostTaps() const { return min(input, 2 * (int)ceil(support) + 1); }
+
+  __device__ Window window(int i) const {
+    double centre = scale * (i + 0.5);
+    int from = (int)floor(centre - support + 0.5);
+    int to = antialias ? min(input, (int)floor(centre + support + 0.5)) : from + 2 * (int)support;
+    if (antialias) from = max(0, from);
+    return {centre, from, to, min(input - 1, max(0, from)), min(input - 1, to - 1)};
+  }
+
+  __device__ double at(double x) const {
+    x = fabs(x);
+    if (bilinear) return fmax(0.0, 1 - x);
+    const double a = antialias ? -0.5 : -0.75;
+    if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
+    return 0;
+  }
+
+  /** The weights of inputs from…to−1 together. */
+  __device__ double sum(const Window& w, int from, int to) const {
+    double total = 0;
+    for (int j = from; j < to; j++) total += at((j - w.centre + 0.5) / stretch);
+    return total;
+  }
+
+  /** The weight of tap k; the first and the last one also stand for what lies beyond the edge. */
+  __device__ double weight(const Window& w, int k) const {
+    int j = w.low + k;
+    return sum(w, j == w.low ? w.from : j, j == w.high ? w.to : j + 1);
+  }
+};
+
+/** The most fractional bits that a weight may have to fit 16 bits. */
+__device__ inline int bitsFor(double weight) {
+  int bits = 0;
+  while (bits < MOST_BITS && floor(0.5 + weight * (double)(1 << (bits + 1))) < 32768) bits++;
+  return bits;
+}
+
+/** The bits that all weights of output i may have. */
+__device__ inline int bitsOf(const Curve& curve, int i) {
+  Window w = curve.window(i);
+  double total = curve.sum(w, w.from, w.to);
+  double greatest = 0;
+  for (int k = 0; k <= w.high - w.low; k++) greatest = fmax(greatest, curve.weight(w, k) / total);
+  return bitsFor(greatest);
+}
+
+__device__ inline void weigh(const Axis& axis, const Curve& curve, int i) {
+  Window w = curve.window(axis.from + i);
+  double total = curve.sum(w, w.from, w.to);
+  double one = (double)(1 << axis.shift);
+  axis.first[i] = w.low;
+  axis.taps[i] = w.high - w.low + 1;
+  for (int k = 0; k <= w.high - w.low; k++) {
+    double scaled = curve.weight(w, k) / total * one;
+    axis.weights[k * axis.count + i] = (short)(int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+  }
+}
+
+/** Input index of output i for nearest neighbour: floor(i · scale) in float32, as torch does. */
+__device__ inline int nearest(const Axis& axis, int i) {
+  if (axis.output == 2 * axis.input) return i >> 1;
+  float scale = (float)((double)axis.input / axis.output);
+  return min(axis.input - 1, (int)floorf((float)i * scale));
+}
