@@ -1,0 +1,212 @@
+/**
+ * A GPU as the device stage uses it: its primary context, our kernels, and lanes. A lane is a stream of the lowest
+ * priority with a decoder of its own; two of them let one batch be decoded while another is being transformed.
+ */
+import { koffi } from '../native.js'
+import { type DeviceFacts, Driver } from './driver.js'
+import { KERNELS, obtainCubin, readSource } from './kernels.js'
+import { type Backend, bindNvjpeg, JpegDecoder, type NvjpegCalls, nvjpegVersion } from './nvjpeg.js'
+import type { CudaSource } from './nvrtc.js'
+import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
+
+/** What the device stage asks of a GPU. Addresses and handles are bigints; 0n is CUDA's default stream. */
+export interface Gpu {
+  readonly facts: DeviceFacts
+  allocate(bytes: number): bigint
+  free(pointer: bigint): void
+  /** Page-locked host memory. */
+  allocateHost(bytes: number): { address: bigint; bytes: Uint8Array }
+  freeHost(address: bigint): void
+  /** Page-locks memory that is there already. */
+  lock(address: bigint, bytes: number): void
+  unlock(address: bigint): void
+  event(): bigint
+  destroyEvent(event: bigint): void
+  record(event: bigint, stream: bigint): void
+  done(event: bigint): boolean
+  /** Waits, here, for an event. */
+  finish(event: bigint): void
+  lane(): Lane
+  close(): void
+}
+
+/** Work that happens in the order in which it is given. Only `decode` and `finish` wait for the GPU. */
+export interface Lane {
+  readonly stream: bigint
+  /** Goes on when the event is done. */
+  wait(event: bigint): void
+  upload(to: bigint, from: bigint, bytes: number): void
+  uploadRows(copy: Copy2D): void
+  download(to: Uint8Array, from: bigint): void
+  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void
+  /** Decodes pictures. Returns the numbers of those that are refused. */
+  decode(backend: Backend, pictures: readonly JpegPicture[]): number[]
+  finish(): void
+  close(): void
+}
+
+/** Kernels that are launched by name. */
+const PROGRAMS = ['picture', 'mix'] as const
+
+export class CudaDevice implements Gpu {
+  private readonly lanes = new Set<CudaLane>()
+  private readonly modules: bigint[] = []
+  private readonly kernels = new Map<string, bigint>()
+  private nvjpeg: NvjpegCalls | undefined
+
+  private constructor(
+    readonly driver: Driver,
+    private readonly handle: number,
+    private readonly context: bigint,
+    readonly facts: DeviceFacts,
+    /** The folder in which compiled kernels are kept. */
+    private readonly cache: string,
+  ) {}
+
+  /** Loads the driver and takes the device's primary context, which becomes current in this thread. */
+  static open(ordinal: number, cache: string): CudaDevice {
+    const driver = Driver.load()
+    const { handle, facts } = driver.device(ordinal)
+    const context = driver.retainContext(handle)
+    driver.setCurrent(context)
+    return new CudaDevice(driver, handle, context, facts, cache)
+  }
+
+  /** Finds nvJPEG and compiles our kernels; throws what is missing. Returns the decoder's name and version. */
+  prepareDecoding(): string {
+    this.nvjpeg = bindNvjpeg()
+    for (const name of PROGRAMS) this.add(readSource(`${name}.cu`, KERNELS), name)
+    return `nvJPEG ${nvjpegVersion(this.nvjpeg)}`
+  }
+
+  /** Compiles a program and makes one of its kernels known by its name. */
+  add(source: CudaSource, kernel: string): bigint {
+    const module = this.driver.load(obtainCubin(source, this.facts.architecture, this.cache))
+    this.modules.push(module)
+    const found = this.driver.function(module, kernel)
+    this.kernels.set(kernel, found)
+    return found
+  }
+
+  kernel(name: string): bigint {
+    const found = this.kernels.get(name)
+    if (found === undefined) throw new Error(`the kernel ${name} is not loaded`)
+    return found
+  }
+
+  lane(): Lane {
+    const lane = new CudaLane(this, this.driver, this.nvjpeg, () => this.lanes.delete(lane))
+    this.lanes.add(lane)
+    return lane
+  }
+
+  allocate(bytes: number): bigint {
+    return this.driver.allocate(bytes)
+  }
+
+  free(pointer: bigint): void {
+    this.driver.free(pointer)
+  }
+
+  allocateHost(bytes: number): { address: bigint; bytes: Uint8Array } {
+    const address = this.driver.allocateHost(bytes)
+    return { address, bytes: new Uint8Array(koffi.view(address, bytes)) }
+  }
+
+  freeHost(address: bigint): void {
+    this.driver.freeHost(address)
+  }
+
+  lock(address: bigint, bytes: number): void {
+    this.driver.register(address, bytes)
+  }
+
+  unlock(address: bigint): void {
+    this.driver.unregister(address)
+  }
+
+  event(): bigint {
+    return this.driver.event()
+  }
+
+  destroyEvent(event: bigint): void {
+    this.driver.destroyEvent(event)
+  }
+
+  record(event: bigint, stream: bigint): void {
+    this.driver.record(event, stream)
+  }
+
+  done(event: bigint): boolean {
+    return this.driver.done(event)
+  }
+
+  finish(event: bigint): void {
+    this.driver.finish(event)
+  }
+
+  close(): void {
+    for (const lane of [...this.lanes]) lane.close()
+    for (const module of this.modules.splice(0)) this.driver.unload(module)
+    this.driver.setCurrent(0n)
+    this.driver.releaseContext(this.handle)
+  }
+
+  /** Makes the device's context current in this thread, in which another one may have been meanwhile. */
+  enter(): void {
+    if (this.driver.current !== this.context) this.driver.setCurrent(this.context)
+  }
+}
+
+class CudaLane implements Lane {
+  readonly stream: bigint
+  private decoder: JpegDecoder | undefined
+
+  constructor(
+    private readonly device: CudaDevice,
+    private readonly driver: Driver,
+    private readonly nvjpeg: NvjpegCalls | undefined,
+    private readonly closed: () => void,
+  ) {
+    this.stream = driver.lowStream()
+  }
+
+  wait(event: bigint): void {
+    this.driver.waitInStream(this.stream, event)
+  }
+
+  upload(to: bigint, from: bigint, bytes: number): void {
+    this.driver.upload(to, from, bytes, this.stream)
+  }
+
+  uploadRows(copy: Copy2D): void {
+    this.driver.upload2D(copy, this.stream)
+  }
+
+  /** Waits until the bytes are here. */
+  download(to: Uint8Array, from: bigint): void {
+    this.driver.download(BigInt(koffi.address(to)), from, to.byteLength, this.stream)
+    this.finish()
+  }
+
+  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void {
+    this.driver.launch(this.device.kernel(kernel), { grid: [blocks], block: [threads] }, args, this.stream)
+  }
+
+  decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
+    if (this.nvjpeg === undefined) throw new Error('decoding was not prepared')
+    this.decoder ??= new JpegDecoder(this.nvjpeg, this.stream, () => this.finish())
+    return this.decoder.decode(backend, pictures)
+  }
+
+  finish(): void {
+    this.driver.finishStream(this.stream)
+  }
+
+  close(): void {
+    this.finish()
+    this.decoder?.close()
+    this.driver.destroyStream(this.stream)
+    this.closed()
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Our kernels, compiled once for each GPU architecture. A cubin lies in the cache folder under a hash of everything
+ * that it depends on, so a new version of a kernel is a new file, and nothing ever has to be thrown away in a hurry.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { writeWhole } from '../draft.js'
+import { type CudaSource, compileCubin } from './nvrtc.js'
+
+/** The folder of the `.cu` and `.cuh` files that come with the package. */
+export const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda/', import.meta.url))
+
+/** Contraction is off: results are to be those of the CPU, operation by operation. */
+export function compileOptions(architecture: string): string[] {
+  return [`--gpu-architecture=${architecture}`, '--fmad=false', '--std=c++17', '-default-device']
+}
+
+/** Headers by name: all `.cuh` files of a folder. */
+export function headersOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter(name => name.endsWith('.cuh'))
+  return Object.fromEntries(names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')]))
+}
+
+/** A program of a folder, with the headers beside it. */
+export function readSource(name: string, folder = KERNELS): CudaSource {
+  return { name, text: readFileSync(join(folder, name), 'utf8'), headers: headersOf(folder) }
+}
+
+/** The file name of a compiled program: 32 hex digits of a hash over options and sources, and the architecture. */
+export function cubinName({ name, text, headers = {} }: CudaSource, architecture: string): string {
+  const hash = createHash('sha256')
+  const parts = [...compileOptions(architecture), name, text]
+  for (const header of Object.keys(headers).sort()) parts.push(header, headers[header])
+  for (const part of parts) hash.update(part).update('\0')
+  return `${hash.digest('hex').slice(0, 32)}-${architecture}.cubin`
+}
+
+/** The machine code of a program, from the cache folder or compiled now (16–70 ms for a small one). */
+export function obtainCubin(source: CudaSource, architecture: string, cache: string): Buffer {
+  const folder = join(cache, 'kernels')
+  const path = join(folder, cubinName(source, architecture))
+  try {
+    return readFileSync(path)
+  } catch {
+    // Not there yet, or not readable: it is made.
+  }
+  const cubin = compileCubin(source, compileOptions(architecture))
+  try {
+    mkdirSync(folder, { recursive: true })
+    writeWhole(path, cubin)
+  } catch {
+    // A cache folder that can't be written costs compiling each time, and nothing else.
+  }
+  return cubin
+}
