@@ -1,7 +1,8 @@
 /** What `doctor` finds: one look at each thing that Millrace needs or uses, with a verdict and what to do. */
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
-import { autoWorkers, fileHandleLimit, gpuCount, memoryLimit, usableCores } from '../system/limits.js'
+import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/limits.js'
+import { gpuFindings } from './findings-gpu.js'
 import { bytes, count, counted } from './units.js'
 
 export interface Finding {
@@ -10,6 +11,8 @@ export interface Finding {
   verdict: 'ok' | 'warn' | 'bad'
   is: string
   todo?: string
+  /** The same and more for programs: what `--json` has beside the words. */
+  data?: Readonly<Record<string, unknown>>
 }
 
 const LEAST_NODE = [20, 19]
@@ -37,7 +40,7 @@ export async function findings(): Promise<Finding[]> {
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>
       (await import('../system/vips.js')).libraryVersion(),
     ),
-    gpu(),
+    ...(await gpuFindings()),
   ]
 }
 
@@ -118,15 +121,6 @@ function shm(): Finding {
     }
   } catch {
     return { what: '/dev/shm', verdict: 'ok', is: 'none (not needed)' }
-  }
-}
-
-function gpu(): Finding {
-  const gpus = gpuCount()
-  return {
-    what: 'GPU',
-    verdict: 'ok',
-    is: gpus === 0 ? 'none: batches are made in host memory' : counted(gpus, 'NVIDIA GPU'),
   }
 }
 
