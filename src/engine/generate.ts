@@ -53,10 +53,10 @@ export function isGenerated({ device }: FieldLayout): boolean {
   return device?.kind === 'generated'
 }
 
-/** Where a feed is made when nobody says it: on the device what can only be made there, or costs nothing there. */
+/** Where a feed is made when nobody has decided yet: on the device only what can't be made elsewhere. */
 export function decodeOf(feed: NormalFeed, wanted: 'cpu' | 'gpu' | 'auto'): 'cpu' | 'gpu' {
   if (wanted !== 'auto') return wanted
-  return generateOnDevice(feed).fields.some(field => isGenerated(field.layout)) ? 'gpu' : 'cpu'
+  return feed.fields.some(field => isGenerated(field.layout)) ? 'gpu' : 'cpu'
 }
 
 /** The feed with the fields of a synthetic source of tensors generated, where they come out as they are. */

@@ -154,6 +154,9 @@ describe('a kernel', () => {
     const tar = { source: { tar: 'a' }, fields: { n: { from: 'n', as: 'int' } }, batch: 1 }
     expect(decodeOf(normalizeFeed(tar, '/'), 'auto')).toBe('cpu')
     expect(decodeOf(normalizeFeed(tar, '/'), 'gpu')).toBe('gpu')
+    const synthetic = { synthetic: { count: 9, tensors: { shape: [2] } } }
+    const fields = { x: { from: 'data', as: 'npy', dtype: 'u8', shape: [2] } }
+    expect(decodeOf(normalizeFeed({ source: synthetic, fields, batch: 1 }, '/'), 'auto')).toBe('cpu')
   })
 })
 
