@@ -59,7 +59,7 @@ export function fileHandleLimit(machine = thisMachine()): number {
   return softLimit(machine.root, 'Max open files')
 }
 
-/** GPUs on this machine that CUDA programs started here would see. By files alone: waking NVML takes far too long. */
+/** GPUs on this machine that CUDA programs started here would see. By files alone: NVML would have to wake the driver first. */
 export function gpuCount(machine = thisMachine()): number {
   // In a container the device files show the GPUs that were given to it; /proc may list all of the machine's.
   const devices = entries(machine.root, '/dev').filter(name => /^nvidia\d+$/.test(name)).length
