@@ -43,7 +43,7 @@ export function applyColor(step: ColorStep, picture: Picture, work: Workspace): 
       break
     case 'contrast': {
       const mean = meanLuminance(picture, work, run)
-      byTable(table => lookups.contrast(table, step.factor, mean), picture, work, run)
+      byTable(table => lookups.contrast(table, step.factor, 1 - step.factor, mean), picture, work, run)
       break
     }
     case 'invert':

@@ -21,7 +21,7 @@ export function applyErase(
   dtype: Dtype,
   width: number,
   height: number,
-  memory: WebAssembly.Memory,
+  memory: { readonly buffer: ArrayBufferLike },
   channels = 3,
 ): void {
   const row = arrayOf(dtype, memory.buffer, at, channels * width * height)

@@ -17,10 +17,10 @@ export function brightness(table: Uint8Array, factor: number): void {
   fill(table, x => toByte(f32(x * f32(factor))))
 }
 
-/** Blends with the mean luminance of the whole picture. */
-export function contrast(table: Uint8Array, factor: number, mean: number): void {
-  const rest = f32(mean) * f32(1 - factor) // exact in a double: torch fuses this product with the sum
-  fill(table, x => toByte(f32(f32(x * f32(factor)) + rest)))
+/** Blends with the mean luminance of the whole picture; `rest` is 1 - factor. */
+export function contrast(table: Uint8Array, factor: number, rest: number, mean: number): void {
+  const gray = f32(mean) * f32(rest) // exact in a double: torch fuses this product with the sum
+  fill(table, x => toByte(f32(f32(x * f32(factor)) + gray)))
 }
 
 export function invert(table: Uint8Array): void {

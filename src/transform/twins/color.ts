@@ -29,28 +29,29 @@ export function grayscale(picture: Picture, u8: Uint8Array): void {
   })
 }
 
-export function saturation(picture: Picture, u8: Uint8Array, factor: number): void {
+/** `rest` is 1 - factor. */
+export function saturation(picture: Picture, u8: Uint8Array, factor: number, rest: number): void {
   eachPixel(picture, u8, pixel => {
-    const gray = f32(luminance(pixel) * f32(1 - factor))
+    const gray = f32(luminance(pixel) * f32(rest))
     const blend = (value: number) => toByte(f32(f32(value * f32(factor)) + gray))
     return [blend(pixel[0]), blend(pixel[1]), blend(pixel[2])]
   })
 }
 
-/** `factor` is a share of the circle, -0.5…0.5. */
-export function hue(picture: Picture, u8: Uint8Array, factor: number): void {
-  const turn = f32(factor * 6)
+/** Turns the hue by sixths of the circle, -3…3. */
+export function hue(picture: Picture, u8: Uint8Array, sixths: number): void {
+  const turn = f32(sixths)
   eachPixel(picture, u8, ([r, g, b]) => {
     const max = Math.max(r, g, b)
     const range = max - Math.min(r, g, b)
     const divisor = Math.max(range, 1)
-    const sixths =
+    const own =
       max === r
         ? f32((g - b) / divisor)
         : max === g
           ? f32(f32((b - r) / divisor) + 2)
           : f32(f32((r - g) / divisor) + 4)
-    const h = f32(sixths + turn)
+    const h = f32(own + turn)
     const channel = (offset: number) => {
       const turned = f32(h + offset)
       const k = f32(turned - f32(6 * Math.floor(f32(turned * f32(1 / 6)))))

@@ -3,10 +3,10 @@ import type { Picture } from '../../decode/picture.js'
 
 const f32 = Math.fround
 
-export function sharpness(picture: Picture, u8: Uint8Array, factor: number): Uint8Array {
+/** `rest` is 1 - factor. */
+export function sharpness(picture: Picture, u8: Uint8Array, rest: number): Uint8Array {
   const { at, width, height, channels, stride } = picture
   const out = new Uint8Array(width * height * channels)
-  const rest = f32(1 - factor)
   for (let y = 0; y < height; y++)
     for (let i = 0; i < width * channels; i++) {
       const p = at + y * stride + i
@@ -17,7 +17,7 @@ export function sharpness(picture: Picture, u8: Uint8Array, factor: number): Uin
         for (const dy of [-stride, 0, stride])
           for (const dx of [-channels, 0, channels]) sum += u8[p + dy + dx]
         const blurred = Math.round(sum / 13) // never halfway: 13 is odd
-        value = Math.trunc(Math.min(Math.max(f32(value + f32((blurred - value) * rest)), 0), 255))
+        value = Math.trunc(Math.min(Math.max(f32(value + f32((blurred - value) * f32(rest))), 0), 255))
       }
       out[y * width * channels + i] = value
     }

@@ -4,7 +4,7 @@ import type { Flips, Sizing, Target } from '../place.js'
 import { isWeighted, nearestIndex, type Weights, weigh } from '../weights.js'
 
 /** A picture by itself, rows without gaps. */
-interface Pixels {
+export interface Pixels {
   data: Uint8Array
   width: number
   height: number

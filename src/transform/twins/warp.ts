@@ -6,15 +6,26 @@ import { roundEven } from './filter.js'
 
 const f32 = Math.fround
 
-export function warp(
-  step: Extract<GeometryStep, { do: 'affine' }>,
+type AffineStep = Extract<GeometryStep, { do: 'affine' }>
+
+/** What the kernel is given: the step's matrix as a map of torch's grid, and a colour for each channel. */
+export interface Warp extends Pick<AffineStep, 'width' | 'height' | 'filter'> {
+  map: Float32Array
+  fill: Float32Array
+  filled: boolean
+}
+
+export function warp(step: AffineStep, picture: Picture, u8: Uint8Array): Uint8Array {
+  const map = gridMap(step.matrix, picture.width, picture.height)
+  return warped({ ...step, map, fill: fillColour(step.fill), filled: step.fill.length > 0 }, picture, u8)
+}
+
+export function warped(
+  { map, fill, filled, ...to }: Warp,
   { at, width, height, channels, stride }: Picture,
   u8: Uint8Array,
 ): Uint8Array {
-  const map = gridMap(step.matrix, width, height)
-  const fill = fillColour(step.fill)
-  const filled = step.fill.length > 0
-  const out = new Uint8Array(step.width * step.height * channels)
+  const out = new Uint8Array(to.width * to.height * channels)
 
   /** The value of a pixel, or undefined outside. */
   const pixel = (x: number, y: number, c: number): number | undefined =>
@@ -41,12 +52,12 @@ export function warp(
     return roundEven(sum)
   }
 
-  const sample = step.filter === 'nearest' ? nearest : bilinear
-  for (let y = 0; y < step.height; y++)
-    for (let x = 0; x < step.width; x++) {
-      const [u, v] = [f32(x + (1 - step.width) * 0.5), f32(y + (1 - step.height) * 0.5)]
+  const sample = to.filter === 'nearest' ? nearest : bilinear
+  for (let y = 0; y < to.height; y++)
+    for (let x = 0; x < to.width; x++) {
+      const [u, v] = [f32(x + (1 - to.width) * 0.5), f32(y + (1 - to.height) * 0.5)]
       const [px, py] = [coordinate(u, v, 0, width), coordinate(u, v, 3, height)]
-      for (let c = 0; c < channels; c++) out[(y * step.width + x) * channels + c] = sample(px, py, c)
+      for (let c = 0; c < channels; c++) out[(y * to.width + x) * channels + c] = sample(px, py, c)
     }
   return out
 }
