@@ -30,6 +30,7 @@ export interface KernelGenerator {
 }
 
 export interface GeneratedArgument {
+  /** What the source calls it, and the feed. */
   name: string
   field: string | null
   dtype: Dtype
@@ -45,8 +46,8 @@ export interface SyntheticGenerator {
   elements: number
   /** Row r begins in the pool at Random.key(seed, 0, r, 1).int(places); its first element is r. */
   places: number
-  /** Names of the fields that are copied from the pool. */
-  fields: string[]
+  /** The fields that are copied from the pool. */
+  fields: GeneratedArgument[]
 }
 
 export function isGenerated({ device }: FieldLayout): boolean {
@@ -104,7 +105,7 @@ export function generatorOf({ sources }: FeedPlan, feed: NormalFeed): Generator 
       dtype,
       elements: elements(shape),
       places: PLACES,
-      fields: made.map(field => field.name),
+      fields: made.map(({ name: field, layout }) => argument('data', field, dtype, layout.shape)),
     }
   }
   const { file, text, headers, entry, threads, seed, fields } = sources[0].manifest as KernelManifest
@@ -116,14 +117,14 @@ export function generatorOf({ sources }: FeedPlan, feed: NormalFeed): Generator 
     entry,
     threads,
     seed: seed ?? feed.seed,
-    fields: fields.map(({ name, dtype, shape }) => ({
-      name,
-      field: made.find(field => field.from[0] === name)?.name ?? null,
-      dtype,
-      dlpack: [...DTYPES[dtype].dlpack, 1],
-      shape,
-    })),
+    fields: fields.map(({ name, dtype, shape }) =>
+      argument(name, made.find(field => field.from[0] === name)?.name ?? null, dtype, shape),
+    ),
   }
+}
+
+function argument(name: string, field: string | null, dtype: Dtype, shape: number[]): GeneratedArgument {
+  return { name, field, dtype, dlpack: [...DTYPES[dtype].dlpack, 1], shape }
 }
 
 /** The pool of a synthetic generator: elements + places random ones. */

@@ -184,7 +184,7 @@ describe('synthetic tensors', () => {
         dtype,
         elements: 6,
         places: 4096,
-        fields: ['x'],
+        fields: [{ name: 'data', field: 'x', dtype, shape: [6] }],
       })
       expect(layout.fields[0].bytes).toBe(0)
       const pool = poolOf(generator!)
