@@ -1,0 +1,210 @@
+"""A picture field of a batch: from parameter rows and JPEGs in the slot to finished rows on the device.
+
+Each turn takes as many rows as an area holds, usually all of them:
+
+    JPEGs ──nvJPEG──┐
+    pixels ──copy───┼──► area ──┐
+    refused: redone by the CPU ─┘  ├──► kernel `picture` ──► finished rows ──► kernels `mix`
+    parameter rows ─────copy───────┘
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+from math import prod
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import kernels, plan
+from .areas import Area
+from .arrays import item_bytes
+from .errors import CudaError
+from .memory import Buffer
+from .tools import THREADS, Tools
+
+#: Asks the engine to decode rows of a field on the CPU, in place: ``(field, rows)`` → ``[{row, ok, …}]``.
+Redo = Callable[[str, List[int]], Sequence[Mapping[str, Any]]]
+
+
+class Slot(NamedTuple):
+    """A field's rows in the host's memory: address of the first, ``stride`` bytes from one to the next."""
+
+    address: int
+    stride: int
+    #: The parameter rows: uint32[count, words], on that memory.
+    rows: Any
+    #: Bytes behind a parameter row.
+    room: int
+
+    @property
+    def data(self) -> int:
+        """Where the bytes of row 0 are."""
+        return self.address + self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a parameter row."""
+        return int(self.rows.shape[1]) * 4
+
+    def only(self, first: int, behind: int) -> "Slot":
+        """Some of the rows."""
+        return self._replace(address=self.address + first * self.stride, rows=self.rows[first:behind])
+
+
+def slot_of(values: Any, words: int) -> Slot:
+    """The slot of a field, uint8[count, row bytes]."""
+    address, stride = values.ctypes.data, values.strides[0]
+    memory = (ctypes.c_ubyte * (stride * (len(values) - 1) + words * 4)).from_address(address)
+    rows: Any = np.ndarray((len(values), words), "<u4", memory, strides=(stride, 4))
+    return Slot(address, stride, rows, values.shape[1] - words * 4)
+
+
+class PictureField:
+    """One field: how its rows look, its kernels, its table of values. ``device`` is what the engine told."""
+
+    def __init__(self, tools: Tools, name: str, device: Mapping[str, Any]) -> None:
+        self._tools = tools
+        self.name = name
+        self.kind = str(device["dtype"])
+        self.shape = tuple(device["shape"])
+        self._words = int(device["words"])
+        self._mixes = int(device.get("mixes", 0))
+        self._target = plan.Target(self.kind, device["layout"], device["width"], device["height"])
+        self._row_bytes = prod(self.shape) * item_bytes(self.kind)
+        self._picture = tools.kernels.kernel("picture", "picture", kernels.PICTURE)
+        self._mix = tools.kernels.kernel("mix", "mix", kernels.MIX) if self._mixes else None
+        self._lookup = self._upload(base64.b64decode(device["lookup"]))
+
+    def _upload(self, table: bytes) -> Buffer:
+        expected = 3 * 256 * item_bytes(self.kind)
+        if len(table) != expected:
+            raise ValueError(f"field {self.name!r}: a table of {len(table)} bytes, not {expected}")
+        buffer = self._tools.pool.take(len(table))
+        host = np.frombuffer(table, np.uint8)
+        self._tools.driver.copy_in(buffer.address, host.ctypes.data, len(table), self._tools.work)
+        self._tools.driver.synchronize_stream(self._tools.work)
+        return buffer
+
+    def make(self, values: Any, out: int, redo: Optional[Redo]) -> List[Mapping[str, Any]]:
+        """Puts everything on the streams; the rows that stay bad. ``values``: uint8[count, row bytes]."""
+        count = len(values)
+        if not count:
+            return []
+        slot = slot_of(values, self._words)
+        heads = plan.read_heads(slot.rows, slot.room, self.name)
+        other = self._tools.between(count * self._row_bytes) if self._mixes else None
+        into, mixes = plan.mix_steps(self._mixes, out, other)
+        bad: List[Mapping[str, Any]] = []
+        for first, behind in plan.cut(plan.aligned(heads.pixels), self._tools.capacity):
+            some = Turn(self._tools, slot.only(first, behind), heads.only(first, behind), first, self.name)
+            bad += some.decode(redo)
+            self._launch(some, into + first * self._row_bytes)
+            if behind == count:
+                # Mixes are the same in all rows.
+                for which, (source, target) in enumerate(mixes):
+                    self._launch_mix(some.area, which, count, source, target)
+            some.leave()
+        return bad
+
+    def _launch(self, some: "Turn", out: int) -> None:
+        tools, parts = self._tools, some.scratch
+        blocks = plan.blocks_of(some.count, tools.blocks, parts.stretch, tools.scratch_budget)
+        scratch = tools.scratch(blocks * parts.stretch)
+        tools.fed()
+        arguments = plan.picture_arguments(
+            some.area.rows.address, self._words, some.count, some.area.pointers.address, scratch, parts,
+            out, self._lookup.address, self._target,
+        )  # fmt: skip
+        self._picture.launch(blocks, THREADS, arguments, tools.work)
+
+    def _launch_mix(self, area: Area, which: int, count: int, source: int, target: int) -> None:
+        assert self._mix is not None
+        arguments = plan.mix_arguments(area.rows.address, which, count, source, target, self._target)
+        self._mix.launch(self._tools.blocks, THREADS, arguments, self._tools.work)
+
+
+class Turn:
+    """Some rows of a batch, from row ``first`` on, in one area."""
+
+    def __init__(self, tools: Tools, slot: Slot, heads: plan.Heads, first: int, name: str) -> None:
+        self._tools = tools
+        self._slot = slot
+        self._heads = heads
+        self._first = first
+        self._name = name
+        self.count = len(slot.rows)
+        self.area = tools.next_area()
+        sizes = plan.aligned(heads.pixels)
+        base = self.area.pixels.reserve(int(sizes.sum()))
+        self._targets = np.where(sizes > 0, base + plan.places(sizes), 0)
+        #: Rows that the CPU decoded after all lie outside of the area.
+        self._extra: Optional[Buffer] = None
+
+    @property
+    def scratch(self) -> plan.Scratch:
+        """Memory that a block needs for these rows."""
+        return plan.scratch_of(self._heads)
+
+    def decode(self, redo: Optional[Redo]) -> List[Mapping[str, Any]]:
+        """Brings pixels, addresses and parameter rows to the device; the rows that stay bad."""
+        form = self._heads.form
+        self._copy_pixels(np.flatnonzero(form == plan.PIXELS))
+        jpegs = np.flatnonzero((form == plan.JPEG) | (form == plan.JPEG_HYBRID))
+        bad: List[Mapping[str, Any]] = []
+        if len(jpegs):
+            some = plan.bitstreams(self._slot.data, self._slot.stride, jpegs, self._heads, self._targets)
+            refused = self._tools.jpegs.decode(some, form[jpegs] == plan.JPEG, self._tools.feed)
+            if refused:
+                bad = self._redo({int(jpegs[row]): reason for row, reason in refused}, redo)
+        self._copy_rows()
+        return bad
+
+    def _copy_pixels(self, rows: Any) -> None:
+        driver, slot = self._tools.driver, self._slot
+        for first, count in plan.equal_runs(rows, self._heads.pixels):
+            size = int(self._heads.pixels[first])
+            driver.copy_rows_in(
+                int(self._targets[first]), plan.aligned(size), slot.data + first * slot.stride, slot.stride,
+                size, count, self._tools.feed,
+            )  # fmt: skip
+
+    def _copy_rows(self) -> None:
+        """The parameter rows, one behind the other, and the addresses of the pictures."""
+        driver, area, feed = self._tools.driver, self.area, self._tools.feed
+        width = self._slot.row_bytes
+        rows = area.rows.reserve(width * self.count)
+        driver.copy_rows_in(rows, width, self._slot.address, self._slot.stride, width, self.count, feed)
+        pointers = area.pointers.reserve(8 * self.count)
+        driver.copy_in(pointers, area.staging.put(self._targets), 8 * self.count, feed)
+
+    def _redo(self, reasons: Mapping[int, str], redo: Optional[Redo]) -> List[Mapping[str, Any]]:
+        """Rows that nvJPEG refused are decoded by the CPU, in place; what it can't decode, either, is bad."""
+        rows = sorted(reasons)
+        if redo is None:
+            answers: List[Mapping[str, Any]] = [
+                {"row": row + self._first, "ok": False, "stage": "decode", "message": reasons[row]}
+                for row in rows
+            ]
+        else:
+            answers = list(redo(self._name, [row + self._first for row in rows]))
+        self._heads = plan.read_heads(self._slot.rows, self._slot.room, self._name)
+        good = np.array(sorted(one["row"] - self._first for one in answers if one["ok"]), np.int64)
+        if not set(good.tolist()) <= set(rows) or (self._heads.form[good] != plan.PIXELS).any():
+            raise CudaError("rows were not redone as asked", f"field {self._name!r}")
+        # A row without a picture becomes zeros.
+        self._targets[rows] = 0
+        if len(good):
+            sizes = plan.aligned(self._heads.pixels[good])
+            self._extra = self._tools.pool.take(int(sizes.sum()))
+            self._targets[good] = self._extra.address + plan.places(sizes)
+            self._copy_pixels(good)
+        return [one for one in answers if not one["ok"]]
+
+    def leave(self) -> None:
+        """The kernels are on the stream: after them, the memory of this turn is free."""
+        event = self._tools.worked()
+        self.area.leave(event)
+        if self._extra is not None:
+            self._extra.finished = event

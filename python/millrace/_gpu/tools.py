@@ -1,0 +1,118 @@
+"""What the fields of a stage share: the device, two streams, the decoders, and the memory to work in.
+
+    feed  ── rows and bytes of batch k+1 come in, JPEGs are decoded ──►●      ● events
+                                                                      │
+    work  ── kernel of batch k ────────────────────────────────────►  └─ kernel of batch k+1 ──►●
+
+Both streams have the lowest priority: the trainer's kernels go first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+from . import nvjpeg
+from .areas import Area, Stretch
+from .driver import driver_of
+from .events import Event, Events
+from .kernels import Kernels
+from .memory import Pool
+
+GIB = 1 << 30
+#: The share of the GPU that making pictures may take: one of so many multiprocessors, but some blocks anyway.
+SHARE = 8
+FEWEST_BLOCKS = 8
+#: Threads of a block.
+THREADS = 512
+
+
+class Tools:
+    """Made, used and closed in the stage's thread. ``jpegs`` makes the decoders when JPEGs come."""
+
+    def __init__(
+        self,
+        driver: Any,
+        kernels: Any,
+        jpegs: Callable[[], Any],
+        blocks: Optional[int] = None,
+        budget: int = GIB,
+    ) -> None:
+        self.driver = driver
+        self.kernels = kernels
+        self._make_jpegs = jpegs
+        self._jpegs: Optional[Any] = None
+        self.blocks = blocks or max(FEWEST_BLOCKS, driver.multiprocessors // SHARE)
+        self.events = Events(driver)
+        self.pool = Pool(driver, self.events)
+        self.feed: int = driver.stream()
+        self.work: int = driver.stream()
+        #: Bytes of pictures that are decoded in one turn: two areas share the budget.
+        self.capacity = budget // 2
+        self._areas = [Area(driver, self.capacity) for _ in range(2)]
+        self._turn = 0
+        #: Bytes that the kernel may use besides.
+        self.scratch_budget = budget // 4
+        self._scratch = Stretch(driver)
+        self._between = Stretch(driver)
+
+    @property
+    def jpegs(self) -> Any:
+        """The decoders."""
+        if self._jpegs is None:
+            self._jpegs = self._make_jpegs()
+        return self._jpegs
+
+    def next_area(self) -> Area:
+        """The area whose last turn is longer ago, once that is over."""
+        self._turn += 1
+        return self._areas[self._turn % 2].enter()
+
+    def scratch(self, size: int) -> int:
+        """Memory that kernels use one after the other."""
+        return self._reserve(self._scratch, size)
+
+    def between(self, size: int) -> int:
+        """Memory for an array between two kernels."""
+        return self._reserve(self._between, size)
+
+    def _reserve(self, stretch: Stretch, size: int) -> int:
+        if stretch.grows(size):
+            self.driver.synchronize_stream(self.work)
+        return stretch.reserve(size)
+
+    def fed(self) -> Event:
+        """What is put on the work stream from now on begins after all that is on the feed stream now."""
+        event = self.events.take().record(self.feed)
+        event.before(self.work)
+        return event
+
+    def worked(self) -> Event:
+        """All that is on the work stream now."""
+        return self.events.take().record(self.work)
+
+    def close(self) -> None:
+        """Waits for the device, and gives everything back that nobody else has."""
+        self.driver.synchronize_stream(self.feed)
+        self.driver.synchronize_stream(self.work)
+        for part in (*self._areas, self._scratch, self._between, self.pool, self.kernels):
+            part.close()
+        if self._jpegs is not None:
+            self._jpegs.close()
+        for stream in (self.feed, self.work):
+            self.driver.destroy_stream(stream)
+        self.events.close()
+
+
+def open_tools(
+    device: int, folder: Path, blocks: Optional[int] = None, budget: int = GIB
+) -> Callable[[], Tools]:
+    """Makes the tools for a device, in the thread that will use them. ``folder`` holds the .cu files."""
+    driver = driver_of(device)
+
+    def make() -> Tools:
+        driver.bind()
+        jpegs: Callable[[], Any] = lambda: nvjpeg.Jpegs(nvjpeg.load(driver.version // 1000))  # noqa: E731
+        return Tools(driver, Kernels(driver, folder), jpegs, blocks, budget)
+
+    return make
