@@ -13,6 +13,7 @@ from ._functions import Function, function_call
 from ._operators import ImageOperators, PixelOperators
 
 Dtype = Literal["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16", "bf16", "f32", "f64", "bool"]
+Compression = Literal["zstd", "lz4", "deflate", "zlib", "gzip"]
 F = TypeVar("F", bound="Field")
 
 
@@ -96,6 +97,10 @@ class _Varying(_Typed):
 
 class ArrayField(_Varying):
     """Bytes or arrays, of one shape or of varying length."""
+
+    def compression(self: F, compression: Compression) -> F:
+        """The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements."""
+        return self._with(compression=compression)
 
 
 class _Follower(Field):

@@ -168,6 +168,10 @@ SAME = [
         "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).pad({ to: 4 }))",
     ),
     (
+        of_field(millrace.npy("npy.zst", shape=(4, 2), dtype="f32").compression("zstd")),
+        "f(npy('npy.zst', { shape: [4, 2], dtype: 'f32' }).compression('zstd'))",
+    ),
+    (
         of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").ragged()),
         "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).ragged())",
     ),

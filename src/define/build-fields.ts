@@ -6,7 +6,7 @@ import type { UserFunction } from './call.js'
 import type { DtypeArrays } from './dtype.js'
 import type { OperatorName, OperatorOptions } from './operators.js'
 import type { Size } from './parameters.js'
-import type { Dtype, FieldJson, FieldLayout, Kind, OpJson } from './types.js'
+import type { Compression, Dtype, FieldJson, FieldLayout, Kind, OpJson } from './types.js'
 
 type Form = FieldLayout['form']
 /** The options of an operator beside its main parameter. */
@@ -79,6 +79,11 @@ export class ArrayField<K extends 'npy' | 'bytes', V, D extends Dtype, F extends
   /** The element type in the batch. */
   dtype<T extends Dtype>(dtype: T): ArrayField<K, V, T, F> {
     return this.with({ dtype }) as unknown as ArrayField<K, V, T, F>
+  }
+
+  /** The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements. */
+  compression(compression: Compression): this {
+    return this.with({ compression })
   }
 
   /** Rows one after the other, with offsets. */

@@ -1,5 +1,5 @@
 /** What a field may be decoded as, in one table: the element types it can have and the keys that make sense for it. */
-import type { Dtype, FieldJson, Kind } from './types.js'
+import type { Compression, Dtype, FieldJson, Kind } from './types.js'
 
 const INTEGERS = ['u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64'] as const
 const FLOATS = ['f16', 'bf16', 'f32', 'f64'] as const
@@ -41,9 +41,11 @@ export const KINDS: Readonly<Record<Kind, KindFacts>> = {
   float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'map'] },
   text: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
   json: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
-  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad', 'map'], max: MAX_BYTES },
-  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'map'] },
+  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad', 'compression', 'map'], max: MAX_BYTES },
+  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'compression', 'map'] },
 }
+
+export const COMPRESSIONS: readonly Compression[] = ['zstd', 'lz4', 'deflate', 'zlib', 'gzip']
 
 export const KIND_NAMES = Object.keys(KINDS) as Kind[]
 

@@ -79,7 +79,7 @@ function normalField(
   mixed: readonly NormalOp[],
   root: string,
 ): NormalField {
-  const { from, as, apply = [], follow, classes, scale = 1, minArea = 0, map } = fields[name]
+  const { from, as, apply = [], follow, classes, scale = 1, minArea = 0, compression, map } = fields[name]
   return {
     name,
     from: from.split('|').map(column => column.trim()),
@@ -89,6 +89,7 @@ function normalField(
     ...(classes !== undefined && { classes }),
     scale,
     minArea,
+    ...(compression !== undefined && { compression }),
     ...(map && { map: absolute(map, root) }),
     layout: mixedLayout(layoutOf(name, fields), mixed),
   }

@@ -1,7 +1,7 @@
 /** The shape of a definition: which keys stand where, and what may be written for them. */
 import { DefinitionError } from '../errors.js'
 import { DTYPES } from './dtype.js'
-import { KIND_NAMES } from './kinds.js'
+import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
 import type { Parser } from './schema.js'
 import {
   at,
@@ -64,6 +64,7 @@ const fieldShape = object({
     throw wrong(path, '1, 2, 4, 8 or "auto"', value)
   }),
   minArea: optional(number({ min: 0 })),
+  compression: optional(oneOf(COMPRESSIONS, 'compression')),
   map: optional(call),
 })
 

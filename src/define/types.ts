@@ -32,6 +32,9 @@ export type Kind =
   | 'bytes'
   | 'npy'
 
+/** How a member's bytes are compressed. `deflate` is the bare stream, `zlib` and `gzip` are that with header and checksum. */
+export type Compression = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'
+
 /** A reference to a function of the user's: the workers import the module and take it from there. */
 export interface CallJson {
   call: {
@@ -158,6 +161,8 @@ export interface FieldJson {
   scale?: 'auto' | 1 | 2 | 4 | 8
   /** Boxes: those that are left with less area than this (in pixels) are dropped, with their labels. */
   minArea?: number
+  /** npy, bytes: the column's bytes are compressed by this. */
+  compression?: Compression
   map?: CallJson
 }
 
@@ -217,7 +222,7 @@ export interface FieldLayout {
   /** Images: where the channels are. */
   layout?: 'chw' | 'hwc'
   /** The field is finished on the device: what it is there. The rest says how it lies in the slot until then. */
-  device?: DevicePicture | DeviceGenerated
+  device?: DevicePicture | DeviceGenerated | DeviceCompressed
 }
 
 /**
@@ -247,6 +252,22 @@ export interface DeviceGenerated {
   shape: number[]
 }
 
+/**
+ * An array that is decompressed on the device. In the slot a row of it is a head of `headBytes`, followed by the
+ * compressed bytes, or by the elements themselves (transform/device-array.ts).
+ */
+export interface DeviceCompressed {
+  kind: 'compressed'
+  codec: DeviceCodec
+  dtype: Dtype
+  /** Of one row. */
+  shape: number[]
+  headBytes: number
+}
+
+/** What a device decompresses: zlib and gzip lose their header and checksum on the way, LZ4 its frame. */
+export type DeviceCodec = 'zstd' | 'lz4' | 'deflate'
+
 export interface NormalField {
   name: string
   /** Alternatives, first present wins. */
@@ -257,6 +278,7 @@ export interface NormalField {
   classes?: string[]
   scale: 'auto' | 1 | 2 | 4 | 8
   minArea: number
+  compression?: Compression
   map?: CallJson
   layout: FieldLayout
 }

@@ -66,9 +66,10 @@ export function generateOnDevice(feed: NormalFeed): NormalFeed {
   const { tensors } = feed.source.synthetic
   if (tensors === undefined) return feed
   const { shape, dtype = 'u8' } = tensors
-  const fits = ({ as, from, map, layout }: NormalField): boolean =>
+  const fits = ({ as, from, map, compression, layout }: NormalField): boolean =>
     as === 'npy' &&
     map === undefined &&
+    compression === undefined &&
     from.includes('data') &&
     layout.form === 'dense' &&
     layout.dtype === dtype &&

@@ -11,6 +11,7 @@ import { DecodeError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import { arrayOf, encoder } from './encode.js'
 import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from './field.js'
+import { unpacker } from './unpack.js'
 
 /** The random source of a field's own function is keyed like any operator's. */
 const MAP: NormalOp = { name: 'map', ordinal: 0, params: {} }
@@ -76,6 +77,7 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
  */
 export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   const { dtype, shape } = field.layout
+  const unpack = unpacker(field)
   const write = (array: NpyArray, at: number, context: RowContext): void => {
     if (array.shape !== shape && !sameShape(array.shape, shape)) {
       throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
@@ -85,13 +87,14 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   return {
     form: 'dense',
     run: (value, at, context) =>
-      mapped(field, map, arrayFrom(value, dtype, shape), context, array => write(array, at, context)),
+      mapped(field, map, arrayFrom(unpack(value), dtype, shape), context, array => write(array, at, context)),
   }
 }
 
 /** npy of varying length along its first axis. */
 export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingProgram {
   const { dtype, shape } = field.layout
+  const unpack = unpacker(field)
   const place = (array: NpyArray, context: RowContext): Placed => {
     const rest = array.shape.slice(1)
     if (array.shape.length === 0 || rest.length !== shape.length || rest.some((n, i) => n !== shape[i])) {
@@ -106,7 +109,7 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   return {
     form: 'varying',
     run: (value, context) =>
-      mapped(field, map, arrayFrom(value, dtype, [undefined, ...shape]), context, array =>
+      mapped(field, map, arrayFrom(unpack(value), dtype, [undefined, ...shape]), context, array =>
         place(array, context),
       ),
   }
@@ -114,8 +117,9 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
 
 /** text, json and bytes: u8 of any length. */
 export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
+  const unpack = unpacker(field)
   const decode = (value: FieldValue): unknown => {
-    if (field.as === 'bytes') return value
+    if (field.as === 'bytes') return unpack(value)
     const decoded = field.as === 'json' ? decodeJson(value) : decodeText(value)
     // Without a function the bytes go on as they are, now that they are known to be valid.
     return map ? decoded : value

@@ -209,6 +209,8 @@ const anyField: fc.Arbitrary<fields.Field> = fc.oneof(
     bytes('bin').pad({ to: 'longest', multiple: 8 }),
     npy('npy', { shape: [3, 4], dtype: 'f64' }),
     npy('npy', { shape: [3, 4], dtype: 'i16' }).ragged(),
+    npy('npy.zst', { shape: [3, 4], dtype: 'f32' }).compression('zstd'),
+    bytes('bin.gz').compression('gzip').ragged({ max: 99 }),
     fields.boxes('json').shape(20, 5).minArea(3).follow('base'),
     points('json').follow('base').pad({ to: 7 }),
     mask('png').follow('base').dtype('i64'),
@@ -267,7 +269,7 @@ function rebuild({ as, from, apply = [], ...rest }: FieldJson): fields.Field {
       ? field[name](params)
       : field[name](params[main], Object.fromEntries(options.map(key => [key, params[key]])))
   }
-  for (const key of ['dtype', 'layout', 'follow', 'ragged', 'pad', 'minArea'] as const) {
+  for (const key of ['dtype', 'layout', 'follow', 'ragged', 'pad', 'minArea', 'compression'] as const) {
     if (rest[key] !== undefined && !(as === 'npy' && key === 'dtype')) field = field[key](rest[key])
   }
   if (rest.shape !== undefined && as !== 'npy') field = field.shape(...rest.shape)

@@ -85,6 +85,9 @@ describe('hashes', () => {
         fields: { image, label: { ...label, map: { call: { module: 'a.ts', export: 'f', hash: 'beef' } } } },
       }),
       content({ fields: { image, label: { from: 'cls', as: 'int' } } }),
+      content({ fields: { data: { from: 'x', as: 'npy', dtype: 'f32', shape: [3] } } }),
+      content({ fields: { data: { from: 'x', as: 'npy', dtype: 'f32', shape: [3], compression: 'zlib' } } }),
+      content({ fields: { data: { from: 'x', as: 'npy', dtype: 'f32', shape: [3], compression: 'zstd' } } }),
       content({ onError: 'drop' }),
       content({ batch: { size: 8, apply: [{ mixup: { classes: 3 } }] } }),
     ]

@@ -123,6 +123,18 @@ const wrongs: [string, unknown, string, RegExp][] = [
   ['npy without dtype', withField({ from: 'x', as: 'npy', shape: [3] }), 'fields.x', /npy needs dtype/],
   ['npy without shape', withField({ from: 'x', as: 'npy', dtype: 'f32' }), 'fields.x', /npy needs shape/],
   [
+    'compression by a wrong name',
+    withField({ from: 'x', as: 'npy', dtype: 'f32', shape: [3], compression: 'zst' }),
+    'fields.x.compression',
+    /unknown compression "zst"; did you mean "zstd"/,
+  ],
+  [
+    'compressed text',
+    withField({ from: 'x', as: 'text', compression: 'gzip' }),
+    'fields.x.compression',
+    /means nothing for text, only for bytes, npy/,
+  ],
+  [
     'boxes of three numbers',
     withField({ from: 'x', as: 'boxes', shape: [9, 3] }),
     'fields.x.shape',

@@ -1,0 +1,64 @@
+/**
+ * Takes the compression off a column's bytes. What comes out is bounded before it is made, so that a few bytes that
+ * claim to be gigabytes do no harm.
+ */
+import { gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
+import { DecodeError } from '../errors.js'
+import { decompressZstd } from '../system/zstd.js'
+import { decompressLz4, TooLarge } from './lz4.js'
+
+/** By the names used in definitions. */
+export type Codec = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'
+
+const INFLATE = { deflate: inflateRawSync, zlib: inflateSync, gzip: gunzipSync }
+
+/** How large the output may be at most, and how large it usually is: room for that is taken at first. */
+export interface Size {
+  most: number
+  usual: number
+}
+
+/** All bytes that `bytes` stand for, if they are not too many. */
+export function decompress(codec: Codec, bytes: Uint8Array, size: Size): Uint8Array {
+  const { most } = size
+  if (bytes.length === 0) throw new DecodeError(`is empty, and should be ${codec} data`)
+  if (codec === 'zstd') {
+    const out = decompressZstd(bytes, size)
+    if (out instanceof Uint8Array) return out
+    throw refusal(codec, most, out.problem, out.tooLarge)
+  }
+  try {
+    if (codec === 'lz4') return decompressLz4(bytes, most)
+    return INFLATE[codec](bytes, limits(size))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const ofZlib = code?.startsWith('Z_') === true
+    const tooLarge = code === 'ERR_BUFFER_TOO_LARGE' || error instanceof TooLarge
+    if (!ofZlib && !tooLarge && !(error instanceof DecodeError)) throw error
+    throw refusal(codec, most, message, tooLarge, error)
+  }
+}
+
+/** Output is made in pieces of `chunkSize`, and a piece that is full is followed by another. */
+function limits({ most, usual }: Size): ZlibOptions {
+  return { maxOutputLength: Math.max(1, most), chunkSize: Math.max(64, usual + 1) }
+}
+
+function refusal(
+  codec: Codec,
+  most: number,
+  problem: string,
+  tooLarge: boolean,
+  cause?: unknown,
+): DecodeError {
+  if (tooLarge) {
+    return new DecodeError(
+      `its ${codec} data decompresses to more than ${most} bytes, which is all that the field can take: check its shape and dtype, or max`,
+      { cause },
+    )
+  }
+  const said = /^(is|has) /.test(problem) ? problem : `can't be decompressed (${problem})`
+  return new DecodeError(`its ${codec} data ${said}: check that "compression" is what it was compressed by`, {
+    cause,
+  })
+}

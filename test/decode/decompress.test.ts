@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Codec, decompress } from '../../src/decode/decompress.js'
+import { decompressLz4, singleBlock } from '../../src/decode/lz4.js'
+import { DecodeError, MissingError } from '../../src/errors.js'
+import { libraryZstd, nodeZstd } from '../../src/system/zstd.js'
+
+const folder = join(import.meta.dirname, '../golden/compressed')
+const index: Record<string, { codec: Codec; bytes: number; sha256: string }> = JSON.parse(
+  readFileSync(join(folder, 'index.json'), 'utf8'),
+)
+const names = Object.keys(index)
+const read = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)))
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const exactly = (bytes: number) => ({ most: bytes, usual: bytes })
+
+describe('what Python has compressed', () => {
+  test.each(names)('%s', name => {
+    const { codec, bytes, sha256: expected } = index[name]
+    const out = decompress(codec, read(name), exactly(bytes))
+    expect(out.length).toBe(bytes)
+    expect(sha256(out)).toBe(expected)
+    // However the guess of its size was.
+    for (const usual of [1, 100, bytes * 3])
+      expect(sha256(decompress(codec, read(name), { most: bytes * 4, usual }))).toBe(expected)
+  })
+
+  test.each(names)('%s is read from shared memory as well', name => {
+    const { codec, bytes, sha256: expected } = index[name]
+    const from = read(name)
+    const shared = new Uint8Array(new SharedArrayBuffer(from.length + 5), 5)
+    shared.set(from)
+    expect(sha256(decompress(codec, shared, exactly(bytes)))).toBe(expected)
+  })
+
+  test.each(names)('%s: a byte more than allowed is too much', name => {
+    const { codec, bytes } = index[name]
+    const most = bytes - 1
+    expect(() => decompress(codec, read(name), { most, usual: most })).toThrow(
+      `decompresses to more than ${most} bytes`,
+    )
+  })
+})
+
+describe('damage', () => {
+  test.each(names)('%s, cut off, is an error or what was there', name => {
+    const { codec, bytes } = index[name]
+    const whole = read(name)
+    const good = decompress(codec, whole, exactly(bytes))
+    const step = Math.max(1, Math.floor(whole.length / 60))
+    for (let length = 0; length < whole.length; length += step) {
+      let out: Uint8Array
+      try {
+        out = decompress(codec, whole.subarray(0, length), exactly(bytes))
+      } catch (error) {
+        expect(error).toBeInstanceOf(DecodeError)
+        continue
+      }
+      // Only between two frames or members, or within a checksum that is not looked at.
+      expect(Buffer.compare(out, good.subarray(0, out.length))).toBe(0)
+    }
+  })
+
+  test('any change of bytes ends in bytes within the bound, or in a DecodeError', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...names),
+        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }),
+        (name, changes) => {
+          const { codec, bytes } = index[name]
+          const broken = read(name)
+          for (const [at, value] of changes) broken[at % broken.length] = value
+          try {
+            expect(decompress(codec, broken, exactly(bytes)).length).toBeLessThanOrEqual(bytes)
+          } catch (error) {
+            if (!(error instanceof DecodeError)) throw error
+          }
+        },
+      ),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('noise is no LZ4', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), noise => {
+        try {
+          expect(decompressLz4(noise, 1e6).length).toBeLessThanOrEqual(1e6)
+        } catch (error) {
+          expect(error).toBeInstanceOf(DecodeError)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('the message says what is wrong, and what to look at', () => {
+    const most = exactly(8192)
+    expect(() => decompress('zlib', read('small.gz'), most)).toThrow(
+      'its zlib data can\'t be decompressed (incorrect header check): check that "compression" is',
+    )
+    expect(() => decompress('zstd', read('small.gz'), most)).toThrow(/its zstd data can't be decompressed/)
+    expect(() => decompress('gzip', read('small.zlib'), most)).toThrow(/incorrect header check/)
+    expect(() => decompress('lz4', new Uint8Array(0), most)).toThrow('is empty, and should be lz4 data')
+    expect(() => decompress('lz4', Uint8Array.of(0x10, 65, 9, 0, 0), most)).toThrow(
+      'its lz4 data is damaged at byte 2: a match reaches 9 bytes back, where 1 are',
+    )
+    const legacy = Uint8Array.of(0x02, 0x21, 0x4c, 0x18, 1, 2)
+    expect(() => decompress('lz4', legacy, most)).toThrow(/legacy format/)
+    const frame = read('small.frame.lz4')
+    frame[4] |= 1
+    expect(() => decompress('lz4', frame, most)).toThrow(/with a dictionary/)
+    const wrongSize = read('small.frame.lz4')
+    wrongSize[6]++
+    expect(() => decompress('lz4', wrongSize, most)).toThrow(/it says that it has 8193 bytes, and has 8192/)
+  })
+})
+
+test('a few bytes that claim to be gigabytes take no memory', () => {
+  // 2,000 bytes of 255 as the length of one match: half a megabyte; with a bound of 1,000 nothing is made of it.
+  const bomb = new Uint8Array(2010).fill(255)
+  bomb.set([0x1f, 65, 1, 0])
+  bomb.set([0, 0x50, 1, 2, 3, 4, 5], 2003)
+  expect(decompressLz4(bomb, 1e6).length).toBe(1 + 19 + 1999 * 255 + 5)
+  expect(() => decompress('lz4', bomb, exactly(1000))).toThrow(/more than 1000 bytes/)
+  const zeros = new Uint8Array(2 ** 22)
+  for (const [codec, packed] of [
+    ['deflate', deflateRawSync(zeros)],
+    ['zlib', deflateSync(zeros)],
+    ['gzip', gzipSync(zeros)],
+  ] as const)
+    expect(() => decompress(codec, packed, exactly(1000))).toThrow(/more than 1000 bytes/)
+})
+
+test('random stretches that zlib compresses come back', () => {
+  const stretch = fc.tuple(fc.nat({ max: 255 }), fc.integer({ min: 1, max: 400 }))
+  const data = fc.array(stretch, { maxLength: 40 })
+  fc.assert(
+    fc.property(data, stretches => {
+      const bytes = Uint8Array.from(stretches.flatMap(([value, times]) => Array(times).fill(value)))
+      for (const [codec, pack] of [
+        ['deflate', deflateRawSync],
+        ['zlib', deflateSync],
+        ['gzip', gzipSync],
+      ] as const) {
+        const out = decompress(codec, pack(bytes), exactly(bytes.length))
+        expect(Buffer.compare(out, bytes)).toBe(0)
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+describe('LZ4', () => {
+  test('the one block of a frame, or of a bare block with or without its size', () => {
+    const bare = read('small.block.lz4')
+    for (const name of ['small.frame.lz4', 'unsized.frame.lz4', 'small.block.lz4', 'sized.block.lz4']) {
+      const single = singleBlock(read(name))
+      expect(single?.size).toBe(8192)
+      if (name.includes('block')) expect(Buffer.compare(single!.block, bare)).toBe(0)
+      expect(decompressLz4(single!.block, 8192).length).toBe(8192)
+    }
+    for (const name of ['linked.frame.lz4', 'noise.frame.lz4', 'two-frames.frame.lz4'])
+      expect(singleBlock(read(name))).toBeUndefined()
+  })
+})
+
+describe('zstd', () => {
+  test("Node's own is taken where there is one, with the bound passed on", () => {
+    expect(nodeZstd(undefined)).toBeUndefined()
+    const asked: unknown[] = []
+    const fake = nodeZstd((bytes, options) => {
+      asked.push(options)
+      if (bytes[0] === 1)
+        throw Object.assign(new Error('Cannot create a Buffer'), { code: 'ERR_BUFFER_TOO_LARGE' })
+      if (bytes[0] === 2)
+        throw Object.assign(new Error('Data corruption'), { code: 'ZSTD_error_corruption_detected' })
+      return Buffer.of(7)
+    })!
+    const size = { most: 100, usual: 80 }
+    expect(fake(Uint8Array.of(0), size)).toEqual(Buffer.of(7))
+    expect(asked).toEqual([{ maxOutputLength: 100, chunkSize: 81 }])
+    expect(fake(Uint8Array.of(1), size)).toEqual({ problem: 'Cannot create a Buffer', tooLarge: true })
+    expect(fake(Uint8Array.of(2), size)).toEqual({ problem: 'Data corruption', tooLarge: false })
+  })
+
+  test('a missing library says how to get it', () => {
+    expect(() => libraryZstd(['libnowhere.so.1'])).toThrow(MissingError)
+    expect(() => libraryZstd(['libnowhere.so.1'])).toThrow(/apt install libzstd1/)
+  })
+})
