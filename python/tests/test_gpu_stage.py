@@ -1,0 +1,360 @@
+"""The device stage on a device that runs as late as it may: order, reuse, sub-batches, refused rows."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import random
+
+import numpy as np
+import pytest
+from conftest import wait_until
+from fake_cuda import FakeDecoder, FakeDriver, FakeKernels, fake_jpeg, fake_pixels, mixed, shown
+
+from millrace._gpu import plan
+from millrace._gpu.errors import CudaError
+from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
+from millrace._gpu.stage import DeviceStage, HostArray, HostBatch
+from millrace._gpu.tools import Tools
+
+WORDS, WIDTH, HEIGHT = 48, 20, 16
+ROOM = 6000
+
+
+def table(dtype):
+    return (np.arange(768).reshape(3, 256) / (1 if dtype == np.uint8 else 3) % 256).astype(dtype)
+
+
+def field(dtype="f32", layout="chw", mixes=0):
+    numbers = {"f32": np.float32, "u8": np.uint8}[dtype]
+    shape = [3, HEIGHT, WIDTH] if layout == "chw" else [HEIGHT, WIDTH, 3]
+    return {
+        "kind": "picture", "words": WORDS, "dtype": dtype, "layout": layout, "width": WIDTH, "height": HEIGHT,
+        "shape": shape, "lookup": base64.b64encode(table(numbers).tobytes()).decode(), "mixes": mixes,
+    }  # fmt: skip
+
+
+def header(form, size, width, height):
+    row = np.zeros(WORDS, np.uint32)
+    row[[plan.FORM, plan.BYTES, plan.WIDTH, plan.HEIGHT]] = form, size, width, height
+    row[[plan.PICTURE_BYTES, plan.LINE_BYTES, plan.TABLE_BYTES]] = width * height * 3, 1000, 77
+    return row
+
+
+class Slot:
+    """Rows as a maker writes them, and what should become of them."""
+
+    def __init__(self, count, room=ROOM):
+        self.values = np.full((count, WORDS * 4 + room), 0xEE, np.uint8)
+        self.pixels = [None] * count
+
+    def fill(self, row, form, width=0, height=0, value=0, kind=b"b"):
+        data = b""
+        if form in (plan.JPEG, plan.JPEG_HYBRID):
+            data = fake_jpeg(width, height, value, kind)
+        elif form == plan.PIXELS:
+            data = fake_pixels(width, height, value).tobytes()
+        self.values[row, : WORDS * 4] = header(form, len(data), width, height).view(np.uint8)
+        self.values[row, WORDS * 4 : WORDS * 4 + len(data)] = np.frombuffer(data, np.uint8)
+        self.pixels[row] = None if form == plan.NOTHING else (width, height, value)
+
+    def expected(self, dtype=np.float32, hwc=False):
+        empty = np.zeros((HEIGHT, WIDTH, 3) if hwc else (3, HEIGHT, WIDTH), dtype)
+        return np.stack(
+            [
+                empty if one is None else shown(fake_pixels(*one), table(dtype), WIDTH, HEIGHT, hwc)
+                for one in self.pixels
+            ]
+        )
+
+
+def some_slot(chance, count=6):
+    slot = Slot(count)
+    for row in range(count):
+        form = chance.choice([plan.NOTHING, plan.JPEG, plan.JPEG, plan.JPEG_HYBRID, plan.PIXELS])
+        kind = b"p" if form == plan.JPEG_HYBRID else chance.choice([b"b", b"b", b"p"])
+        slot.fill(row, form, chance.randrange(1, 40), chance.randrange(1, 40), chance.randrange(200), kind)
+    return slot
+
+
+@pytest.fixture
+def opened():
+    """Makes a stage on a fake device; at the end nothing may be left on that."""
+    stages = []
+
+    def make(pictures, seed=0, blocks=None, budget=1 << 30, memory=None, engines=True):
+        driver = FakeDriver(seed)
+
+        def decoder(_library, backend):
+            if backend == HARDWARE and not engines:
+                raise CudaError("NVJPEG_STATUS_ARCH_MISMATCH", "nvjpegCreateEx")
+            return FakeDecoder(driver, backend)
+
+        def tools():
+            driver.bind()
+            return Tools(driver, FakeKernels(driver), lambda: Jpegs(None, decoder), blocks, budget)
+
+        stage = DeviceStage(tools, pictures, memory)
+        stages.append((stage, driver))
+        return stage, driver
+
+    yield make
+    for stage, driver in stages:
+        stage.close()
+        gc.collect()
+        assert wait_until(lambda d=driver: not d.allocated), "memory of the device was not given back"
+
+
+def decodes(driver):
+    return [(call[1], call[2]) for call in driver.log if call[0] == "decode"]
+
+
+@pytest.mark.parametrize(("dtype", "layout"), [("f32", "chw"), ("u8", "hwc")])
+def test_a_batch_of_everything(opened, dtype, layout):
+    stage, driver = opened({"image": field(dtype, layout)})
+    slot = Slot(5)
+    slot.fill(0, plan.JPEG, 30, 20, 1)
+    slot.fill(1, plan.PIXELS, 20, 16, 2)
+    slot.fill(2, plan.NOTHING)
+    slot.fill(3, plan.JPEG_HYBRID, 8, 9, 3, b"p")
+    slot.fill(4, plan.JPEG, 21, 17, 4)
+    labels = np.arange(5, dtype=np.int64)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", labels, "i64")]))
+    ticket.wait(5)
+    image, label = ticket.arrays["image"], ticket.arrays["label"]
+    assert image.shape == (5, *field(dtype, layout)["shape"]) and image.kind == dtype
+    assert np.array_equal(label.copy_to_host(), labels)
+    expected = slot.expected({"f32": np.float32, "u8": np.uint8}[dtype], layout == "hwc")
+    assert np.array_equal(image.copy_to_host(), expected)
+    assert ticket.bad == {}
+    assert decodes(driver) == [(HARDWARE, 2), (HYBRID, 1)]
+    launches = [call for call in driver.log if call[0] == "launch"]
+    assert len(launches) == 1 and launches[0][2:4] == ((5, 1), 512)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("budget", [1 << 30, 20_000])
+def test_late_work_and_early_reuse(opened, seed, budget):
+    """Slots are overwritten as soon as the stage lets go of them, arrays dropped as soon as their use is queued."""
+    chance = random.Random(seed)
+    stage, driver = opened({"image": field()}, seed, budget=budget)
+    mine = driver.stream()
+    checked = []
+    under_way = []
+
+    def consume(step):
+        ticket, expected, number = under_way.pop(0)
+        ticket.wait(5)
+        for array in ticket.arrays.values():
+            array.use_on(mine)
+        image, label = ticket.arrays["image"], ticket.arrays["label"]
+        addresses = image.address, label.address
+        shape = image.shape
+
+        def use():
+            from fake_cuda import read
+
+            assert np.array_equal(read(addresses[0], np.float32, int(np.prod(shape))).reshape(shape), expected)
+            assert read(addresses[1], np.int64, 1)[0] == number
+            checked.append(step)
+
+        driver.put(mine, use)
+
+    slots = {}
+    for step in range(25):
+        slot = some_slot(chance)
+        label = np.array([step], np.int64)
+        under_way.append((None, slot.expected(), step))
+        ticket = stage.submit(
+            HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", label, "i64")])
+        )
+        under_way[-1] = (ticket, *under_way[-1][1:])
+        slots[step] = (ticket, slot, label)
+        if chance.random() < 0.3:
+            stage.reap(wait=True)
+        stage.reap()
+        for key, (taken, old, number) in list(slots.items()):
+            if taken.done and taken.copied.query():
+                old.values[:] = 0x99
+                number[:] = -1
+                del slots[key]
+        while len(under_way) > chance.randrange(4):
+            consume(step)
+    while under_way:
+        consume(99)
+    driver.finish()
+    assert len(checked) == 25
+    pool = [call for call in driver.log if call[0] == "alloc"]
+    assert len(pool) < 60  # buffers and areas are used again
+
+
+def test_decoding_overlaps_the_kernel_before_it(opened):
+    """The second batch is decoded while the first one's kernel is still to come; the third waits for it."""
+    stage, driver = opened({"image": field()})
+    driver.stir = lambda most=3: None  # nothing happens by itself
+    slot = Slot(4)
+    for row in range(4):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+
+    def submit():
+        return stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+
+    first = submit()
+    second = submit()
+    assert not driver.events[first.event.handle][0] and not driver.events[second.event.handle][0]
+    assert not [call for call in driver.log if call[0] == "synchronize"]
+    third = submit()
+    assert [call[0] for call in driver.log].count("synchronize") == 1
+    assert not driver.events[third.event.handle][0]
+    decoded = {call[3] for call in driver.log if call[0] == "decode"}
+    launched = {call[5] for call in driver.log if call[0] == "launch"}
+    assert len(decoded) == len(launched) == 1 and decoded != launched
+    for ticket in (first, second, third):
+        assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+
+
+def test_a_batch_larger_than_the_area_is_made_in_turns(opened):
+    picture = plan.aligned(40 * 30 * 3)
+    stage, driver = opened({"image": field()}, budget=2 * 3 * picture)
+    slot = Slot(8)
+    for row in range(8):
+        slot.fill(row, plan.JPEG, 40, 30, row)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+    assert decodes(driver) == [(HARDWARE, 3), (HARDWARE, 3), (HARDWARE, 2)]
+
+
+@pytest.mark.parametrize("mixes", [1, 2])
+@pytest.mark.parametrize("turns", [1, 3])
+def test_mixes_come_after_the_last_turn(opened, mixes, turns):
+    picture = plan.aligned(20 * 16 * 3)
+    stage, driver = opened({"image": field(mixes=mixes)}, budget=2 * (6 // turns) * picture)
+    slot = Slot(6)
+    for row in range(6):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+    expected = slot.expected().reshape(6, -1)
+    for _ in range(mixes):
+        expected = mixed(expected)
+    for _ in range(4):
+        ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+        assert np.array_equal(ticket.arrays["image"].copy_to_host().reshape(6, -1), expected)
+    names = [call[1] for call in driver.log if call[0] == "launch"]
+    assert names == (["picture"] * turns + ["mix"] * mixes) * 4
+
+
+def test_refused_rows_are_redone_by_the_cpu(opened):
+    stage, driver = opened({"image": field()}, budget=2 * 4 * plan.aligned(20 * 16 * 3))
+    slot = Slot(8)
+    kinds = [b"b", b"c", b"p", b"b", b"b", b"c", b"x", b"b"]
+    for row, kind in enumerate(kinds):
+        slot.fill(row, plan.JPEG, 20, 16, row, kind)
+    asked = []
+
+    def redo(name, rows):
+        asked.append((name, rows))
+        answers = []
+        for row in rows:
+            if row == 6:
+                answers.append({"row": row, "ok": False, "id": "x:6", "stage": "decode", "message": "torn"})
+                slot.pixels[row] = None
+                continue
+            slot.fill(row, plan.PIXELS, 25, 30, row)  # larger than what nvJPEG would have made
+            answers.append({"row": row, "ok": True})
+        return answers
+
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5)
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+    assert asked == [("image", [1]), ("image", [5, 6])]
+    assert [bad["row"] for bad in ticket.bad["image"]] == [6] and ticket.bad["image"][0]["message"] == "torn"
+    # The next batch is none the worse.
+    slot = Slot(3)
+    for row in range(3):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5)
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+
+
+def test_without_an_engine_to_ask_refused_rows_are_zero(opened):
+    stage, _ = opened({"image": field()})
+    slot = Slot(3)
+    for row, kind in enumerate([b"b", b"c", b"b"]):
+        slot.fill(row, plan.JPEG, 20, 16, row, kind)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    slot.pixels[1] = None
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+    assert ticket.bad["image"][0]["message"] == "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"
+
+
+def test_a_gpu_without_jpeg_engines(opened):
+    stage, driver = opened({"image": field()}, engines=False)
+    slot = Slot(4)
+    for row in range(4):
+        slot.fill(row, plan.JPEG if row else plan.JPEG_HYBRID, 20, 16, row)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+    assert decodes(driver) == [(HYBRID, 4)]
+
+
+def test_plain_fields_of_every_shape(opened):
+    stage, driver = opened({})
+    wide = np.arange(60, dtype=np.float32).reshape(5, 12)
+    arrays = {
+        "dense": np.arange(24, dtype=np.int16).reshape(2, 3, 4),
+        "apart": wide[:, :7],
+        "none": np.zeros((0, 4), np.float32),
+        ("ragged", "values"): np.arange(9, dtype=np.uint8),
+    }
+    kinds = {"dense": "i16", "apart": "f32", "none": "f32", ("ragged", "values"): "u8"}
+    ticket = stage.submit(HostBatch([HostArray(key, array, kinds[key]) for key, array in arrays.items()]))
+    ticket.wait(5)
+    for key, array in arrays.items():
+        assert np.array_equal(ticket.arrays[key].copy_to_host(), array)
+    assert not decodes(driver)
+
+
+def test_an_error_belongs_to_its_batch(opened):
+    stage, _ = opened({"image": field()})
+    bad = Slot(2)
+    bad.fill(0, plan.JPEG, 20, 16, 1)
+    bad.fill(1, 7, 20, 16, 1)
+    good = Slot(2)
+    for row in range(2):
+        good.fill(row, plan.JPEG, 20, 16, row)
+    first = stage.submit(HostBatch([HostArray("image", bad.values, "u8")]))
+    second = stage.submit(HostBatch([HostArray("image", good.values, "u8")]))
+    with pytest.raises(Exception, match="row 1: its parameters make no sense"):
+        first.wait(5)
+    assert np.array_equal(second.wait(5).arrays["image"].copy_to_host(), good.expected())
+
+
+def test_what_can_not_be_opened_is_said_at_once():
+    def tools():
+        raise CudaError("CUDA_ERROR_NO_DEVICE", "cuInit")
+
+    with pytest.raises(CudaError, match="CUDA_VISIBLE_DEVICES"):
+        DeviceStage(tools, {})
+
+
+def test_arrays_outlive_the_stage(opened):
+    stage, driver = opened({})
+    ticket = stage.submit(HostBatch([HostArray("x", np.arange(5000), "i64")])).wait(5)
+    array = ticket.arrays["x"]
+    del ticket
+    stage.close()
+    assert np.array_equal(array.copy_to_host(), np.arange(5000))
+    assert len(driver.allocated) == 1
+    del array
+    assert wait_until(lambda: not driver.allocated)
+
+
+def test_a_ticket_that_nobody_waits_for_harms_nobody(opened):
+    stage, driver = opened({"image": field()}, seed=3)
+    slot = Slot(4)
+    for row in range(4):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+    for _ in range(10):
+        stage.submit(HostBatch([HostArray("image", slot.values, "u8")]))
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
+    while stage.reap(wait=True):
+        pass
