@@ -50,7 +50,7 @@ __device__ inline long long clamped(double value, double low, double high) {
 }
 
 /** The bits of a number as an element, in the lowest bytes: floats to nearest even, integers clamped, towards zero. */
-__device__ __noinline__ unsigned long long encoded(double value, int dtype) {
+__device__ __noinline__ inline unsigned long long encoded(double value, int dtype) {
   switch (dtype) {
     case U8: return clamped(value, 0, 255);
     case I8: return clamped(value, -128, 127);

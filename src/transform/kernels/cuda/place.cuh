@@ -61,7 +61,7 @@ __device__ inline void fill(Axis& axis, int bits) {
 }
 
 /** The tables of both axes, made by all threads. */
-__device__ __noinline__ void makeTables(Axis& x, Axis& y, u8* memory) {
+__device__ __noinline__ inline void makeTables(Axis& x, Axis& y, u8* memory) {
   __shared__ int bitsX, bitsY; // fractional bits of the weights
   if (threadIdx.x == 0) bitsX = bitsY = MOST_BITS;
   __syncthreads();
