@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 from ._reading import Taken
 from .batch import Batch
-from .errors import MissingError
+from .errors import DefinitionError, MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -82,6 +82,23 @@ class JaxView(View):
         if sharding.is_fully_addressable:
             return jax.device_put(array, sharding)
         return jax.make_array_from_process_local_data(sharding, array)
+
+
+def jax_view(
+    feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: str = "auto"
+) -> View:
+    """The view that suits the device: one GPU has batches brought to it by the device stage."""
+    if decode not in ("auto", "cpu", "gpu"):
+        raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {decode!r}')
+    jax = load_jax()
+    one = jax.devices()[0] if device is None else device
+    if getattr(one, "platform", None) not in ("gpu", "cuda"):
+        if decode == "gpu":
+            raise DefinitionError(f'decode="gpu" needs one GPU of JAX as device, not {one}')
+        return JaxView(feed, device, names, prefetch)
+    from ._jax_cuda import JaxCudaView
+
+    return JaxCudaView(feed, one, names, prefetch, decode)
 
 
 def _fitted(jax: Any, sharding: Any, ndim: int) -> Any:

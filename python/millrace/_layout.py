@@ -92,7 +92,13 @@ class Layout:
     rows: int
     status_at: int
     position_at: int
+    row_at: int
     fields: List[Field]
+
+    @property
+    def generated(self) -> List[str]:
+        """Names of the fields that a device makes out of nothing: the slot has no bytes for them."""
+        return [field.name for field in self.fields if (field.device or {}).get("kind") == "generated"]
 
     @staticmethod
     def read(told: Mapping[str, Any]) -> "Layout":
@@ -109,9 +115,9 @@ class Layout:
                 length_at=field.get("lengthAt", -1),
                 offsets_at=field.get("offsetsAt", -1),
                 layout=field.get("layout") or "",
-                unit_bytes=field["unitBytes"],
+                unit_bytes=field.get("unitBytes", 0),
                 device=field.get("device"),
             )
             for index, field in enumerate(told["fields"])
         ]
-        return Layout(told["rows"], told["statusAt"], told["positionAt"], fields)
+        return Layout(told["rows"], told["statusAt"], told["positionAt"], told.get("rowAt", -1), fields)

@@ -46,6 +46,10 @@ class Loop:
         self._feed = feed
         #: Batches that are still to be taken; None: without end.
         self.left = total
+        #: Whether the makers stop at its end, or go on with the next epoch.
+        self.limited = not feed._limits.plain
+        #: Rows of the latest batch in the user's hands.
+        self.samples = 0
         #: Epoch of the latest batch in the user's hands.
         self._epoch = feed._stream.ahead.epoch
         self._ended_epoch: Optional[int] = None
@@ -73,7 +77,8 @@ class Loop:
         self._epoch = taken.epoch
         feed._place = taken.after
         feed._stats.batches += 1
-        feed._stats.samples += taken.batch.count
+        self.samples = taken.batch.count
+        feed._stats.samples += self.samples
         if taken.after.epoch > taken.epoch:
             self._ended_epoch = taken.epoch
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from .batch import About, Batch, Ragged, decode
 class Taken:
     """A batch that has left the ring, and where a run goes on after it."""
 
-    __slots__ = ("after", "batch", "epoch")
+    __slots__ = ("after", "batch", "epoch", "slot")
 
-    def __init__(self, batch: Batch, epoch: int, after: Place) -> None:
+    def __init__(self, batch: Batch, epoch: int, after: Place, slot: Optional[int] = None) -> None:
         self.batch = batch
         self.epoch = epoch
         self.after = after
+        #: The slot it lies in; None where it is a copy.
+        self.slot = slot
 
 
 def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]], List[str]]) -> Taken:
@@ -40,13 +42,17 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
     about.valid = status == at.GOOD
     about.fillers = status == at.FILLER
 
+    made = layout.generated
+    if made:
+        about.rows = np.ndarray((count,), "<f8", lease, layout.row_at).astype(np.int64)
     batch = Batch(about=about)
     for field in layout.fields:
-        _add(batch, about, field, head, lease, copy)
+        if field.name not in made:
+            _add(batch, about, field, head, lease, copy)
     if client.opened.last == "pad" or client.opened.policy == "mask":
         batch.setdefault("valid", about.valid)
     after = Place(int(stamps[at.NEXT_EPOCH]), int(stamps[at.NEXT_POSITION]))
-    return Taken(batch, about.epoch, after)
+    return Taken(batch, about.epoch, after, None if copy else slot)
 
 
 def _add(batch: Batch, about: About, field: Field, head: Any, lease: Any, copy: bool) -> None:

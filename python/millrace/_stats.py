@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Any, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 log = logging.getLogger("millrace")
 
@@ -32,6 +32,8 @@ class Stats:
         self.restarts = 0
         self.bad_count = 0
         self.bad: List[Dict[str, str]] = []
+        #: What a view on a device adds.
+        self.device: Optional[Callable[[], Mapping[str, Any]]] = None
         self.mark()
 
     def opened(self) -> None:
@@ -61,6 +63,7 @@ class Stats:
             "restarts": self.restarts,
             "bad": {"count": self.bad_count, "samples": list(self.bad)},
             **engine,
+            **({} if self.device is None else {"device": self.device()}),
         }
 
     def mark(self) -> None:

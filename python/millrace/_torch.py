@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 import numpy as np
 
 from ._reading import Taken
-from .errors import MissingError
+from .errors import DefinitionError, MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -25,10 +25,21 @@ def load_torch() -> Any:
     return torch
 
 
-def torch_view(feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int) -> View:
+def torch_view(
+    feed: "Feed",
+    device: Any,
+    names: Optional[Sequence[str]],
+    prefetch: int,
+    decode: str = "auto",
+    channels_last: bool = False,
+) -> View:
     """The view that suits the device."""
     torch = load_torch()
     where = torch.device("cpu" if device is None else device)
+    if decode not in ("auto", "cpu", "gpu"):
+        raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {decode!r}')
+    if decode == "gpu" and where.type != "cuda":
+        raise DefinitionError(f'decode="gpu" needs device="cuda", not {where.type!r}')
     if where.type == "cpu":
         return TorchView(feed, names)
     if where.type == "cuda":
@@ -39,7 +50,7 @@ def torch_view(feed: "Feed", device: Any, names: Optional[Sequence[str]], prefet
             )
         from ._cuda import CudaView
 
-        return CudaView(feed, names, where, prefetch)
+        return CudaView(feed, names, where, prefetch, decode, channels_last)
     return DeviceView(feed, names, where)
 
 

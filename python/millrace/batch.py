@@ -33,8 +33,10 @@ class About:
         "lengths",
         "name",
         "names",
+        "pointers",
         "position",
         "positions",
+        "rows",
         "step",
         "valid",
     )
@@ -47,9 +49,12 @@ class About:
         self.step = 0
         self.position = 0
         self.positions: Any = None
+        #: Numbers of the rows in their source; only where a device makes fields of them.
+        self.rows: Any = None
         self.valid: Any = None
         self.fillers: Any = None
         self.lengths: Dict[str, Any] = {}
+        self.pointers: Dict[str, int] = {}
 
     def ids(self) -> List[str]:
         """Asked of the engine when somebody wants to know."""
@@ -214,6 +219,11 @@ class Batch(Dict[str, Any]):
     def position(self) -> int:
         """Position in the epoch at which its step begins, over all ranks."""
         return self._known.position
+
+    @property
+    def device_pointers(self) -> Dict[str, int]:
+        """Where the arrays that the device stage made lie on the device."""
+        return self._known.pointers
 
     def lengths(self, name: str) -> Any:
         """Length of each row of a padded or ragged field."""

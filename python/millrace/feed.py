@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import os
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _fork
 from ._client import Place
@@ -103,6 +103,8 @@ class Feed:
         self.rank, self.world, self.rank_source = found
         meeting = Meeting.at(socket) if socket is not None else Meeting.of_job(found.world * members)
         options: Dict[str, Any] = {"rank": self.rank, "world": self.world, "workers": workers, "depth": depth}
+        # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.
+        options["decode"] = "auto"
         wanted = {
             "maxDepth": max_depth,
             "cache": cache,
@@ -113,6 +115,9 @@ class Feed:
         options.update({name: value for name, value in wanted.items() if value is not None})
         request: Dict[str, Any] = {**asked, "options": options}
         restarts = RESTARTS if restart is True else int(restart)
+        self._shared = members > 1
+        #: What must end with the feed: device stages of its views.
+        self._closers: List[Any] = []
         if members > 1:
             text = json.dumps(without_payloads(request), sort_keys=True, default=str)
             request["share"] = {"name": hashlib.sha256(text.encode()).hexdigest(), "members": members}
@@ -139,17 +144,38 @@ class Feed:
         """Batches of NumPy arrays, without a copy."""
         return NumpyView(self, tuple or self.tuple)
 
-    def torch(self, device: Any = None, tuple: Optional[Sequence[str]] = None, prefetch: int = 2) -> View:
-        """Batches of PyTorch tensors: views of shared memory, or ``prefetch`` ahead on ``device``."""
+    def torch(
+        self,
+        device: Any = None,
+        tuple: Optional[Sequence[str]] = None,
+        prefetch: int = 2,
+        decode: str = "auto",
+        channels_last: bool = False,
+    ) -> View:
+        """Batches of PyTorch tensors: views of shared memory, or ``prefetch`` ahead on ``device``.
+
+        On ``"cuda"`` images are decoded and transformed by the engine (``decode="cpu"``), by the GPU
+        (``"gpu"``), or by whoever feeds this trainer better, which is measured in the first seconds
+        (``"auto"``). ``channels_last`` gives images in that memory format.
+        """
         from ._torch import torch_view
 
-        return torch_view(self, device, tuple or self.tuple, prefetch)
+        return torch_view(self, device, tuple or self.tuple, prefetch, decode, channels_last)
 
-    def jax(self, device: Any = None, tuple: Optional[Sequence[str]] = None, prefetch: int = 2) -> View:
-        """Batches of JAX arrays, on ``device`` (a device or a sharding), ``prefetch`` batches ahead."""
-        from ._jax import JaxView
+    def jax(
+        self,
+        device: Any = None,
+        tuple: Optional[Sequence[str]] = None,
+        prefetch: int = 2,
+        decode: str = "auto",
+    ) -> View:
+        """Batches of JAX arrays, on ``device`` (a device or a sharding), ``prefetch`` batches ahead.
 
-        return JaxView(self, device, tuple or self.tuple, prefetch)
+        On one GPU, ``decode`` says who makes the images, as with :meth:`torch`.
+        """
+        from ._jax import jax_view
+
+        return jax_view(self, device, tuple or self.tuple, prefetch, decode)
 
     def tensorflow(self, tuple: Optional[Sequence[str]] = None) -> Any:
         """A ``tf.data.Dataset`` of one epoch."""
@@ -306,6 +332,10 @@ class Feed:
         """Ends it. Batches still referred to stay readable."""
         if self._loop is not None:
             self._loop.superseded = True
+        for reference in self._closers:
+            end = reference()
+            if end is not None:
+                end()
         self._stream.close()
 
     def __enter__(self) -> "Feed":

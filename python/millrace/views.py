@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, Mapping, Optional,
 
 from ._reading import Taken
 from .batch import Batch
-from .errors import DefinitionError, MillraceError
+from .errors import DefinitionError, MillraceError, MissingError
 
 if TYPE_CHECKING:
     from ._loop import Loop
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class Staged:
     """A batch on its way to the user: as it left the ring, and what becomes of it."""
 
-    __slots__ = ("fields", "taken", "ticket")
+    __slots__ = ("fields", "on_stage", "taken", "ticket")
 
-    def __init__(self, taken: Taken, fields: Batch, ticket: Any = None) -> None:
+    def __init__(self, taken: Taken, fields: Batch, ticket: Any = None, on_stage: bool = False) -> None:
         self.taken = taken
         self.fields = fields
-        #: By which a copy to a device is known to be done.
+        #: By which a copy to a device is known to be done: an event, or a ticket of the device stage.
         self.ticket = ticket
+        self.on_stage = on_stage
 
 
 class View:
@@ -34,6 +35,8 @@ class View:
 
     #: Batches that are prepared beyond the one handed out.
     prefetch = 0
+    #: Whether it has a GPU that makes fields out of nothing.
+    generates = False
 
     def __init__(self, feed: "Feed", names: Optional[Sequence[str]]) -> None:
         self.feed = feed
@@ -43,10 +46,29 @@ class View:
         missing = [name for name in names or () if name not in (*known, "valid", "ids", "positions")]
         if missing:
             raise DefinitionError(f"tuple: this feed has no field {missing[0]!r}; it has {', '.join(known)}")
+        if layout.generated and not self.generates:
+            which = f"{', '.join(layout.generated)} {'is' if len(layout.generated) == 1 else 'are'}"
+            raise DefinitionError(f'{which} generated on the GPU: open it with device="cuda"')
         #: Element types by field, as the definition calls them.
-        self._kinds = {field.name: field.kind for field in layout.fields}
+        self._kinds = {
+            field.name: field.device["dtype"] if field.device else field.kind for field in layout.fields
+        }
+        #: Names of the fields that are images.
+        self._images = {field.name for field in layout.fields if field.layout or field.device}
 
     # ------------------------------------------------------------ what a library adds
+
+    def _enter(self) -> None:
+        """A loop is about to begin. Here images are made by the engine, and so is everything else."""
+        stream = self.feed._stream
+        if stream.opened.generator is not None:
+            raise MissingError(
+                f"{self.feed.name} is generated on the GPU: use .torch(device=\"cuda\") or .jax() on a GPU"
+            )
+        stream.decode_on("cpu", None)
+
+    def _ask(self, loop: "Loop") -> None:
+        """The user comes for the next batch."""
 
     def _prepare(self, taken: Taken) -> Staged:
         """Makes a batch of the library's arrays, or begins to."""
@@ -67,6 +89,7 @@ class View:
     # ------------------------------------------------------------ iterating
 
     def __iter__(self) -> Iterator[Any]:
+        self._enter()
         loop = self.feed._begin()
         staged: Deque[Staged] = deque()
         failure: Optional[MillraceError] = None
@@ -74,6 +97,7 @@ class View:
         try:
             while True:
                 loop.between()
+                self._ask(loop)
                 while len(staged) <= self.prefetch and failure is None and self._make_room(staged):
                     try:
                         taken = loop.take(block=not staged)

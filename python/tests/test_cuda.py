@@ -37,8 +37,11 @@ class FakeStream:
 
 
 class FakeEvent:
-    def __init__(self):
+    def __init__(self, enable_timing=False):
         self.come = False
+
+    def elapsed_time(self, other):
+        return 1.0
 
     def record(self, stream):
         self.stream = stream

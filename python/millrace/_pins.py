@@ -1,0 +1,45 @@
+"""Page-locks slots, once each: copies from them run beside everything else, at the speed of the bus."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import Callable, List, Optional
+
+from ._memory import Memory
+
+log = logging.getLogger("millrace")
+
+#: Locks (address, bytes); what is wrong, if it can't be done.
+Lock = Callable[[int, int], Optional[str]]
+
+
+class Pins:
+    """The locks of one view. They go with the mapping, which goes with its last batch."""
+
+    def __init__(self, lock: Lock, unlock: Callable[[int], None]) -> None:
+        self._lock = lock
+        self._unlock = unlock
+        self._memory: Optional["weakref.ref[Memory]"] = None
+        self._locked: List[int] = []
+        self._refused = False
+
+    def lock(self, memory: Memory) -> None:
+        """Locks the slots in use. Those beyond the depth have no memory yet."""
+        if self._memory is None or self._memory() is not memory:
+            self._memory, self._locked = weakref.ref(memory), []
+            # Before the mapping goes, with its last batch.
+            weakref.finalize(memory, _unlock, self._unlock, self._locked)
+        while len(self._locked) < memory.used and not self._refused:
+            address = memory.address(len(self._locked))
+            problem = self._lock(address, memory.slot_bytes)
+            if problem is None:
+                self._locked.append(address)
+                continue
+            self._refused = True
+            log.warning("slots can't be page-locked (%s): copies to the GPU are slower", problem)
+
+
+def _unlock(unlock: Callable[[int], None], addresses: List[int]) -> None:
+    for address in addresses:
+        unlock(address)

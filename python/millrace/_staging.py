@@ -1,0 +1,223 @@
+"""A feed's batches and the device stage (_gpu/): what is handed in, what comes back, what happens to bad rows."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional
+
+import numpy as np
+
+from ._client import Client
+from ._layout import Field
+from ._reading import Taken
+from .batch import Batch, Ragged
+from .errors import MillraceError, MissingError
+
+if TYPE_CHECKING:
+    from ._gpu.stage import DeviceStage, HostArray, Ticket
+    from .feed import Feed
+
+
+def impossible(feed: "Feed", device: int) -> Optional[str]:
+    """Why images of this feed can't be decoded on the GPU; None when they can."""
+    layout = feed._stream.client.memory.layout
+    if not any(field.layout or field.device for field in layout.fields):
+        return "this feed has no images"
+    if feed._shared:
+        return "several members of a rank share its batches"
+    try:
+        from ._gpu import libraries
+        from ._gpu.driver import driver_of
+
+        driver_of(device)
+        for name in ("nvjpeg", "nvrtc"):
+            libraries.load(name)
+    except MissingError as error:
+        return str(error)
+    return None
+
+
+class Staging:
+    """Takes batches of a feed through the device stage. One a view; the stage is made when it is needed."""
+
+    def __init__(
+        self,
+        feed: "Feed",
+        device: int,
+        memory: Optional[Callable[[Any], Any]] = None,
+        channels_last: bool = False,
+        open_stage: Optional[Callable[..., "DeviceStage"]] = None,
+        narrow: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._feed = feed
+        self._device = device
+        self._memory = memory
+        self._channels_last = channels_last
+        self._open_stage = open_stage
+        #: Element types that are brought to the device as others.
+        self._narrow = narrow or {}
+        self._stage: Optional["DeviceStage"] = None
+        self._made_for: Any = None
+        self._last_words: Optional["weakref.finalize[Any, Any]"] = None
+        feed._closers.append(weakref.WeakMethod(self.close))
+
+    # ------------------------------------------------------------ batches
+
+    def submit(self, taken: Taken) -> "Ticket":
+        """Puts a batch in line. From here on ``taken`` knows the batch's fields no more, only about it."""
+        from ._gpu.stage import HostBatch
+
+        client = self._feed._stream.client
+        host = taken.batch.settled()
+        arrays = self._arrays(host)
+        fields = client.memory.layout.fields
+        stage = self.stage({field.name: field.device for field in fields if field.device}, client)
+        ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot)))
+        taken.batch = shell(host)
+        return ticket
+
+    def _arrays(self, host: Batch) -> List["HostArray"]:
+        from ._gpu.stage import HostArray
+
+        kinds = {field.name: field.kind for field in self._feed._stream.client.memory.layout.fields}
+        arrays: List["HostArray"] = []
+        for name, value in host.items():
+            if isinstance(value, Ragged):
+                arrays.append(self._array((name, "values"), value.values, kinds[name]))
+                arrays.append(HostArray((name, "offsets"), value.offsets, "i32"))
+            elif isinstance(value, np.ndarray):
+                arrays.append(self._array(name, value, kinds.get(name, "bool")))
+        return arrays
+
+    def _array(self, name: Any, values: Any, kind: str) -> "HostArray":
+        from ._gpu.stage import HostArray
+
+        if kind in self._narrow:
+            kind, dtype = self._narrow[kind]
+            values = values.astype(dtype)
+        return HostArray(name, values, kind)
+
+    def fill(self, batch: Batch, ticket: "Ticket", make: Callable[[Any], Any]) -> None:
+        """Puts the finished arrays into the batch, as ``make`` has them."""
+        ragged: Dict[str, Dict[str, Any]] = {}
+        for name, value in ticket.arrays.items():
+            address = value.data_ptr() if hasattr(value, "data_ptr") else value.address
+            value = make(value)
+            if isinstance(name, tuple):
+                ragged.setdefault(name[0], {})[name[1]] = value
+            else:
+                batch.device_pointers[name] = address
+                batch[name] = self._shown(name, value)
+        for name, parts in ragged.items():
+            batch[name] = Ragged(parts["values"], parts["offsets"])
+
+    def _shown(self, name: str, value: Any) -> Any:
+        """hwc in memory, chw to whoever looks: PyTorch's channels_last."""
+        told = self._told(name)
+        if not self._channels_last or told is None or told["layout"] != "chw":
+            return value
+        return value.permute(0, 3, 1, 2) if hasattr(value, "permute") else value.permuted(0, 3, 1, 2)
+
+    def _told(self, name: str) -> Optional[Mapping[str, Any]]:
+        fields: List[Field] = self._feed._stream.client.memory.layout.fields
+        device = next((field.device for field in fields if field.name == name), None)
+        return device if device is not None and device.get("kind") == "picture" else None
+
+    def room(self, wait: bool) -> None:
+        """Lets go of the slots that the device has read; with ``wait``, waits for one of them."""
+        if self._stage is not None:
+            self._stage.reap(wait)
+
+    def drain(self, tickets: Iterable["Ticket"]) -> None:
+        """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
+        for ticket in tickets:
+            try:
+                ticket.wait()
+            except MillraceError:
+                pass  # it would have been raised in its turn, which never comes
+        if self._stage is not None:
+            while self._stage.reap(wait=True):
+                pass
+
+    # ------------------------------------------------------------ the stage
+
+    def stage(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
+        """The stage for fields like these."""
+        if self._stage is None or self._made_for != pictures:
+            self.close()
+            self._made_for = dict(pictures)
+            self._stage = self._make(pictures, client)
+            self._last_words = weakref.finalize(self, self._stage.close)
+        return self._stage
+
+    def _make(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
+        from ._gpu.stage import open_stage
+
+        make = self._open_stage or open_stage
+        told = {name: self._asked(device) for name, device in pictures.items()}
+        return make(told, Path(client.opened.kernels), self._device, self._memory)
+
+    def _asked(self, device: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self._channels_last or device.get("kind") != "picture":
+            return device
+        return {**device, "layout": "hwc", "shape": [device["height"], device["width"], 3]}
+
+    def close(self) -> None:
+        """Gives the device's memory back, except what is in the user's hands."""
+        if self._last_words is not None:
+            self._last_words()
+        self._stage = self._last_words = None
+
+
+def shell(host: Batch) -> Batch:
+    """A batch of which only what is known about it, and its text, is left: the slot may go."""
+    left = Batch(about=host._about)
+    for name, value in host.items():
+        left[name] = None if isinstance(value, (np.ndarray, Ragged)) else value
+    return left
+
+
+def redoing(client: Client, slot: Optional[int]) -> Any:
+    """Has the engine decode what the GPU refused. None: the batch is a copy, and its slot long gone."""
+    if slot is None:
+        return None
+    return lambda field, rows: client.ask({"redo": {"slot": slot, "field": field, "rows": rows}})["redone"]
+
+
+#: Numbers as an array beside another one, of its library and on its device: ``(numbers, beside)``.
+Beside = Callable[["np.ndarray[Any, Any]", Any], Any]
+
+
+def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> Batch:
+    """The batch after rows turned out to be bad on the device: with them marked (mask), or without them."""
+    about = batch._about
+    assert about is not None
+    if policy == "mask":
+        about.valid[rows] = False
+        if "valid" in batch:
+            batch["valid"] = beside(about.valid, batch["valid"])
+        return batch
+    keep = np.setdiff1d(np.arange(about.count), rows)
+    kept = Batch(about=about)
+    for name, value in batch.items():
+        kept[name] = _only(value, keep, beside)
+    about.positions, about.valid, about.fillers = (
+        column[keep] for column in (about.positions, about.valid, about.fillers)
+    )
+    about.lengths = {name: lengths[keep] for name, lengths in about.lengths.items()}
+    about.count, about.names = len(keep), None
+    return kept
+
+
+def _only(value: Any, keep: "np.ndarray[Any, Any]", beside: Beside) -> Any:
+    """Some of a field's rows."""
+    if isinstance(value, list):
+        return [value[i] for i in keep]
+    if not isinstance(value, Ragged):
+        return value[beside(keep, value)]
+    bounds = np.asarray([int(offset) for offset in value.offsets])
+    parts = [np.arange(bounds[i], bounds[i + 1]) for i in keep]
+    index = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int32)
+    return Ragged(value.values[beside(index, value.values)], beside(offsets, value.offsets))
