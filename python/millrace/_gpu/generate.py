@@ -26,7 +26,7 @@ from .tools import Tools
 
 #: The one header of ours that is for kernels of the user's: their own may be named like the others.
 HEADER = "millrace.cuh"
-#: Threads of a block of the user's kernel; it has as many blocks along x as a row needs, and one along y a row.
+#: Threads of a block of the user's kernel. Along x there are as many blocks as a row needs, along y as rows.
 THREADS = 256
 #: Blocks along y at most: larger batches are made in several launches.
 MOST_ROWS = 65535
@@ -107,7 +107,8 @@ class Numbers:
         self._left[self._turn] = self._tools.worked()
 
     def close(self) -> None:
-        """Gives the memory back; the device is done with it."""
+        """Gives the memory back, once the device is done with it."""
+        self._tools.driver.synchronize_stream(self._tools.work)
         for stretch, staging in self._turns:
             stretch.close()
             staging.close()
@@ -195,7 +196,7 @@ class SyntheticGenerator:
         self.outputs = [output_of(field) for field in told["fields"]]
         self._numbers = Numbers(tools)
         self._kernel = tools.kernels.kernel("synthetic", "synthetic", SYNTHETIC)
-        self._pool = self._upload(told["pool"])
+        self._pool: Optional[Buffer] = self._upload(told["pool"])
 
     def _upload(self, pool: Mapping[str, Any]) -> Buffer:
         host = np.fromfile(pool["path"], np.uint8)
@@ -219,6 +220,7 @@ class SyntheticGenerator:
         """Puts a batch on the work stream. ``addresses``: where the rows of each output go."""
         if not batch.count:
             return
+        assert self._pool is not None, "it is closed"
         firsts = self._numbers.put(self.numbers(batch.rows))
         dtype = DTYPES["u8" if self._kind == "bool" else self._kind]
         for output in self.outputs:
@@ -232,6 +234,7 @@ class SyntheticGenerator:
     def close(self) -> None:
         """Gives its memory back."""
         self._numbers.close()
+        self._pool = None
 
 
 KINDS: Dict[str, Any] = {"kernel": KernelGenerator, "synthetic": SyntheticGenerator}

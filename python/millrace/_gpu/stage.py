@@ -18,6 +18,7 @@ from typing import Any, Callable, Deque, Dict, Hashable, List, Mapping, NamedTup
 
 from ..errors import MillraceError
 from .events import Event
+from .generate import Made, generator_of
 from .memory import Memory, PoolMemory
 from .picture import PictureField, Redo
 from .tools import GIB, Tools, open_tools
@@ -37,6 +38,8 @@ class HostBatch(NamedTuple):
     arrays: Sequence[HostArray]
     #: For rows that the GPU refuses.
     redo: Optional[Redo] = None
+    #: For fields that are made out of nothing.
+    made: Optional[Made] = None
 
 
 class Ticket:
@@ -78,13 +81,17 @@ class Ticket:
 
 
 class DeviceStage:
-    """Stages batches of one feed, in order. ``pictures``: fields that are finished here, as told."""
+    """Stages batches of one feed, in order.
+
+    ``pictures``: fields that are finished here, as told; ``generator``: what makes others out of nothing.
+    """
 
     def __init__(
         self,
         make_tools: Callable[[], Tools],
         pictures: Mapping[str, Mapping[str, Any]],
         memory: Optional[Callable[[Tools], Memory]] = None,
+        generator: Optional[Mapping[str, Any]] = None,
     ) -> None:
         self._jobs: "SimpleQueue[Optional[Tuple[HostBatch, Ticket]]]" = SimpleQueue()
         #: Batches whose slot is still read, oldest first.
@@ -93,7 +100,7 @@ class DeviceStage:
         self._closed = False
         self._gone = threading.Event()
         opened = Ticket()
-        arguments = (make_tools, pictures, memory or _pool_memory, opened)
+        arguments = (make_tools, pictures, memory or _pool_memory, generator, opened)
         self._thread = threading.Thread(target=self._run, args=arguments, name="millrace-device", daemon=True)
         self._thread.start()
         opened.wait()
@@ -142,14 +149,18 @@ class DeviceStage:
         make_tools: Callable[[], Tools],
         pictures: Mapping[str, Mapping[str, Any]],
         make_memory: Callable[[Tools], Memory],
+        generator: Optional[Mapping[str, Any]],
         opened: Ticket,
     ) -> None:
         try:
             tools = make_tools()
             memory = make_memory(tools)
             fields: Dict[Hashable, PictureField] = {
-                name: PictureField(tools, name, told) for name, told in pictures.items()
+                name: PictureField(tools, name, told)
+                for name, told in pictures.items()
+                if told["kind"] == "picture"
             }
+            maker = None if generator is None else generator_of(tools, generator)
         except BaseException as error:
             opened._complete(error)
             return
@@ -161,12 +172,14 @@ class DeviceStage:
                 break
             batch, ticket = job
             try:
-                self._stage(tools, memory, fields, batch, ticket)
+                self._stage(tools, memory, fields, maker, batch, ticket)
             except BaseException as error:
                 ticket._complete(error)
             # Nothing here refers to a batch while the thread waits for the next one.
             del job, batch, ticket
         fields.clear()
+        if maker is not None:
+            maker.close()
         memory.close()
         try:
             tools.close()
@@ -179,10 +192,17 @@ class DeviceStage:
         tools: Tools,
         memory: Memory,
         fields: Mapping[Hashable, PictureField],
+        maker: Any,
         batch: HostBatch,
         ticket: Ticket,
     ) -> None:
         try:
+            if maker is not None and batch.made is not None:
+                addresses: Dict[str, int] = {}
+                for name, kind, shape in maker.outputs:
+                    whole = (batch.made.count, *shape)
+                    addresses[name], ticket.arrays[name] = memory.array(whole, kind, tools.work)
+                maker.make(batch.made, addresses)
             # Small things first: they come in while pictures are decoded.
             for name, values, kind in batch.arrays:
                 if name not in fields:
@@ -231,6 +251,7 @@ def open_stage(
     memory: Optional[Callable[[Tools], Memory]] = None,
     blocks: Optional[int] = None,
     budget: int = GIB,
+    generator: Optional[Mapping[str, Any]] = None,
 ) -> DeviceStage:
     """A stage on a CUDA device. ``folder`` holds the .cu files; ``blocks`` caps its share of the GPU."""
-    return DeviceStage(open_tools(device, folder, blocks, budget), pictures, memory)
+    return DeviceStage(open_tools(device, folder, blocks, budget), pictures, memory, generator)
