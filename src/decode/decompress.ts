@@ -2,7 +2,7 @@
  * Takes the compression off a column's bytes. What comes out is bounded before it is made, so that a few bytes that
  * claim to be gigabytes do no harm.
  */
-import { gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
+import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import { DecodeError } from '../errors.js'
 import { decompressZstd } from '../system/zstd.js'
 import { decompressLz4, TooLarge } from './lz4.js'
@@ -36,6 +36,18 @@ export function decompress(codec: Codec, bytes: Uint8Array, size: Size): Uint8Ar
     const tooLarge = code === 'ERR_BUFFER_TOO_LARGE' || error instanceof TooLarge
     if (!ofZlib && !tooLarge && !(error instanceof DecodeError)) throw error
     throw refusal(codec, most, message, tooLarge, error)
+  }
+}
+
+/** Enough of a deflate stream for its first few bytes: its first block's tables take 300 at most. */
+const PEEKED = 512
+
+/** The beginning of what a deflate stream stands for: a few bytes at least, if it is as long. */
+export function peekDeflate(bytes: Uint8Array): Uint8Array {
+  try {
+    return inflateRawSync(bytes.subarray(0, PEEKED), { finishFlush: constants.Z_SYNC_FLUSH })
+  } catch (error) {
+    throw refusal('deflate', 0, (error as Error).message, false, error)
   }
 }
 

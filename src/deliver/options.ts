@@ -5,8 +5,9 @@ import { rankOf } from '../engine/launcher.js'
 import { DefinitionError } from '../errors.js'
 import type { State } from '../order/state.js'
 import { autoWorkers } from '../system/limits.js'
+import type { DeviceChoice, DeviceOptions } from './device-options.js'
 
-export interface OpenOptions {
+export interface OpenOptions extends DeviceOptions {
   /** Maker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
   workers?: number | 'auto'
   /** Batches made ahead: slots in use. Default 4. */
@@ -30,11 +31,8 @@ export interface OpenOptions {
   scratch?: number
   /** Seconds that one sample may take before the run ends with its name. Default 60. */
   timeout?: number
-  /**
-   * Who decodes images: "cpu", the makers (the default); or "gpu", the device of whoever consumes the batches. Only
-   * pixel values change, and by less than 2/255 on average.
-   */
-  decode?: 'cpu' | 'gpu'
+  /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
+  nvcomp?: boolean
   /** Told of progress on long work before the first batch, such as the scan of shards. */
   progress?: (done: number, total: number, what: string) => void
   /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
@@ -44,6 +42,8 @@ export interface OpenOptions {
 }
 
 export interface OpenedOptions extends FeedingOptions {
+  /** The device that this process delivers to. */
+  device?: DeviceChoice
   rankFrom: string
   epochs?: number | null
   steps?: number
@@ -67,7 +67,9 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: options.timeout ?? 60,
-    decode: options.decode ?? 'cpu',
+    // With a device of our own "auto" is decided when that is open.
+    decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
+    nvcomp: options.nvcomp ?? false,
     epochs:
       options.epochs === undefined || options.epochs === null
         ? options.epochs

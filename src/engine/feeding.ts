@@ -35,6 +35,8 @@ export interface FeedingOptions {
   scratchBytes: number
   /** Who decodes images: the makers, or the device of whoever consumes the batches. */
   decode: 'cpu' | 'gpu'
+  /** That device can decompress arrays. */
+  nvcomp?: boolean
   /** A pipe to be told of every ready batch, for a consumer in another process. */
   ready?: number
   /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
@@ -78,7 +80,7 @@ export class Feeding {
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
-    const { feed, batch, layout } = planMaking(plan, options.world, options.decode)
+    const { feed, batch, layout } = planMaking(plan, options.world, options.decode, options.nvcomp)
     const cached = plan.attached.some(source => source.units < source.count)
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
@@ -196,7 +198,7 @@ export class Feeding {
   }
 
   /**
-   * Rows of a batch whose pictures the device could not decode: the CPU does it, and leaves them in the slot as pixels.
+   * Rows of a batch that the device could not decode: the CPU does it, and leaves pixels or elements in the slot.
    * Returns what is wrong with those that it can't decode either.
    */
   async redo(index: number, field: string, rows: readonly number[]): Promise<BadReport[]> {

@@ -14,6 +14,7 @@ import { WindowOrder } from '../order/window.js'
 import { inBlocks } from '../source/blocks.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { Fingerprint, Source } from '../source/source.js'
+import { decompressOnDevice } from '../transform/device-array.js'
 import { onDevice } from '../transform/device-picture.js'
 import { generateOnDevice, refuseOnHost } from './generate.js'
 import type { JobSource } from './job.js'
@@ -94,13 +95,19 @@ export interface Making {
 }
 
 /**
- * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. What is generated
- * there leaves nothing to make.
+ * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. So are compressed
+ * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
  */
-export function planMaking({ feed, parts = [] }: FeedPlan, world: number, decode: 'cpu' | 'gpu'): Making {
+export function planMaking(
+  { feed, parts = [] }: FeedPlan,
+  world: number,
+  decode: 'cpu' | 'gpu',
+  nvcomp = false,
+): Making {
   const batch = batchSize(feed.batch, world)
   if (decode === 'cpu') refuseOnHost(feed)
-  const made = decode === 'gpu' ? onDevice(generateOnDevice(feed), batch, meanBytes(parts)) : feed
+  const left = decode === 'gpu' ? onDevice(generateOnDevice(feed), batch, meanBytes(parts)) : feed
+  const made = decode === 'gpu' && nvcomp ? decompressOnDevice(left) : left
   const layout = layoutSlot(
     made.fields.map(field => field.layout),
     batch,

@@ -19,6 +19,7 @@ import { signal } from '../system/pipe.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
 import { Workspace } from '../system/workspace.js'
 import { compileField } from '../transform/compile.js'
+import { redoArray } from '../transform/device-array.js'
 import { redoPicture } from '../transform/device-picture.js'
 import type { FieldProgram, RowContext } from '../transform/field.js'
 import { describeBad, FieldFailure, fieldFailed } from './failures.js'
@@ -119,7 +120,7 @@ export class RowMaker {
     this.finish(claim, slot)
   }
 
-  /** Decodes a picture here that was left to the device: see Feeding. Returns what is wrong with it, if anything. */
+  /** Decodes a picture or an array here that was left to the device: see Feeding. Returns what is wrong with it, if anything. */
   redo(slot: Slot, name: string, row: number): BadReport | undefined {
     this.epoch = slot.stamps[Stamp.Epoch]
     this.position = slot.positions[row]
@@ -128,7 +129,8 @@ export class RowMaker {
     const place = this.job.layout.fields[index]
     const at = slot.at + place.at + row * place.unitBytes
     try {
-      redoPicture(this.job.feed.fields[index], at, this.context)
+      const redo = place.device?.kind === 'compressed' ? redoArray : redoPicture
+      redo(this.job.feed.fields[index], at, this.context)
       return undefined
     } catch (error) {
       this.work.u8.fill(0, at, at + place.unitBytes)

@@ -1,6 +1,7 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
 import type { NormalField } from '../define/types.js'
 import { DefinitionError } from '../errors.js'
+import { compileDeviceArray } from './device-array.js'
 import { compileDevicePicture } from './device-picture.js'
 import type { FieldProgram, UserMap } from './field.js'
 import { compileBoxes, compilePoints } from './follow.js'
@@ -22,6 +23,7 @@ export function compileField(field: NormalField, map?: UserMap): FieldProgram {
     case 'class':
       return compileNumber(field, map)
     case 'npy':
+      if (field.layout.device?.kind === 'compressed') return compileDeviceArray(field)
       return field.layout.form === 'dense' ? compileArray(field, map) : compileVaryingArray(field, map)
     case 'text':
     case 'json':
