@@ -1,0 +1,228 @@
+/**
+ * Images left to the device: the rows that makers leave in the slot, finished by the kernel's plain twin after the CPU's
+ * decoder, are the very images that makers would have made themselves.
+ */
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { decodeImage, imageInfo } from '../../src/decode/image.js'
+import { normalizeFeed } from '../../src/define/normalize.js'
+import type { DevicePicture } from '../../src/define/types.js'
+import { Workspace } from '../../src/system/workspace.js'
+import { onDevice } from '../../src/transform/device-picture.js'
+import { Form, MixKind, Word } from '../../src/transform/parameter-row.js'
+import { makePicture } from '../../src/transform/twins/picture.js'
+import { type AnyBatch, type FeedJson, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { jpeg } from '../support/pictures.js'
+
+const GOLDEN = join(import.meta.dirname, '../golden/images')
+const CROP = [{ randomResizedCrop: { size: 48 } }, { flip: { p: 0.5 } }, { normalize: 'imagenet' }]
+
+function feedOf(apply: unknown[], rest: Partial<FeedJson> = {}, image: object = {}): FeedJson {
+  return {
+    source: { synthetic: { count: 60, images: { width: 80, height: 64, classes: 5 } } },
+    order: { shuffle: 'global', seed: 3 },
+    fields: {
+      image: { from: 'jpg', as: 'image', apply: apply as never[], ...image },
+      label: { from: 'cls', as: 'int' },
+    },
+    batch: { size: 10, last: 'keep' },
+    ...rest,
+  }
+}
+
+/** What the feed's image is on the device: as the engine lays it out. */
+function pictureOf(json: FeedJson, meanBytes?: number): DevicePicture {
+  const feed = normalizeFeed(json, process.cwd())
+  const { layout } = onDevice(feed, feed.batch.size!, meanBytes).fields.find(({ name }) => name === 'image')!
+  return layout.device as DevicePicture
+}
+
+interface Row {
+  words: Uint32Array
+  bytes: Uint8Array
+}
+
+function rowsOf(batch: AnyBatch, { words }: DevicePicture): Row[] {
+  const field = batch.image as Uint8Array
+  const step = field.length / batch.count
+  return Array.from({ length: batch.count }, (_, i) => {
+    const row = field.slice(i * step, (i + 1) * step)
+    const parameters = new Uint32Array(row.buffer, 0, words)
+    return { words: parameters, bytes: row.subarray(words * 4, words * 4 + parameters[Word.Bytes]) }
+  })
+}
+
+const work = Workspace.alone()
+
+/** The stored picture: as the GPU's decoder would give it, if it were the CPU's. */
+function decoded({ words, bytes }: Row): Uint8Array {
+  if (words[Word.Form] === Form.Pixels) return bytes
+  work.reset()
+  const info = { ...imageInfo(bytes), orientation: 1 as const }
+  const upright = { ...info, width: words[Word.StoredWidth], height: words[Word.StoredHeight] }
+  const { at, width, height, stride } = decodeImage(bytes, upright, { channels: 3 }, work)
+  const out = new Uint8Array(width * height * 3)
+  for (let y = 0; y < height; y++)
+    out.set(work.u8.subarray(at + y * stride, at + y * stride + width * 3), y * width * 3)
+  return out
+}
+
+function finished(row: Row, device: DevicePicture): Uint8Array {
+  return makePicture(row.words, decoded(row), { ...device, lookup: Buffer.from(device.lookup, 'base64') })
+}
+
+interface Made {
+  ids: string[]
+  labels: string
+  rows: Uint8Array[]
+  forms: number[]
+  parameters: Uint32Array[]
+}
+
+/** All rows of an epoch, made where `decode` says. */
+async function epoch(json: FeedJson, decode: 'cpu' | 'gpu', device: DevicePicture): Promise<Made> {
+  return using(json, { decode, workers: 2, root: process.cwd() }, async loader => {
+    const made: Made = { ids: [], labels: '', rows: [], forms: [], parameters: [] }
+    for await (const batch of loader) {
+      made.ids.push(...batch.ids)
+      made.labels += String(batch.label)
+      if (decode === 'gpu') {
+        const rows = rowsOf(batch, device)
+        made.rows.push(...rows.map(row => finished(row, device)))
+        made.forms.push(...rows.map(({ words }) => words[Word.Form]))
+        made.parameters.push(...rows.map(({ words }) => words))
+        continue
+      }
+      const image = batch.image as Uint8Array
+      const bytes = new Uint8Array(image.buffer, image.byteOffset, image.byteLength)
+      const step = bytes.length / batch.count
+      for (let i = 0; i < batch.count; i++) made.rows.push(bytes.slice(i * step, (i + 1) * step))
+    }
+    return made
+  })
+}
+
+async function both(json: FeedJson, meanBytes?: number): Promise<{ cpu: Made; gpu: Made }> {
+  const device = pictureOf(json, meanBytes)
+  const [cpu, gpu] = [await epoch(json, 'cpu', device), await epoch(json, 'gpu', device)]
+  expect(gpu.ids).toEqual(cpu.ids)
+  expect(gpu.labels).toBe(cpu.labels)
+  return { cpu, gpu }
+}
+
+/** Rows that are not the same, by number. */
+function different({ cpu, gpu }: { cpu: Made; gpu: Made }): number[] {
+  return cpu.rows.flatMap((row, i) => (Buffer.compare(row, gpu.rows[i]) === 0 ? [] : [i]))
+}
+
+const EVERYTHING = [
+  { resize: 60 },
+  { randomCrop: { size: 52, padding: 4, mode: 'reflect' } },
+  { flip: { p: 0.5, axis: 'vertical' } },
+  { rotate: { degrees: 20 } },
+  { colorJitter: { brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1 } },
+  { grayscale: { p: 0.3 } },
+  { gaussianBlur: { kernel: 5 } },
+  'trivialAugment',
+  { resize: [40, 44] },
+  { normalize: 'imagenet' },
+  { randomErasing: { p: 0.7, value: 'random' } },
+]
+
+describe('images left to the device', () => {
+  test.each([
+    ['crop, flip, normalise', CROP, {}],
+    ['u8, hwc', CROP.slice(0, 2), { layout: 'hwc' }],
+    ['bf16', CROP, { dtype: 'bf16' }],
+    ['everything', EVERYTHING, {}],
+    ['the size of the picture, with room to spare', [{ flip: {} }], { shape: [70, 90] }],
+  ])('are what makers would have made: %s', async (_, apply, image) => {
+    const made = await both(feedOf(apply, {}, image))
+    expect(different(made)).toEqual([])
+    expect(new Set(made.gpu.forms)).toEqual(new Set([Form.Jpeg]))
+  })
+
+  test('of files too large for their room go as finished pixels', async () => {
+    // One of them has far more bytes than the mean of them all would suggest.
+    const folder = temporaryFolder()
+    for (let i = 0; i < 12; i++) {
+      writeFileSync(join(folder, `${i}.jpg`), i === 5 ? jpeg(i, 400) : jpeg(0, 24))
+    }
+    const json = feedOf([{ randomResizedCrop: { size: 32 } }], {
+      source: { files: join(folder, '*.jpg') },
+      fields: {
+        image: { from: 'jpg', as: 'image', apply: [{ randomResizedCrop: { size: 32 } }] },
+      },
+    })
+    const made = await both(json)
+    expect(different(made)).toEqual([])
+    expect(new Set(made.gpu.forms)).toEqual(new Set([Form.Jpeg, Form.Pixels]))
+  })
+
+  test('are mixed as makers would have mixed them: noted in every row, labels mixed already', async () => {
+    const json = feedOf(CROP, {
+      batch: {
+        size: 10,
+        apply: [{ mixup: { alpha: 0.4, classes: 5, p: 0.6 } }, { cutmix: { alpha: 1, classes: 5, p: 0.6 } }],
+      },
+    })
+    const device = pictureOf(json)
+    expect(device.mixes).toBe(2)
+    const { cpu, gpu } = await both(json)
+    const kinds = new Set<number>()
+    const floats = (bytes: Uint8Array): Float32Array => new Float32Array(bytes.slice().buffer)
+    for (let first = 0; first < cpu.rows.length; first += 10) {
+      let rows = gpu.rows.slice(first, first + 10).map(floats)
+      const [header] = gpu.parameters.slice(first)
+      for (let which = 0; which < header[Word.Mixes]; which++) {
+        const at = Word.Mix + which * 6
+        kinds.add(header[at])
+        const share = new Float32Array(header.buffer, (at + 1) * 4, 1)[0]
+        const [x, y, width, height] = header.subarray(at + 2, at + 6)
+        rows = rows.map((row, i) => {
+          const partner = rows[(i + rows.length - 1) % rows.length]
+          return row.map((value, k) => {
+            const [column, line] = [k % 48, Math.floor(k / 48) % 48]
+            const inside = column >= x && column < x + width && line >= y && line < y + height
+            if (header[at] === MixKind.Cutmix) return inside ? partner[k] : value
+            return value * share + partner[k] * Math.fround(1 - share)
+          })
+        })
+      }
+      for (const [i, row] of rows.entries()) {
+        const expected = floats(cpu.rows[first + i])
+        const worst = row.reduce((most, value, k) => Math.max(most, Math.abs(value - expected[k])), 0)
+        expect(worst).toBeLessThan(1e-5)
+      }
+    }
+    expect(kinds).toEqual(new Set([MixKind.Mixup, MixKind.Cutmix]))
+  })
+
+  test('go to the decoder that gives the same picture, and what no GPU decodes as pixels', async () => {
+    const folder = temporaryFolder()
+    const forms: Record<string, number> = {
+      '420.jpg': Form.Jpeg,
+      '422.jpg': Form.Jpeg,
+      '440.jpg': Form.Jpeg,
+      '444.jpg': Form.Jpeg,
+      'gray.jpg': Form.Jpeg,
+      'progressive.jpg': Form.OtherJpeg,
+      '411.jpg': Form.Pixels,
+      'cmyk.jpg': Form.Pixels,
+      'gray-16.png': Form.Pixels,
+      'lossless.webp': Form.Pixels,
+    }
+    for (let i = 1; i <= 8; i++) forms[`exif-${i}.jpg`] = Form.Jpeg
+    for (const name of Object.keys(forms)) copyFileSync(join(GOLDEN, name), join(folder, name))
+    const json = feedOf([], {
+      source: { files: join(folder, '*') },
+      fields: { image: { from: 'file', as: 'image', apply: [{ randomResizedCrop: { size: 32 } }] } },
+    })
+    const made = await both(json)
+    expect(different(made)).toEqual([])
+    const found = Object.fromEntries(made.gpu.ids.map((id, i) => [basename(id), made.gpu.forms[i]]))
+    expect(found).toEqual(forms)
+  })
+})
