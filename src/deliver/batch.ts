@@ -19,8 +19,15 @@ export interface Ragged {
 
 export type FieldArray = TypedArray | Ragged | string[]
 
+/** What a batch sees of its slot. */
+export interface Window {
+  readonly buffer: ArrayBuffer
+  /** Takes every view of it back. */
+  detach(): void
+}
+
 /** A slot, seen through a memory of the consumer's own, whose views can be taken back all at once. */
-export class SlotWindow {
+export class SlotWindow implements Window {
   private readonly memory: WebAssembly.Memory
 
   constructor(region: SharedRegion, offset: number, bytes: number) {
@@ -46,7 +53,8 @@ export interface BatchOwner {
   release(slot: number): void
 }
 
-export class Batch {
+/** `Arrays` is what its fields are: typed arrays, or arrays on a device. */
+export class Batch<Arrays = FieldArray> {
   readonly epoch: number
   /** Step within the epoch. */
   readonly step: number
@@ -61,8 +69,8 @@ export class Batch {
     private readonly owner: BatchOwner,
     /** Number of the slot it lies in. */
     readonly slotIndex: number,
-    private readonly slot: Slot,
-    private readonly window: SlotWindow,
+    protected readonly slot: Slot,
+    private readonly window: Window,
   ) {
     this.epoch = slot.stamps[Stamp.Epoch]
     this.step = slot.stamps[Stamp.Step]
@@ -71,13 +79,15 @@ export class Batch {
   }
 
   /** The array of a field: typed array, ragged values with offsets, or strings. */
-  get(name: string): FieldArray {
+  get(name: string): Arrays {
     const [field, index] = this.place(name)
     if (field.form === 'dense' || field.form === 'padded')
-      return this.array(field, elements(this.shape(name)))
+      return this.array(field, elements(this.shape(name))) as Arrays
     const offsets = new Int32Array(this.window.buffer, field.offsetsAt, this.count + 1)
     const values = this.array(field, this.slot.words[Header.Cursor + index] * elements(field.shape))
-    return field.form === 'ragged' ? { values, offsets } : strings(values as Uint8Array, offsets)
+    const found: FieldArray =
+      field.form === 'ragged' ? { values, offsets } : strings(values as Uint8Array, offsets)
+    return found as Arrays
   }
 
   /** Shape of a field in this batch: [rows, …], for ragged fields [all lengths together, …]. */
@@ -130,7 +140,7 @@ export class Batch {
   [inspect.custom](): string {
     const { epoch, step, count } = this
     const fields = this.slot.layout.fields.map(
-      ({ name, dtype }) => `${name}: ${dtype} [${this.shape(name).join(', ')}]`,
+      ({ name, dtype, device }) => `${name}: ${device?.dtype ?? dtype} [${this.shape(name).join(', ')}]`,
     )
     return `Batch { epoch ${epoch}, step ${step}, ${count} rows; ${fields.join('; ')} }`
   }
@@ -154,7 +164,7 @@ export class Batch {
     this.owner.release(this.slotIndex)
   }
 
-  private place(name: string): [FieldPlace, number] {
+  protected place(name: string): [FieldPlace, number] {
     this.check()
     const index = this.slot.layout.fields.findIndex(field => field.name === name)
     if (index < 0) throw new MillraceError(`the batch has no field "${name}"`)
@@ -165,7 +175,7 @@ export class Batch {
     return new DTYPES[field.dtype].array(this.window.buffer, field.at, length)
   }
 
-  private check(): void {
+  protected check(): void {
     if (this.owner.closed()) throw new MillraceError('this batch is gone: its loader has been closed')
     if (this.released) {
       throw new MillraceError(
@@ -177,22 +187,26 @@ export class Batch {
 }
 
 /** A class of batches with one property a field, so that `batch.image` is what it looks like. */
-export function batchClass(fields: readonly string[]): typeof Batch {
-  class FeedBatch extends Batch {}
+export function batchClass(fields: readonly string[]): typeof Batch<FieldArray> {
+  class FeedBatch extends Batch<FieldArray> {}
+  defineFields(FeedBatch.prototype, fields)
+  return FeedBatch
+}
+
+export function defineFields(prototype: Batch<unknown>, fields: readonly string[]): void {
   for (const name of fields) {
-    Object.defineProperty(FeedBatch.prototype, name, {
+    Object.defineProperty(prototype, name, {
       enumerable: true,
-      get(this: Batch) {
+      get(this: Batch<unknown>) {
         return this.get(name)
       },
     })
   }
-  return FeedBatch
 }
 
 const utf8 = new TextDecoder()
 
-function strings(values: Uint8Array, offsets: Int32Array): string[] {
+export function strings(values: Uint8Array, offsets: Int32Array): string[] {
   return Array.from({ length: offsets.length - 1 }, (_, i) =>
     utf8.decode(values.subarray(offsets[i], offsets[i + 1])),
   )

@@ -2,20 +2,21 @@
  * The Node program's side: an async iterable of batches. One `for` is one epoch; the next `for` is the next epoch,
  * whose first batches are already being made. The state counts what was handed out, never what was prefetched.
  */
-import { CONTROL_BYTES } from '../batch/ring.js'
-import { Header } from '../batch/slot.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
-import type { BadReport } from '../engine/job.js'
 import { type FeedPlan, replan } from '../engine/plan.js'
 import { MillraceError, SampleError, StateError } from '../errors.js'
 import type { BlendChange } from '../order/blend.js'
 import { makeState, readState, type State } from '../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Span } from '../system/spans.js'
-import { type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
+import type { Batch, BatchOwner } from './batch.js'
+import { type Delivery, HostDelivery, type Taken } from './delivery.js'
+import { DeviceDelivery } from './device-delivery.js'
+import { chwImages, type OpenDevice, openDevice, withChannelsLast } from './device-open.js'
+import { chooseDecode } from './device-options.js'
 import type { OpenedOptions } from './options.js'
-import { openPlan, placeOf, startFeeding } from './start.js'
+import { type Opened, openPlan, placeOf, startFeeding } from './start.js'
 import { type LoaderStats, Stats } from './stats.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
@@ -28,13 +29,12 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private feeding!: Feeding
   private share!: StepShare
   private steps!: StepPlan
-  private windows: SlotWindow[] = []
-  private readonly BatchClass: typeof Batch
+  private delivery!: Delivery
   private readonly counters = new Stats()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
     id: (source, row) => this.idOf(source, row),
-    release: slot => this.feeding.release(slot),
+    release: index => this.delivery.release(index),
   }
   /** Batches handed out since the ring was last moved, and where the run stands after them. */
   private handed = 0
@@ -45,7 +45,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** The present loop: where it ends, counted as `handed` is, and the epoch of its latest batch. */
   private until = 0
   private epoch = 0
-  private current: Batch | undefined
+  private current: Batch<unknown> | undefined
   /** When the event loop last had its turn. */
   private turned = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
@@ -56,25 +56,62 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     private readonly feed: NormalFeed,
     private readonly options: OpenedOptions,
   ) {
-    this.BatchClass = batchClass(feed.fields.map(field => field.name))
     this.ready = this.start()
     // Whoever iterates gets the error from there; nobody should have to await `ready` as well.
     this.ready.catch(() => {})
   }
 
   private async start(): Promise<void> {
-    const opened = await openPlan(this.feed, this.options)
+    const { device: choice } = this.options
+    const device = choice && openDevice(choice)
+    // What is wrong with the device is said below; until then it must not count as forgotten.
+    device?.catch(() => {})
+    let opened: Opened
+    try {
+      opened = await openPlan(this.feed, this.options)
+      if (choice?.channelsLast) opened.plan = { ...opened.plan, feed: withChannelsLast(opened.plan.feed) }
+    } catch (error) {
+      await device?.then(({ device }) => device.close())
+      throw error
+    }
     this.plan = opened.plan
     this.share = opened.share
     this.changes = opened.changes
     this.stepFrom(opened.place)
     this.counters.opened()
+    const limit = this.prefetchLimit(this.loopLength())
+    if (device) await this.deliverOnDevice(opened, await device, limit)
+    else await this.deliverOnHost(opened, limit)
+  }
+
+  private async deliverOnHost(opened: Opened, limit: number): Promise<void> {
     if (this.closing) return
-    this.feeding = await startFeeding(opened, this.options, this.prefetchLimit(this.loopLength()))
-    const { region, layout, ring } = this.feeding
-    this.windows = ring.slots.map(
-      (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
-    )
+    this.feeding = await startFeeding(opened, this.options, limit)
+    this.delivery = new HostDelivery(this.feeding, this.owner, this.fieldNames)
+  }
+
+  private async deliverOnDevice(opened: Opened, { device, told }: OpenDevice, limit: number): Promise<void> {
+    const { consumer, channelsLast, ...wanted } = this.options.device!
+    try {
+      const { decode, why } = chooseDecode(wanted.decode, opened.plan.feed, told)
+      this.options.notice?.(why)
+      if (this.closing) return await device.close()
+      this.feeding = await startFeeding(opened, { ...this.options, decode }, limit)
+      this.delivery = new DeviceDelivery(this.feeding, device, {
+        owner: this.owner,
+        fields: this.fieldNames,
+        policy: this.feed.onError.policy,
+        channelsLast: new Set(channelsLast ? chwImages(this.feed) : []),
+        consumer,
+      })
+    } catch (error) {
+      await device.close()
+      throw error
+    }
+  }
+
+  private get fieldNames(): string[] {
+    return this.feed.fields.map(field => field.name)
   }
 
   // ---------------------------------------------------------------- iterating
@@ -87,6 +124,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.until = this.handed + this.loopLength()
     this.epoch = this.place.epoch
     this.feeding.limit = this.prefetchLimit(this.until)
+    this.delivery.extended()
     let finished = false
     try {
       while (this.handed < this.until) yield (await this.next()) as B
@@ -114,20 +152,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.options.epochs === undefined && this.options.steps === undefined ? Infinity : until
   }
 
-  private async next(): Promise<Batch> {
+  private async next(): Promise<Batch<unknown>> {
     this.releaseCurrent()
     await this.giveTurn()
     this.checkOpen()
     const asked = performance.now()
-    const index = await this.feeding.take(this.handed)
+    const taken = await this.delivery.take(this.handed)
     this.counters.waited(asked)
-    const slot = this.feeding.slot(index)
-    if (slot.words[Header.Bad] > 0) this.judge(this.feeding.badOf(this.handed), index)
+    this.judge(taken)
     const { epoch, nextState } = this.steps.at(this.handed)
     this.epoch = epoch
     this.place = nextState
     this.handed++
-    this.current = new this.BatchClass(this.owner, index, slot, this.windows[index])
+    this.current = taken.batch()
     this.counters.delivered(this.current.samples)
     return this.current
   }
@@ -140,14 +177,14 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
-  private judge(bad: readonly BadReport[], slot: number): void {
+  private judge({ bad, index }: Taken): void {
     const { policy, budget } = this.feed.onError
     for (const { row, where, problem } of bad) {
       const error = row < 0 ? new MillraceError(problem) : new SampleError(where, problem)
       if (row >= 0) this.counters.bad(where.id, where.stage, error.message)
       const fatal = row < 0 || policy === 'fail'
       if (!fatal && this.counters.badCount <= budget) continue
-      this.feeding.release(slot)
+      this.delivery.release(index)
       if (fatal) throw error
       throw new MillraceError(
         `${this.counters.badCount} bad samples are more than onError.budget = ${budget} allows; the last: ${error.message}`,
@@ -195,6 +232,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.move(this.place)
     this.moveTo = moveTo
     this.feeding.limit = ahead
+    this.delivery.extended()
   }
 
   private async move(place: Place): Promise<void> {
@@ -202,6 +240,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (this.changed) this.plan = replan(this.plan, this.changes)
     this.changed = false
     this.stepFrom(place)
+    await this.delivery.drain()
     await this.feeding.move({ ...place, limit: 0 }, this.plan)
   }
 
@@ -271,7 +310,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async end(): Promise<void> {
     await this.ready.catch(() => {})
     this.current = undefined
-    for (const window of this.windows) window.detach()
+    await this.delivery?.close()
     await this.feeding?.close()
   }
 

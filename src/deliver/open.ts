@@ -1,9 +1,12 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
-import type { BatchOf, Feed } from '../define/feed.js'
+import type { BatchFacts, BatchOf, Feed } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson, KernelFeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import type { Batch } from './batch.js'
+import type { DeviceArray, DeviceRagged } from './device-array.js'
+import type { DeviceBatch } from './device-batch.js'
+import { readDeviceOptions } from './device-options.js'
 import { Loader } from './loader.js'
 import { fillOptions, type OpenOptions } from './options.js'
 
@@ -11,17 +14,31 @@ import { fillOptions, type OpenOptions } from './options.js'
  * Opens a feed. Makers start at once; iterate with `for await`.
  *
  *   for await (const batch of open(cats, { workers: 'auto' })) train(batch.image, batch.label)
+ *
+ * With `device: 'cuda'` batches lie on the GPU: `batch.image.devicePointer`.
  */
-export function open<F extends Feed | FeedJson | KernelFeedJson>(
+export function open<F extends Feed | FeedJson | KernelFeedJson, O extends OpenOptions = OpenOptions>(
   feed: F,
-  options: OpenOptions = {},
-): Loader<LoadedBatch<F>> {
+  options: O = {} as O,
+): Loader<O extends { device: string } ? DeviceLoadedBatch<F> : LoadedBatch<F>> {
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
   const functions = 'functions' in feed ? (feed as Feed).functions : undefined
-  return new Loader<LoadedBatch<F>>(normalizeFeed(chosen, root), { ...fillOptions(options), functions })
+  const device = readDeviceOptions(options)
+  return new Loader(normalizeFeed(chosen, root), { ...fillOptions(options), functions, device })
 }
 
 /** What comes out: the feed's own fields, typed, and what every batch has. */
 export type LoadedBatch<F> = F extends Feed ? BatchOf<F> & Batch : Batch & Record<string, unknown>
+
+/** The same on a device: text stays as it is, all else is DeviceArrays. */
+export type DeviceLoadedBatch<F> = F extends Feed
+  ? { [Name in keyof F['is']['fields']]: OnDevice<BatchOf<F>[Name]> } & BatchFacts & DeviceBatch
+  : DeviceBatch & Record<string, unknown>
+
+type OnDevice<Value> = Value extends string[]
+  ? Value
+  : Value extends { offsets: unknown }
+    ? DeviceRagged
+    : DeviceArray

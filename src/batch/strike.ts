@@ -1,0 +1,63 @@
+/**
+ * Takes rows back out of a batch that was closed already: pictures that were left to the device, which neither it nor
+ * the CPU can decode. The same is left as if they had been bad from the beginning (close.ts).
+ */
+import type { BadPolicy } from './close.js'
+import type { FieldPlace } from './layout.js'
+import { Header, RowStatus, type Slot } from './slot.js'
+
+/** `drop` closes the holes in order; `mask` and `fail` leave rows of zeros that are not valid. */
+export function strikeRows(slot: Slot, rows: readonly number[], policy: BadPolicy): void {
+  const bad = new Set(rows)
+  const count = slot.words[Header.Count]
+  const bytes = new Uint8Array(slot.buffer)
+  for (const row of bad) slot.status[row] = RowStatus.Bad
+  slot.words[Header.Bad] += bad.size
+  if (policy !== 'drop') {
+    for (const field of slot.layout.fields) {
+      if (field.form !== 'dense') continue
+      for (const row of bad) {
+        const at = slot.at + field.at + row * field.unitBytes
+        bytes.fill(0, at, at + field.unitBytes)
+      }
+    }
+    return
+  }
+  const kept = Array.from({ length: count }, (_, i) => i).filter(row => !bad.has(row))
+  for (const [index, field] of slot.layout.fields.entries()) {
+    if (field.form === 'dense') closeUp(bytes, slot.at + field.at, kept, field.unitBytes)
+    else if (field.form === 'padded') {
+      const lengths = slot.column(field.lengthAt)
+      closeUp(bytes, slot.at + field.at, kept, slot.words[Header.Cursor + index] * field.unitBytes)
+      for (const [to, from] of kept.entries()) lengths[to] = lengths[from]
+    } else slot.words[Header.Cursor + index] = closeUpRagged(slot, bytes, field, kept)
+  }
+  for (const [to, from] of kept.entries()) {
+    slot.status[to] = slot.status[from]
+    slot.positions[to] = slot.positions[from]
+    slot.rows[to] = slot.rows[from]
+    slot.sources[to] = slot.sources[from]
+  }
+  slot.words[Header.Count] = kept.length
+}
+
+function closeUp(bytes: Uint8Array, at: number, kept: readonly number[], rowBytes: number): void {
+  for (const [to, from] of kept.entries()) {
+    if (to !== from) bytes.copyWithin(at + to * rowBytes, at + from * rowBytes, at + (from + 1) * rowBytes)
+  }
+}
+
+/** Returns the length of what is left. */
+function closeUpRagged(slot: Slot, bytes: Uint8Array, field: FieldPlace, kept: readonly number[]): number {
+  const offsets = slot.column(field.offsetsAt, slot.layout.rows + 1)
+  const at = slot.at + field.at
+  let next = 0
+  for (const [to, from] of kept.entries()) {
+    const [begin, end] = [offsets[from], offsets[from + 1]]
+    bytes.copyWithin(at + next * field.unitBytes, at + begin * field.unitBytes, at + end * field.unitBytes)
+    offsets[to] = next
+    next += end - begin
+  }
+  offsets[kept.length] = next
+  return next
+}

@@ -1,0 +1,67 @@
+/**
+ * How batches come from the makers to the consumer: on the host, where a batch is the slot itself, or on a device
+ * (device-delivery.ts).
+ */
+import { CONTROL_BYTES } from '../batch/ring.js'
+import { Header } from '../batch/slot.js'
+import type { Feeding } from '../engine/feeding.js'
+import type { BadReport } from '../engine/job.js'
+import { type Batch, type BatchOwner, batchClass, type FieldArray, SlotWindow } from './batch.js'
+
+/** A batch that was taken, before anybody has seen it. */
+export interface Taken {
+  /** By which it is released. */
+  index: number
+  bad: readonly BadReport[]
+  /** Only to be called once it is known that it will be handed out. */
+  batch(): Batch<unknown>
+}
+
+export interface Delivery {
+  /** The batch of that number, when it is there: they are taken in order. */
+  take(batch: number): Promise<Taken>
+  release(index: number): void
+  /** The ring may make more batches than before. */
+  extended(): void
+  /** Throws away what was made ahead, so that the ring can be moved. Batches that are kept stay. */
+  drain(): Promise<void>
+  /** From now on nothing that was handed out can be used. */
+  close(): Promise<void>
+}
+
+export class HostDelivery implements Delivery {
+  private readonly windows: SlotWindow[]
+  private readonly BatchClass: typeof Batch<FieldArray>
+
+  constructor(
+    private readonly feeding: Feeding,
+    private readonly owner: BatchOwner,
+    fields: readonly string[],
+  ) {
+    const { region, layout, ring } = feeding
+    this.BatchClass = batchClass(fields)
+    this.windows = ring.slots.map(
+      (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
+    )
+  }
+
+  async take(batch: number): Promise<Taken> {
+    const { feeding } = this
+    const index = await feeding.take(batch)
+    const slot = feeding.slot(index)
+    const bad = slot.words[Header.Bad] > 0 ? feeding.badOf(batch) : []
+    return { index, bad, batch: () => new this.BatchClass(this.owner, index, slot, this.windows[index]) }
+  }
+
+  release(index: number): void {
+    this.feeding.release(index)
+  }
+
+  extended(): void {}
+
+  async drain(): Promise<void> {}
+
+  async close(): Promise<void> {
+    for (const window of this.windows) window.detach()
+  }
+}

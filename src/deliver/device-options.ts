@@ -1,0 +1,79 @@
+/** Options of `open` that have to do with the GPU, and who decodes. */
+import type { NormalFeed } from '../define/types.js'
+import { isGenerated } from '../engine/generate.js'
+import { DefinitionError } from '../errors.js'
+import { staysOnCpu } from '../transform/device-picture.js'
+import type { StagePort } from './device.js'
+import type { DeviceOpened, DeviceWanted } from './device-messages.js'
+
+export interface DeviceOptions {
+  /** "cuda" or "cuda:1": batches are delivered on that GPU, as DeviceArrays. By default they are in host memory. */
+  device?: string
+  /**
+   * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default), the device where that can be done.
+   * Only pixel values change, and by less than 2/255 on average.
+   */
+  decode?: 'auto' | 'cpu' | 'gpu'
+  /** With a device: the memory of images is [n, h, w, c], though their shape is [n, c, h, w]. */
+  channelsLast?: boolean
+  /** With a device: the CUDA stream on which batches are used; by default CUDA's default stream. */
+  stream?: bigint | number
+}
+
+/** The same, read. */
+export interface DeviceChoice {
+  /** Starts the stage; by default in a thread of its own. */
+  start?: (wanted: DeviceWanted) => StagePort
+  ordinal: number
+  decode: 'auto' | 'cpu' | 'gpu'
+  channelsLast: boolean
+  consumer: bigint
+}
+
+/** Undefined: batches stay in host memory. */
+export function readDeviceOptions(options: DeviceOptions): DeviceChoice | undefined {
+  const { device, decode = 'auto', channelsLast = false, stream = 0n } = options
+  if (!['auto', 'cpu', 'gpu'].includes(decode)) {
+    throw new DefinitionError(
+      'options.decode',
+      `expected "auto", "cpu" or "gpu", not ${JSON.stringify(decode)}`,
+    )
+  }
+  if (device === undefined) {
+    for (const name of ['channelsLast', 'stream'] as const) {
+      if (options[name]) throw new DefinitionError(`options.${name}`, 'it needs the option device: "cuda"')
+    }
+    if (decode === 'gpu')
+      throw new DefinitionError('options.decode', 'to decode on a GPU, also give the option device: "cuda"')
+    return undefined
+  }
+  const [, ordinal = '0'] = /^cuda(?::(\d{1,3}))?$/.exec(device) ?? unknown(device)
+  return { ordinal: Number(ordinal), decode, channelsLast, consumer: BigInt(stream) }
+}
+
+function unknown(device: string): never {
+  throw new DefinitionError('options.device', `expected "cuda" or "cuda:n", not ${JSON.stringify(device)}`)
+}
+
+/** Who decodes, and why: one line. */
+export function chooseDecode(
+  wanted: DeviceChoice['decode'],
+  feed: NormalFeed,
+  { facts, decoder, without }: DeviceOpened,
+): { decode: 'cpu' | 'gpu'; why: string } {
+  if (wanted === 'cpu')
+    return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
+  if (feed.fields.some(field => isGenerated(field.layout)))
+    return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
+  const images = feed.fields.filter(field => field.as === 'image')
+  const left = images.filter(field => staysOnCpu(field, feed) === undefined)
+  if (left.length === 0) {
+    const [first] = images
+    const why =
+      first === undefined ? 'the feed has no images' : `of field "${first.name}": ${staysOnCpu(first, feed)}`
+    return { decode: wanted === 'gpu' ? 'gpu' : 'cpu', why: `nothing is decoded on the GPU: ${why}` }
+  }
+  if (decoder === undefined) return { decode: 'cpu', why: `images are decoded on the CPU: ${without}` }
+  const names = left.map(field => `"${field.name}"`).join(', ')
+  return { decode: 'gpu', why: `${names} decoded on the GPU (${facts.name}, ${decoder})` }
+}

@@ -1,0 +1,266 @@
+/**
+ * The device stage: takes batches in page-locked slots and leaves them finished on the device. Fields that the CPU has
+ * made are copied; pictures are decoded, transformed and mixed there (device-pictures.ts).
+ *
+ *   slot ┬ finished fields ───────copy──────────────────────────────┐
+ *        ├ parameter rows ────────copy────────────┐                 ├─► output
+ *        └ JPEG bytes ─ decode ─► scratch memory ─┴ picture ─ mix ──┘
+ *
+ * It runs on two lanes, streams with scratch memory of their own: while one batch is transformed the next is decoded.
+ * Nothing here waits for the GPU but decoding, which blocks by nature, and `finishOldest`. The outputs are few, and
+ * used again and again; before one is, the GPU waits for what its consumer still does with it.
+ */
+import type { SlotLayout } from '../batch/layout.js'
+import { CONTROL_BYTES } from '../batch/ring.js'
+import { Header, Slot } from '../batch/slot.js'
+import type { Gpu, Lane } from '../system/cuda/index.js'
+import { PictureMaker } from './device-pictures.js'
+import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './device-plan.js'
+
+export interface StageOptions {
+  layout: SlotLayout
+  /** The memory of the ring, and where it lies in this process. */
+  buffer: ArrayBufferLike
+  address: bigint
+  /** Bytes for decoded pictures, of all lanes together. */
+  scratchBytes: number
+  /** The stream on which the consumer works; 0n is CUDA's default stream. */
+  consumer: bigint
+}
+
+/** Rows that nvJPEG would not decode. */
+export interface Refusal {
+  field: string
+  rows: number[]
+}
+
+/** A batch that is on the device. */
+export interface Finished {
+  batch: number
+  slot: number
+  output: number
+  pointer: bigint
+}
+
+interface Output {
+  pointer: bigint
+  /** Recorded when the consumer is done with it. */
+  released: bigint
+  /** Whether `released` was ever recorded. */
+  used: boolean
+}
+
+interface Line {
+  lane: Lane
+  pictures: PictureMaker
+  done: bigint
+  work: { batch: number; slot: number; output: number } | undefined
+  /** Page-locked words, one for each field and row. */
+  desk: { address: bigint; bytes: Uint8Array }
+}
+
+const LANES = 2
+/** The picture kernel gets this part of the GPU's multiprocessors, and at least so many. */
+const SHARE = 1 / 8
+const LEAST_BLOCKS = 8
+
+export class DeviceStage {
+  readonly output: OutputLayout
+  private readonly lines: Line[]
+  private readonly outputs: Output[] = []
+  private readonly free: number[] = []
+  private readonly locked = new Set<number>()
+  /** Those at work, the oldest batch first. */
+  private busy: Line[] = []
+
+  constructor(
+    private readonly gpu: Gpu,
+    private readonly options: StageOptions,
+  ) {
+    this.output = layoutOutput(options.layout)
+    const blocks = Math.max(LEAST_BLOCKS, Math.floor(gpu.facts.multiprocessors * SHARE))
+    this.lines = Array.from({ length: LANES }, () => {
+      const lane = gpu.lane()
+      const pictures = new PictureMaker(gpu, lane, blocks)
+      const desk = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
+      return { lane, pictures, done: gpu.event(), work: undefined, desk }
+    })
+  }
+
+  /** Whether another batch can be begun. */
+  get ready(): boolean {
+    return this.busy.length < LANES
+  }
+
+  get working(): boolean {
+    return this.busy.length > 0
+  }
+
+  /**
+   * Begins a batch. If pictures are refused nothing is under way: the CPU has to decode those, and the batch is begun
+   * again.
+   */
+  begin(batch: number, slotIndex: number): Refusal[] {
+    const { layout, buffer } = this.options
+    const slot = new Slot(buffer, this.slotAt(slotIndex), layout)
+    this.lockSlot(slotIndex)
+    const line = this.lines.find(({ work }) => work === undefined)!
+    const output = this.takeOutput(line.lane)
+    try {
+      const refusals = this.makeFields(line, slot, this.outputs[output].pointer)
+      if (refusals.length > 0) {
+        // What has been given to the lane reads the slot, which is about to change.
+        line.lane.finish()
+        this.free.unshift(output)
+        return refusals
+      }
+      this.gpu.record(line.done, line.lane.stream)
+    } catch (error) {
+      this.free.unshift(output)
+      throw error
+    }
+    line.work = { batch, slot: slotIndex, output }
+    this.busy.push(line)
+    return []
+  }
+
+  /** Batches that have been finished meanwhile, in order. */
+  poll(): Finished[] {
+    const finished: Finished[] = []
+    while (this.busy.length > 0 && this.gpu.done(this.busy[0].done)) finished.push(this.take())
+    return finished
+  }
+
+  /** Waits for the oldest batch. */
+  finishOldest(): Finished[] {
+    if (this.busy.length === 0) return []
+    this.gpu.finish(this.busy[0].done)
+    return [this.take()]
+  }
+
+  /** The consumer is done with an output, as far as it is concerned: what it has given to its stream so far goes first. */
+  release(output: number): void {
+    this.gpu.record(this.outputs[output].released, this.options.consumer)
+    this.outputs[output].used = true
+    this.free.push(output)
+  }
+
+  /** Reads from the device, after what the consumer has given to its stream so far. */
+  download(pointer: bigint, bytes: number): Uint8Array<ArrayBuffer> {
+    const to = new Uint8Array(bytes)
+    if (bytes === 0) return to
+    const [{ lane }] = this.lines
+    const event = this.gpu.event()
+    try {
+      this.gpu.record(event, this.options.consumer)
+      lane.wait(event)
+      lane.download(to, pointer)
+    } finally {
+      this.gpu.destroyEvent(event)
+    }
+    return to
+  }
+
+  /** Gives everything back. What is under way is waited for. */
+  close(): void {
+    for (const { lane, pictures, done, desk } of this.lines) {
+      lane.finish()
+      pictures.free()
+      lane.close()
+      this.gpu.destroyEvent(done)
+      this.gpu.freeHost(desk.address)
+    }
+    for (const { pointer, released } of this.outputs.splice(0)) {
+      this.gpu.free(pointer)
+      this.gpu.destroyEvent(released)
+    }
+    for (const slot of this.locked) this.gpu.unlock(this.addressOf(slot))
+    this.locked.clear()
+    this.busy = []
+  }
+
+  // ---------------------------------------------------------------- slots and outputs
+
+  private slotAt(slot: number): number {
+    return CONTROL_BYTES + slot * this.options.layout.bytes
+  }
+
+  private addressOf(slot: number): bigint {
+    return this.options.address + BigInt(this.slotAt(slot))
+  }
+
+  /** Once for each slot, when it is first used: those beyond the depth have no memory. Takes about 0.2 s a GiB. */
+  private lockSlot(slot: number): void {
+    if (this.locked.has(slot)) return
+    this.gpu.lock(this.addressOf(slot), this.options.layout.bytes)
+    this.locked.add(slot)
+  }
+
+  private takeOutput(lane: Lane): number {
+    const index = this.free.shift()
+    if (index !== undefined) {
+      if (this.outputs[index].used) lane.wait(this.outputs[index].released)
+      return index
+    }
+    const pointer = this.gpu.allocate(this.output.bytes)
+    return this.outputs.push({ pointer, released: this.gpu.event(), used: false }) - 1
+  }
+
+  private take(): Finished {
+    const line = this.busy.shift()!
+    const { batch, slot, output } = line.work!
+    line.work = undefined
+    return { batch, slot, output, pointer: this.outputs[output].pointer }
+  }
+
+  // ---------------------------------------------------------------- fields
+
+  /** Copies first: they go on while pictures are being decoded. */
+  private makeFields(line: Line, slot: Slot, output: bigint): Refusal[] {
+    const { places } = this.output
+    for (const place of places) if (place.picture === undefined) this.copy(line.lane, slot, place, output)
+    const refusals: Refusal[] = []
+    for (const [number, place] of places.entries()) {
+      const rows = this.makePictures(line, slot, place, number, output)
+      if (rows.length > 0) refusals.push({ field: place.field.name, rows })
+    }
+    return refusals
+  }
+
+  /** A field that the CPU has finished. */
+  private copy(lane: Lane, slot: Slot, { field, at, index, offsetsAt }: OutputPlace, output: bigint): void {
+    const from = this.options.address + BigInt(slot.at)
+    const count = slot.words[Header.Count]
+    const cursor = slot.words[Header.Cursor + index]
+    const units = field.form === 'dense' ? count : field.form === 'padded' ? count * cursor : cursor
+    if (units > 0) lane.upload(output + BigInt(at), from + BigInt(field.at), units * field.unitBytes)
+    if (offsetsAt < 0) return
+    lane.upload(output + BigInt(offsetsAt), from + BigInt(field.offsetsAt), (count + 1) * 4)
+  }
+
+  private makePictures(
+    { pictures, desk }: Line,
+    slot: Slot,
+    { field, picture, at }: OutputPlace,
+    number: number,
+    output: bigint,
+  ): number[] {
+    const count = slot.words[Header.Count]
+    if (picture === undefined || count === 0) return []
+    const { buffer, address, scratchBytes, layout } = this.options
+    const header = headerAt(buffer, slot.at + field.at, field.unitBytes)
+    const deskAt = number * layout.rows * 8
+    return pictures.make({
+      device: picture,
+      plan: planPictures(header, count, scratchBytes / LANES),
+      count,
+      from: address + BigInt(slot.at + field.at),
+      unitBytes: field.unitBytes,
+      output: output + BigInt(at),
+      desk: {
+        address: desk.address + BigInt(deskAt),
+        words: new BigUint64Array(desk.bytes.buffer, desk.bytes.byteOffset + deskAt, layout.rows),
+      },
+    })
+  }
+}
