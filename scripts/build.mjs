@@ -12,9 +12,10 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 })
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
 
-// Assets that tsc does not copy: compiled kernels, the report's page.
+// Assets that tsc does not copy: compiled kernels, kernels that are compiled for the GPU at hand, the report's page.
 for (const [folder, extension] of [
   ['transform/kernels', '.wasm'],
+  ['transform/kernels/cuda', ''],
   ['observe/page', ''],
 ]) {
   const from = join(root, 'src', folder)
