@@ -74,7 +74,7 @@ class CudaView(TorchView):
             return Decision("gpu")
         reason = None
         if asked != "cpu" and not simulated:
-            reason = impossible(self.feed, self._index)
+            reason = impossible(self.feed, self._index, asked)
             if asked == "gpu" and reason is not None:
                 raise MissingError(f'decode="gpu": {reason}')
         return Decision("cpu" if simulated else asked, reason)

@@ -52,7 +52,7 @@ class JaxCudaView(JaxView):
     def _decide(self, asked: str, index: int) -> Decision:
         if self.feed._stream.opened.generator is not None:
             return Decision("gpu")
-        reason = impossible(self.feed, index) if asked != "cpu" else None
+        reason = impossible(self.feed, index, asked) if asked != "cpu" else None
         if asked == "gpu" and reason is not None:
             raise MissingError(f'decode="gpu": {reason}')
         return Decision(asked, reason)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from .feed import Feed
 
 
-def impossible(feed: "Feed", device: int) -> Optional[str]:
+def impossible(feed: "Feed", device: int, asked: str = "auto") -> Optional[str]:
     """Why images of this feed can't be decoded on the GPU; None when they can."""
     layout = feed._stream.client.memory.layout
-    if not any(field.layout or field.device for field in layout.fields):
+    # A GPU that is asked for may find something else to do: synthetic tensors.
+    if asked == "auto" and not any(field.layout or field.device for field in layout.fields):
         return "this feed has no images"
     if feed._shared:
         return "several members of a rank share its batches"
@@ -66,6 +67,7 @@ class Staging:
 
     def submit(self, taken: Taken) -> "Ticket":
         """Puts a batch in line. From here on ``taken`` knows the batch's fields no more, only about it."""
+        from ._gpu.generate import Made
         from ._gpu.stage import HostBatch
 
         client = self._feed._stream.client
@@ -73,7 +75,9 @@ class Staging:
         arrays = self._arrays(host)
         fields = client.memory.layout.fields
         stage = self.stage({field.name: field.device for field in fields if field.device}, client)
-        ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot)))
+        about = host._known
+        made = None if about.rows is None else Made(about.epoch, about.positions, about.rows)
+        ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot), made))
         taken.batch = shell(host)
         return ticket
 
@@ -144,9 +148,12 @@ class Staging:
 
     def stage(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
         """The stage for fields like these."""
-        if self._stage is None or self._made_for != pictures:
+        generator = client.opened.generator or {}
+        # The pool of a synthetic generator lies elsewhere with every ring, and is the same.
+        made_for = (dict(pictures), {key: value for key, value in generator.items() if key != "pool"})
+        if self._stage is None or self._made_for != made_for:
             self.close()
-            self._made_for = dict(pictures)
+            self._made_for = made_for
             self._stage = self._make(pictures, client)
             self._last_words = weakref.finalize(self, self._stage.close)
         return self._stage
@@ -156,7 +163,9 @@ class Staging:
 
         make = self._open_stage or open_stage
         told = {name: self._asked(device) for name, device in pictures.items()}
-        return make(told, Path(client.opened.kernels), self._device, self._memory)
+        told_of = client.opened.generator
+        more: Dict[str, Any] = {} if told_of is None else {"generator": told_of}
+        return make(told, Path(client.opened.kernels), self._device, self._memory, **more)
 
     def _asked(self, device: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._channels_last or device.get("kind") != "picture":

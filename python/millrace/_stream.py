@@ -79,10 +79,15 @@ class Stream:
         """
         if self.opened.decode == where:
             return
-        self._request["options"] = {**self._request["options"], "decode": where}
+        before = self._request["options"]
+        self._request["options"] = {**before, "decode": where}
         place = self.ahead
         changes = {"changes": self.changes} if self.changes else {}
-        self.connect({**self.opened.state, **place._asdict(), **changes})
+        try:
+            self.connect({**self.opened.state, **place._asdict(), **changes})
+        except BaseException:
+            self._request["options"] = before  # everything is as it was, the ring included
+            raise
         self.limit(limit)
 
     def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:

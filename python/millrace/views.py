@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, Mapping, Optional,
 
 from ._reading import Taken
 from .batch import Batch
-from .errors import DefinitionError, MillraceError, MissingError
+from .errors import DefinitionError, MillraceError
 
 if TYPE_CHECKING:
     from ._loop import Loop
@@ -35,8 +35,6 @@ class View:
 
     #: Batches that are prepared beyond the one handed out.
     prefetch = 0
-    #: Whether it has a GPU that makes fields out of nothing.
-    generates = False
 
     def __init__(self, feed: "Feed", names: Optional[Sequence[str]]) -> None:
         self.feed = feed
@@ -46,9 +44,6 @@ class View:
         missing = [name for name in names or () if name not in (*known, "valid", "ids", "positions")]
         if missing:
             raise DefinitionError(f"tuple: this feed has no field {missing[0]!r}; it has {', '.join(known)}")
-        if layout.generated and not self.generates:
-            which = f"{', '.join(layout.generated)} {'is' if len(layout.generated) == 1 else 'are'}"
-            raise DefinitionError(f'{which} generated on the GPU: open it with device="cuda"')
         #: Element types by field, as the definition calls them.
         self._kinds = {
             field.name: field.device["dtype"] if field.device else field.kind for field in layout.fields
@@ -59,13 +54,8 @@ class View:
     # ------------------------------------------------------------ what a library adds
 
     def _enter(self) -> None:
-        """A loop is about to begin. Here images are made by the engine, and so is everything else."""
-        stream = self.feed._stream
-        if stream.opened.generator is not None:
-            raise MissingError(
-                f"{self.feed.name} is generated on the GPU: use .torch(device=\"cuda\") or .jax() on a GPU"
-            )
-        stream.decode_on("cpu", None)
+        """A loop is about to begin. Here everything is made by the engine, which says so if it can't."""
+        self.feed._stream.decode_on("cpu", None)
 
     def _ask(self, loop: "Loop") -> None:
         """The user comes for the next batch."""

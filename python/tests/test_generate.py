@@ -19,6 +19,8 @@ from millrace._gpu.generate import Batch, KernelGenerator, Made, SyntheticGenera
 from millrace._gpu.keyed import Random
 from millrace._gpu.stage import DeviceStage, HostBatch
 from millrace._gpu.tools import Tools
+from millrace._staging import Staging
+from millrace.views import Staged, View
 
 CUDA = ROOT / "src" / "transform" / "kernels" / "cuda"
 EXAMPLE = ROOT / "examples" / "generate"
@@ -282,12 +284,13 @@ def test_what_the_engine_tells_of_a_kernel_can_be_launched():
 def test_on_the_host_it_is_refused_in_one_sentence():
     said = r'image, label are generated on the GPU: open it with device="cuda"'
     with millrace.Feed(EXAMPLE / "stripes.json", workers=1) as feed:
-        for view in (iter, lambda feed: feed.numpy()):
+        for view in (feed, feed.numpy()):
             with pytest.raises(millrace.DefinitionError, match=said):
-                view(feed)
+                next(iter(view))
+        assert feed._stream.opened.decode == "gpu", "it can still be opened where there is one"
         torch = pytest.importorskip("torch")
         with pytest.raises(millrace.DefinitionError, match=said):
-            feed.torch()
+            next(iter(feed.torch()))
         if not torch.cuda.is_available():
             with pytest.raises(millrace.MissingError, match="finds no GPU"):
                 feed.torch(device="cuda")
@@ -410,3 +413,75 @@ def test_the_stage_makes_synthetic_batches(tmp_path):
         assert np.array_equal(made["x"], expected.reshape(-1, 2, 4))
     with pytest.raises(millrace.EngineError, match="pool"):
         staged(1, {**generator, "pool": {**generator["pool"], "bytes": 5}}, [])
+
+
+# ---------------------------------------------------------------- from the definition to the array
+
+
+class FakeGpuView(View):
+    """What the views for PyTorch and JAX do, with arrays of NumPy, on the fake device."""
+
+    prefetch = 2
+
+    def __init__(self, feed: Any, driver: Any) -> None:
+        super().__init__(feed, None)
+
+        def opened(pictures: Any, _folder: Any, _device: int, memory: Any, generator: Any) -> DeviceStage:
+            tools = lambda: Tools(driver, Kernels(driver), lambda: None)  # noqa: E731
+            return DeviceStage(tools, pictures, memory, generator)
+
+        self._staging = Staging(feed, 0, open_stage=opened)
+
+    def _enter(self) -> None:
+        self.feed._stream.decode_on("gpu", None)
+
+    def _prepare(self, taken: Any) -> Staged:
+        return Staged(taken, taken.batch, self._staging.submit(taken), on_stage=True)
+
+    def _deliver(self, staged: Staged) -> Any:
+        ticket = staged.ticket.wait(5)
+        self._staging.fill(staged.taken.batch, ticket, lambda array: array.copy_to_host())
+        return staged.taken.batch
+
+    def _finish(self, staged: Any) -> None:
+        self._staging.drain(one.ticket for one in staged)
+        staged.clear()
+
+
+def feed_of(folder: Path) -> Any:
+    (folder / "gen.cu").write_text('extern "C" __global__ void draw() {}')
+    fields = {"image": dict(dtype="f32", shape=[3, 4]), "spare": dict(dtype="u8", shape=[5])}
+    fields["label"] = dict(dtype="i64", shape=[])
+    source = millrace.kernel(folder / "gen.cu", entry="draw", count=45, threads=300, fields=fields)
+    named = source.fields(image={"from": "image"}, label={"from": "label"})
+    return named.shuffle(seed=5).batch(6, last="keep")
+
+
+def rows_of(batches: Any) -> List[Tuple[int, bytes]]:
+    """(label, image) of all rows, in order."""
+    return [(int(label), row.tobytes()) for one in batches for label, row in zip(one["label"], one["image"])]
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_same_rows_come_out_after_a_resume_and_on_two_ranks(tmp_path):
+    def run(epochs: int = 1, **options: Any) -> List[Tuple[int, bytes]]:
+        with feed_of(tmp_path).open(workers=2, **options) as feed:
+            view = FakeGpuView(feed, Driver(3))
+            return [row for _ in range(epochs) for row in rows_of(view)]
+
+    whole = run(epochs=2)
+    assert sorted(label for label, _ in whole[:45]) == list(range(45)) and whole[:45] != whole[45:]
+    assert run(epochs=2) == whole
+
+    with feed_of(tmp_path).open(workers=1) as feed:
+        begun = []
+        for batch in FakeGpuView(feed, Driver(4)):
+            begun += rows_of([batch])
+            if len(begun) == 18:
+                state = feed.state_dict()
+                break
+    assert begun + run(epochs=2, state=state) == whole
+
+    ranks = [run(rank=rank, world=2) for rank in range(2)]
+    merged = [row for step in range(4) for rank in ranks for row in rank[step * 6 : step * 6 + 6]]
+    assert sorted(merged) == sorted(whole[:45]) and merged[:24] == whole[:24]

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from ctypes import Structure, c_int, c_uint64
+from dataclasses import dataclass
 from math import prod
 from os.path import basename
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -51,7 +52,8 @@ class Batch(Structure):
     ]
 
 
-class Made(NamedTuple):
+@dataclass(frozen=True)
+class Made:
     """The batch that is to be made: of each row its position in the epoch, and its number in the source."""
 
     epoch: int
@@ -159,7 +161,7 @@ class KernelGenerator:
         """Rows and arguments of each launch. ``numbers``: where positions and rows lie on the device."""
         count = batch.count
         firsts = self._places(count, addresses)
-        out = []
+        out: List[Tuple[int, Sequence[Any]]] = []
         for first in range(0, count, MOST_ROWS):
             rows = min(MOST_ROWS, count - first)
             positions = numbers + 8 * first
