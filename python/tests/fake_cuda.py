@@ -232,7 +232,7 @@ class FakeDriver:
 
 
 def fake_jpeg(width, height, value, kind=b"b"):
-    """A "JPEG": kind b baseline, p progressive (not for the engines), c refused by all, x breaks the decoder."""
+    """A "JPEG": kind b baseline, p progressive (not for the engines), c refused by all, x damaged."""
     return struct.pack("<sBHH", kind, value, width, height) + bytes([value]) * (width * height // 7)
 
 
@@ -285,7 +285,9 @@ def read(address, dtype, count):
 ELEMENTS = {0: np.uint8, 9: np.float32}
 
 
-def picture(driver, blocks, rows, words, count, pictures, scratch, a, b, c, out, lookup, dtype, hwc, width, height):
+def picture(
+    driver, blocks, rows, words, count, pictures, scratch, a, b, c, out, lookup, dtype, hwc, width, height
+):
     """Puts the upper left corner through the table: all that the stage has to prove is where things lie."""
     stretch = 2 * a + b + c
     driver.check(scratch, blocks * stretch)

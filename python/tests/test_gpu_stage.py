@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 from conftest import wait_until
-from fake_cuda import FakeDecoder, FakeDriver, FakeKernels, fake_jpeg, fake_pixels, mixed, shown
+from fake_cuda import FakeDecoder, FakeDriver, FakeKernels, fake_jpeg, fake_pixels, mixed, read, shown
 
 from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
@@ -119,7 +119,9 @@ def test_a_batch_of_everything(opened, dtype, layout):
     slot.fill(3, plan.JPEG_HYBRID, 8, 9, 3, b"p")
     slot.fill(4, plan.JPEG, 21, 17, 4)
     labels = np.arange(5, dtype=np.int64)
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", labels, "i64")]))
+    ticket = stage.submit(
+        HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", labels, "i64")])
+    )
     ticket.wait(5)
     image, label = ticket.arrays["image"], ticket.arrays["label"]
     assert image.shape == (5, *field(dtype, layout)["shape"]) and image.kind == dtype
@@ -135,7 +137,7 @@ def test_a_batch_of_everything(opened, dtype, layout):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("budget", [1 << 30, 20_000])
 def test_late_work_and_early_reuse(opened, seed, budget):
-    """Slots are overwritten as soon as the stage lets go of them, arrays dropped as soon as their use is queued."""
+    """Slots are overwritten as soon as they are let go, arrays dropped as soon as their use is queued."""
     chance = random.Random(seed)
     stage, driver = opened({"image": field()}, seed, budget=budget)
     mine = driver.stream()
@@ -149,12 +151,13 @@ def test_late_work_and_early_reuse(opened, seed, budget):
             array.use_on(mine)
         image, label = ticket.arrays["image"], ticket.arrays["label"]
         addresses = image.address, label.address
-        shape = image.shape
 
         def use():
             from fake_cuda import read
 
-            assert np.array_equal(read(addresses[0], np.float32, int(np.prod(shape))).reshape(shape), expected)
+            assert np.array_equal(
+                read(addresses[0], np.float32, int(np.prod(shape))).reshape(shape), expected
+            )
             assert read(addresses[1], np.int64, 1)[0] == number
             checked.append(step)
 

@@ -1,0 +1,166 @@
+"""nvJPEG: its calls, its two back ends, and how refused pictures are found."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from millrace._gpu import nvjpeg
+from millrace._gpu.errors import CudaError
+from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Bitstreams, Decoder, Jpegs, refused
+
+
+def some(count):
+    numbers = np.arange(1, count + 1, dtype=np.uint64)
+    return Bitstreams(numbers * 1000, numbers, np.stack([numbers] * 8, axis=1))
+
+
+class FakeLibrary:
+    """Notes calls; decodes as ``statuses`` say, one after the other."""
+
+    def __init__(self, *statuses):
+        self.calls = []
+        self.statuses = list(statuses)
+        self.create = {}
+        self._handle = 100
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            for argument, kind in zip(arguments, call.argtypes):
+                kind.from_param(argument)
+            if name == "nvjpegDecodeBatched":
+                count = self.size
+                data = np.ndarray(count, np.uint64, (ctypes.c_uint64 * count).from_address(arguments[2]))
+                images = (ctypes.c_uint64 * (8 * count)).from_address(arguments[4])
+                self.calls.append((name, data.tolist(), list(images)[::8], arguments[5]))
+                return self.statuses.pop(0) if self.statuses else 0
+            if name == "nvjpegDecodeBatchedInitialize":
+                self.size = arguments[2]
+            if name in ("nvjpegCreateEx", "nvjpegJpegStateCreate"):
+                self._handle += 1
+                arguments[-1]._obj.value = self._handle
+            rest = [one for one in arguments if isinstance(one, int)]
+            self.calls.append((name, *rest))
+            return self.create.get(arguments[0], 0) if name == "nvjpegCreateEx" else 0
+
+        setattr(self, name, call)
+        return call
+
+    def names(self):
+        return [call[0][6:] for call in self.calls]
+
+
+def test_a_decoder_is_set_up_when_the_size_changes():
+    library = nvjpeg.load(library=FakeLibrary())
+    decoder = Decoder(library, HARDWARE)
+    for count in (4, 4, 3):
+        assert decoder.decode(some(count), 7) == 0
+    decoder.close()
+    assert library.names() == [
+        "CreateEx", "JpegStateCreate", "DecodeBatchedInitialize", "DecodeBatched", "DecodeBatched",
+        "DecodeBatchedInitialize", "DecodeBatched", "JpegStateDestroy", "Destroy",
+    ]  # fmt: skip
+    assert library.calls[0][1:] == (HARDWARE, 32)  # chroma is interpolated
+    assert library.calls[2][1:] == (4, 1, 5)  # one thread, interleaved RGB
+    assert library.calls[3][1:] == ([1000, 2000, 3000, 4000], [1, 2, 3, 4], 7)
+
+
+def test_a_refusal_is_a_status_and_trouble_is_an_error():
+    library = nvjpeg.load(library=FakeLibrary(4, 0, 6, 0, 5))
+    decoder = Decoder(library, HYBRID)
+    assert decoder.decode(some(2), 7) == 4
+    assert decoder.decode(some(2), 7) == 0
+    assert library.names().count("DecodeBatchedInitialize") == 2  # set up anew after a refusal
+    assert decoder.decode(some(2), 7) == 6
+    assert library.names()[-4:] == ["JpegStateDestroy", "Destroy", "CreateEx", "JpegStateCreate"]
+    assert decoder.decode(some(2), 7) == 0
+    with pytest.raises(CudaError, match="NVJPEG_STATUS_ALLOCATOR_FAILURE.*smaller batch"):
+        decoder.decode(some(2), 7)
+
+
+@pytest.mark.parametrize("bad", [[], [0], [255], [3, 4], [0, 100, 200], list(range(9))])
+def test_refused_rows_are_found_in_few_calls(bad):
+    calls = []
+
+    def decode(rows):
+        calls.append(rows.tolist())
+        return 4 if set(rows.tolist()) & set(bad) else 0
+
+    rows = np.arange(256)
+    assert refused(decode, rows) == [(row, 4) for row in bad]
+    assert len(calls) <= 1 + 2 * 8 * len(bad)
+    # Every good row was decoded in a call that succeeded.
+    fine = {row for call in calls if not set(call) & set(bad) for row in call}
+    assert fine == set(range(256)) - set(bad)
+
+
+class Pretender:
+    """A back end that refuses some of the data."""
+
+    def __init__(self, log, backend, refuses):
+        self.log, self.backend, self.refuses = log, backend, refuses
+
+    def decode(self, batch, stream):
+        rows = (batch.lengths.astype(int) - 1).tolist()
+        self.log.append((self.backend, rows))
+        return 4 if set(rows) & self.refuses[self.backend] else 0
+
+    def close(self):
+        self.log.append((self.backend, "closed"))
+
+
+def both(refuses, engines=True):
+    log = []
+
+    def make(_library, backend):
+        if backend == HARDWARE and not engines:
+            raise CudaError("NVJPEG_STATUS_ARCH_MISMATCH", "nvjpegCreateEx")
+        return Pretender(log, backend, refuses)
+
+    return Jpegs(None, make), log
+
+
+def test_engines_first_and_the_hybrid_for_the_rest():
+    jpegs, log = both({HARDWARE: {2}, HYBRID: set()})
+    engines = np.array([True, True, True, False])
+    assert jpegs.decode(some(4), engines, 7) == []
+    assert log[:-1] == [(HARDWARE, rows) for rows in ([0, 1, 2], [0], [1, 2], [1], [2])]
+    assert log[-1] == (HYBRID, [2, 3])
+
+
+def test_what_both_refuse_is_named():
+    jpegs, _ = both({HARDWARE: {1}, HYBRID: {1, 3}})
+    engines = np.array([True, True, True, False])
+    assert jpegs.decode(some(4), engines, 7) == [
+        (1, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"),
+        (3, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"),
+    ]
+
+
+def test_the_hybrid_is_not_made_before_it_is_needed():
+    jpegs, log = both({HARDWARE: set(), HYBRID: set()})
+    jpegs.decode(some(3), np.ones(3, bool), 7)
+    assert log == [(HARDWARE, [0, 1, 2])]
+    jpegs.close()
+    assert log[1:] == [(HARDWARE, "closed")]
+
+
+def test_without_engines_the_hybrid_takes_all():
+    jpegs, log = both({HARDWARE: set(), HYBRID: set()}, engines=False)
+    assert not jpegs.hardware
+    jpegs.decode(some(3), np.array([True, False, True]), 7)
+    assert log == [(HYBRID, [0, 1, 2])]
+
+
+def test_other_trouble_with_the_engines_is_no_secret():
+    library = FakeLibrary()
+    library.create = {HARDWARE: 5}
+    with pytest.raises(CudaError, match="ALLOCATOR_FAILURE"):
+        Jpegs(nvjpeg.load(library=library))
+
+
+def test_names():
+    assert nvjpeg.status_name(10) == "NVJPEG_STATUS_INCOMPLETE_BITSTREAM"
+    assert nvjpeg.status_name(77) == "nvJPEG status 77"
