@@ -102,7 +102,8 @@ def test_every_call_is_checked(driver, library):
     calls = {
         "alloc": (1,), "free": (1,), "alloc_host": (1,), "free_host": (1,), "register": (1, 2),
         "unregister": (1,), "copy_in": (1, 2, 3, 4), "copy_out": (1, 2, 3, 4),
-        "copy_rows_in": (1, 2, 3, 4, 5, 6, 7), "module": (b"x",), "unload": (1,), "function": (1, "f"), "launch": (1, (2, 1), 3, [], 4),
+        "copy_rows_in": (1, 2, 3, 4, 5, 6, 7), "module": (b"x",), "unload": (1,), "function": (1, "f"),
+        "launch": (1, (2, 1), 3, [], 4),
         "bind": (), "stream": (), "destroy_stream": (1,), "synchronize_stream": (1,), "wait_event": (1, 2),
         "event": (), "destroy_event": (1,), "record": (1, 2), "query": (1,), "synchronize": (1,),
         "free_memory": (), "attribute": (16,),
