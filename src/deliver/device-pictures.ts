@@ -6,7 +6,7 @@ import type { DevicePicture } from '../define/types.js'
 import type { Backend, Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
 import { Form } from '../transform/parameter-row.js'
 import { DeviceMemory } from './device-memory.js'
-import { dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './device-plan.js'
+import { DEVICE_ALIGN, dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './device-plan.js'
 
 /** A picture field of a batch: where its rows lie on the host, and where the result goes. */
 export interface PictureBatch {
@@ -85,9 +85,10 @@ export class PictureMaker {
     const { lane } = this
     const { pictureBytes, lineBytes, tableBytes } = plan
     const addresses = this.addresses.atLeast(count * 8)
-    const decoded = this.decoded.atLeast(plan.decodedBytes)
+    const decoded = this.decoded.atLeast(Math.max(DEVICE_ALIGN, plan.decodedBytes))
     const blocks = Math.min(count, this.blocks)
-    const scratch = this.scratch.atLeast(blocks * (2 * pictureBytes + lineBytes + tableBytes))
+    const blockBytes = Math.max(DEVICE_ALIGN, 2 * pictureBytes + lineBytes + tableBytes)
+    const scratch = this.scratch.atLeast(blocks * blockBytes)
     const lookup = this.lookup(device)
     desk.words.fill(0n, 0, count)
     const refused: number[] = []

@@ -4,7 +4,7 @@
  */
 import { koffi } from '../native.js'
 import { type DeviceFacts, Driver } from './driver.js'
-import { KERNELS, obtainCubin, readSource } from './kernels.js'
+import { KERNELS, readSource, withCubin } from './kernels.js'
 import { type Backend, bindNvjpeg, JpegDecoder, type NvjpegCalls, nvjpegVersion } from './nvjpeg.js'
 import type { CudaSource } from './nvrtc.js'
 import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
@@ -81,9 +81,10 @@ export class CudaDevice implements Gpu {
 
   /** Compiles a program and makes one of its kernels known by its name. */
   add(source: CudaSource, kernel: string): bigint {
-    const module = this.driver.load(obtainCubin(source, this.facts.architecture, this.cache))
+    const { driver, facts, cache } = this
+    const module = withCubin(source, facts.architecture, cache, cubin => driver.load(cubin))
     this.modules.push(module)
-    const found = this.driver.function(module, kernel)
+    const found = driver.function(module, kernel)
     this.kernels.set(kernel, found)
     return found
   }

@@ -28,23 +28,34 @@ export function readSource(name: string, folder = KERNELS): CudaSource {
   return { name, text: readFileSync(join(folder, name), 'utf8'), headers: headersOf(folder) }
 }
 
-/** The file name of a compiled program: 32 hex digits of a hash over options and sources, and the architecture. */
-export function cubinName({ name, text, headers = {} }: CudaSource, architecture: string): string {
+/**
+ * The file name of a compiled program: 32 hex digits of a hash over options and sources, and the architecture. The
+ * Python client makes the same name of the same program.
+ */
+export function cubinName({ text, headers = {} }: CudaSource, architecture: string): string {
   const hash = createHash('sha256')
-  const parts = [...compileOptions(architecture), name, text]
+  const parts = [...compileOptions(architecture), text]
   for (const header of Object.keys(headers).sort()) parts.push(header, headers[header])
   for (const part of parts) hash.update(part).update('\0')
   return `${hash.digest('hex').slice(0, 32)}-${architecture}.cubin`
 }
 
-/** The machine code of a program, from the cache folder or compiled now (16–70 ms for a small one). */
-export function obtainCubin(source: CudaSource, architecture: string, cache: string): Buffer {
+/**
+ * The machine code of a program, handed to `load`: from the cache folder, or compiled now (16–70 ms for a small one).
+ * What `load` refuses of the cache is compiled again.
+ */
+export function withCubin<T>(
+  source: CudaSource,
+  architecture: string,
+  cache: string,
+  load: (cubin: Uint8Array) => T,
+): T {
   const folder = join(cache, 'kernels')
   const path = join(folder, cubinName(source, architecture))
   try {
-    return readFileSync(path)
+    return load(readFileSync(path))
   } catch {
-    // Not there yet, or not readable: it is made.
+    // Not there yet, not readable, or damaged: it is made.
   }
   const cubin = compileCubin(source, compileOptions(architecture))
   try {
@@ -53,5 +64,5 @@ export function obtainCubin(source: CudaSource, architecture: string, cache: str
   } catch {
     // A cache folder that can't be written costs compiling each time, and nothing else.
   }
-  return cubin
+  return load(cubin)
 }

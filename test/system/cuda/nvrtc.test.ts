@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MissingError } from '../../../src/errors.js'
 import { CudaError } from '../../../src/system/cuda/errors.js'
-import { compileOptions, cubinName, obtainCubin } from '../../../src/system/cuda/kernels.js'
+import { compileOptions, cubinName, withCubin } from '../../../src/system/cuda/kernels.js'
 import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/nvrtc.js'
 import { temporaryFolder } from '../../support/folder.js'
 
@@ -13,6 +13,9 @@ const source = {
   text: '#include "by.cuh"\nextern "C" __global__ void twice(float* x) { x[threadIdx.x] *= BY; }',
   headers: { 'by.cuh': '#define BY 2.0f\n' },
 }
+
+const obtainCubin = (program: typeof source, architecture: string, cache: string): Buffer =>
+  withCubin(program, architecture, cache, cubin => Buffer.from(cubin))
 
 function available(): boolean {
   try {
@@ -25,6 +28,10 @@ function available(): boolean {
 }
 
 describe('the name of a cubin', () => {
+  test('is that of the Python client', () => {
+    expect(cubinName(source, 'sm_90')).toBe('e724c1575d4179eb93a0ff585f22be47-sm_90.cubin')
+  })
+
   test('depends on architecture, text and headers, and on nothing else', () => {
     const name = cubinName(source, 'sm_90')
     expect(name).toMatch(/^[0-9a-f]{32}-sm_90\.cubin$/)
@@ -65,6 +72,20 @@ describe.runIf(available())('NVRTC', () => {
     expect(compile).toThrow(
       /NVRTC_ERROR_COMPILATION.*wrong\.cu\(1\): error: identifier "nonsense" is undefined/s,
     )
+  })
+
+  test('one that is refused is compiled again, and the new one kept', () => {
+    const cache = temporaryFolder()
+    const good = obtainCubin(source, 'sm_90', cache)
+    const path = join(cache, 'kernels', cubinName(source, 'sm_90'))
+    writeFileSync(path, 'damaged')
+    const load = (cubin: Uint8Array): number => {
+      if (Buffer.from(cubin).equals(Buffer.from('damaged')))
+        throw new CudaError('cuModuleLoadData', 'CUDA_ERROR_INVALID_IMAGE')
+      return cubin.length
+    }
+    expect(withCubin(source, 'sm_90', cache, load)).toBe(good.length)
+    expect(readFileSync(path)).toEqual(good)
   })
 
   test('a folder that can not be written costs nothing but time', () => {

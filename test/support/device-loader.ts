@@ -1,0 +1,66 @@
+/** A loader whose device is simulated: the stage runs in this thread, behind the same messages as in its own. */
+import { normalizeFeed } from '../../src/define/normalize.js'
+import type { FeedJson } from '../../src/define/types.js'
+import type { StagePort } from '../../src/deliver/device.js'
+import type { DeviceBatch } from '../../src/deliver/device-batch.js'
+import { essence, type FromStage, type ToStage } from '../../src/deliver/device-messages.js'
+import { readDeviceOptions } from '../../src/deliver/device-options.js'
+import { StageServer } from '../../src/deliver/device-server.js'
+import { Loader } from '../../src/deliver/loader.js'
+import { fillOptions, type OpenOptions } from '../../src/deliver/options.js'
+import { addressOf } from '../../src/system/cuda/index.js'
+import type { SimulatedGpu } from './simulated-gpu.js'
+
+export type AnyDeviceBatch = DeviceBatch & Record<string, unknown>
+
+/** Opens a feed; rows are made in this thread. */
+export function openSimulated(
+  json: FeedJson,
+  gpu: SimulatedGpu,
+  options: OpenOptions = {},
+  root = '/',
+): Loader<AnyDeviceBatch> {
+  const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
+  const device = { ...readDeviceOptions(all)!, start: () => simulatedPort(gpu) }
+  return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
+}
+
+/** Messages are copied, as between threads, and come in another turn of the event loop. */
+export function simulatedPort(gpu: SimulatedGpu): StagePort {
+  let heard: (message: FromStage) => void = () => {}
+  const say = (message: FromStage): void => {
+    const copy = structuredClone(message)
+    setImmediate(() => heard(copy))
+  }
+  const server = new StageServer(
+    gpu,
+    memory => {
+      gpu.ring = { address: addressOf(memory.buffer), buffer: memory.buffer }
+      return gpu.ring.address
+    },
+    say,
+  )
+  return {
+    post: (message: ToStage) => {
+      // A WebAssembly memory can't be cloned here; it is shared anyway.
+      const copy = 'ring' in message ? message : structuredClone(message)
+      setImmediate(() => server.hear(copy))
+    },
+    listen: listener => {
+      heard = listener
+      say({ opened: { facts: gpu.facts, decoder: 'nvJPEG 0.0.0' } })
+    },
+    hold: () => {},
+    end: async () => {},
+  }
+}
+
+/** A port whose device can't be opened. */
+export function failingPort(error: Error): StagePort {
+  return {
+    post: () => {},
+    listen: heard => setImmediate(() => heard({ failed: { error: essence(error) } })),
+    hold: () => {},
+    end: async () => {},
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * A GPU of the mind: device memory that can be looked into, lanes that do their work as late as they may, pictures
+ * decoded by TurboJPEG, and the kernels' plain twins. Whatever is read or written too early or too late shows.
+ */
+import { DTYPES } from '../../src/define/dtype.js'
+import type { Dtype } from '../../src/define/types.js'
+import type { Backend, Gpu, JpegPicture, KernelArgument, Lane } from '../../src/system/cuda/index.js'
+import { addressOf } from '../../src/system/cuda/index.js'
+import { decompress } from '../../src/system/turbojpeg.js'
+import { makePicture } from '../../src/transform/twins/picture.js'
+import { mixRows } from './simulated-mix.js'
+
+const DTYPE_OF: Dtype[] = ['u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'f16', 'bf16', 'f32', 'f64']
+const DEVICE = 0x7000_0000_0000n
+const HOST = 0x6000_0000_0000n
+/** Bytes between two allocations, which nobody may touch. */
+const GAP = 0x10_0000n
+
+/** What a picture that the decoder refuses looks like. */
+export type Refuse = (backend: Backend, jpeg: Uint8Array) => boolean
+
+/** Work in order; `upTo` does what is due until a place in it. */
+class Stream {
+  readonly work: (() => void)[] = []
+  done = 0
+
+  put(act: () => void): void {
+    this.work.push(act)
+  }
+  upTo(place: number): void {
+    while (this.done < place) this.work[this.done++]()
+  }
+}
+
+export class SimulatedGpu implements Gpu {
+  readonly facts = { ordinal: 0, name: 'Simulated', multiprocessors: 132, architecture: 'sm_90' }
+  readonly log: string[] = []
+  /** CUDA's default stream. */
+  readonly consumer = new Stream()
+  readonly streams = new Map<bigint, Stream>([[0n, this.consumer]])
+  readonly events = new Map<bigint, { stream: Stream; place: number } | undefined>()
+  readonly locked = new Map<bigint, number>()
+  closed = false
+  private readonly memory = new Map<bigint, Uint8Array>()
+  private next = { [String(DEVICE)]: DEVICE, [String(HOST)]: HOST }
+  private handles = 1n
+
+  constructor(
+    readonly refuse: Refuse = () => false,
+    /** Where the ring lies; set when it is known. */
+    public ring: { address: bigint; buffer: ArrayBufferLike } = {
+      address: 0n,
+      buffer: new ArrayBuffer(0),
+    },
+  ) {}
+
+  /** Allocations that are still there. */
+  get allocations(): number {
+    return this.memory.size
+  }
+
+  /** The bytes at an address, of the device or the host. Throws where nobody has allocated so much. */
+  at(address: bigint, bytes: number): Uint8Array {
+    const offset = address - this.ring.address
+    if (offset >= 0n && offset + BigInt(bytes) <= BigInt(this.ring.buffer.byteLength))
+      return new Uint8Array(this.ring.buffer, Number(offset), bytes)
+    for (const [base, memory] of this.memory) {
+      const from = address - base
+      if (from >= 0n && from + BigInt(bytes) <= BigInt(memory.length))
+        return memory.subarray(Number(from), Number(from) + bytes)
+    }
+    throw new Error(`${bytes} bytes at ${address.toString(16)} belong to nobody`)
+  }
+
+  private reserve(kind: bigint, bytes: number): bigint {
+    const address = this.next[String(kind)]
+    this.next[String(kind)] += (BigInt(bytes) / GAP + 2n) * GAP
+    // Not zeros: what is read without having been written must show.
+    this.memory.set(address, new Uint8Array(bytes).fill(0xa5))
+    return address
+  }
+
+  allocate(bytes: number): bigint {
+    this.log.push(`allocate ${bytes}`)
+    return this.reserve(DEVICE, bytes)
+  }
+  free(pointer: bigint): void {
+    this.finishAll()
+    if (!this.memory.delete(pointer)) throw new Error('freed twice')
+  }
+  allocateHost(bytes: number): { address: bigint; bytes: Uint8Array } {
+    const address = this.reserve(HOST, bytes)
+    return { address, bytes: this.memory.get(address)! }
+  }
+  freeHost(address: bigint): void {
+    if (!this.memory.delete(address)) throw new Error('freed twice')
+  }
+  lock(address: bigint, bytes: number): void {
+    this.log.push(`lock ${bytes}`)
+    if (this.locked.has(address)) throw new Error('locked twice')
+    this.locked.set(address, bytes)
+  }
+  unlock(address: bigint): void {
+    if (!this.locked.delete(address)) throw new Error('not locked')
+  }
+  event(): bigint {
+    const event = this.handles++
+    this.events.set(event, undefined)
+    return event
+  }
+  destroyEvent(event: bigint): void {
+    if (!this.events.delete(event)) throw new Error('no such event')
+  }
+  record(event: bigint, stream: bigint): void {
+    const found = this.streams.get(stream)!
+    this.log.push(`record ${stream === 0n ? 'consumer' : 'lane'}`)
+    this.events.set(event, { stream: found, place: found.work.length })
+  }
+  /** As late as may be: only when somebody has waited for it. */
+  done(event: bigint): boolean {
+    const recorded = this.events.get(event)
+    return recorded === undefined || recorded.stream.done >= recorded.place
+  }
+  finish(event: bigint): void {
+    const recorded = this.events.get(event)
+    this.log.push('finish')
+    recorded?.stream.upTo(recorded.place)
+  }
+  finishAll(): void {
+    for (const stream of this.streams.values()) stream.upTo(stream.work.length)
+  }
+  lane(): Lane {
+    const stream = this.handles++
+    const queue = new Stream()
+    this.streams.set(stream, queue)
+    return new SimulatedLane(this, stream, queue)
+  }
+  close(): void {
+    this.closed = true
+  }
+}
+
+class SimulatedLane implements Lane {
+  constructor(
+    private readonly gpu: SimulatedGpu,
+    readonly stream: bigint,
+    private readonly queue: Stream,
+  ) {}
+
+  wait(event: bigint): void {
+    this.gpu.log.push('wait')
+    const recorded = this.gpu.events.get(event)
+    this.queue.put(() => recorded?.stream.upTo(recorded.place))
+  }
+  upload(to: bigint, from: bigint, bytes: number): void {
+    this.gpu.log.push(`upload ${bytes}`)
+    this.queue.put(() => this.gpu.at(to, bytes).set(this.gpu.at(from, bytes)))
+  }
+  uploadRows({ from, fromPitch, to, toPitch, width, height }: Parameters<Lane['uploadRows']>[0]): void {
+    this.gpu.log.push(`rows ${width}x${height}`)
+    this.queue.put(() => {
+      for (let i = 0n; i < BigInt(height); i++) {
+        const line = this.gpu.at(from + i * BigInt(fromPitch), width)
+        this.gpu.at(to + i * BigInt(toPitch), width).set(line)
+      }
+    })
+  }
+  download(to: Uint8Array, from: bigint): void {
+    this.finish()
+    to.set(this.gpu.at(from, to.length))
+  }
+  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void {
+    this.gpu.log.push(`${kernel} ${blocks}x${threads} rows ${args[2]}`)
+    this.queue.put(() => (kernel === 'picture' ? picture(this.gpu, blocks, args) : mix(this.gpu, args)))
+  }
+  decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
+    this.gpu.log.push(`decode ${backend} ${pictures.length}`)
+    this.finish()
+    const refused: number[] = []
+    for (const [i, { from, bytes, to, width }] of pictures.entries()) {
+      const jpeg = this.gpu.at(from, bytes).slice()
+      if (this.gpu.refuse(backend, jpeg)) refused.push(i)
+      else decode(jpeg, width, height => this.gpu.at(to, width * height * 3))
+    }
+    return refused
+  }
+  finish(): void {
+    this.queue.upTo(this.queue.work.length)
+  }
+  close(): void {
+    this.finish()
+  }
+}
+
+function decode(jpeg: Uint8Array, width: number, target: (height: number) => Uint8Array): void {
+  const height = heightOf(jpeg)
+  const rgb = new Uint8Array(width * height * 3)
+  decompress(jpeg, width, height, addressOf(rgb.buffer), width * 3, 'rgb')
+  target(height).set(rgb)
+}
+
+/** Height, from the frame header. */
+function heightOf(jpeg: Uint8Array): number {
+  let at = 2
+  for (;;) {
+    const marker = jpeg[at + 1]
+    if (marker >= 0xc0 && marker <= 0xc2) return (jpeg[at + 5] << 8) | jpeg[at + 6]
+    at += 2 + ((jpeg[at + 2] << 8) | jpeg[at + 3])
+  }
+}
+
+function picture(gpu: SimulatedGpu, blocks: number, args: readonly KernelArgument[]): void {
+  const [rows, words, count, pictures, scratch, pictureBytes, lineBytes, tableBytes, out, lookup, code, hwc] =
+    args as [bigint, number, number, bigint, bigint, bigint, bigint, bigint, bigint, bigint, number, number]
+  const [width, height] = args.slice(12) as number[]
+  const dtype = DTYPE_OF[code]
+  const elementBytes = DTYPES[dtype].bytes
+  const rowBytes = 3 * width * height * elementBytes
+  // All of the blocks' scratch memory is there.
+  gpu.at(scratch, blocks * Number(2n * pictureBytes + lineBytes + tableBytes))
+  const form = {
+    dtype,
+    layout: hwc === 1 ? ('hwc' as const) : ('chw' as const),
+    width,
+    height,
+    lookup: gpu.at(lookup, 768 * elementBytes),
+  }
+  for (let i = 0; i < count; i++) {
+    const row = new Uint32Array(gpu.at(rows + BigInt(i * words * 4), words * 4).slice().buffer)
+    const address = new BigUint64Array(gpu.at(pictures + BigInt(i * 8), 8).slice().buffer)[0]
+    const bytes = row[0] === 0 ? 0 : row[2] * row[3] * 3
+    const decoded = bytes === 0 ? new Uint8Array(0) : gpu.at(address, bytes).slice()
+    gpu.at(out + BigInt(i * rowBytes), rowBytes).set(makePicture(row, decoded, form))
+  }
+}
+
+function mix(gpu: SimulatedGpu, args: readonly KernelArgument[]): void {
+  const [rows, which, count, from, to, code, hwc, width, height] = args as [
+    bigint,
+    number,
+    number,
+    bigint,
+    bigint,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const dtype = DTYPE_OF[code]
+  const bytes = count * 3 * width * height * DTYPES[dtype].bytes
+  const header = new Uint32Array(gpu.at(rows, 128).slice().buffer)
+  gpu
+    .at(to, bytes)
+    .set(mixRows(header, which, gpu.at(from, bytes).slice(), { count, dtype, hwc: hwc === 1, width, height }))
+}

@@ -1,0 +1,37 @@
+/** What the `mix` kernel does, plainly: each row with the one before it, as row 0's header says. */
+import { DTYPES } from '../../src/define/dtype.js'
+import type { Dtype } from '../../src/define/types.js'
+import { MIX_WORDS, MixKind, Word } from '../../src/transform/parameter-row.js'
+
+interface Rows {
+  count: number
+  dtype: Dtype
+  hwc: boolean
+  width: number
+  height: number
+}
+
+const fround = Math.fround
+
+export function mixRows(header: Uint32Array, which: number, from: Uint8Array, rows: Rows): Uint8Array {
+  const { count, dtype, hwc, width, height } = rows
+  const at = Word.Mix + which * MIX_WORDS
+  const floats = new Float32Array(header.buffer)
+  const elements = 3 * width * height
+  const source = new DTYPES[dtype].array(from.buffer, from.byteOffset, count * elements) as Float32Array
+  const out = source.slice()
+  const [x, y, w, h] = header.subarray(at + 2, at + 6)
+  for (let row = 0; row < count; row++) {
+    const partner = row === 0 ? count - 1 : row - 1
+    for (let i = 0; i < elements; i++) {
+      const [own, other] = [source[row * elements + i], source[partner * elements + i]]
+      const column = hwc ? Math.floor(i / 3) % width : i % width
+      const line = hwc ? Math.floor(i / (3 * width)) : Math.floor(i / width) % height
+      if (header[at] === MixKind.Mixup)
+        out[row * elements + i] = fround(fround(other * floats[at + 2]) + fround(own * floats[at + 1]))
+      else if (header[at] === MixKind.Cutmix && column >= x && column < x + w && line >= y && line < y + h)
+        out[row * elements + i] = other
+    }
+  }
+  return new Uint8Array(out.buffer, out.byteOffset, out.byteLength)
+}
