@@ -19,7 +19,7 @@ ADVICE = {
     "nvidia-cuda-nvrtc of the driver's version",
     "CUDA_ERROR_NO_BINARY_FOR_GPU": _STALE,
     "CUDA_ERROR_INVALID_IMAGE": _STALE,
-    "CUDA_ERROR_ILLEGAL_ADDRESS": "a kernel read or wrote where it must not: this process has lost the GPU. If "
+    "CUDA_ERROR_ILLEGAL_ADDRESS": "a kernel read or wrote where it must not, and the GPU is lost to us. If "
     "it happens with decode='cpu' as well it is the trainer's, otherwise please report it",
     "CUDA_ERROR_MPS_CONNECTION_FAILED": "the MPS server does not answer: restart it, or unset "
     "CUDA_MPS_PIPE_DIRECTORY",
