@@ -21,7 +21,7 @@ export function compileKernels(sanitizer: Sanitizer): (launches: readonly Launch
   const made = spawnSync(
     'g++',
     [
-      ...['-std=c++17', '-O1', '-Wall', '-Werror', '-ffp-contract=off', '-pthread'],
+      ...['-std=c++17', '-O1', '-Wall', '-Werror', '-Wno-unknown-pragmas', '-ffp-contract=off', '-pthread'],
       ...(canSanitize(checks) ? [`-fsanitize=${checks}`, '-fno-sanitize-recover=all'] : []),
       ...['-I', SUPPORT, '-I', KERNEL_FOLDER, '-include', 'cuda-host.h', '-x', 'c++'],
       ...[...UNITS, join(SUPPORT, 'philox.cu'), join(SUPPORT, 'cuda-host.cpp'), '-o', program],

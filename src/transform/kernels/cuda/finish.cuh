@@ -49,14 +49,14 @@ struct FinishedRow {
 };
 
 template <class Element>
-__device__ void finish(Picture picture, const FinishedRow<Element>& row) {
+__device__ __noinline__ void finish(Picture picture, FinishedRow<Element> row) {
   for (Walk at(picture.width, picture.height); at.inside(); at.next()) row.put(at.x, at.y, picture.pixel(at.x, at.y));
   __syncthreads();
 }
 
 /** Noise: every line of every channel is a stream of its own, so that threads can share them out. */
 template <class Element>
-__device__ void eraseWithNoise(const Op& op, const FinishedRow<Element>& row, int dtype) {
+__device__ void eraseWithNoise(Op op, FinishedRow<Element> row, int dtype) {
   int x = op.whole(1), y = op.whole(2), width = op.whole(3), height = op.whole(4);
   for (Walk at(height, 3); at.inside(); at.next()) {
     int line = at.x, channel = at.y;
@@ -72,7 +72,7 @@ __device__ void eraseWithNoise(const Op& op, const FinishedRow<Element>& row, in
 
 /** Fills a box of the finished row, in the row's own units. */
 template <class Element>
-__device__ void erase(const Op& op, const FinishedRow<Element>& row, int dtype) {
+__device__ __noinline__ void erase(Op op, FinishedRow<Element> row, int dtype) {
   int x = op.whole(1), y = op.whole(2), width = op.whole(3), height = op.whole(4);
   if (width > 0 && height > 0) {
     if (op.whole(5)) {

@@ -134,7 +134,7 @@ __device__ void pick(Place place, Sink sink) {
 
 /** Gives the window's pixels to `sink`; for a place that resizes. */
 template <class Sink>
-__device__ void resize(Place place, PlaceMemory memory, Sink plainSink) {
+__device__ __noinline__ void resize(Place place, PlaceMemory memory, Sink plainSink) {
   Mirror<Sink> sink(plainSink, place);
   Axis &x = place.x, &y = place.y;
   Picture& box = place.box;

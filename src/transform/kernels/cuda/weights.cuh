@@ -59,6 +59,7 @@ struct Curve {
   /** The weights of inputs from…to−1 together. */
   __device__ double sum(const Window& w, int from, int to) const {
     double total = 0;
+#pragma unroll 1 // divisions are long
     for (int j = from; j < to; j++) total += at((j - w.centre + 0.5) / stretch);
     return total;
   }
