@@ -136,7 +136,7 @@ def trained(feed: Any, decode: Optional[str], labels: Optional[torch.Tensor]) ->
 
 def main() -> None:
     args = arguments(__doc__)
-    result = Result(args, "generate", "batches made on the GPU: f32 chw 224², alone and under ResNet-18, img/s")
+    result = Result(args, "generate", "batches made on the GPU: f32 224², alone and under ResNet-18, img/s")
     turns = Turns(args, result)
     if args.dry:
         turns.take("synthetic tensors", partial(rate_of, args, synthetic(), None))

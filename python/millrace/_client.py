@@ -59,6 +59,8 @@ class Opened:
     kernels: str
     #: What makes the batches on the device, where nothing is read (docs/protocol.md).
     generator: Optional[Mapping[str, Any]]
+    #: Whether there would be such a thing with decode="gpu".
+    generates: bool
 
     @staticmethod
     def read(told: Mapping[str, Any]) -> "Opened":
@@ -80,6 +82,7 @@ class Opened:
             decode=told.get("decode", "cpu"),
             kernels=told.get("kernels", ""),
             generator=told.get("generator"),
+            generates=told.get("generates", False),
         )
 
 

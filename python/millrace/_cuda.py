@@ -70,13 +70,16 @@ class CudaView(TorchView):
     # ------------------------------------------------------------ who decodes
 
     def _decide(self, asked: str, simulated: bool) -> Decision:
-        if self.feed._stream.opened.generator is not None:
+        opened = self.feed._stream.opened
+        if opened.generator is not None:
             return Decision("gpu")
         reason = None
         if asked != "cpu" and not simulated:
-            reason = impossible(self.feed, self._index, asked)
+            reason = impossible(self.feed, self._index)
             if asked == "gpu" and reason is not None:
                 raise MissingError(f'decode="gpu": {reason}')
+            if opened.generates and reason is None:
+                asked = "gpu"  # it costs next to nothing there
         return Decision("cpu" if simulated else asked, reason)
 
     def _enter(self) -> None:

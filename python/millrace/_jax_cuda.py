@@ -50,11 +50,14 @@ class JaxCudaView(JaxView):
         feed._stats.device = self._report
 
     def _decide(self, asked: str, index: int) -> Decision:
-        if self.feed._stream.opened.generator is not None:
+        opened = self.feed._stream.opened
+        if opened.generator is not None:
             return Decision("gpu")
-        reason = impossible(self.feed, index, asked) if asked != "cpu" else None
+        reason = impossible(self.feed, index) if asked != "cpu" else None
         if asked == "gpu" and reason is not None:
             raise MissingError(f'decode="gpu": {reason}')
+        if asked == "auto" and opened.generates and reason is None:
+            asked = "gpu"  # it costs next to nothing there
         return Decision(asked, reason)
 
     def _report(self) -> Dict[str, Any]:

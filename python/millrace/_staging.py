@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from .feed import Feed
 
 
-def impossible(feed: "Feed", device: int, asked: str = "auto") -> Optional[str]:
+def impossible(feed: "Feed", device: int) -> Optional[str]:
     """Why images of this feed can't be decoded on the GPU; None when they can."""
-    layout = feed._stream.client.memory.layout
-    # A GPU that is asked for may find something else to do: synthetic tensors.
-    if asked == "auto" and not any(field.layout or field.device for field in layout.fields):
+    layout, opened = feed._stream.client.memory.layout, feed._stream.opened
+    if not opened.generates and not any(field.layout or field.device for field in layout.fields):
         return "this feed has no images"
     if feed._shared:
         return "several members of a rank share its batches"

@@ -1,6 +1,6 @@
 /** Options of `open` that have to do with the GPU, and who decodes. */
 import type { NormalFeed } from '../define/types.js'
-import { isGenerated } from '../engine/generate.js'
+import { canGenerate } from '../engine/generate.js'
 import { DefinitionError } from '../errors.js'
 import { staysOnCpu } from '../transform/device-picture.js'
 import type { StagePort } from './device.js'
@@ -63,8 +63,7 @@ export function chooseDecode(
 ): { decode: 'cpu' | 'gpu'; why: string } {
   if (wanted === 'cpu')
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
-  if (feed.fields.some(field => isGenerated(field.layout)))
-    return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
+  if (canGenerate(feed)) return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
   const images = feed.fields.filter(field => field.as === 'image')
   const left = images.filter(field => staysOnCpu(field, feed) === undefined)
   if (left.length === 0) {

@@ -4,16 +4,14 @@
  */
 import { writeSync } from 'node:fs'
 import type { Feeding } from '../engine/feeding.js'
-import { type Generator, generatorOf, poolOf } from '../engine/generate.js'
-import type { FeedPlan } from '../engine/plan.js'
+import { type Generator, poolOf } from '../engine/generate.js'
 import { createRegion, free, reserveSync, type SharedRegion } from '../system/memory.js'
 
 export class ToldGenerator {
   private region: SharedRegion | undefined
 
   /** Undefined where the batches are made by the engine, all of them. */
-  describe(plan: FeedPlan, feeding: Feeding): (Generator & { pool?: object }) | undefined {
-    const generator = generatorOf(plan, feeding.feed)
+  describe({ generator }: Feeding): (Generator & { pool?: object }) | undefined {
     if (generator?.kind !== 'synthetic') return generator
     const pool = poolOf(generator)
     this.region = createRegion(pool.length)

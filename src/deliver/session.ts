@@ -9,7 +9,7 @@ import { DTYPES } from '../define/dtype.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { Dtype, FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
-import { decodeOf } from '../engine/generate.js'
+import { canGenerate, decodeOf } from '../engine/generate.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
 import { type Place, stepPlan } from '../order/steps.js'
@@ -203,7 +203,8 @@ export class Session {
       layout: describeLayout(layout),
       decode: options.decode,
       kernels: KERNELS,
-      generator: this.generator.describe(plan, feeding),
+      generator: this.generator.describe(feeding),
+      generates: canGenerate(plan.feed),
       rank,
       world,
       rankFrom,

@@ -8,13 +8,13 @@ import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../
 import { Header, type Slot, Stamp } from '../batch/slot.js'
 import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
-import type { NormalFeed } from '../define/types.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
 import { createRegion, free, mapOver, newMemory, reserve, type SharedRegion } from '../system/memory.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
+import { type Generator, generatorOf } from './generate.js'
 import type { BadReport, Job } from './job.js'
 import { type FeedPlan, planMaking } from './plan.js'
 import { Pool } from './pool.js'
@@ -150,9 +150,9 @@ export class Feeding {
     return index
   }
 
-  /** The feed as it is made: with what is left to the device. */
-  get feed(): NormalFeed {
-    return this.job.feed
+  /** What makes fields on the device, where there are such. */
+  get generator(): Generator | undefined {
+    return generatorOf(this.plan, this.job.feed)
   }
 
   slot(index: number): Slot {

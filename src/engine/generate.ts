@@ -60,6 +60,11 @@ export function decodeOf(feed: NormalFeed, wanted: 'cpu' | 'gpu' | 'auto'): 'cpu
   return feed.fields.some(field => isGenerated(field.layout)) ? 'gpu' : 'cpu'
 }
 
+/** Whether a device makes fields of this feed out of nothing, where it is asked to. */
+export function canGenerate(feed: NormalFeed): boolean {
+  return generateOnDevice(feed).fields.some(field => isGenerated(field.layout))
+}
+
 /** The feed with the fields of a synthetic source of tensors generated, where they come out as they are. */
 export function generateOnDevice(feed: NormalFeed): NormalFeed {
   if (!('synthetic' in feed.source) || feed.map !== undefined) return feed

@@ -9,7 +9,14 @@ import { describe, expect, test } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import { Random } from '../../src/define/random.js'
 import type { KernelFeedJson } from '../../src/define/types.js'
-import { decodeOf, generatorOf, poolOf, type SyntheticGenerator } from '../../src/engine/generate.js'
+import { fillOptions } from '../../src/deliver/options.js'
+import {
+  canGenerate,
+  decodeOf,
+  generatorOf,
+  poolOf,
+  type SyntheticGenerator,
+} from '../../src/engine/generate.js'
 import { planFeed, planMaking } from '../../src/engine/plan.js'
 import { placeOf } from '../../src/source/synthetic.js'
 import {
@@ -41,8 +48,25 @@ const json: KernelFeedJson = {
   order: { shuffle: 'global', seed: 5 },
   batch: { size: 8, last: 'keep' },
 }
-const gpu: OpenOptions = { root: folder, decode: 'gpu', workers: 2 }
+const gpu: OpenOptions = { root: folder, workers: 2 }
 const feedOf = (change: object = {}) => ({ ...json, ...change }) as unknown as FeedJson
+
+const dist = new URL('../../dist/', import.meta.url)
+const { Loader } = (await import(`${dist}deliver/loader.js`)) as typeof import('../../src/deliver/loader.js')
+
+/** Feeds a consumer that has a device of its own and takes slots as they are. */
+async function feeding<T>(
+  definition: FeedJson,
+  { root = '/', ...options }: OpenOptions,
+  use: (loader: AnyLoader) => Promise<T>,
+): Promise<T> {
+  const loader = new Loader(normalizeFeed(definition, root), fillOptions({ ...options, decode: 'gpu' }))
+  try {
+    return await use(loader as unknown as AnyLoader)
+  } finally {
+    await loader.close()
+  }
+}
 
 /** What a kernel would be given for each row, and with it all that it can draw from. */
 function drawn(batch: AnyBatch): string[] {
@@ -61,19 +85,19 @@ async function epoch(loader: AnyLoader, steps = Number.POSITIVE_INFINITY): Promi
 
 describe('a kernel', () => {
   test('gets every row of an epoch once, at the same positions whatever the workers', async () => {
-    const one = await using(feedOf(), { ...gpu, workers: 0 }, loader => epoch(loader))
-    const many = await using(feedOf(), { ...gpu, workers: 3 }, loader => epoch(loader))
+    const one = await feeding(feedOf(), { ...gpu, workers: 0 }, loader => epoch(loader))
+    const many = await feeding(feedOf(), { ...gpu, workers: 3 }, loader => epoch(loader))
     expect(many).toEqual(one)
     expect(one.map(row => Number(row.split('=')[1])).sort((a, b) => a - b)).toEqual([...Array(101).keys()])
     expect(one.map(row => row.split('=')[0])).toEqual(Array.from({ length: 101 }, (_, i) => `0/${i}`))
   })
 
   test('goes on from a state, and with other ranks, as if nothing had happened', async () => {
-    const whole = await using(feedOf(), gpu, async loader => [
+    const whole = await feeding(feedOf(), gpu, async loader => [
       ...(await epoch(loader)),
       ...(await epoch(loader)),
     ])
-    const [before, state] = await using(feedOf(), gpu, async loader => {
+    const [before, state] = await feeding(feedOf(), gpu, async loader => {
       const rows: string[] = []
       for await (const batch of loader) {
         rows.push(...drawn(batch))
@@ -81,13 +105,13 @@ describe('a kernel', () => {
       }
       throw new Error('the epoch was too short')
     })
-    const after = await using(feedOf(), { ...gpu, state }, async loader => [
+    const after = await feeding(feedOf(), { ...gpu, state }, async loader => [
       ...(await epoch(loader)),
       ...(await epoch(loader)),
     ])
     expect([...before, ...after]).toEqual(whole)
     const ranks = await Promise.all(
-      [0, 1].map(rank => using(feedOf(), { ...gpu, state, rank, world: 2 }, loader => epoch(loader))),
+      [0, 1].map(rank => feeding(feedOf(), { ...gpu, state, rank, world: 2 }, loader => epoch(loader))),
     )
     const place = (row: string) => Number(row.split(/[/=]/)[1])
     expect(ranks.flat().sort((a, b) => place(a) - place(b))).toEqual(whole.slice(40, 101))
@@ -130,13 +154,13 @@ describe('a kernel', () => {
     const second = await planFeed(normalizeFeed(json, other))
     expect(second.hashes.order).toBe(first.hashes.order)
     expect(second.hashes.content).not.toBe(first.hashes.content)
-    const state = await using(feedOf(), gpu, async loader => {
+    const state = await feeding(feedOf(), gpu, async loader => {
       await epoch(loader, 2)
       return loader.state()
     })
     const notices: string[] = []
     const notice = (text: string) => notices.push(text)
-    await using(feedOf(), { ...gpu, root: other, state, notice }, loader => loader.ready)
+    await feeding(feedOf(), { ...gpu, root: other, state, notice }, loader => loader.ready)
     expect(notices.join(' ')).toMatch(/content|fields|values/i)
   })
 
@@ -156,7 +180,9 @@ describe('a kernel', () => {
     expect(decodeOf(normalizeFeed(tar, '/'), 'gpu')).toBe('gpu')
     const synthetic = { synthetic: { count: 9, tensors: { shape: [2] } } }
     const fields = { x: { from: 'data', as: 'npy', dtype: 'u8', shape: [2] } }
-    expect(decodeOf(normalizeFeed({ source: synthetic, fields, batch: 1 }, '/'), 'auto')).toBe('cpu')
+    const made = normalizeFeed({ source: synthetic, fields, batch: 1 }, '/')
+    expect([decodeOf(made, 'auto'), canGenerate(made)]).toEqual(['cpu', true])
+    expect(canGenerate(normalizeFeed(tar, '/'))).toBe(false)
   })
 })
 
@@ -222,7 +248,7 @@ describe('synthetic tensors', () => {
       raw: { from: 'data', as: 'bytes', ragged: { max: 24 } },
     }
     const definition = { ...tensors('u32'), fields } as unknown as FeedJson
-    await using(definition, { decode: 'gpu', workers: 1 }, async loader => {
+    await feeding(definition, { workers: 1 }, async loader => {
       for await (const batch of loader) {
         const { values } = batch.get('raw') as { values: Uint8Array }
         const firsts = new Uint32Array(values.slice().buffer).filter((_, i) => i % 6 === 0)
