@@ -77,6 +77,11 @@ class PictureField:
         self._mix = tools.kernels.kernel("mix", "mix", kernels.MIX) if self._mixes else None
         self._lookup = self._upload(base64.b64decode(device["lookup"]))
 
+    @property
+    def stream(self) -> int:
+        """Where the finished rows are written."""
+        return int(self._tools.work)
+
     def _upload(self, table: bytes) -> Buffer:
         expected = 3 * 256 * item_bytes(self.kind)
         if len(table) != expected:

@@ -18,9 +18,10 @@ from typing import Any, Callable, Deque, Dict, Hashable, List, Mapping, NamedTup
 
 from ..errors import MillraceError
 from .events import Event
+from .fields import DeviceField, device_fields
 from .generate import Made, generator_of
 from .memory import Memory, PoolMemory
-from .picture import PictureField, Redo
+from .picture import Redo
 from .tools import GIB, Tools, open_tools
 
 
@@ -155,11 +156,7 @@ class DeviceStage:
         try:
             tools = make_tools()
             memory = make_memory(tools)
-            fields: Dict[Hashable, PictureField] = {
-                name: PictureField(tools, name, told)
-                for name, told in pictures.items()
-                if told["kind"] == "picture"
-            }
+            fields = device_fields(tools, pictures)
             maker = None if generator is None else generator_of(tools, generator)
         except BaseException as error:
             opened._complete(error)
@@ -191,7 +188,7 @@ class DeviceStage:
         self,
         tools: Tools,
         memory: Memory,
-        fields: Mapping[Hashable, PictureField],
+        fields: Mapping[Hashable, DeviceField],
         maker: Any,
         batch: HostBatch,
         ticket: Ticket,
@@ -212,7 +209,7 @@ class DeviceStage:
                 field = fields.get(name)
                 if field is not None:
                     shape = (len(values), *field.shape)
-                    address, ticket.arrays[name] = memory.array(shape, field.kind, tools.work)
+                    address, ticket.arrays[name] = memory.array(shape, field.kind, field.stream)
                     bad = field.make(values, address, batch.redo)
                     if bad:
                         ticket.bad[name] = bad

@@ -12,12 +12,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Callable, Optional
 
-from . import nvjpeg
+from . import nvcomp, nvjpeg
 from .areas import Area, Stretch
 from .driver import driver_of
 from .events import Event, Events
 from .kernels import Kernels
 from .memory import Pool
+from .unpacker import Unpacker
 
 GIB = 1 << 30
 #: The share of the GPU that making pictures may take: one of so many multiprocessors, but some blocks anyway.
@@ -28,7 +29,7 @@ THREADS = 512
 
 
 class Tools:
-    """Made, used and closed in the stage's thread. ``jpegs`` makes the decoders when JPEGs come."""
+    """Made, used and closed in the stage's thread. ``jpegs`` and ``nvcomps`` make decoders when needed."""
 
     def __init__(
         self,
@@ -37,11 +38,14 @@ class Tools:
         jpegs: Callable[[], Any],
         blocks: Optional[int] = None,
         budget: int = GIB,
+        nvcomps: Callable[[], Any] = nvcomp.load,
     ) -> None:
         self.driver = driver
         self.kernels = kernels
         self._make_jpegs = jpegs
         self._jpegs: Optional[Any] = None
+        self._make_nvcomp = nvcomps
+        self._unpacker: Optional[Unpacker] = None
         self.blocks = blocks or max(FEWEST_BLOCKS, driver.multiprocessors // SHARE)
         self.events = Events(driver)
         self.pool = Pool(driver, self.events)
@@ -62,6 +66,13 @@ class Tools:
         if self._jpegs is None:
             self._jpegs = self._make_jpegs()
         return self._jpegs
+
+    @property
+    def unpacker(self) -> Unpacker:
+        """What decompresses."""
+        if self._unpacker is None:
+            self._unpacker = Unpacker(self.driver, self._make_nvcomp())
+        return self._unpacker
 
     def next_area(self) -> Area:
         """The area whose last turn is longer ago, once that is over."""
@@ -97,8 +108,9 @@ class Tools:
         self.driver.synchronize_stream(self.work)
         for part in (*self._areas, self._scratch, self._between, self.pool, self.kernels):
             part.close()
-        if self._jpegs is not None:
-            self._jpegs.close()
+        for more in (self._jpegs, self._unpacker):
+            if more is not None:
+                more.close()
         for stream in (self.feed, self.work):
             self.driver.destroy_stream(stream)
         self.events.close()
@@ -113,6 +125,7 @@ def open_tools(
     def make() -> Tools:
         driver.bind()
         jpegs: Callable[[], Any] = lambda: nvjpeg.Jpegs(nvjpeg.load(driver.version // 1000))  # noqa: E731
-        return Tools(driver, Kernels(driver, folder), jpegs, blocks, budget)
+        nvcomps = lambda: nvcomp.load(driver.version // 1000)  # noqa: E731
+        return Tools(driver, Kernels(driver, folder), jpegs, blocks, budget, nvcomps)
 
     return make
