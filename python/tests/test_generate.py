@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Dict, List, Tuple
@@ -318,6 +319,12 @@ def compile_for_users(compiler: Any, name: str, source: str) -> bytes:
 
 def test_the_example_compiles(compiler):
     assert compile_for_users(compiler, "gen.cu", (EXAMPLE / "gen.cu").read_text())[:4] == b"\x7fELF"
+
+
+def test_the_kernel_of_the_guide_compiles(compiler):
+    guide = (ROOT / "docs" / "generate-on-the-gpu.md").read_text("utf8")
+    (kernel,) = re.findall(r"^```cuda\n(.*?)^```", guide, re.M | re.S)
+    assert compile_for_users(compiler, "guide.cu", kernel)[:4] == b"\x7fELF"
 
 
 def test_what_does_not_compile_is_said_with_file_and_line(compiler):
