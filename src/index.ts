@@ -45,6 +45,8 @@ export { type BatchOf, cutmix, Feed, feed, fromJson, mixup } from './define/feed
 export type { Random } from './define/random.js'
 export type { Dtype, FeedJson, KernelFeedJson } from './define/types.js'
 export { Batch, type Ragged } from './deliver/batch.js'
+export { type CudaKernel, cuda } from './deliver/cuda.js'
+export type { DeviceArray, DeviceRagged } from './deliver/device-array.js'
 export type { Loader } from './deliver/loader.js'
 export { open } from './deliver/open.js'
 export type { OpenOptions } from './deliver/options.js'
@@ -61,3 +63,4 @@ export {
   StateError,
 } from './errors.js'
 export type { State } from './order/state.js'
+export { CudaError } from './system/cuda/index.js'

@@ -67,4 +67,12 @@ describe('examples', () => {
     expect(await node('examples/train.mjs', '--fresh', '--stop-after', '40')).toContain('run again to go on')
     expect(weights(await node('examples/train.mjs', '--workers', '0'))).toBe(whole)
   })
+
+  test('gpu_kernel.mjs runs its kernel, or says in a sentence that there is no GPU', async () => {
+    const said = await node('examples/gpu_kernel.mjs', '--steps', '2')
+    if (said.startsWith('this example needs a GPU')) {
+      expect(said.trim().split('\n')).toHaveLength(1)
+      expect(said).toMatch(/install|nvidia-smi/)
+    } else expect(said).toMatch(/step 0: 64 images, means 0\.\d+/)
+  })
 })

@@ -13,6 +13,7 @@ test('millrace', async () => {
     [
       "Batch",
       "BudgetError",
+      "CudaError",
       "DecodeError",
       "DefinitionError",
       "EngineError",
@@ -27,6 +28,7 @@ test('millrace', async () => {
       "bytes",
       "category",
       "concat",
+      "cuda",
       "cutmix",
       "feed",
       "files",

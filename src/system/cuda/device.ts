@@ -146,6 +146,13 @@ export class CudaDevice implements Gpu {
     this.driver.finish(event)
   }
 
+  /** Reads from the device in a stream's turn, and waits for it. */
+  download(to: Uint8Array, from: bigint, stream: bigint): void {
+    if (to.byteLength === 0) return
+    this.driver.download(BigInt(koffi.address(to)), from, to.byteLength, stream)
+    this.driver.finishStream(stream)
+  }
+
   close(): void {
     for (const lane of [...this.lanes]) lane.close()
     for (const module of this.modules.splice(0)) this.driver.unload(module)
@@ -186,8 +193,7 @@ class CudaLane implements Lane {
 
   /** Waits until the bytes are here. */
   download(to: Uint8Array, from: bigint): void {
-    this.driver.download(BigInt(koffi.address(to)), from, to.byteLength, this.stream)
-    this.finish()
+    this.device.download(to, from, this.stream)
   }
 
   launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void {

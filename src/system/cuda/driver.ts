@@ -17,6 +17,7 @@ import {
 } from './structs.js'
 
 // Numbers of cuda.h.
+const NO_DEVICE = 100
 const NOT_READY = 600
 const STREAM_NON_BLOCKING = 1
 /** Waiting threads sleep, and no time is taken: what makes an event cheap. */
@@ -49,9 +50,19 @@ export class Driver {
   /** Loads libcuda and begins. */
   static load(): Driver {
     const driver = new Driver(bindDriver())
-    driver.do('cuInit', 0)
+    driver.begin()
     setDriver(Math.floor(driver.version / 1000))
     return driver
+  }
+
+  /** A driver without a GPU is as good as none. */
+  begin(): void {
+    const status = this.calls.cuInit(0)
+    if (status === NO_DEVICE) {
+      const { message } = new CudaError('cuInit', 'CUDA_ERROR_NO_DEVICE')
+      throw new MissingError(`there is an NVIDIA driver, but no GPU: ${message}`)
+    }
+    this.check('cuInit', status)
   }
 
   // ---------------------------------------------------------------- devices and contexts

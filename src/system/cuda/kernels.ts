@@ -23,6 +23,11 @@ export function headersOf(folder: string): Record<string, string> {
   return Object.fromEntries(names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')]))
 }
 
+/** Our own headers, for programs of the user's. */
+export function ourHeaders(): Record<string, string> {
+  return headersOf(KERNELS)
+}
+
 /** A program of a folder, with the headers beside it. */
 export function readSource(name: string, folder = KERNELS): CudaSource {
   return { name, text: readFileSync(join(folder, name), 'utf8'), headers: headersOf(folder) }

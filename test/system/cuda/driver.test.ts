@@ -140,6 +140,13 @@ test('a launch: grid, block, and arguments that their pointers lead to', () => {
 })
 
 describe('errors', () => {
+  test('a driver without a GPU is missing something', () => {
+    const { driver } = recorded({ cuInit: () => 100 })
+    expect(() => driver.begin()).toThrow(MissingError)
+    expect(() => driver.begin()).toThrow(/no GPU: cuInit: CUDA_ERROR_NO_DEVICE: .*--gpus all/)
+    expect(() => recorded({ cuInit: () => 803 }).driver.begin()).toThrow(/SYSTEM_DRIVER_MISMATCH/)
+  })
+
   test.each([
     [
       2,
