@@ -11,6 +11,7 @@
 //
 // A batch's memory is used again after the next one is asked for; the GPU waits for what was launched on it before.
 // Needs an NVIDIA GPU. Without one it says so and ends.
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cuda, feed, image, int, MissingError, open, shuffle, synthetic, tar } from 'millrace'
 
@@ -23,7 +24,7 @@ const { values, positionals } = parseArgs({
 const photos = feed({
   source:
     positionals.length > 0
-      ? tar(positionals)
+      ? tar(positionals.map(path => resolve(path)))
       : synthetic({ count: 4096, images: { width: 256, height: 256, classes: 10 } }),
   order: shuffle({ seed: 7 }),
   fields: { image: image('jpg').randomResizedCrop(224).flip().dtype('f32'), label: int('cls') },

@@ -4,6 +4,7 @@
 //   node bench/gpu/check-node.mjs SHARDS.tar [--batch 256] [--size 224] [--compare 4] [--seconds 4] [--workers n] [--json]
 //
 // Exits 1 when the pixels differ by more than 2/255 on average, or when samples, labels or order differ at all.
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cuda, feed, image, int, MissingError, open, shuffle, tar } from '../../dist/index.js'
 
@@ -32,7 +33,7 @@ function photos(dtype) {
   const picture = image('jpg|jpeg|png').randomResizedCrop(size).flip()
   const scaled = picture.normalize({ mean: [0, 0, 0], std: [1, 1, 1] })
   return feed({
-    source: tar(positionals),
+    source: tar(positionals.map(path => resolve(path))),
     order: shuffle({ seed: 7 }),
     fields: { image: dtype === 'u8' ? picture.dtype('u8') : scaled, label: int('cls') },
     batch: Number(values.batch),
