@@ -97,9 +97,8 @@ def compile_unit(nvrtc, path, folder, architecture):
     count = len(headers)
     with open(path, "rb") as file:
         source = file.read()
-    status = nvrtc.nvrtcCreateProgram(
-        byref(program), source, os.path.basename(path).encode(), count, (c_char_p * count)(*texts), (c_char_p * count)(*names)
-    )
+    included = (c_char_p * count)(*texts), (c_char_p * count)(*names)
+    status = nvrtc.nvrtcCreateProgram(byref(program), source, os.path.basename(path).encode(), count, *included)
     assert status == 0, f"nvrtcCreateProgram: {status}"
     options = [f"--gpu-architecture={architecture}", "--fmad=false", "--std=c++17", "-default-device"]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*[o.encode() for o in options]))

@@ -1,9 +1,19 @@
 /** The picture kernel's twin against the CPU's own way: the same steps, from a parameter row, give the same bytes. */
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { decodeImage, imageInfo } from '../../src/decode/image.js'
+import { normalizeFeed } from '../../src/define/normalize.js'
+import { Random } from '../../src/define/random.js'
+import type { NormalOp } from '../../src/define/types.js'
+import { Workspace } from '../../src/system/workspace.js'
+import { compileDevicePicture, onDevice, pictureOf } from '../../src/transform/device-picture.js'
+import { compileImage } from '../../src/transform/image.js'
 import { Form, Word } from '../../src/transform/parameter-row.js'
+import { upright } from '../../src/transform/twins/frame.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import { pictureCase, wishes } from '../support/picture-cases.js'
+import { bytesOf } from './pictures.js'
 
 it('makes of a parameter row what the CPU makes of the steps', () => {
   fc.assert(
@@ -22,4 +32,58 @@ it('a row without a picture is zeros', () => {
   const made = makePicture(row, new Uint8Array(0), form)
   expect(made).toHaveLength(finished.length)
   expect(made.every(byte => byte === 0)).toBe(true)
+})
+
+describe('rows that a maker writes', () => {
+  const apply = [
+    { randomResizedCrop: { size: [30, 22] } },
+    { flip: 0.5 },
+    { colorJitter: { brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1 } },
+    { normalize: 'imagenet' },
+    { randomErasing: { p: 1, value: 'random' } },
+  ]
+  const feed = normalizeFeed(
+    {
+      source: { folder: '/nowhere' },
+      fields: { image: { from: 'jpg', as: 'image', apply } },
+      batch: 4,
+    },
+    '/',
+  )
+  const [cpu] = feed.fields
+  const [gpu] = onDevice(feed, 4, undefined).fields
+  const device = pictureOf(gpu.layout)
+  const lookup = Buffer.from(device.lookup, 'base64')
+  const turned = [1, 2, 3, 4, 5, 6, 7, 8].map(o => [`exif-${o}.jpg`, Form.Jpeg] as const)
+
+  it.each([
+    ...turned,
+    ['420.jpg', Form.Jpeg],
+    ['progressive.jpg', Form.OtherJpeg],
+    ['cmyk.jpg', Form.Pixels],
+    ['palette.png', Form.Pixels],
+  ] as const)('of %s', (name, form) => {
+    const file = readFileSync(new URL(`../golden/images/${name}`, import.meta.url))
+    for (let position = 0; position < 6; position++) {
+      const work = Workspace.alone(1 << 22)
+      const random = (_: string, op: NormalOp) => new Random().key(7, 0, position, op.ordinal)
+      const context = { work, chosen: new Map(), random }
+      const finished = work.take(30 * 22 * 12)
+      compileImage(cpu).run(file, finished, context)
+      const at = work.take(gpu.layout.shape[0])
+      compileDevicePicture(gpu).run(file, at, context)
+      const row = new Uint32Array(work.memory.buffer, at, device.words).slice()
+      expect(row[Word.Form]).toBe(form)
+      // What the decoder would have left there: the picture as it is stored, or what lies there already.
+      const info = imageInfo(file)
+      const decoded = bytesOf(decodeImage(file, info, { channels: 3 }, work), work)
+      const back = row[Word.Orientation] === 6 ? 8 : row[Word.Orientation] === 8 ? 6 : row[Word.Orientation]
+      const pixels =
+        row[Word.Form] === Form.Pixels
+          ? work.u8.slice(at + device.words * 4, at + device.words * 4 + row[Word.Bytes])
+          : upright({ data: decoded, width: info.width, height: info.height, channels: 3 }, back).data
+      const made = makePicture(row, pixels, { ...device, lookup })
+      expect(Buffer.compare(made, work.u8.slice(finished, finished + made.length))).toBe(0)
+    }
+  })
 })

@@ -44,7 +44,7 @@ __device__ inline int gaussian(float* half, int size, double sigma) {
 /** Mirrors an index into 0…n−1 without repeating the edge. */
 __device__ inline int fold(int i, int n) {
   if (n == 1) return 0;
-  while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+  while ((unsigned)i >= (unsigned)n) i = i < 0 ? -i : 2 * (n - 1) - i;
   return i;
 }
 

@@ -106,15 +106,15 @@ __device__ void makeRows(const Job& job) {
  *
  *   rows          `count` parameter rows of `words` words
  *   pictures      the address of each row's decoded picture, RGB without gaps; 0: none, the row becomes zeros
- *   scratch       for each block 2 · pictureBytes + lineBytes + tableBytes: the maxima of the rows' headers, each rounded
- *                 up to a multiple of 256
+ *   scratch       for each block 2 · pictureBytes + lineBytes + tableBytes: the maxima of the rows' headers, each
+ *                 rounded up to a multiple of 256
  *   out           the finished rows: 3 × width × height elements each, chw or hwc
  *   lookup        the element of each byte of each channel, 3 × 256 (values.ts)
  */
-extern "C" __global__ void __launch_bounds__(1024) picture(const unsigned* rows, int words, int count, const unsigned long long* pictures,
-                                   unsigned char* scratch, unsigned long long pictureBytes,
-                                   unsigned long long lineBytes, unsigned long long tableBytes, void* out,
-                                   const void* lookup, int dtype, int hwc, int width, int height) {
+extern "C" __global__ void __launch_bounds__(1024)
+picture(const unsigned* rows, int words, int count, const unsigned long long* pictures, unsigned char* scratch,
+        unsigned long long pictureBytes, unsigned long long lineBytes, unsigned long long tableBytes, void* out,
+        const void* lookup, int dtype, int hwc, int width, int height) {
   u8* own = scratch + blockIdx.x * (2 * pictureBytes + lineBytes + tableBytes);
   u8* lines = own + 2 * pictureBytes;
   Scratch memory = {{own, own + pictureBytes}, {lines, lines + lineBytes}};

@@ -123,13 +123,9 @@ __device__ void down(Axis y, Picture from, Sink sink) {
 /** Nearest neighbours, along both axes at once. */
 template <class Sink>
 __device__ void pick(Place place, Sink sink) {
-  const Axis &x = place.x, &y = place.y;
-  for (Walk at(x.count, y.count); at.inside(); at.next()) {
-    int fromX = x.from + at.x, fromY = y.from + at.y;
-    if (x.resized()) fromX = nearest(x, fromX);
-    if (y.resized()) fromY = nearest(y, fromY);
-    sink.put(at.x, at.y, place.box.pixel(fromX, fromY));
-  }
+  Nearest x(place.x), y(place.y);
+  for (Walk at(place.x.count, place.y.count); at.inside(); at.next())
+    sink.put(at.x, at.y, place.box.pixel(x(at.x), y(at.y)));
 }
 
 /** Gives the window's pixels to `sink`; for a place that resizes. */

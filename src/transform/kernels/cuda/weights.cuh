@@ -1,6 +1,7 @@
 // Weights of a resize along one axis, in 16-bit fixed point: the same numbers, in the same order of operations, as
 // ../../weights.ts. Every thread weighs outputs of its own.
 #pragma once
+#include "row.cuh"
 
 constexpr int MOST_BITS = 22; // a sum of 8-bit pixels with 22 fractional bits still fits 32 bits, overshoot included
 
@@ -99,9 +100,19 @@ __device__ inline void weigh(const Axis& axis, const Curve& curve, int i) {
   }
 }
 
-/** Input index of output i for nearest neighbour: floor(i · scale) in float32, as torch does. */
-__device__ inline int nearest(const Axis& axis, int i) {
-  if (axis.output == 2 * axis.input) return i >> 1;
-  float scale = (float)((double)axis.input / axis.output);
-  return min(axis.input - 1, (int)floorf((float)i * scale));
-}
+/** Nearest neighbours: output i is input floor(i · scale), in float32, as torch has it. */
+struct Nearest {
+  int from, last;
+  float scale;
+  bool doubled;
+
+  __device__ explicit Nearest(const Axis& axis)
+      : from(axis.from), last(axis.input - 1), scale((float)((double)axis.input / axis.output)),
+        doubled(axis.output == 2 * axis.input) {}
+
+  /** The input of output i of those that are made. Without a resize, the scale is 1. */
+  __device__ int operator()(int i) const {
+    i += from;
+    return doubled ? i >> 1 : min(last, (int)floorf((float)i * scale));
+  }
+};
