@@ -1,7 +1,7 @@
 """Checks the CUDA kernels on a GPU against the CPU's bytes, bit for bit, then times `picture`. ctypes and numpy only.
 
-    node bench/gpu/kernel-cases.mjs FOLDER          # where Node is
-    python3 bench/gpu/check_kernels.py FOLDER [--kernels src/transform/kernels/cuda] [--out result.json]
+node bench/gpu/kernel-cases.mjs FOLDER          # where Node is
+python3 bench/gpu/check_kernels.py FOLDER [--kernels src/transform/kernels/cuda] [--out result.json]
 """
 
 import argparse
@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from functools import partial
 
 import numpy
 
@@ -98,10 +99,12 @@ def compile_unit(nvrtc, path, folder, architecture):
     with open(path, "rb") as file:
         source = file.read()
     included = (c_char_p * count)(*texts), (c_char_p * count)(*names)
-    status = nvrtc.nvrtcCreateProgram(byref(program), source, os.path.basename(path).encode(), count, *included)
+    name = os.path.basename(path).encode()
+    status = nvrtc.nvrtcCreateProgram(byref(program), source, name, count, *included)
     assert status == 0, f"nvrtcCreateProgram: {status}"
     options = [f"--gpu-architecture={architecture}", "--fmad=false", "--std=c++17", "-default-device"]
-    status = nvrtc.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*[o.encode() for o in options]))
+    encoded = [option.encode() for option in options]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (c_char_p * len(options))(*encoded))
     size = c_size_t()
     if status != 0:
         nvrtc.nvrtcGetProgramLogSize(program, byref(size))
@@ -160,7 +163,7 @@ class Kernels:
             registers, local = c_int(), c_int()
             device.call("cuFuncGetAttribute", byref(registers), 4, function)
             device.call("cuFuncGetAttribute", byref(local), 3, function)
-            print(f"{name}: {len(cubin)} bytes, {registers.value} registers, {local.value} bytes of local memory")
+            print(f"{name}: {len(cubin)} bytes, {registers.value} registers, {local.value} bytes local")
 
     def prepare(self, arguments, blocks):
         """Brings arguments to the device; returns their values, and the output's address and size."""
@@ -183,9 +186,8 @@ class Kernels:
         # Every argument in 8 bytes of its own: kernels read as many of them as they take.
         held = [c_uint64(value) for value in values]
         pointers = (c_void_p * len(held))(*[ctypes.cast(byref(value), c_void_p) for value in held])
-        self.device.call(
-            "cuLaunchKernel", self.functions[name], blocks, 1, 1, threads, 1, 1, 0, c_void_p(0), pointers, c_void_p(0)
-        )
+        sizes = (blocks, 1, 1, threads, 1, 1, 0)
+        self.device.call("cuLaunchKernel", self.functions[name], *sizes, c_void_p(0), pointers, c_void_p(0))
 
 
 def check(kernels, folder, names, sizes):
@@ -210,7 +212,8 @@ def check(kernels, folder, names, sizes):
         if len(different):
             wrong += 1
             first = int(different[0])
-            print(f"DIFFERS: {name}: {len(different)} of {size} bytes, first {first}: {made[first]} for {wanted[first]}")
+            found = f"first {first}: {made[first]} for {wanted[first]}"
+            print(f"DIFFERS: {name}: {len(different)} of {size} bytes, {found}")
     print(f"{len(names) - wrong} of {len(names)} launches give the CPU's bytes")
     return wrong
 
@@ -247,10 +250,11 @@ def measure(kernels, folder, benches):
         for threads in THREADS:
             line = []
             for blocks in BLOCKS:
-                ms = median_ms(device, lambda: kernels.launch(kernel, blocks, threads, values))
+                ms = median_ms(device, partial(kernels.launch, kernel, blocks, threads, values))
                 each = ms * 1000 * min(blocks, rows) / rows
                 line.append(f"{blocks} blocks {ms:.2f} ({each:.0f})")
-                results.append({"name": bench["name"], "threads": threads, "blocks": blocks, "ms": round(ms, 4)})
+                shape = {"threads": threads, "blocks": blocks}
+                results.append({"name": bench["name"], **shape, "ms": round(ms, 4)})
             print(f"  {threads} threads: " + ", ".join(line))
         device.release()
     return results

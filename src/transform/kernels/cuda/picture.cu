@@ -102,7 +102,7 @@ __device__ void makeRows(const Job& job) {
 }
 
 /**
- * Any number of blocks, of any number of threads.
+ * Any number of blocks, of up to 1,024 threads.
  *
  *   rows          `count` parameter rows of `words` words
  *   pictures      the address of each row's decoded picture, RGB without gaps; 0: none, the row becomes zeros
