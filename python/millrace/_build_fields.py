@@ -99,7 +99,7 @@ class ArrayField(_Varying):
     """Bytes or arrays, of one shape or of varying length."""
 
     def compression(self: F, compression: Compression) -> F:
-        """The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements."""
+        """The column's bytes are compressed, each sample by itself: a .npy file, or the bare elements."""
         return self._with(compression=compression)
 
 

@@ -61,6 +61,8 @@ class Opened:
     generator: Optional[Mapping[str, Any]]
     #: Whether there would be such a thing with decode="gpu".
     generates: bool
+    #: Fields that could be decompressed on the device, by nvCOMP.
+    compressed: List[str]
 
     @staticmethod
     def read(told: Mapping[str, Any]) -> "Opened":
@@ -83,6 +85,7 @@ class Opened:
             kernels=told.get("kernels", ""),
             generator=told.get("generator"),
             generates=told.get("generates", False),
+            compressed=list(told.get("compressed", [])),
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ._client import Client
 from ._layout import Field
 from ._reading import Taken
+from ._stream import without_nvcomp
 from .batch import Batch, Ragged
 from .errors import MillraceError, MissingError
 
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 
 
 def impossible(feed: "Feed", device: int) -> Optional[str]:
-    """Why images of this feed can't be decoded on the GPU; None when they can."""
+    """Why nothing of this feed can be decoded on the GPU; None when something can."""
     layout, opened = feed._stream.client.memory.layout, feed._stream.opened
-    if not opened.generates and not any(field.layout or field.device for field in layout.fields):
-        return "this feed has no images"
+    pictures = any(field.layout or (field.device or {}).get("kind") == "picture" for field in layout.fields)
+    if not opened.generates and not pictures:
+        if not opened.compressed:
+            return "this feed has no images"
+        lacking = without_nvcomp()
+        if lacking is not None:
+            return f"nvCOMP, to decompress arrays there, is missing: {lacking}"
     if feed._shared:
         return "several members of a rank share its batches"
     try:
@@ -31,7 +37,7 @@ def impossible(feed: "Feed", device: int) -> Optional[str]:
         from ._gpu.driver import driver_of
 
         driver_of(device)
-        for name in ("nvjpeg", "nvrtc"):
+        for name in ("nvjpeg", "nvrtc") if pictures or opened.generates else ():
             libraries.load(name)
     except MissingError as error:
         return str(error)

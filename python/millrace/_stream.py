@@ -17,6 +17,13 @@ from .errors import EngineDied, ForkedError, MillraceError, SampleError
 log = logging.getLogger("millrace")
 
 
+def without_nvcomp() -> Optional[str]:
+    """Why arrays are not decompressed on the device; None when they can be."""
+    from ._gpu import nvcomp
+
+    return nvcomp.missing()
+
+
 class Stream:
     """Takes batches in order, from wherever it is moved to; replaces the engine when it dies."""
 
@@ -80,7 +87,8 @@ class Stream:
         if self.opened.decode == where:
             return
         before = self._request["options"]
-        self._request["options"] = {**before, "decode": where}
+        nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
+        self._request["options"] = {**before, "decode": where, "nvcomp": nvcomp}
         place = self.ahead
         changes = {"changes": self.changes} if self.changes else {}
         try:

@@ -10,6 +10,7 @@ import { normalizeFeed } from '../define/normalize.js'
 import type { Dtype, FeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import { canGenerate, decodeOf } from '../engine/generate.js'
+import { compressedArrays } from '../engine/plan.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
 import { type Place, stepPlan } from '../order/steps.js'
@@ -205,6 +206,7 @@ export class Session {
       kernels: KERNELS,
       generator: this.generator.describe(feeding),
       generates: canGenerate(plan.feed),
+      compressed: compressedArrays(plan.feed),
       rank,
       world,
       rankFrom,

@@ -115,6 +115,12 @@ export function planMaking(
   return { feed: made, batch, layout }
 }
 
+/** Names of the fields that a device with nvCOMP could decompress. */
+export function compressedArrays(feed: NormalFeed): string[] {
+  const fields = decompressOnDevice(feed).fields.filter(field => field.layout.device?.kind === 'compressed')
+  return fields.map(field => field.name)
+}
+
 /** Bytes of a sample on average, where the source knows. */
 function meanBytes(parts: NonNullable<Fingerprint['parts']>): number | undefined {
   const count = parts.reduce((sum, part) => sum + part.count, 0)

@@ -28,6 +28,8 @@ const ALIGN = 64
  * the field's own type by its size alone: its header would have to be half of this.
  */
 const LEAST_BYTES = 16384
+/** Where outputs may begin; rows lie one behind the other. */
+const OUTPUT_ALIGN = 8
 /** The largest streams that every version of nvCOMP promises to take. */
 const MOST_BYTES = 2 ** 24
 
@@ -49,6 +51,7 @@ export function arrayStaysOnCpu(field: NormalField, feed: NormalFeed): string | 
   if (feed.batch.apply.some(op => Object.values(op.params).includes(field.name))) return 'it is mixed'
   const size = sizeOf(layout)
   if (size < LEAST_BYTES) return `it has only ${size} bytes`
+  if (size % OUTPUT_ALIGN !== 0) return `its ${size} bytes are no multiple of ${OUTPUT_ALIGN}`
   if (size > MOST_BYTES) return `it has ${size} bytes, more than ${MOST_BYTES}`
   return undefined
 }

@@ -193,6 +193,7 @@ describe('who decides', () => {
     ['ragged', { ragged: {} }, /vary in length/],
     ['bf16', { dtype: 'bf16' }, /bf16 are made from others/],
     ['small', { shape: [64, 63] }, /has only 16128 bytes/],
+    ['not aligned', { dtype: 'u8', shape: [129, 131] }, /16899 bytes are no multiple of 8/],
     ['huge', { shape: [4097, 1024] }, /more than 16777216/],
     ['mapped', { map: { call: { module: 'a.js', export: 'f', hash: 'x' } } }, /a function of yours/],
   ])('%s stays on the CPU', (_, field, why) => {

@@ -1,4 +1,4 @@
-"""Fields that are finished on the device, by what the engine calls them. The others are copied, or generated."""
+"""Fields that are finished on the device, by what the engine calls them. Others are copied, or generated."""
 
 from __future__ import annotations
 

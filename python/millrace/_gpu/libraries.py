@@ -43,13 +43,17 @@ LIBRARIES: Dict[str, Library] = {
     ),
     "nvml": Library(("libnvidia-ml.so.1",), "it comes with NVIDIA's driver"),
     "nvcomp": Library(
-        ("libnvcomp.so.5", "libnvcomp.so.4", "libnvcomp.so"), "pip install nvidia-libnvcomp-cu{}"
+        ("libnvcomp.so.6", "libnvcomp.so.5", "libnvcomp.so.4", "libnvcomp.so"),
+        "pip install nvidia-libnvcomp-cu{}",
     ),
 }
 
 #: Folders of a CUDA installation that hold libraries, and the name of this machine in them.
 TARGET = {"aarch64": "sbsa"}.get(platform.machine(), platform.machine()) + "-linux"
 PARTS = ("", "lib64", "lib", f"targets/{TARGET}/lib")
+
+#: Folders of NVIDIA's own packages: of most, of nvCOMP, and of nvCOMP before 5.1.
+WHEEL = ("lib", "lib64", "")
 
 #: Folders of packages that bring libraries of their own.
 OWN = ("torchvision.libs", "torch/lib")
@@ -87,7 +91,7 @@ def candidates(
     found = within([os.path.join(folder, part) for folder in named for part in PARTS])
     found += [file for file in files if "*" not in file]
     found += within([os.path.join(folder, part) for folder in installed for part in PARTS[1:]])
-    found += within([os.path.join(entry, "nvidia", "*", "lib") for entry in python if entry])
+    found += within([os.path.join(entry, "nvidia", "*", part) for entry in python if entry for part in WHEEL])
     # Wheels that carry a library of their own name it with a digest: libnvjpeg.4a0b5c81.so.13.
     stems = [re.sub(r"^(lib[a-z-]+)\.so", r"\1[.-]*.so", file) for file in files]
     own = [os.path.join(entry, part) for entry in python if entry for part in OWN]
