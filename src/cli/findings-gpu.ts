@@ -45,7 +45,15 @@ const LIBRARIES = {
     without: 'JPEGs are decoded on the CPU',
     packages: ['nvidia-nvjpeg', 'nvidia-nvjpeg-cu12'],
   },
+  nvcomp: {
+    what: 'nvCOMP',
+    without: 'compressed arrays, if there are any, are decompressed on the CPU',
+    packages: ['nvidia-libnvcomp-cu13', 'nvidia-libnvcomp-cu12'],
+  },
 } as const
+
+/** Those that few feeds need: no remark is made where they are missing. */
+const SELDOM: readonly LibraryName[] = ['nvcomp']
 
 const CONTAINER = 'in a container, start it with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility'
 
@@ -162,7 +170,8 @@ async function library(machine: GpuMachine, name: LibraryName, major: number): P
     return { what, verdict: 'warn', is: wrong, todo: `update the driver, or ${install}`, data }
   } catch (error) {
     const todo = packages === undefined ? install : `${install}, or set MILLRACE_CUDA_PATH to its folder`
-    return { what, verdict: 'warn', is: `not found, so ${without}`, todo, data: { problem: oneLine(error) } }
+    const verdict = SELDOM.includes(name) ? 'ok' : 'warn'
+    return { what, verdict, is: `not found, so ${without}`, todo, data: { problem: oneLine(error) } }
   }
 }
 

@@ -26,4 +26,10 @@ const VERSIONS: Record<CudaLibrary, () => string> = {
   },
   nvrtc: nvrtcVersion,
   nvjpeg: () => nvjpegVersion(bindNvjpeg()),
+  nvcomp: () => {
+    const properties = new Uint32Array(2) // nvcompProperties_t: u32 version, u32 version of CUDA's runtime
+    loadLibrary('nvcomp').func('int nvcompGetProperties(void *properties)')(properties)
+    const [version] = properties
+    return `${Math.floor(version / 1000)}.${Math.floor(version / 100) % 10}.${version % 100}`
+  },
 }

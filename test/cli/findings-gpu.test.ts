@@ -52,6 +52,7 @@ describe('GPUs in the doctor', () => {
       'ok libcuda',
       'ok NVRTC',
       'ok nvJPEG',
+      'ok nvCOMP',
     ])
     expect(found[0].is).toBe('580.95.05, for CUDA up to 13.0')
     expect(found[1].is).toBe('NVIDIA H200, 140 GiB free of 140 GiB, PCIe 5 ×16, measures SM activity (GPM)')
@@ -119,6 +120,9 @@ describe('GPUs in the doctor', () => {
       'warn | not found, so JPEGs are decoded on the CPU | pip install nvidia-nvjpeg, or set MILLRACE_CUDA_PATH to its folder',
     )
     expect(await line('NVRTC', missing)).toMatch(/CPU decodes and augments \| pip install nvidia-cuda-nvrtc,/)
+    expect(await line('nvCOMP', missing)).toMatch(
+      /^ok \| not found, so .* \| pip install nvidia-libnvcomp-cu13,/,
+    )
     expect(await line('libcuda', missing)).toMatch(/nothing can be put on the GPU \| .*--gpus all/)
     const older = { ...H200, nvmlSystemGetCudaDriverVersion_v2: gives32(12040) }
     expect(await line('nvJPEG', machine(older, { library: none }))).toMatch(/pip install nvidia-nvjpeg-cu12,/)

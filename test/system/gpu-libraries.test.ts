@@ -4,13 +4,16 @@ import { MissingError } from '../../src/errors.js'
 import { gpuLibrary } from '../../src/system/gpu-libraries.js'
 
 describe('a library of the GPU', () => {
-  it.each(['cuda', 'nvrtc', 'nvjpeg'] as const)('%s has a file and a version, or is missing', name => {
-    try {
-      const { path, version } = gpuLibrary(name, Number.NaN)
-      expect(path).toMatch(new RegExp(`lib${name}\\.so`))
-      expect(version).toMatch(/^\d+\.\d+(\.\d+)?$/)
-    } catch (error) {
-      expect(error).toBeInstanceOf(MissingError)
-    }
-  })
+  it.each(['cuda', 'nvrtc', 'nvjpeg', 'nvcomp'] as const)(
+    '%s has a file and a version, or is missing',
+    name => {
+      try {
+        const { path, version } = gpuLibrary(name, Number.NaN)
+        expect(path).toMatch(new RegExp(`lib${name}\\.so`))
+        expect(version).toMatch(/^\d+\.\d+(\.\d+)?$/)
+      } catch (error) {
+        expect(error).toBeInstanceOf(MissingError)
+      }
+    },
+  )
 })

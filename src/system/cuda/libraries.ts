@@ -5,7 +5,7 @@
  *   1  the folders of $MILLRACE_CUDA_PATH
  *   2  the loader's path (LD_LIBRARY_PATH, ldconfig)
  *   3  CUDA's own folders, /usr/local/cuda*
- *   4  nvidia/<package>/lib of a Python: $VIRTUAL_ENV, $CONDA_PREFIX, what python3 says, where distributions put them
+ *   4  nvidia/<package>/lib, or lib64, of a Python: $VIRTUAL_ENV, $CONDA_PREFIX, what python3 says, where distributions put them
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -35,6 +35,12 @@ const LIBRARIES = {
     ofDriver: false,
     what: 'nvJPEG (libnvjpeg.so.13 or .12)',
     install: 'run "pip install nvidia-nvjpeg", or install the CUDA toolkit',
+  },
+  nvcomp: {
+    files: ['libnvcomp.so.6', 'libnvcomp.so.5', 'libnvcomp.so.4', 'libnvcomp.so'],
+    ofDriver: false,
+    what: 'nvCOMP (libnvcomp.so.6, .5 or .4)',
+    install: 'run "pip install nvidia-libnvcomp-cu13", or nvidia-libnvcomp-cu12',
   },
 } as const
 
@@ -94,7 +100,9 @@ function* folders(ofDriver: boolean, around: Surroundings): Generator<string, vo
   )
   for (const toolkit of toolkits) yield* [target, 'lib64'].map(part => join('/usr/local', toolkit, part))
   for (const packages of pythonFolders(around)) {
-    for (const name of list(join(packages, 'nvidia')).sort()) yield join(packages, 'nvidia', name, 'lib')
+    // nvCOMP alone lies in lib64.
+    for (const name of list(join(packages, 'nvidia')).sort())
+      yield* ['lib', 'lib64'].map(part => join(packages, 'nvidia', name, part))
   }
 }
 

@@ -64,6 +64,11 @@ describe('candidates', () => {
     ])
   })
 
+  test("nvCOMP's package has a folder of another name", () => {
+    const file = '/py/site-packages/nvidia/libnvcomp/lib64/libnvcomp.so.6'
+    expect([...candidates('nvcomp', machine([file], { driver: 13 }))].at(-1)).toBe(file)
+  })
+
   test('Arm servers have their own folder', () => {
     const files = ['/usr/local/cuda/targets/sbsa-linux/lib/libnvjpeg.so.13']
     expect([...candidates('nvjpeg', machine(files, { arch: 'arm64' }))]).toContain(files[0])
