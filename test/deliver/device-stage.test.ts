@@ -1,0 +1,263 @@
+/** The order in which the stage does things: copies, waits, launches, and what happens when a call fails. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { layoutSlot } from '../../src/batch/layout.js'
+import { CONTROL_BYTES } from '../../src/batch/ring.js'
+import { Header, Slot } from '../../src/batch/slot.js'
+import type { FieldLayout } from '../../src/define/types.js'
+import type { FromStage } from '../../src/deliver/device-messages.js'
+import { essence, revive } from '../../src/deliver/device-messages.js'
+import { StageServer } from '../../src/deliver/device-server.js'
+import { DeviceStage } from '../../src/deliver/device-stage.js'
+import { MissingError } from '../../src/errors.js'
+import { CudaError } from '../../src/system/cuda/index.js'
+import { newMemory } from '../../src/system/memory.js'
+import { Form, Word } from '../../src/transform/parameter-row.js'
+import { compileValues } from '../../src/transform/values.js'
+import { jpeg } from '../support/pictures.js'
+import { SimulatedGpu } from '../support/simulated-gpu.js'
+
+const ROWS = 4
+const WORDS = 48
+const UNIT = 8192
+const SIZE = 16
+const ADDRESS = 0x5000_0000_0000n
+
+const fields: FieldLayout[] = [
+  { name: 'label', dtype: 'i32', shape: [], form: 'dense' },
+  {
+    name: 'image',
+    dtype: 'u8',
+    shape: [UNIT],
+    form: 'dense',
+    device: {
+      kind: 'picture',
+      words: WORDS,
+      dtype: 'u8',
+      shape: [3, SIZE, SIZE],
+      layout: 'chw',
+      width: SIZE,
+      height: SIZE,
+      lookup: Buffer.from(compileValues('u8', 3).lookup).toString('base64'),
+      mixes: 0,
+    },
+  },
+  { name: 'boxes', dtype: 'f32', shape: [4], form: 'ragged', max: 2 },
+]
+const layout = layoutSlot(fields, ROWS)
+const SLOTS = 3
+/** Decoded pictures, rounded up: three of them fit. */
+const PICTURE = 768
+
+let memory: WebAssembly.Memory
+let gpu: SimulatedGpu
+
+beforeEach(() => {
+  memory = newMemory(CONTROL_BYTES + SLOTS * layout.bytes)
+  gpu = new SimulatedGpu(undefined, { address: ADDRESS, buffer: memory.buffer })
+})
+
+function stage(scratchBytes = 2 ** 30): DeviceStage {
+  return new DeviceStage(gpu, { layout, buffer: memory.buffer, address: ADDRESS, scratchBytes, consumer: 0n })
+}
+
+/** Fills a slot as makers would: pictures of the finished size, so that no op is needed. */
+function fill(index: number, seed: number, forms: readonly number[] = [1, 1, 1, 1]): void {
+  const slot = new Slot(memory.buffer, CONTROL_BYTES + index * layout.bytes, layout)
+  const bytes = new Uint8Array(memory.buffer)
+  slot.words[Header.Count] = forms.length
+  const [label, image, boxes] = layout.fields
+  for (const [row, form] of forms.entries()) {
+    new Int32Array(memory.buffer, slot.at + label.at, ROWS)[row] = seed * 10 + row
+    const at = slot.at + image.at + row * UNIT
+    const words = new Int32Array(memory.buffer, at, WORDS).fill(0)
+    const data = form === Form.Pixels ? new Uint8Array(PICTURE).fill(seed) : jpeg(seed + row, SIZE)
+    words[Word.Form] = form
+    words[Word.Bytes] = data.length
+    words[Word.StoredWidth] = words[Word.Width] = SIZE
+    words[Word.StoredHeight] = words[Word.Height] = SIZE
+    words[Word.Orientation] = 1
+    bytes.set(data, at + WORDS * 4)
+  }
+  slot.column(boxes.offsetsAt, ROWS + 1).set([0, 1, 1, 2, 3].slice(0, forms.length + 1))
+  slot.words[Header.Cursor + 2] = forms.length === 0 ? 0 : 3
+}
+
+describe('a batch', () => {
+  test('small copies first, then parameter rows, decoding, addresses, kernel, event', () => {
+    const made = stage()
+    gpu.log.length = 0
+    fill(0, 1)
+    expect(made.begin(7, 0)).toEqual([])
+    expect(gpu.log.filter(line => !line.startsWith('allocate'))).toEqual([
+      `lock ${layout.bytes}`,
+      'upload 16',
+      'upload 48',
+      'upload 20',
+      'rows 192x4',
+      'upload 768', // the lookup table, once
+      'decode hardware 4',
+      'upload 32',
+      'picture 4x512 rows 4',
+      'record lane',
+    ])
+    expect(made.poll()).toEqual([])
+    const [{ batch, slot, pointer }] = made.finishOldest()
+    expect([batch, slot]).toEqual([7, 0])
+    const labels = gpu.at(pointer + BigInt(made.output.places[0].at), 16).slice()
+    expect([...new Int32Array(labels.buffer)]).toEqual([10, 11, 12, 13])
+    made.close()
+    expect([gpu.allocations, gpu.locked.size, gpu.events.size]).toEqual([0, 0, 0])
+  })
+
+  test('two are under way at once; the third waits for the first', () => {
+    const made = stage()
+    for (const slot of [0, 1]) {
+      fill(slot, slot)
+      expect(made.ready).toBe(true)
+      made.begin(slot, slot)
+    }
+    expect(made.ready).toBe(false)
+    expect(made.finishOldest().map(({ batch }) => batch)).toEqual([0])
+    expect(made.ready).toBe(true)
+    // Whatever was waited for meanwhile is seen without waiting.
+    gpu.finishAll()
+    expect(made.poll().map(({ batch }) => batch)).toEqual([1])
+    expect(made.working).toBe(false)
+    made.close()
+  })
+
+  test('an output that was released waits for its consumer, on the device', () => {
+    const made = stage()
+    fill(0, 1)
+    made.begin(0, 0)
+    const [{ output }] = made.finishOldest()
+    made.release(output)
+    gpu.log.length = 0
+    made.begin(1, 0)
+    expect(gpu.log[0]).toBe('wait')
+    expect(made.finishOldest()[0].output).toBe(output)
+    made.close()
+  })
+
+  test('of nothing', () => {
+    const made = stage()
+    fill(0, 1, [])
+    gpu.log.length = 0
+    expect(made.begin(0, 0)).toEqual([])
+    expect(gpu.log.filter(line => /rows|decode|picture/.test(line))).toEqual([])
+    expect(made.finishOldest()).toHaveLength(1)
+    made.close()
+  })
+})
+
+describe('pictures', () => {
+  test('parts that fit the scratch memory are decoded and finished one after the other', () => {
+    const made = stage(2 * 3 * PICTURE) // of two lanes
+    fill(0, 1)
+    gpu.log.length = 0
+    made.begin(0, 0)
+    expect(gpu.log.filter(line => /decode|picture/.test(line))).toEqual([
+      'decode hardware 3',
+      'picture 3x512 rows 3',
+      'decode hardware 1',
+      'picture 1x512 rows 1',
+    ])
+    const [{ pointer }] = made.finishOldest()
+    const parted = gpu.at(pointer, made.output.bytes).slice()
+    made.close()
+    const whole = stage()
+    whole.begin(0, 0)
+    const [{ pointer: other }] = whole.finishOldest()
+    expect(parted).toEqual(gpu.at(other, whole.output.bytes).slice())
+    whole.close()
+  })
+
+  test('each form goes its way: hardware, hybrid, pixels as they are, nothing', () => {
+    const made = stage()
+    fill(0, 9, [Form.Jpeg, Form.OtherJpeg, Form.Pixels, Form.Nothing])
+    gpu.log.length = 0
+    made.begin(0, 0)
+    expect(gpu.log.filter(line => /decode|upload 768/.test(line))).toEqual([
+      'upload 768', // the lookup table
+      'upload 768', // the pixels
+      'decode hardware 1',
+      'decode hybrid 1',
+    ])
+    const [{ pointer }] = made.finishOldest()
+    const image = pointer + BigInt(made.output.places[1].at)
+    expect(new Set(gpu.at(image + BigInt(2 * PICTURE), PICTURE))).toEqual(new Set([9]))
+    expect(new Set(gpu.at(image + BigInt(3 * PICTURE), PICTURE))).toEqual(new Set([0]))
+    made.close()
+  })
+
+  test('what both decoders refuse is named, and nothing is under way', () => {
+    const refused = jpeg(2, SIZE)
+    gpu = new SimulatedGpu((_, bytes) => Buffer.from(bytes).equals(Buffer.from(refused)), {
+      address: ADDRESS,
+      buffer: memory.buffer,
+    })
+    const made = stage(2 * PICTURE)
+    fill(0, 1)
+    expect(made.begin(0, 0)).toEqual([{ field: 'image', rows: [1] }])
+    expect(made.working).toBe(false)
+    expect(gpu.log.filter(line => line.startsWith('picture'))).toHaveLength(1)
+    // The CPU has decoded it, and left pixels.
+    fill(0, 1, [1, Form.Pixels, 1, 1])
+    expect(made.begin(0, 0)).toEqual([])
+    made.close()
+  })
+})
+
+describe('the server', () => {
+  const turns = async (): Promise<void> => {
+    for (let i = 0; i < 12; i++) await new Promise(resolve => setImmediate(resolve))
+  }
+
+  function served(): { server: StageServer; said: FromStage[] } {
+    const said: FromStage[] = []
+    const server = new StageServer(
+      gpu,
+      () => ADDRESS,
+      message => said.push(message),
+    )
+    server.hear({ ring: { memory, layout, scratchBytes: 2 ** 30, consumer: 0n } })
+    return { server, said }
+  }
+
+  test('tells of each batch that is done, in order', async () => {
+    const { server, said } = served()
+    for (const slot of [0, 1, 2]) {
+      fill(slot, slot)
+      server.hear({ stage: { batch: slot, slot } })
+    }
+    await turns()
+    expect(said.map(message => 'finished' in message && message.finished.batch)).toEqual([0, 1, 2])
+    server.hear({ close: true })
+    expect(said.at(-1)).toEqual({ closed: true })
+    expect([gpu.allocations, gpu.closed]).toEqual([0, true])
+  })
+
+  test('an error names its batch; one of a download names that', async () => {
+    const { server, said } = served()
+    fill(0, 0)
+    gpu.lock = () => {
+      throw new CudaError('cuMemHostRegister_v2', 'CUDA_ERROR_OPERATING_SYSTEM')
+    }
+    server.hear({ stage: { batch: 5, slot: 0 } })
+    await turns()
+    server.hear({ download: { id: 3, pointer: 1n, bytes: 4 } })
+    expect(said).toMatchObject([
+      { failed: { batch: 5, error: { tag: 'Cuda', code: 'CUDA_ERROR_OPERATING_SYSTEM' } } },
+      { failed: { id: 3 } },
+    ])
+  })
+})
+
+test('errors keep their class on the way between threads', () => {
+  const cuda = revive(structuredClone(essence(new CudaError('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY'))))
+  expect(cuda).toBeInstanceOf(CudaError)
+  expect(cuda).toMatchObject({ call: 'cuMemAlloc_v2', code: 'CUDA_ERROR_OUT_OF_MEMORY' })
+  expect(cuda.message).toMatch(/the GPU has no memory left/)
+  expect(revive(essence(new MissingError('no driver')))).toBeInstanceOf(MissingError)
+  expect(revive(essence(new TypeError('a bug'))).stack).toContain('device-stage.test')
+})
