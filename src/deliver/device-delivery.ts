@@ -71,7 +71,7 @@ export class DeviceDelivery implements Delivery {
     const { memory } = feeding.ring
     const { consumer } = options
     device.serve(
-      { memory, layout: feeding.layout, scratchBytes: SCRATCH, consumer },
+      { memory, layout: feeding.layout, scratchBytes: SCRATCH, consumer, generator: feeding.generator },
       {
         finished: one => this.finished(one),
         refused: ({ batch, slot, refusals }) => void this.redo(batch, slot, refusals),

@@ -1,5 +1,6 @@
 /** What the main thread and the thread of the device stage say to each other, and how errors travel. */
 import type { SlotLayout } from '../batch/layout.js'
+import type { Generator } from '../engine/generate.js'
 import { EngineError, MillraceError, MissingError } from '../errors.js'
 import { CudaError, type DeviceFacts } from '../system/cuda/index.js'
 import type { Finished, Refusal } from './device-stage.js'
@@ -20,6 +21,8 @@ export interface RingWanted {
   layout: SlotLayout
   scratchBytes: number
   consumer: bigint
+  /** What makes fields out of nothing. */
+  generator?: Generator
 }
 
 export type ToStage =

@@ -63,7 +63,7 @@ export function layoutOutput({ fields, rows }: SlotLayout): OutputLayout {
   for (const [index, field] of fields.entries()) {
     if (field.form === 'text') continue
     const { device } = field
-    if (device !== undefined && device.kind !== 'picture') {
+    if (device?.kind === 'compressed') {
       throw new MillraceError(
         `field "${field.name}" is ${device.kind} on the device, which only the Python client does so far: open the feed from Python`,
       )
@@ -72,7 +72,7 @@ export function layoutOutput({ fields, rows }: SlotLayout): OutputLayout {
     places.push({
       index,
       field,
-      picture: device,
+      picture: device?.kind === 'picture' ? device : undefined,
       dtype: device?.dtype ?? field.dtype,
       bytes,
       at: take(bytes),
@@ -83,7 +83,7 @@ export function layoutOutput({ fields, rows }: SlotLayout): OutputLayout {
 }
 
 /** Bytes of one finished row. */
-export function rowBytes({ shape, dtype }: DevicePicture): number {
+export function rowBytes({ shape, dtype }: { shape: readonly number[]; dtype: Dtype }): number {
   return elements(shape) * DTYPES[dtype].bytes
 }
 

@@ -45,7 +45,7 @@ export class StageServer {
     this.schedule()
   }
 
-  private open({ memory, layout, scratchBytes, consumer }: RingWanted): void {
+  private open({ memory, layout, scratchBytes, consumer, generator }: RingWanted): void {
     const { buffer } = memory
     this.stage = new DeviceStage(this.gpu, {
       layout,
@@ -53,6 +53,7 @@ export class StageServer {
       address: this.addressOf(memory),
       scratchBytes,
       consumer,
+      generator,
     })
   }
 

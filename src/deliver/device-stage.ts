@@ -1,6 +1,7 @@
 /**
  * The device stage: takes batches in page-locked slots and leaves them finished on the device. Fields that the CPU has
- * made are copied; pictures are decoded, transformed and mixed there (device-pictures.ts).
+ * made are copied; pictures are decoded, transformed and mixed there (device-pictures.ts); what is generated is made
+ * there (device-generate.ts).
  *
  *   slot ┬ finished fields ───────copy──────────────────────────────┐
  *        ├ parameter rows ────────copy────────────┐                 ├─► output
@@ -12,8 +13,10 @@
  */
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
-import { Header, Slot } from '../batch/slot.js'
+import { Header, Slot, Stamp } from '../batch/slot.js'
+import { type Generator, isGenerated } from '../engine/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
+import { type GeneratorMaker, generatorMaker } from './device-generate.js'
 import { PictureMaker } from './device-pictures.js'
 import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './device-plan.js'
 
@@ -26,6 +29,8 @@ export interface StageOptions {
   scratchBytes: number
   /** The stream on which the consumer works; 0n is CUDA's default stream. */
   consumer: bigint
+  /** What makes fields out of nothing. */
+  generator?: Generator
 }
 
 /** Rows that nvJPEG would not decode. */
@@ -53,6 +58,7 @@ interface Output {
 interface Line {
   lane: Lane
   pictures: PictureMaker
+  generator: GeneratorMaker | undefined
   done: bigint
   work: { batch: number; slot: number; output: number } | undefined
   /** Page-locked words, one for each field and row. */
@@ -83,7 +89,9 @@ export class DeviceStage {
       const lane = gpu.lane()
       const pictures = new PictureMaker(gpu, lane, blocks)
       const desk = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
-      return { lane, pictures, done: gpu.event(), work: undefined, desk }
+      const { generator: made, layout } = options
+      const generator = made && generatorMaker(gpu, lane, made, layout.rows, blocks)
+      return { lane, pictures, generator, done: gpu.event(), work: undefined, desk }
     })
   }
 
@@ -163,9 +171,10 @@ export class DeviceStage {
 
   /** Gives everything back. What is under way is waited for. */
   close(): void {
-    for (const { lane, pictures, done, desk } of this.lines) {
+    for (const { lane, pictures, generator, done, desk } of this.lines) {
       lane.finish()
       pictures.free()
+      generator?.free()
       lane.close()
       this.gpu.destroyEvent(done)
       this.gpu.freeHost(desk.address)
@@ -218,13 +227,25 @@ export class DeviceStage {
   /** Copies first: they go on while pictures are being decoded. */
   private makeFields(line: Line, slot: Slot, output: bigint): Refusal[] {
     const { places } = this.output
-    for (const place of places) if (place.picture === undefined) this.copy(line.lane, slot, place, output)
+    this.generate(line, slot, output)
+    for (const place of places) {
+      if (place.field.device === undefined) this.copy(line.lane, slot, place, output)
+    }
     const refusals: Refusal[] = []
     for (const [number, place] of places.entries()) {
       const rows = this.makePictures(line, slot, place, number, output)
       if (rows.length > 0) refusals.push({ field: place.field.name, rows })
     }
     return refusals
+  }
+
+  /** Fields that nothing comes in for but numbers of rows. */
+  private generate({ generator }: Line, { words, stamps, positions, rows }: Slot, output: bigint): void {
+    const count = words[Header.Count]
+    if (generator === undefined || count === 0) return
+    const made = this.output.places.filter(({ field }) => isGenerated(field))
+    const outputs = new Map(made.map(({ field, at }) => [field.name, output + BigInt(at)]))
+    generator.make({ epoch: stamps[Stamp.Epoch], count, positions, rows }, outputs)
   }
 
   /** A field that the CPU has finished. */

@@ -2,10 +2,18 @@
  * A GPU of the mind: device memory that can be looked into, lanes that do their work as late as they may, pictures
  * decoded by TurboJPEG, and the kernels' plain twins. Whatever is read or written too early or too late shows.
  */
-import { DTYPES } from '../../src/define/dtype.js'
+import { DTYPES, toF16 } from '../../src/define/dtype.js'
 import type { Dtype } from '../../src/define/types.js'
-import type { Backend, Gpu, JpegPicture, KernelArgument, Lane } from '../../src/system/cuda/index.js'
-import { addressOf } from '../../src/system/cuda/index.js'
+import type {
+  Backend,
+  Blocks,
+  CudaSource,
+  Gpu,
+  JpegPicture,
+  KernelArgument,
+  Lane,
+} from '../../src/system/cuda/index.js'
+import { addressOf, CudaError } from '../../src/system/cuda/index.js'
 import { decompress } from '../../src/system/turbojpeg.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import { mixRows } from './simulated-mix.js'
@@ -32,6 +40,8 @@ class Stream {
   }
 }
 
+export type SimulatedKernel = (gpu: SimulatedGpu, blocks: Blocks, args: readonly KernelArgument[]) => void
+
 export class SimulatedGpu implements Gpu {
   readonly facts = { ordinal: 0, name: 'Simulated', multiprocessors: 132, architecture: 'sm_90' }
   readonly log: string[] = []
@@ -41,6 +51,12 @@ export class SimulatedGpu implements Gpu {
   readonly events = new Map<bigint, { stream: Stream; place: number } | undefined>()
   readonly locked = new Map<bigint, number>()
   closed = false
+  /** Kernels by name, as plain functions; tests add their own. */
+  readonly kernels = new Map<string, SimulatedKernel>([
+    ['picture', picture],
+    ['mix', (gpu, _blocks, args) => mix(gpu, args)],
+    ['synthetic', (gpu, _blocks, args) => synthetic(gpu, args)],
+  ])
   private readonly memory = new Map<bigint, Uint8Array>()
   private next = { [String(DEVICE)]: DEVICE, [String(HOST)]: HOST }
   private handles = 1n
@@ -129,6 +145,11 @@ export class SimulatedGpu implements Gpu {
   finishAll(): void {
     for (const stream of this.streams.values()) stream.upTo(stream.work.length)
   }
+  compile({ name }: CudaSource, entry: string): string {
+    this.log.push(`compile ${name}`)
+    if (!this.kernels.has(entry)) throw new CudaError('cuModuleGetFunction', 'CUDA_ERROR_NOT_FOUND')
+    return entry
+  }
   lane(): Lane {
     const stream = this.handles++
     const queue = new Stream()
@@ -169,9 +190,9 @@ class SimulatedLane implements Lane {
     this.finish()
     to.set(this.gpu.at(from, to.length))
   }
-  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void {
+  launch(kernel: string, blocks: Blocks, threads: number, args: readonly KernelArgument[]): void {
     this.gpu.log.push(`${kernel} ${blocks}x${threads} rows ${args[2]}`)
-    this.queue.put(() => (kernel === 'picture' ? picture(this.gpu, blocks, args) : mix(this.gpu, args)))
+    this.queue.put(() => this.gpu.kernels.get(kernel)!(this.gpu, blocks, args))
   }
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
     this.gpu.log.push(`decode ${backend} ${pictures.length}`)
@@ -209,7 +230,31 @@ function heightOf(jpeg: Uint8Array): number {
   }
 }
 
-function picture(gpu: SimulatedGpu, blocks: number, args: readonly KernelArgument[]): void {
+function synthetic(gpu: SimulatedGpu, args: readonly KernelArgument[]): void {
+  const [pool, starts, firsts, count, length, code, out] = args as [
+    bigint,
+    bigint,
+    bigint,
+    number,
+    bigint,
+    number,
+    bigint,
+  ]
+  const dtype = DTYPE_OF[code]
+  const { bytes } = DTYPES[dtype]
+  const rowBytes = Number(length) * bytes
+  const places = new DataView(gpu.at(starts, count * 4).slice().buffer)
+  const numbers = new BigInt64Array(gpu.at(firsts, count * 8).slice().buffer)
+  for (let i = 0; i < count; i++) {
+    const row = gpu.at(out + BigInt(i * rowBytes), rowBytes)
+    row.set(gpu.at(pool + BigInt(places.getUint32(i * 4, true) * bytes), rowBytes))
+    const first = new DTYPES[dtype].array(new ArrayBuffer(8), 0, 1)
+    first[0] = dtype === 'i64' ? numbers[i] : dtype === 'f16' ? toF16(Number(numbers[i])) : Number(numbers[i])
+    row.set(new Uint8Array(first.buffer, 0, bytes))
+  }
+}
+
+function picture(gpu: SimulatedGpu, blocks: Blocks, args: readonly KernelArgument[]): void {
   const [rows, words, count, pictures, scratch, pictureBytes, lineBytes, tableBytes, out, lookup, code, hwc] =
     args as [bigint, number, number, bigint, bigint, bigint, bigint, bigint, bigint, bigint, number, number]
   const [width, height] = args.slice(12) as number[]
@@ -217,7 +262,7 @@ function picture(gpu: SimulatedGpu, blocks: number, args: readonly KernelArgumen
   const elementBytes = DTYPES[dtype].bytes
   const rowBytes = 3 * width * height * elementBytes
   // All of the blocks' scratch memory is there.
-  gpu.at(scratch, blocks * Number(2n * pictureBytes + lineBytes + tableBytes))
+  gpu.at(scratch, (blocks as number) * Number(2n * pictureBytes + lineBytes + tableBytes))
   const form = {
     dtype,
     layout: hwc === 1 ? ('hwc' as const) : ('chw' as const),

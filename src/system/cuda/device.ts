@@ -26,9 +26,14 @@ export interface Gpu {
   done(event: bigint): boolean
   /** Waits, here, for an event. */
   finish(event: bigint): void
+  /** Compiles a program; the name that comes back launches its kernel `entry`. */
+  compile(source: CudaSource, entry: string): string
   lane(): Lane
   close(): void
 }
+
+/** Along x, or along x and y. */
+export type Blocks = number | readonly [x: number, y: number]
 
 /** Work that happens in the order in which it is given. Only `decode` and `finish` wait for the GPU. */
 export interface Lane {
@@ -38,7 +43,7 @@ export interface Lane {
   upload(to: bigint, from: bigint, bytes: number): void
   uploadRows(copy: Copy2D): void
   download(to: Uint8Array, from: bigint): void
-  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void
+  launch(kernel: string, blocks: Blocks, threads: number, args: readonly KernelArgument[]): void
   /** Decodes pictures. Returns the numbers of those that are refused. */
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[]
   finish(): void
@@ -79,13 +84,20 @@ export class CudaDevice implements Gpu {
     return `nvJPEG ${nvjpegVersion(this.nvjpeg)}`
   }
 
-  /** Compiles a program and makes one of its kernels known by its name. */
-  add(source: CudaSource, kernel: string): bigint {
+  compile(source: CudaSource, entry: string): string {
+    // The user's own may be named like ours.
+    const name = `${entry} of ${source.name}`
+    if (!this.kernels.has(name)) this.add(source, entry, name)
+    return name
+  }
+
+  /** Compiles a program and makes one of its kernels known by a name. */
+  add(source: CudaSource, kernel: string, name = kernel): bigint {
     const { driver, facts, cache } = this
     const module = withCubin(source, facts.architecture, cache, cubin => driver.load(cubin))
     this.modules.push(module)
     const found = driver.function(module, kernel)
-    this.kernels.set(kernel, found)
+    this.kernels.set(name, found)
     return found
   }
 
@@ -196,8 +208,9 @@ class CudaLane implements Lane {
     this.device.download(to, from, this.stream)
   }
 
-  launch(kernel: string, blocks: number, threads: number, args: readonly KernelArgument[]): void {
-    this.driver.launch(this.device.kernel(kernel), { grid: [blocks], block: [threads] }, args, this.stream)
+  launch(kernel: string, blocks: Blocks, threads: number, args: readonly KernelArgument[]): void {
+    const grid = typeof blocks === 'number' ? ([blocks] as const) : blocks
+    this.driver.launch(this.device.kernel(kernel), { grid, block: [threads] }, args, this.stream)
   }
 
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
