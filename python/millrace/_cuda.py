@@ -85,6 +85,7 @@ class CudaView(TorchView):
     def _enter(self) -> None:
         self._meter.restart()
         self.feed._stream.decode_on(self._decision.where, None)
+        self._tell()
 
     def _ask(self, loop: "Loop") -> None:
         if self._decision.open:
@@ -99,8 +100,12 @@ class CudaView(TorchView):
         """Somebody else decodes from the next batch on; or it is known who does."""
         stream = self.feed._stream
         stream.decode_on(self._decision.where, loop.left if loop.limited else None)
-        if not self._decision.open:
-            say(f"{self.feed.name}: {self._decision}")
+        self._tell()
+
+    def _tell(self) -> None:
+        news = self._decision.news
+        if news is not None:
+            say(f"{self.feed.name}: {news}")
 
     def _report(self) -> dict[str, Any]:
         decision, meter = self._decision, self._meter

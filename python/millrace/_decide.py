@@ -62,8 +62,17 @@ class Decision:
         self.open = asked == "auto" and impossible is None
         #: Why, in a few words, once it is decided.
         self.why = f"as asked: decode={asked!r}" if asked != "auto" else (impossible or "")
+        self._told = asked != "auto"
         self._skip = SETTLING
         self._trials: Dict[str, Trial] = {"cpu": Trial(), "gpu": Trial()}
+
+    @property
+    def news(self) -> Optional[str]:
+        """What the user did not ask for and should know, said once: who decodes, and why."""
+        if self.open or self._told:
+            return None
+        self._told = True
+        return str(self)
 
     def step(self, samples: int, seconds: float, waited: float) -> bool:
         """One step was made. True when from now on somebody else decodes, or when it is decided."""

@@ -74,6 +74,7 @@ class JaxCudaView(JaxView):
     def _enter(self) -> None:
         self._came = 0.0
         self.feed._stream.decode_on(self._decision.where, None)
+        self._tell()
 
     def _ask(self, loop: "Loop") -> None:
         """JAX's own stream can't be asked: here the host's waiting counts."""
@@ -84,9 +85,13 @@ class JaxCudaView(JaxView):
             self._sums[1] += waited
             if self._decision.step(loop.samples, seconds, waited):
                 self.feed._stream.decode_on(self._decision.where, loop.left if loop.limited else None)
-                if not self._decision.open:
-                    say(f"{self.feed.name}: {self._decision}")
+                self._tell()
         self._came, self._waited = time.perf_counter(), 0.0
+
+    def _tell(self) -> None:
+        news = self._decision.news
+        if news is not None:
+            say(f"{self.feed.name}: {news}")
 
     def _prepare(self, taken: Taken) -> Staged:
         self._pins.lock(self.feed._stream.client.memory)

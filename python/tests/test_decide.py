@@ -52,7 +52,9 @@ def test_what_was_asked_for_is_not_measured(asked):
 def test_an_impossible_gpu_is_not_tried():
     decision = Decision("auto", impossible="nvJPEG was not found")
     assert decision.where == "cpu" and not decision.open
-    assert str(decision) == "the CPU decodes images: nvJPEG was not found"
+    assert decision.news == "the CPU decodes images: nvJPEG was not found"
+    assert decision.news is None  # once
+    assert Decision("cpu").news is None and Decision("gpu").news is None  # as asked
 
 
 class Clock:
