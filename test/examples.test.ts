@@ -54,6 +54,15 @@ describe('examples', () => {
     expect(await run('examples/segmentation.feed.mjs')).toMatchObject({ steps: 4, samples: 64 })
   })
 
+  test('generate/stripes.json says where its pictures come from', async () => {
+    await expect(run('examples/generate/stripes.json', '--steps', '1')).rejects.toThrow(
+      'image, label are generated on the GPU: open it with device="cuda"',
+    )
+    await expect(run('examples/generate/stripes.json#val', '--steps', '1')).rejects.toThrow(
+      'generated on the GPU',
+    )
+  })
+
   test('blend.json feeds from both sources', async () => {
     expect(await run('examples/blend.json', '--steps', '4')).toMatchObject({ steps: 4, samples: 512 })
     expect(await node('examples/look.mjs', 'examples/blend.json')).toContain('origin: [128] Uint8Array')

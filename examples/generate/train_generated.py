@@ -54,6 +54,8 @@ def accuracy(model, device, steps):
 
 
 def train(args):
+    if not torch.cuda.is_available():
+        raise SystemExit("this example needs a GPU, which draws its pictures: PyTorch finds none")
     torch.manual_seed(0)
     model = model_of(args.model).to(args.device, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=args.rate, momentum=0.9)

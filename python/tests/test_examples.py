@@ -128,3 +128,10 @@ def test_inference_is_killed_again_and_again_and_says_everything_once(tmp_path):
     run("infer_folder.py", *words, folder=tmp_path)
     assert rows(out) == [header, *expected]
     assert "is complete" in run("infer_folder.py", *words, folder=tmp_path)
+
+
+def test_pictures_are_drawn_on_a_gpu_or_it_says_so(tmp_path):
+    pytest.importorskip("torch")
+    process = start("generate/train_generated.py", folder=tmp_path)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1 and "this example needs a GPU" in errors
