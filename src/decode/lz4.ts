@@ -19,6 +19,8 @@ const SKIPPABLE = 0x184d2a50
 const MIN_MATCH = 4
 /** One byte of a match's length stands for this many at most: nothing is compressed better. */
 const MOST_RATIO = 255
+/** Bytes that are copied at a time, where they don't overlap. */
+const WORD = 4
 /** Shorter stretches are copied faster byte by byte than by a call. */
 const WORTH_A_CALL = 48
 
@@ -39,14 +41,14 @@ export function decompressLz4(bytes: Uint8Array, most: number): Uint8Array {
   const blocks = blocksOf(bytes)
   const size = blocks.reduce((sum, block) => sum + block.size, 0)
   if (size > most) throw new TooLarge(size)
-  const out = new Uint8Array(size)
+  const out = new Uint8Array(size + WORD)
   let at = 0
   for (const block of blocks) {
     if (block.stored) out.set(bytes.subarray(block.from, block.to), at)
     else fill(bytes, block, out, at)
     at += block.size
   }
-  return out
+  return out.subarray(0, size)
 }
 
 /** The output would be larger than it may be. */
@@ -175,9 +177,9 @@ function count(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /** Writes a block that was counted before; only what matches refer to is still to be checked. */
-function fill(bytes: Uint8Array, { from, to, linked, size }: Block, out: Uint8Array, start: number): void {
+function fill(bytes: Uint8Array, { from, to, linked }: Block, out: Uint8Array, start: number): void {
   const first = linked ? 0 : start
-  const end = start + size
+  const words = new DataView(out.buffer)
   let at = from
   let put = start
   for (;;) {
@@ -205,13 +207,14 @@ function fill(bytes: Uint8Array, { from, to, linked, size }: Block, out: Uint8Ar
       do match += more = bytes[at++]
       while (more === 255)
     }
-    // `end` can't be passed: the lengths are those that were counted. It is here for the reader's peace.
-    const stop = Math.min(end, put + match)
-    if (match < WORTH_A_CALL || offset < match) while (put < stop) out[put++] = out[source++]
+    const stop = put + match
+    if (offset >= match && match >= WORTH_A_CALL) out.copyWithin(put, source, source + match)
+    else if (offset < WORD) while (put < stop) out[put++] = out[source++]
     else {
-      out.copyWithin(put, source, source + match)
-      put = stop
+      // Word by word, the last one over the end: what comes next is written over it.
+      for (; put < stop; put += WORD, source += WORD) words.setInt32(put, words.getInt32(source, true), true)
     }
+    put = stop
   }
 }
 
