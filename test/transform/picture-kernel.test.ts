@@ -6,7 +6,7 @@ import { DTYPES } from '../../src/define/dtype.js'
 import { HEADER_WORDS, OP_WORDS, OpCode, Word } from '../../src/transform/parameter-row.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import { compileKernels, type Launch, type Sanitizer, withoutCompiler } from '../support/cuda-host.js'
-import { type PictureCase, pictureCase, wishes } from '../support/picture-cases.js'
+import { type PictureCase, pictureCase, type Wish, wishes } from '../support/picture-cases.js'
 
 /** The case as a launch of three rows, of which the second is nothing. */
 function launchOf({ row, stored, form }: PictureCase, blocks: number, threads: number): Launch {
@@ -37,13 +37,30 @@ function compare(made: Buffer, of: PictureCase): void {
   } else expect(Buffer.compare(made, wanted), JSON.stringify(of.steps)).toBe(0)
 }
 
+const plain = { normal: true, erasing: [], dtype: 'f32', layout: 'chw', spare: [0, 0], flat: false } as const
+/** Pictures that are blurred in several parts, or shrunk by many taps. */
+const large: Wish[] = [
+  {
+    ...{ width: 1900, height: 5, orientation: 3 },
+    pixels: [{ gaussianBlur: { kernel: [255, 5], sigma: 30 } }],
+  },
+  {
+    ...{ width: 3, height: 700, orientation: 6 },
+    pixels: [{ gaussianBlur: { kernel: [3, 255], sigma: 30 } }],
+  },
+  {
+    ...{ width: 301, height: 203, orientation: 8 },
+    pixels: [{ resize: { size: [40, 31], filter: 'bicubic' } }, { centerCrop: [17, 20] }],
+  },
+].map((wish, position) => ({ ...plain, erasing: [], ...wish, position }))
+
 describe.skipIf(withoutCompiler)(`the picture kernel${withoutCompiler ? `: ${withoutCompiler}` : ''}`, () => {
   it.each<[Sanitizer, number, number]>([
-    ['address', 300, 1],
-    ['thread', 120, 3],
+    ['address', 200, 1],
+    ['thread', 100, 3],
   ])('makes what its twin makes, under the %s sanitizer', (sanitizer, count, threads) => {
     const run = compileKernels(sanitizer)
-    const cases = fc.sample(wishes, { seed: 11, numRuns: count }).map(pictureCase)
+    const cases = [...fc.sample(wishes, { seed: 11, numRuns: count }), ...large].map(pictureCase)
     const codes = new Set(cases.flatMap(({ row }) => opsOf(row)))
     expect([...codes].sort((a, b) => a - b)).toEqual(Object.values(OpCode))
     const made = run(cases.map((of, i) => launchOf(of, 1 + (i % 3), threads)))
