@@ -1,4 +1,4 @@
-"""Checks the CUDA kernels on a GPU against the CPU's bytes, bit for bit, then times `picture`. Needs numpy alone.
+"""Checks the CUDA kernels on a GPU against the CPU's bytes, bit for bit, then times `picture`.
 
 node bench/gpu/kernel-cases.mjs FOLDER          # where Node is
 python3 bench/gpu/check_kernels.py FOLDER [--kernels src/transform/kernels/cuda] [--out result.json]
