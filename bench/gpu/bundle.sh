@@ -3,10 +3,14 @@
 #   npm run build && bash bench/gpu/bundle.sh .gpu
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-to=$1
+to=${1:-.gpu}
+for needed in dist/cli/main.js dist/transform/kernels/place.wasm dist/transform/kernels/cuda/picture.cu; do
+  [ -f "$needed" ] || { echo "$needed is missing: run npm run build first" >&2; exit 1; }
+done
 mkdir -p "$to"
 [ -f "$to/node.xz" ] || xz -T0 -6 -c "$(readlink -f "$(command -v node)")" > "$to/node.xz"
 node scripts/wheel.mjs --no-build
 rm -rf "$to/python"
 python3 -m zipfile -e "$(ls -t python/dist/millrace-*.whl | head -1)" "$to/python"
+git describe --always --dirty --exclude '*' > "$to/commit" 2> /dev/null || true
 du -sh "$to"

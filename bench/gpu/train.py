@@ -1,36 +1,51 @@
-"""ResNets on a GPU: what they eat when the data is there already, and what they get from a feed.
+"""ResNets on a GPU: what they eat when the data is there already, and what they get from feeds.
 
-Every contender runs in this process, one after the other, in interleaved rounds. Prints one JSON object.
+Every contender runs in this process, one after the other, in interleaved rounds; PyTorch's DataLoader once.
 
-    python3 bench/gpu/train.py --shards 'DIR/bench-*.tar' --files DIR --workers 14 --out result.json
+    python3 bench/gpu/train.py train --data DIR --out DIR     224², all cores; about 170 s
+    python3 bench/gpu/train.py cores --data DIR --out DIR     the engine has 4 and 8 threads; about 110 s
+    python3 bench/gpu/train.py photos --data DIR --out DIR    500×375, all cores; about 150 s
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-import statistics
 import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Callable, Optional
 
 import torch
 import torchvision
+from support import BATCH, MEAN, STD, Result, Turns, arguments, definition, device_stats, on_device
+from support import synchronize
+from torchvision.io import ImageReadMode, decode_image
 from torchvision.transforms import v2
 
 import millrace
 
-BATCH = 256
+Step = Callable[[torch.Tensor, torch.Tensor], None]
+#: model: steps that are measured.
+MODELS = {"resnet50": 80, "resnet18": 100}
+#: Steps before measuring begins: what was made ahead is used up, or the queues are full.
+WARM = 15
+#: Seconds that ``auto`` may take to decide.
+DECIDING = 12.0
 
 
-def trainer(name: str):
+def trainer(name: str, device: str) -> Step:
     """One training step of a model in bf16, channels last."""
     torch.manual_seed(0)
-    model = getattr(torchvision.models, name)(num_classes=1000).cuda().to(memory_format=torch.channels_last)
+    if name == "tiny":
+        model = torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten(), torch.nn.Linear(147, 1000))
+    else:
+        model = getattr(torchvision.models, name)(num_classes=1000)
+    model = model.to(device, memory_format=torch.channels_last)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     loss_of = torch.nn.CrossEntropyLoss()
 
     def step(image: torch.Tensor, label: torch.Tensor) -> None:
-        with torch.autocast("cuda", dtype=torch.bfloat16):
+        with torch.autocast(device, dtype=torch.bfloat16):
             loss = loss_of(model(image.contiguous(memory_format=torch.channels_last)), label)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -39,117 +54,149 @@ def trainer(name: str):
     return step
 
 
-def rate(batches, step, steps: int, warm: int = 10) -> float:
-    """Images a second, after warming up, to the end of the last step on the GPU."""
+def rate(batches: Iterator[Any], step: Step, steps: int, warm: int) -> float:
+    """Images a second after warming up, to the end of the last step on the GPU."""
     begun = 0.0
-    done = 0
-    for image, label in batches:
+    for done, (image, label) in enumerate(batches):
         if done == warm:
-            torch.cuda.synchronize()
+            synchronize()
             begun = time.perf_counter()
-        if step is not None:
-            step(image, label)
-        done += 1
-        if done == warm + steps:
+        step(image, label)
+        if done + 1 == warm + steps:
             break
-    torch.cuda.synchronize()
-    return (done - warm) * BATCH / (time.perf_counter() - begun)
+    synchronize()
+    return steps * BATCH / (time.perf_counter() - begun)
 
 
-def there_already():
-    image = torch.rand(BATCH, 3, 224, 224, device="cuda")
-    label = torch.randint(0, 1000, (BATCH,), device="cuda")
+def there_already(device: str) -> Iterator[Any]:
+    """One batch that never leaves the device."""
+    image = torch.rand(BATCH, 3, 224, 224, device=device)
+    label = torch.randint(0, 1000, (BATCH,), device=device)
     while True:
         yield image, label
 
 
-def definition(shards: str) -> dict:
-    crop = [{"randomResizedCrop": {"size": 224}}, {"flip": {"p": 0.5}}, {"normalize": "imagenet"}]
-    return {
-        "source": {"tar": shards},
-        "order": {"shuffle": "global", "seed": 1},
-        "fields": {"image": {"from": "jpg", "as": "image", "apply": crop}, "label": {"from": "cls", "as": "int"}},
-        "batch": BATCH,
-    }
+def fed(
+    args: Any, shards: Path, step: Step, steps: int, decode: Optional[str], workers: Optional[int]
+) -> Any:
+    """A feed's training rate; ``decode`` and ``workers`` None: nothing is said about them."""
+    warm = 1 if args.dry else WARM
+    options = {} if workers is None else {"workers": workers}
+    with millrace.Feed(definition(shards), epochs=None, **options) as feed:
+        opened = time.perf_counter()
+        begun, first, settled, before = 0.0, 0, None, {}
+        for done, batch in enumerate(on_device(args, feed, decode)):
+            if settled is None and done % 5 == 0 and (decode or decided(feed) or late(opened)):
+                settled = done
+            if settled is not None and not begun and done >= settled + warm:
+                before = device_stats(feed)
+                synchronize()
+                begun, first = time.perf_counter(), done
+            step(batch["image"], batch["label"])
+            if begun and done + 1 == first + steps:
+                break
+        synchronize()
+        value = steps * BATCH / (time.perf_counter() - begun)
+        after = device_stats(feed)
+    return value, seen(before, after, settled or 0)
 
 
-def fed(args, step, steps: int) -> float:
-    with millrace.Feed(definition(args.shards), workers=args.workers, depth=6, epochs=None) as feed:
-        batches = ((batch["image"], batch["label"]) for batch in feed.torch(device="cuda", prefetch=3))
-        return rate(batches, step, steps)
+def decided(feed: Any) -> bool:
+    """Whether it is known who decodes."""
+    return not device_stats(feed).get("deciding", False)
 
 
-def loaded(args, step, steps: int) -> float:
+def late(opened: float) -> bool:
+    """Whether deciding takes too long."""
+    return time.perf_counter() - opened > DECIDING
+
+
+def seen(before: dict[str, Any], after: dict[str, Any], settled: int) -> dict[str, Any]:
+    """What the feed says about the time that was measured."""
+    if not after:
+        return {}
+    measured = after["ms"] - before["ms"]
+    waited = (after["waitMs"] - before["waitMs"]) / measured if measured > 0 else float("nan")
+    found = {"waited": waited, "decode": after["decode"], "why": after["why"], "settledAfterSteps": settled}
+    if after["deciding"] or before["decode"] != after["decode"]:
+        found["undecided"] = True
+    return found
+
+
+class Decoded:
+    """A file as torchvision's own decoder has it: the faster of the two ways its documentation shows."""
+
+    def __call__(self, path: str) -> torch.Tensor:
+        return decode_image(path, mode=ImageReadMode.RGB)
+
+
+def loaded(args: Any, files: Path, step: Step, steps: int, device: str) -> float:
+    """The training rate with PyTorch's DataLoader."""
     transform = v2.Compose(
         [
-            v2.ToImage(),
             v2.RandomResizedCrop(224, antialias=True),
             v2.RandomHorizontalFlip(),
             v2.ToDtype(torch.float32, scale=True),
-            v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+            v2.Normalize(MEAN, STD, inplace=True),
         ]
     )
-    folder = torchvision.datasets.ImageFolder(args.files, transform)
+    folder = torchvision.datasets.ImageFolder(str(files), transform, loader=Decoded())
+    workers = min(args.cores, 2) if args.dry else args.cores
     loader = torch.utils.data.DataLoader(
-        folder, BATCH, shuffle=True, num_workers=args.cores, pin_memory=True, drop_last=True, persistent_workers=True
+        folder,
+        BATCH,
+        shuffle=True,
+        num_workers=workers,
+        pin_memory=not args.dry,
+        drop_last=True,
+        persistent_workers=True,
     )
 
-    def batches():
+    def batches() -> Iterator[Any]:
         while True:
             for image, label in loader:
-                yield image.cuda(non_blocking=True), label.cuda(non_blocking=True)
+                yield image.to(device, non_blocking=True), label.to(device, non_blocking=True)
 
-    # Workers fill their queues (two batches each) while the first ones are awaited: that stock must be used up first.
-    return rate(batches(), step, steps, warm=3 * args.cores)
-
-
-def same_bytes(args) -> bool:
-    """What arrives on the GPU is what the host has."""
-    options = dict(workers=args.workers, depth=4, steps=6)
-    with millrace.Feed(definition(args.shards), **options) as host, millrace.Feed(definition(args.shards), **options) as device:
-        for here, there in zip(host.numpy(), device.torch(device="cuda")):
-            if not torch.equal(torch.from_numpy(here["image"].copy()), there["image"].cpu()):
-                return False
-    return True
+    # Workers fill their queues, two batches each, while the first ones are awaited: they are emptied first.
+    return rate(batches(), step, steps, warm=2 * workers + 4)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--shards", required=True)
-    parser.add_argument("--files", required=True, help="the same pictures as an image folder")
-    parser.add_argument("--workers", type=int, default=14)
-    parser.add_argument("--cores", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--out", default="gpu.json")
-    args = parser.parse_args()
+    parts = ("train", "cores", "photos")
+    args = arguments(__doc__, lambda parser: parser.add_argument("part", choices=parts))
+    data = "photos" if args.part == "photos" else "small"
+    shards, files = args.data / data, args.data / f"{data}-files"
+    size = "500×375, about 100 kB" if data == "photos" else "224², about 30 kB"
+    limited = ", the engine limited to 4 and 8 threads" if args.part == "cores" else ""
+    work = f"randomResizedCrop, flip, normalise → f32, batch {BATCH}, bf16{limited}"
+    result = Result(args, args.part, f"training on JPEGs of {size}: {work}; img/s")
+    turns = Turns(args, result)
+    device = "cpu" if args.dry else "cuda"
     torch.backends.cudnn.benchmark = True
-    contenders: dict[str, list[float]] = {}
+    models = {"tiny": 4} if args.dry else MODELS
+    steps = {name: trainer(name, device) for name in models}
+    if not args.dry:
+        for step in steps.values():
+            rate(there_already(device), step, 20, 5)  # algorithms are chosen, clocks go up
 
-    def note(name: str, value: float) -> None:
-        contenders.setdefault(name, []).append(value)
-        print(f"{name}: {value:,.0f} img/s", flush=True)
-
-    result = {"same_bytes": same_bytes(args)}
-    print(result, flush=True)
-    steps = {name: trainer(name) for name in ("resnet50", "resnet18")}
-    for _ in range(args.rounds):
-        note("feed to GPU, no training", fed(args, None, args.steps))
-        for name, step in steps.items():
-            note(f"{name}, data there already", rate(there_already(), step, args.steps))
-            note(f"{name}, millrace", fed(args, step, args.steps))
-    for name, step in steps.items():
-        note(f"{name}, DataLoader", loaded(args, step, args.steps))
-    result |= {
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": f"{torch.cuda.get_device_name()}, {args.cores} cores",
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "torchvision": torchvision.__version__},
-        "what": f"224² JPEG, randomResizedCrop + flip + normalise → f32 on the GPU, batch {BATCH}, {args.workers} workers, page cache warm; img/s",
-        "results": {k: {"median": statistics.median(v), "values": v} for k, v in contenders.items()},
-    }
-    with open(args.out, "w") as file:
-        json.dump(result, file, indent=2)
-    print(json.dumps(result, indent=2))
+    for turn in range(args.rounds):
+        for name, count in models.items():
+            step = steps[name]
+            cached = partial(rate, there_already(device), step, count, 1 if args.dry else WARM)
+            turns.take(f"{name}, cached", cached)
+            for workers in (4, 8) if args.part == "cores" else (None,):
+                words = "" if workers is None else f", {workers} workers"
+                for mode in ("auto", "cpu", "gpu"):
+                    if turn > 0 and mode != "auto" and args.part != "train":
+                        continue
+                    asked = None if mode == "auto" else mode
+                    threads = workers if workers or mode == "auto" else args.workers
+                    run = partial(fed, args, shards, step, count, asked, threads)
+                    turns.take(f"{name}, {mode}{words}", run)
+            if turn == 0 and args.part != "cores":
+                short = partial(loaded, args, files, step, 4 if args.dry else 30, device)
+                turns.take(f"{name}, DataLoader", short)
+    result.done()
 
 
 if __name__ == "__main__":

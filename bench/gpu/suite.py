@@ -1,0 +1,268 @@
+"""Runs the parts of the GPU suite one after the other (those that only check: side by side), each in its own
+process with a time limit. A part that fails, hangs or is not there keeps no other from being run.
+
+    bench/gpu/run --out OUT [--only NAMES] [--skip NAMES] [--seconds S] [--tar FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, Optional
+
+from support import stamp
+
+HERE = Path(__file__).resolve().parent
+DIST = HERE.parent.parent / "dist"
+
+
+@dataclass
+class Part:
+    """Programs with their arguments, which may have {data}, {out}, {json}, {seconds} and {dist} in them."""
+
+    name: str
+    lines: list[list[str]]
+    #: What it takes on 16 cores and an H200, in seconds, and what it may take at most.
+    takes: int
+    limit: int
+    what: str
+    #: It measures nothing, so it may run beside others.
+    checks: bool = False
+    #: It has the suite's own arguments, and writes its result itself.
+    ours: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ours = "{seconds}" in self.lines[0]
+
+
+def ours(program: str, *arguments: str) -> list[list[str]]:
+    """A part that uses support.py."""
+    return [[program, *arguments, "--data", "{data}", "--out", "{out}", "--seconds", "{seconds}"]]
+
+
+CASES = [["kernel-cases.mjs", "{data}/kernels"], ["check_kernels.py", "{data}/kernels", "--out", "{json}"]]
+STAGE = [["check_stage.py", "{data}/jpegs.npz", "--batches", "500", "--out", "{json}"]]
+NVML = [["check-nvml.mjs", "--dist", "{dist}", "--json", "{json}"]]
+
+
+PARTS = [
+    Part("data", [["data.py", "--data", "{data}"]], 20, 90, "makes the pictures, unless they are there"),
+    Part("node", [["check-node.mjs"]], 20, 90, "the device stage in Node", checks=True),
+    Part("nvcomp", ours("check_nvcomp.py"), 60, 150, "compressed arrays by nvCOMP and by the CPU"),
+    Part("check", ours("check_feeds.py"), 50, 150, "feeds: the same by CPU and by GPU", checks=True),
+    Part("kernels", CASES, 25, 90, "CUDA kernels against the CPU's bytes, and how long they take"),
+    Part("stage", STAGE, 50, 120, "the device stage in Python, by itself"),
+    Part("nvml", NVML, 15, 60, "NVML and GPM, at rest and under load"),
+    Part("cpu", ours("rates.py", "cpu"), 60, 110, "bar 1: the CPU decodes, nobody trains"),
+    Part("gpu", ours("rates.py", "gpu"), 65, 120, "bar 2: the GPU decodes, nobody trains; nvJPEG by itself"),
+    Part("train", ours("train.py", "train"), 190, 300, "bar 3: ResNets, every mode, DataLoader"),
+    Part("cores", ours("train.py", "cores"), 120, 200, "bar 3: with 4 and 8 threads for the engine"),
+    Part("photos", ours("train.py", "photos"), 150, 240, "bar 4: ResNets on photographs"),
+    Part("generate", ours("generate.py"), 75, 130, "bar 5: generated images"),
+    Part("jax", ours("jax_feed.py"), 40, 100, "bar 6: a jitted step"),
+    Part("deaths", ours("deaths.py"), 45, 120, "bar 7: kill -9 of engine and trainer"),
+    Part("flat", ours("flat.py"), 45, 120, "bar 7: 2,000 steps with flat memory"),
+]
+
+
+class Suite:
+    """One run of the chosen parts."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.until = time.monotonic() + args.seconds
+        self.told: dict[str, str] = {}
+        self._lock = Lock()
+
+    def all(self, parts: list[Part]) -> None:
+        """Data, then the checks together, then what measures."""
+        for part in (part for part in parts if part.name == "data"):
+            self.run(part)
+        checks = [Thread(target=self.run, args=(part,)) for part in parts if part.checks]
+        for thread in checks:
+            thread.start()
+        for thread in checks:
+            thread.join()
+        for part in parts:
+            if not part.checks and part.name != "data":
+                self.run(part)
+
+    def run(self, part: Part) -> None:
+        """One part, whatever becomes of it."""
+        begun = time.monotonic()
+        left = self.until - begun
+        missing = [line[0] for line in part.lines if not (HERE / line[0]).exists()]
+        if missing:
+            how, code = f"{missing[0]} is not there", None
+        elif left < part.takes * 0.6:
+            how, code = f"left out: {left:.0f} s are left, and it takes {part.takes}", None
+        else:
+            how, code = self._start(part, min(part.limit, left - 2))
+        seconds = time.monotonic() - begun
+        with self._lock:
+            self.told[part.name] = f"{how}, {seconds:.0f} s" if code is not None else how
+            print(f"=== {part.name}: {self.told[part.name]}", flush=True)
+            if part.name != "data":
+                self._keep(part, how, code, seconds)
+            self.pack()
+
+    def _start(self, part: Part, limit: float) -> tuple[str, int]:
+        """Its programs, one after the other, as long as they end well."""
+        print(f"=== {part.name}: {part.what} (about {part.takes} s, at most {limit:.0f})", flush=True)
+        until = time.monotonic() + limit
+        code = 0
+        with self._log(part).open("w") as log:
+            for line in self._lines(part, limit):
+                options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+                process = subprocess.Popen(line, start_new_session=True, **options)
+                reader = Thread(target=self._relay, args=(process, part.name, log))
+                reader.start()
+                try:
+                    code = process.wait(max(1.0, until - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    return f"STOPPED after {limit:.0f} s", end(process)
+                finally:
+                    reader.join(5)
+                if code != 0:
+                    return f"FAILED with {code}", code
+        return "ok", code
+
+    def _lines(self, part: Part, limit: float) -> list[list[str]]:
+        """What is typed."""
+        places = {
+            "data": self.args.data,
+            "out": self.args.out,
+            "json": self.args.out / f"gpu-{part.name}.json",
+            "seconds": f"{max(5.0, limit - 15):.0f}",
+            "dist": DIST,
+        }
+        lines = []
+        for program, *words in part.lines:
+            node = program.endswith(".mjs")
+            interpreter = os.environ.get("MILLRACE_NODE", "node") if node else sys.executable
+            lines.append([interpreter, str(HERE / program), *(word.format(**places) for word in words)])
+        if self.args.dry and (part.ours or part.name == "data"):
+            lines[-1].append("--dry")
+        if part.ours:
+            lines[-1] += self.args.more
+        return lines
+
+    def _relay(self, process: "subprocess.Popen[bytes]", name: str, log: Any) -> None:
+        """What a part says goes to its log, and here."""
+        assert process.stdout is not None
+        for raw in process.stdout:
+            text = raw.decode("utf8", "replace")
+            try:
+                log.write(text)
+                log.flush()
+            except ValueError:
+                return  # it was stopped, and the log is closed
+            print(f"[{name}] {text[:300].rstrip()}", flush=True)
+
+    def _log(self, part: Part) -> Path:
+        return self.args.out / f"log-{part.name}.txt"
+
+    def _keep(self, part: Part, how: str, code: Optional[int], seconds: float) -> None:
+        """How it ended, beside what it found; for other people's programs what they said."""
+        path = self.args.out / f"gpu-{part.name}.json"
+        found: dict[str, Any] = {}
+        if code is not None and path.exists():
+            found = json.loads(path.read_text())
+        if not found.get("date"):
+            own = found
+            found = {"name": f"gpu-{part.name}", "what": part.what, **stamp(self.args), "complete": code == 0}
+            if own:
+                found["found"] = own
+        found["ended"] = {"how": how, "code": code, "seconds": round(seconds, 1)}
+        log = self._log(part)
+        if code is not None and log.exists() and (code != 0 or not part.ours):
+            found["said"] = log.read_text().splitlines()[-60:]
+        if code is None and path.exists():
+            return  # of an earlier run, which had it
+        path.write_text(json.dumps(found, indent=2) + "\n")
+
+    def pack(self) -> None:
+        """Everything so far in one file, and the table."""
+        try:
+            from table import table
+
+            (self.args.out / "table.md").write_text(table(self.args.out))
+        except Exception as error:  # noqa: BLE001  figures are kept even if they can't be shown
+            print(f"no table: {type(error).__name__}: {error}", flush=True)
+        if self.args.tar is not None:
+            draft = self.args.tar.with_suffix(".new")
+            with tarfile.open(draft, "w:gz") as tar:
+                for path in sorted(self.args.out.glob("*")):
+                    if path.suffix in (".json", ".md", ".txt"):
+                        tar.add(path, path.name)
+            draft.replace(self.args.tar)
+
+
+def end(process: "subprocess.Popen[bytes]") -> int:
+    """Ends a process and all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            return process.wait(5)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            break
+    return process.wait(5)
+
+
+def chosen(args: argparse.Namespace) -> list[Part]:
+    """The parts that were asked for, in the suite's order; data are always needed."""
+    names = [part.name for part in PARTS]
+    only = args.only.split(",") if args.only else names
+    skip = args.skip.split(",") if args.skip else []
+    unknown = [name for name in (*only, *skip) if name not in names]
+    if unknown:
+        sys.exit(f"there is no part {unknown[0]!r}; there are {', '.join(names)}")
+    return [part for part in PARTS if (part.name in only or part.name == "data") and part.name not in skip]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="folder for results")
+    pictures = Path(tempfile.gettempdir()) / "millrace-gpu-data"
+    parser.add_argument("--data", type=Path, default=pictures, help="folder for pictures")
+    parser.add_argument("--only", help="names of parts, with commas")
+    parser.add_argument("--skip", help="names of parts, with commas")
+    parser.add_argument("--seconds", type=float, default=1e6, help="what does not fit into this is left out")
+    parser.add_argument("--tar", type=Path, help="all results in one file, rewritten after every part")
+    parser.add_argument("--rounds", type=int, help="of contenders that take turns (3)")
+    parser.add_argument("--dry", action="store_true", help="without a GPU, small: only to try this out")
+    parser.add_argument("--list", action="store_true", help="show the parts")
+    args = parser.parse_args()
+    if args.list:
+        for part in PARTS:
+            print(f"{part.name:9} {part.takes:4} s  {part.what}")
+        return
+    if args.out is None:
+        parser.error("--out is needed")
+    args.more = [] if args.rounds is None else ["--rounds", str(args.rounds)]
+    args.out = args.out.resolve()
+    args.out.mkdir(parents=True, exist_ok=True)
+    args.data.mkdir(parents=True, exist_ok=True)
+    suite = Suite(args)
+    suite.all(chosen(args))
+    print((args.out / "table.md").read_text() if (args.out / "table.md").exists() else "", flush=True)
+    for name, how in suite.told.items():
+        print(f"{name:9} {how}", flush=True)
+    fine = [how.startswith("ok") or how.endswith("not there") for how in suite.told.values()]
+    sys.exit(0 if all(fine) else 1)
+
+
+if __name__ == "__main__":
+    main()
