@@ -4,6 +4,7 @@
  */
 import { CONTROL_BYTES } from '../batch/ring.js'
 import { Header } from '../batch/slot.js'
+import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import type { BadReport } from '../engine/job.js'
 import { type Batch, type BatchOwner, batchClass, type FieldArray, SlotWindow } from './batch.js'
@@ -36,10 +37,10 @@ export class HostDelivery implements Delivery {
   constructor(
     private readonly feeding: Feeding,
     private readonly owner: BatchOwner,
-    fields: readonly string[],
+    { fields }: NormalFeed,
   ) {
     const { region, layout, ring } = feeding
-    this.BatchClass = batchClass(fields)
+    this.BatchClass = batchClass(fields.map(field => field.name))
     this.windows = ring.slots.map(
       (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
     )

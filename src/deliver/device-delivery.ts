@@ -38,6 +38,8 @@ export interface DeviceDeliveryOptions {
   channelsLast: ReadonlySet<string>
   /** The stream on which batches are used. */
   consumer: bigint
+  /** Rows that were refused before. */
+  refusedRows: number
 }
 
 export class DeviceDelivery implements Delivery {
@@ -46,7 +48,7 @@ export class DeviceDelivery implements Delivery {
   private readonly download = (pointer: bigint, bytes: number): Promise<Uint8Array<ArrayBuffer>> =>
     this.device.download(pointer, bytes)
   /** Rows that the device's decoder refused so far. */
-  refusedRows = 0
+  refusedRows: number
   /** The batch that was asked for last, and the next to be taken from the makers. */
   private asked = 0
   private next = 0
@@ -67,6 +69,7 @@ export class DeviceDelivery implements Delivery {
     private readonly options: DeviceDeliveryOptions,
   ) {
     this.layout = layoutOutput(feeding.layout)
+    this.refusedRows = options.refusedRows
     this.BatchClass = deviceBatchClass(options.fields)
     const { memory } = feeding.ring
     const { consumer } = options
@@ -143,11 +146,15 @@ export class DeviceDelivery implements Delivery {
     this.stopped = false
   }
 
+  /** Whether the consumer holds no batch. */
+  get vacant(): boolean {
+    return this.lent.size === 0
+  }
+
   /** Also gives the device's memory back: whoever still holds a batch holds nothing. */
   async close(): Promise<void> {
     this.stopped = true
-    await this.pumping
-    while (this.holding > 0 && this.failure === undefined) await this.change()
+    this.failed(new EngineError('the loader was closed while a batch was waited for'), undefined)
     await this.device.close()
   }
 

@@ -4,14 +4,16 @@ import { canGenerate } from '../engine/generate.js'
 import { DefinitionError } from '../errors.js'
 import { staysOnCpu } from '../transform/device-picture.js'
 import type { StagePort } from './device.js'
+import type { TrialLength } from './device-decision.js'
 import type { DeviceOpened, DeviceWanted } from './device-messages.js'
 
 export interface DeviceOptions {
   /** "cuda" or "cuda:1": batches are delivered on that GPU, as DeviceArrays. By default they are in host memory. */
   device?: string
   /**
-   * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default), the device where that can be done.
-   * Only pixel values change, and by less than 2/255 on average.
+   * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default): the makers, and if they don't keep
+   * up with the trainer in the first seconds, whoever is faster. Only pixel values change, and by less than 2/255 on
+   * average.
    */
   decode?: 'auto' | 'cpu' | 'gpu'
   /** With a device: the memory of images is [n, h, w, c], though their shape is [n, c, h, w]. */
@@ -24,6 +26,8 @@ export interface DeviceOptions {
 export interface DeviceChoice {
   /** Starts the stage; by default in a thread of its own. */
   start?: (wanted: DeviceWanted) => StagePort
+  /** How long "auto" measures. */
+  trial?: TrialLength
   ordinal: number
   decode: 'auto' | 'cpu' | 'gpu'
   channelsLast: boolean
@@ -60,7 +64,7 @@ export function chooseDecode(
   wanted: DeviceChoice['decode'],
   feed: NormalFeed,
   { facts, decoder, without }: DeviceOpened,
-): { decode: 'cpu' | 'gpu'; why: string } {
+): { decode: 'cpu' | 'gpu'; measure?: true; why: string } {
   if (wanted === 'cpu')
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
   if (canGenerate(feed)) return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
@@ -74,5 +78,8 @@ export function chooseDecode(
   }
   if (decoder === undefined) return { decode: 'cpu', why: `images are decoded on the CPU: ${without}` }
   const names = left.map(field => `"${field.name}"`).join(', ')
-  return { decode: 'gpu', why: `${names} decoded on the GPU (${facts.name}, ${decoder})` }
+  if (wanted === 'gpu')
+    return { decode: 'gpu', why: `${names} decoded on the GPU (${facts.name}, ${decoder})` }
+  const why = `${names} decoded on the CPU for now: whether it keeps up is being measured`
+  return { decode: 'cpu', measure: true, why }
 }

@@ -47,6 +47,8 @@ export class StageServer {
 
   private open({ memory, layout, scratchBytes, consumer, generator }: RingWanted): void {
     const { buffer } = memory
+    // Of the ring before nothing is under way, and nobody holds a batch.
+    this.stage?.close()
     this.stage = new DeviceStage(this.gpu, {
       layout,
       buffer,

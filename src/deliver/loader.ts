@@ -12,11 +12,9 @@ import { type Place, type StepPlan, type StepShare, stepPlan } from '../order/st
 import type { Span } from '../system/spans.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { type Delivery, HostDelivery, type Taken } from './delivery.js'
-import { DeviceDelivery } from './device-delivery.js'
-import { chwImages, type OpenDevice, openDevice, withChannelsLast } from './device-open.js'
-import { chooseDecode } from './device-options.js'
+import { DeviceRun, withChannelsLast } from './device-run.js'
 import type { OpenedOptions } from './options.js'
-import { type Opened, openPlan, placeOf, startFeeding } from './start.js'
+import { openPlan, placeOf, startFeeding } from './start.js'
 import { type LoaderStats, Stats } from './stats.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
@@ -30,6 +28,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private share!: StepShare
   private steps!: StepPlan
   private delivery!: Delivery
+  private device: DeviceRun | undefined
   private readonly counters = new Stats()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
@@ -46,8 +45,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private until = 0
   private epoch = 0
   private current: Batch<unknown> | undefined
-  /** When the event loop last had its turn. */
+  /** When the event loop last had its turn, and when the latest batch was handed out. */
   private turned = 0
+  private stepped = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
   private closing: Promise<void> | undefined
@@ -62,56 +62,41 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   private async start(): Promise<void> {
-    const { device: choice } = this.options
-    const device = choice && openDevice(choice)
+    const { device: choice, notice } = this.options
+    const opening = choice && DeviceRun.open(choice, notice)
     // What is wrong with the device is said below; until then it must not count as forgotten.
-    device?.catch(() => {})
-    let opened: Opened
+    opening?.catch(() => {})
     try {
-      opened = await openPlan(this.feed, this.options)
-      if (choice?.channelsLast) opened.plan = { ...opened.plan, feed: withChannelsLast(opened.plan.feed) }
+      const { plan, share, place, changes } = await openPlan(this.feed, this.options)
+      this.plan = choice?.channelsLast ? { ...plan, feed: withChannelsLast(plan.feed) } : plan
+      this.share = share
+      this.changes = changes
+      this.stepFrom(place)
+      this.counters.opened()
+      this.device = await opening
+      this.device?.decide(this.plan.feed)
+      if (this.closing) await this.device?.close()
+      else this.deliver(await this.startMakers(this.prefetchLimit(this.loopLength())))
     } catch (error) {
-      await device?.then(({ device }) => device.close())
-      throw error
-    }
-    this.plan = opened.plan
-    this.share = opened.share
-    this.changes = opened.changes
-    this.stepFrom(opened.place)
-    this.counters.opened()
-    const limit = this.prefetchLimit(this.loopLength())
-    if (device) await this.deliverOnDevice(opened, await device, limit)
-    else await this.deliverOnHost(opened, limit)
-  }
-
-  private async deliverOnHost(opened: Opened, limit: number): Promise<void> {
-    if (this.closing) return
-    this.feeding = await startFeeding(opened, this.options, limit)
-    this.delivery = new HostDelivery(this.feeding, this.owner, this.fieldNames)
-  }
-
-  private async deliverOnDevice(opened: Opened, { device, told }: OpenDevice, limit: number): Promise<void> {
-    const { consumer, channelsLast, ...wanted } = this.options.device!
-    try {
-      const { decode, why } = chooseDecode(wanted.decode, opened.plan.feed, told)
-      this.options.notice?.(why)
-      if (this.closing) return await device.close()
-      this.feeding = await startFeeding(opened, { ...this.options, decode }, limit)
-      this.delivery = new DeviceDelivery(this.feeding, device, {
-        owner: this.owner,
-        fields: this.fieldNames,
-        policy: this.feed.onError.policy,
-        channelsLast: new Set(channelsLast ? chwImages(this.feed) : []),
-        consumer,
-      })
-    } catch (error) {
-      await device.close()
+      await opening?.then(
+        device => device.close(),
+        () => {},
+      )
       throw error
     }
   }
 
-  private get fieldNames(): string[] {
-    return this.feed.fields.map(field => field.name)
+  /** Sets makers to work on the batches that come next. */
+  private startMakers(limit: number, changes: Partial<OpenedOptions> = {}): Promise<Feeding> {
+    const options = { ...this.options, decode: this.device?.decode ?? this.options.decode, ...changes }
+    return startFeeding({ plan: this.plan, place: this.place }, options, limit)
+  }
+
+  /** Takes batches from a feeding from now on. */
+  private deliver(feeding: Feeding): void {
+    const { feed, owner } = this
+    this.feeding = feeding
+    this.delivery = this.device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
   }
 
   // ---------------------------------------------------------------- iterating
@@ -156,6 +141,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.releaseCurrent()
     await this.giveTurn()
     this.checkOpen()
+    await this.changeDecoder()
     const asked = performance.now()
     const taken = await this.delivery.take(this.handed)
     this.counters.waited(asked)
@@ -166,7 +152,31 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.handed++
     this.current = taken.batch()
     this.counters.delivered(this.current.samples)
+    const now = performance.now()
+    this.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
+    this.stepped = now
     return this.current
+  }
+
+  /** Goes on with another ring, when it was measured that the device should decode in place of the CPU, or not. */
+  private async changeDecoder(): Promise<void> {
+    const { device, feeding, handed } = this
+    const decode = device?.due
+    if (device === undefined || decode === undefined) return
+    const limit = feeding.ring.startAt.limit - handed
+    let other: Feeding
+    try {
+      other = await this.startMakers(limit, { decode, depth: feeding.depth })
+    } catch (error) {
+      return device.refuse(error as Error)
+    }
+    // What the old ring has made ahead is made again by the new one.
+    await this.delivery.drain()
+    device.decode = decode
+    this.until -= handed
+    this.stepFrom(this.place)
+    this.deliver(other)
+    await feeding.close()
   }
 
   /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
@@ -284,7 +294,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   stats(): LoaderStats {
     this.checkOpen()
-    return this.counters.report(this.feeding, this.feed)
+    const report = this.counters.report(this.feeding, this.feed)
+    return this.device === undefined ? report : { ...report, device: this.device.stats }
   }
 
   /** The latest spans of each maker: what it did, and when. */
@@ -310,8 +321,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async end(): Promise<void> {
     await this.ready.catch(() => {})
     this.current = undefined
-    await this.delivery?.close()
-    await this.feeding?.close()
+    // Whoever waits for a batch is told at once; the device goes on reading slots until it is closed as well.
+    await Promise.all([this.feeding?.close(), this.delivery?.close()])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -39,7 +39,7 @@ export function placeOf(saved: State, plan: FeedPlan, notice?: (text: string) =>
 
 /** Sets the makers to work. */
 export function startFeeding(
-  { plan, place }: Opened,
+  { plan, place }: Pick<Opened, 'plan' | 'place'>,
   options: OpenedOptions,
   limit: number,
 ): Promise<Feeding> {

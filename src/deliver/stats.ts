@@ -4,6 +4,7 @@ import { decoderVersions } from '../decode/image.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import { SPAN_NAMES, type Span } from '../system/spans.js'
+import type { DeviceStats } from './device-run.js'
 
 /** Bad samples are listed up to this many; all are counted. */
 const LISTED = 1000
@@ -24,6 +25,8 @@ export interface LoaderStats extends FeedingStats {
   waitMs: number
   waits: number
   bad: { count: number; samples: BadSample[] }
+  /** The device that batches are delivered on. */
+  device?: DeviceStats
 }
 
 export interface FeedingStats {

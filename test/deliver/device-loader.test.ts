@@ -297,6 +297,51 @@ describe('lifetime', () => {
   })
 })
 
+describe('decode: auto', () => {
+  const TRIAL = { settling: 1, steps: 3, seconds: 0 }
+
+  test('a CPU that does not keep up gives way to the device; nothing is lost or repeated', async () => {
+    const expected = await onHost(feed())
+    const said: string[] = []
+    const gpu = new SimulatedGpu()
+    // Rows are made in this thread, so all the time is spent waiting.
+    const loader = openSimulated(feed(), gpu, { steps: 16, notice: text => said.push(text) }, '/', TRIAL)
+    let step = 0
+    const where: string[] = []
+    for await (const batch of loader) {
+      const { image, ids } = await look(batch)
+      const epoch = Math.floor(step / expected.length)
+      if (epoch === 0)
+        expect({ image, ids }).toEqual({ image: expected[step].image, ids: expected[step].ids })
+      expect(batch.epoch).toBe(epoch)
+      where.push(loader.stats().device!.decode)
+      step++
+    }
+    expect(step).toBe(16)
+    // One step to settle, three to measure, and then the same on the device.
+    expect(where.slice(0, 8)).toEqual(['cpu', 'cpu', 'cpu', 'cpu', 'gpu', 'gpu', 'gpu', 'gpu'])
+    expect(said).toHaveLength(2)
+    expect(said[1]).toMatch(
+      /^images are decoded on the [CG]PU: .* samples\/s, waiting \d+\.\d % of the time; with/,
+    )
+    await loader.close()
+    expect([gpu.allocations, gpu.locked.size, gpu.events.size]).toEqual([0, 0, 0])
+  })
+
+  test('while a batch is kept nothing changes', async () => {
+    const loader = openSimulated(feed(), new SimulatedGpu(), { steps: 12 }, '/', TRIAL)
+    let kept: AnyDeviceBatch | undefined
+    const where: string[] = []
+    for await (const batch of loader) {
+      kept ??= batch.keep()
+      if (where.length === 8) kept.release()
+      where.push(loader.stats().device!.decode)
+    }
+    expect(where.slice(0, 10)).toEqual([...new Array(9).fill('cpu'), 'gpu'])
+    await loader.close()
+  })
+})
+
 describe('opening', () => {
   test('without a GPU it is one sentence', async () => {
     const loader = openSimulated(feed(), new SimulatedGpu())
@@ -329,7 +374,7 @@ describe('opening', () => {
     await loader.ready
     await loader.close()
     expect(said).toEqual([
-      '"image" decoded on the GPU (Simulated, nvJPEG 0.0.0)',
+      '"image" decoded on the CPU for now: whether it keeps up is being measured',
       'images are decoded on the CPU, as the option "decode" says',
       '"image" decoded on the GPU (Simulated, nvJPEG 0.0.0)',
       'nothing is decoded on the GPU: the feed has no images',

@@ -3,6 +3,7 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FeedJson } from '../../src/define/types.js'
 import type { StagePort } from '../../src/deliver/device.js'
 import type { DeviceBatch } from '../../src/deliver/device-batch.js'
+import type { TrialLength } from '../../src/deliver/device-decision.js'
 import { essence, type FromStage, type ToStage } from '../../src/deliver/device-messages.js'
 import { readDeviceOptions } from '../../src/deliver/device-options.js'
 import { StageServer } from '../../src/deliver/device-server.js'
@@ -19,9 +20,10 @@ export function openSimulated(
   gpu: SimulatedGpu,
   options: OpenOptions = {},
   root = '/',
+  trial?: TrialLength,
 ): Loader<AnyDeviceBatch> {
   const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
-  const device = { ...readDeviceOptions(all)!, start: () => simulatedPort(gpu) }
+  const device = { ...readDeviceOptions(all)!, trial, start: () => simulatedPort(gpu) }
   return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
 }
 
