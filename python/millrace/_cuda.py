@@ -59,6 +59,8 @@ class CudaView(TorchView):
         memory = torch_memory(self._torch, self._index)
         self._staging = Staging(feed, self._index, memory, channels_last, open_stage)
         self._decision = self._decide(decode, simulated=cuda is not None and open_stage is None)
+        if self._decision.open:
+            self._staging.compile_ahead()
         feed._stats.device = self._report
 
     @property

@@ -43,6 +43,8 @@ class JaxCudaView(JaxView):
         narrow = {} if self._jax.config.jax_enable_x64 else NARROW
         self._staging = Staging(feed, index, narrow=narrow)
         self._decision = self._decide(decode, index)
+        if self._decision.open:
+            self._staging.compile_ahead()
         #: When the user last came, and how long that one had to wait.
         self._came = 0.0
         self._waited = 0.0

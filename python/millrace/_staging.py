@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
 import numpy as np
 
 from ._client import Client
-from ._layout import Field
 from ._reading import Taken
 from ._stream import without_nvcomp
 from .batch import Batch, Ragged
@@ -44,8 +43,12 @@ def impossible(feed: "Feed", device: int) -> Optional[str]:
     return None
 
 
+#: Stages that take turns: while one waits in nvJPEG, the other plans, copies and launches.
+LANES = 2
+
+
 class Staging:
-    """Takes batches of a feed through the device stage. One a view; the stage is made when it is needed."""
+    """Takes batches of a feed through device stages, in turns. One a view; they are made when needed."""
 
     def __init__(
         self,
@@ -63,9 +66,12 @@ class Staging:
         self._open_stage = open_stage
         #: Element types that are brought to the device as others.
         self._narrow = narrow or {}
-        self._stage: Optional["DeviceStage"] = None
+        self._stages: List["DeviceStage"] = []
+        self._turn = 0
         self._made_for: Any = None
         self._last_words: Optional["weakref.finalize[Any, Any]"] = None
+        #: Fields that are made with their channels last.
+        self._turned: Set[str] = set()
         feed._closers.append(weakref.WeakMethod(self.close))
 
     # ------------------------------------------------------------ batches
@@ -79,10 +85,11 @@ class Staging:
         host = taken.batch.settled()
         arrays = self._arrays(host)
         fields = client.memory.layout.fields
-        stage = self.stage({field.name: field.device for field in fields if field.device}, client)
+        stage = self._next({field.name: field.device for field in fields if field.device}, client)
         about = host._known
         made = None if about.rows is None else Made(about.epoch, about.positions, about.rows)
         ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot), made))
+        ticket.turned = self._turned
         taken.batch = shell(host)
         return ticket
 
@@ -117,26 +124,14 @@ class Staging:
                 ragged.setdefault(name[0], {})[name[1]] = value
             else:
                 batch.device_pointers[name] = address
-                batch[name] = self._shown(name, value)
+                batch[name] = _as_chw(value) if name in ticket.turned else value
         for name, parts in ragged.items():
             batch[name] = Ragged(parts["values"], parts["offsets"])
 
-    def _shown(self, name: str, value: Any) -> Any:
-        """hwc in memory, chw to whoever looks: PyTorch's channels_last."""
-        told = self._told(name)
-        if not self._channels_last or told is None or told["layout"] != "chw":
-            return value
-        return value.permute(0, 3, 1, 2) if hasattr(value, "permute") else value.permuted(0, 3, 1, 2)
-
-    def _told(self, name: str) -> Optional[Mapping[str, Any]]:
-        fields: List[Field] = self._feed._stream.client.memory.layout.fields
-        device = next((field.device for field in fields if field.name == name), None)
-        return device if device is not None and device.get("kind") == "picture" else None
-
     def room(self, wait: bool) -> None:
-        """Lets go of the slots that the device has read; with ``wait``, waits for one of them."""
-        if self._stage is not None:
-            self._stage.reap(wait)
+        """Lets go of the slots that the device has read; with ``wait``, waits for the oldest of them."""
+        for i, stage in enumerate(self._stages):
+            stage.reap(wait and i == self._turn % len(self._stages))
 
     def drain(self, tickets: Iterable["Ticket"]) -> None:
         """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
@@ -145,43 +140,70 @@ class Staging:
                 ticket.wait()
             except MillraceError:
                 pass  # it would have been raised in its turn, which never comes
-        if self._stage is not None:
-            while self._stage.reap(wait=True):
+        for stage in self._stages:
+            while stage.reap(wait=True):
                 pass
 
-    # ------------------------------------------------------------ the stage
+    # ------------------------------------------------------------ the stages
 
-    def stage(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
-        """The stage for fields like these."""
+    def _next(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
+        """The stage whose turn it is, for fields like these."""
         generator = client.opened.generator or {}
         # The pool of a synthetic generator lies elsewhere with every ring, and is the same.
         made_for = (dict(pictures), {key: value for key, value in generator.items() if key != "pool"})
-        if self._stage is None or self._made_for != made_for:
+        if not self._stages or self._made_for != made_for:
             self.close()
             self._made_for = made_for
-            self._stage = self._make(pictures, client)
-            self._last_words = weakref.finalize(self, self._stage.close)
-        return self._stage
+            # Only pictures are worth a second one.
+            lanes = LANES if any(told["kind"] == "picture" for told in pictures.values()) else 1
+            self._last_words = weakref.finalize(self, _close, self._stages)
+            while len(self._stages) < lanes:
+                self._stages.append(self._make(pictures, client, lanes))
+        self._turn += 1
+        return self._stages[(self._turn - 1) % len(self._stages)]
 
-    def _make(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
+    def _make(self, pictures: Mapping[str, Any], client: Client, lanes: int) -> "DeviceStage":
         from ._gpu.stage import open_stage
+        from ._gpu.tools import GIB
 
         make = self._open_stage or open_stage
-        told = {name: self._asked(device) for name, device in pictures.items()}
+        told = {name: hwc(device) if self._turns(device) else device for name, device in pictures.items()}
+        self._turned = {name for name, device in pictures.items() if self._turns(device)}
         told_of = client.opened.generator
         more: Dict[str, Any] = {} if told_of is None else {"generator": told_of}
-        return make(told, Path(client.opened.kernels), self._device, self._memory, **more)
+        kernels = Path(client.opened.kernels)
+        return make(told, kernels, self._device, self._memory, budget=GIB // lanes, **more)
 
-    def _asked(self, device: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not self._channels_last or device.get("kind") != "picture":
-            return device
-        return {**device, "layout": "hwc", "shape": [device["height"], device["width"], 3]}
+    def _turns(self, device: Mapping[str, Any]) -> bool:
+        """Whether it is made as hwc although it is chw."""
+        return self._channels_last and device["kind"] == "picture" and device["layout"] == "chw"
+
+    def compile_ahead(self) -> None:
+        """Compiles the kernels beside everything else, where they may be needed soon."""
+        from ._gpu.tools import compile_ahead
+
+        compile_ahead(self._device, Path(self._feed._stream.opened.kernels))
 
     def close(self) -> None:
         """Gives the device's memory back, except what is in the user's hands."""
         if self._last_words is not None:
             self._last_words()
-        self._stage = self._last_words = None
+        self._last_words = None
+
+
+def _close(stages: List["DeviceStage"]) -> None:
+    while stages:
+        stages.pop().close()
+
+
+def hwc(device: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same pictures with their channels last."""
+    return {**device, "layout": "hwc", "shape": [device["height"], device["width"], 3]}
+
+
+def _as_chw(value: Any) -> Any:
+    """hwc in memory, chw to whoever looks: PyTorch's channels_last."""
+    return value.permute(0, 3, 1, 2) if hasattr(value, "permute") else value.permuted(0, 3, 1, 2)
 
 
 def shell(host: Batch) -> Batch:

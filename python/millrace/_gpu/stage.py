@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Callable, Deque, Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, Deque, Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..errors import MillraceError
 from .events import Event
@@ -57,6 +57,8 @@ class Ticket:
         self.event: Optional[Event] = None
         #: After it nothing of the slot is needed.
         self.copied: Optional[Event] = None
+        #: Names of pictures that were asked for with their channels last: the submitter's note.
+        self.turned: Collection[str] = ()
 
     @property
     def done(self) -> bool:

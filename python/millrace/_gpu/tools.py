@@ -9,14 +9,17 @@ Both streams have the lowest priority: the trainer's kernels go first.
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+from ..errors import MillraceError
 from . import nvcomp, nvjpeg
 from .areas import Area, Stretch
 from .driver import driver_of
 from .events import Event, Events
-from .kernels import Kernels
+from .kernels import PICTURE, Kernels
 from .memory import Pool
 from .unpacker import Unpacker
 
@@ -129,3 +132,23 @@ def open_tools(
         return Tools(driver, Kernels(driver, folder), jpegs, blocks, budget, nvcomps)
 
     return make
+
+
+def compile_ahead(device: int, folder: Path) -> None:
+    """Compiles the kernels of pictures into the cache, in a thread of its own: the first stage finds them."""
+
+    def run() -> None:
+        driver = driver_of(device)
+        with driver.current():
+            kernels = Kernels(driver, folder)
+            kernels.kernel("picture", "picture", PICTURE)
+            kernels.close()
+
+    # What goes wrong here goes wrong again, and is told, when a stage is made.
+    threading.Thread(target=lambda: suppressed(run), name="millrace-compile", daemon=True).start()
+
+
+def suppressed(run: Callable[[], None]) -> None:
+    """Runs it; what it raises is told elsewhere."""
+    with suppress(MillraceError):
+        run()
