@@ -70,7 +70,7 @@ class Trainer:
         line = [sys.executable, __file__, "--data", args.data, "--out", args.out, "--folder", self.folder]
         line += ["--decode", decode, "--steps", steps, "--restart", int(restart)]
         line += ["--dry"] if args.dry else []
-        # Sockets are in a place of its own, with a short path: engines are found there by whoever looks for one.
+        # A place of its own for sockets, with a short path: whoever wants the same feed looks for one there.
         self.place = Path("/tmp") / f"mrg-{value[:12]}"
         self.place.mkdir(mode=0o700)
         env = {**os.environ, name: value, "XDG_RUNTIME_DIR": str(self.place)}

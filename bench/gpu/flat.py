@@ -18,7 +18,7 @@ from train import trainer
 import millrace
 
 STEPS, EVERY = 2_000, 200
-#: What may come in addition between the first look and the last, MiB: allocators take 2 at a time, heaps breathe.
+#: What may come on top between the first look and the last, MiB: allocators take 2 at a time, heaps breathe.
 DEVICE_MAY, TRAINER_MAY, ENGINE_MAY = 8, 64, 96
 
 

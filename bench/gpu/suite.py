@@ -1,5 +1,5 @@
-"""Runs the parts of the GPU suite one after the other (those that only check: side by side), each in its own
-process with a time limit. A part that fails, hangs or is not there keeps no other from being run.
+"""Runs the parts of the GPU suite one after the other, each in a process of its own with a time limit. A part
+that fails, hangs or is not there keeps no other from being run.
 
     bench/gpu/run --out OUT [--only NAMES] [--skip NAMES] [--seconds S] [--tar FILE]
 """
@@ -17,7 +17,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any, Optional
 
 from support import stamp
@@ -36,8 +36,6 @@ class Part:
     takes: int
     limit: int
     what: str
-    #: It measures nothing, so it may run beside others.
-    checks: bool = False
     #: It has the suite's own arguments, and writes its result itself.
     ours: bool = field(init=False)
 
@@ -51,18 +49,19 @@ def ours(program: str, *arguments: str) -> list[list[str]]:
 
 
 CASES = [["kernel-cases.mjs", "{data}/kernels"], ["check_kernels.py", "{data}/kernels", "--out", "{json}"]]
+NODE = [["check-node.mjs", "{data}/small/*.tar", "--seconds", "3", "--json"]]
 STAGE = [["check_stage.py", "{data}/jpegs.npz", "--batches", "500", "--out", "{json}"]]
 NVML = [["check-nvml.mjs", "--dist", "{dist}", "--json", "{json}"]]
 
 
 PARTS = [
     Part("data", [["data.py", "--data", "{data}"]], 20, 90, "makes the pictures, unless they are there"),
-    Part("node", [["check-node.mjs"]], 20, 90, "the device stage in Node", checks=True),
-    Part("nvcomp", ours("check_nvcomp.py"), 60, 150, "compressed arrays by nvCOMP and by the CPU"),
-    Part("check", ours("check_feeds.py"), 50, 150, "feeds: the same by CPU and by GPU", checks=True),
     Part("kernels", CASES, 25, 90, "CUDA kernels against the CPU's bytes, and how long they take"),
     Part("stage", STAGE, 50, 120, "the device stage in Python, by itself"),
+    Part("check", ours("check_feeds.py"), 50, 150, "feeds: the same by CPU and by GPU"),
+    Part("node", NODE, 40, 90, "the device stage in Node: the same, and its rates"),
     Part("nvml", NVML, 15, 60, "NVML and GPM, at rest and under load"),
+    Part("nvcomp", ours("check_nvcomp.py"), 60, 150, "compressed arrays by nvCOMP and by the CPU"),
     Part("cpu", ours("rates.py", "cpu"), 60, 110, "bar 1: the CPU decodes, nobody trains"),
     Part("gpu", ours("rates.py", "gpu"), 65, 120, "bar 2: the GPU decodes, nobody trains; nvJPEG by itself"),
     Part("train", ours("train.py", "train"), 190, 300, "bar 3: ResNets, every mode, DataLoader"),
@@ -82,20 +81,6 @@ class Suite:
         self.args = args
         self.until = time.monotonic() + args.seconds
         self.told: dict[str, str] = {}
-        self._lock = Lock()
-
-    def all(self, parts: list[Part]) -> None:
-        """Data, then the checks together, then what measures."""
-        for part in (part for part in parts if part.name == "data"):
-            self.run(part)
-        checks = [Thread(target=self.run, args=(part,)) for part in parts if part.checks]
-        for thread in checks:
-            thread.start()
-        for thread in checks:
-            thread.join()
-        for part in parts:
-            if not part.checks and part.name != "data":
-                self.run(part)
 
     def run(self, part: Part) -> None:
         """One part, whatever becomes of it."""
@@ -109,16 +94,16 @@ class Suite:
         else:
             how, code = self._start(part, min(part.limit, left - 2))
         seconds = time.monotonic() - begun
-        with self._lock:
-            self.told[part.name] = f"{how}, {seconds:.0f} s" if code is not None else how
-            print(f"=== {part.name}: {self.told[part.name]}", flush=True)
-            if part.name != "data":
-                self._keep(part, how, code, seconds)
-            self.pack()
+        self.told[part.name] = f"{how}, {seconds:.0f} s" if code is not None else how
+        print(f"=== {part.name}: {self.told[part.name]}", flush=True)
+        if part.name != "data":
+            self._keep(part, how, code, seconds)
+        self.pack()
 
     def _start(self, part: Part, limit: float) -> tuple[str, int]:
         """Its programs, one after the other, as long as they end well."""
         print(f"=== {part.name}: {part.what} (about {part.takes} s, at most {limit:.0f})", flush=True)
+        (self.args.out / f"gpu-{part.name}.json").unlink(missing_ok=True)
         until = time.monotonic() + limit
         code = 0
         with self._log(part).open("w") as log:
@@ -175,20 +160,16 @@ class Suite:
     def _keep(self, part: Part, how: str, code: Optional[int], seconds: float) -> None:
         """How it ended, beside what it found; for other people's programs what they said."""
         path = self.args.out / f"gpu-{part.name}.json"
-        found: dict[str, Any] = {}
-        if code is not None and path.exists():
-            found = json.loads(path.read_text())
-        if not found.get("date"):
-            own = found
-            found = {"name": f"gpu-{part.name}", "what": part.what, **stamp(self.args), "complete": code == 0}
-            if own:
-                found["found"] = own
-        found["ended"] = {"how": how, "code": code, "seconds": round(seconds, 1)}
-        log = self._log(part)
-        if code is not None and log.exists() and (code != 0 or not part.ours):
-            found["said"] = log.read_text().splitlines()[-60:]
         if code is None and path.exists():
             return  # of an earlier run, which had it
+        said = self._log(part).read_text().splitlines() if code is not None else []
+        found = json.loads(path.read_text()) if path.exists() else printed(said)
+        if not found.get("date"):
+            about = {"name": f"gpu-{part.name}", "what": part.what, **stamp(self.args)}
+            found = {**about, "complete": code == 0, "found": found}
+        found["ended"] = {"how": how, "code": code, "seconds": round(seconds, 1)}
+        if said and (code != 0 or not part.ours):
+            found["said"] = said[-60:]
         path.write_text(json.dumps(found, indent=2) + "\n")
 
     def pack(self) -> None:
@@ -206,6 +187,14 @@ class Suite:
                     if path.suffix in (".json", ".md", ".txt"):
                         tar.add(path, path.name)
             draft.replace(self.args.tar)
+
+
+def printed(lines: list[str]) -> dict[str, Any]:
+    """The JSON object that a program has printed as its last line; an empty one if there is none."""
+    try:
+        return dict(json.loads(lines[-1]))
+    except (IndexError, TypeError, ValueError):
+        return {}
 
 
 def end(process: "subprocess.Popen[bytes]") -> int:
@@ -256,7 +245,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     args.data.mkdir(parents=True, exist_ok=True)
     suite = Suite(args)
-    suite.all(chosen(args))
+    for part in chosen(args):
+        suite.run(part)
     print((args.out / "table.md").read_text() if (args.out / "table.md").exists() else "", flush=True)
     for name, how in suite.told.items():
         print(f"{name:9} {how}", flush=True)
