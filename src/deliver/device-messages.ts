@@ -11,6 +11,8 @@ export interface DeviceWanted {
   ordinal: number
   /** cpu: nothing is decoded there, and nvJPEG is not looked for. auto: it is looked for, and may be missing. */
   decode: 'cpu' | 'gpu' | 'auto'
+  /** There are arrays that nvCOMP could decompress: it is looked for, and may be missing. */
+  nvcomp?: boolean
   /** Where compiled kernels are kept. */
   cache: string
 }
@@ -48,6 +50,9 @@ export interface DeviceOpened {
   /** nvJPEG and its version, when pictures can be decoded; or why they can't. */
   decoder?: string
   without?: string
+  /** nvCOMP and its version, when arrays can be decompressed; or why they can't. */
+  nvcomp?: string
+  withoutNvcomp?: string
 }
 
 /** An error's essence: classes don't survive the way between threads. */

@@ -1,6 +1,7 @@
 /** Options of `open` that have to do with the GPU, and who decodes. */
 import type { NormalFeed } from '../define/types.js'
 import { canGenerate } from '../engine/generate.js'
+import { compressedArrays } from '../engine/plan.js'
 import { DefinitionError } from '../errors.js'
 import { staysOnCpu } from '../transform/device-picture.js'
 import type { StagePort } from './device.js'
@@ -63,23 +64,29 @@ function unknown(device: string): never {
 export function chooseDecode(
   wanted: DeviceChoice['decode'],
   feed: NormalFeed,
-  { facts, decoder, without }: DeviceOpened,
+  { facts, decoder, without, nvcomp, withoutNvcomp }: DeviceOpened,
 ): { decode: 'cpu' | 'gpu'; measure?: true; why: string } {
   if (wanted === 'cpu')
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
   if (canGenerate(feed)) return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
   const images = feed.fields.filter(field => field.as === 'image')
   const left = images.filter(field => staysOnCpu(field, feed) === undefined)
-  if (left.length === 0) {
+  const arrays = nvcomp === undefined ? [] : compressedArrays(feed)
+  if (left.length === 0 && arrays.length === 0) {
     const [first] = images
     const why =
-      first === undefined ? 'the feed has no images' : `of field "${first.name}": ${staysOnCpu(first, feed)}`
+      first === undefined
+        ? (withoutNvcomp ?? 'the feed has no images')
+        : `of field "${first.name}": ${staysOnCpu(first, feed)}`
     return { decode: wanted === 'gpu' ? 'gpu' : 'cpu', why: `nothing is decoded on the GPU: ${why}` }
   }
-  if (decoder === undefined) return { decode: 'cpu', why: `images are decoded on the CPU: ${without}` }
-  const names = left.map(field => `"${field.name}"`).join(', ')
-  if (wanted === 'gpu')
-    return { decode: 'gpu', why: `${names} decoded on the GPU (${facts.name}, ${decoder})` }
+  if (left.length > 0 && decoder === undefined)
+    return { decode: 'cpu', why: `images are decoded on the CPU: ${without}` }
+  const names = [...left.map(field => field.name), ...arrays].map(name => `"${name}"`).join(', ')
+  if (wanted === 'gpu') {
+    const by = [facts.name, ...(left.length > 0 ? [decoder] : []), ...(arrays.length > 0 ? [nvcomp] : [])]
+    return { decode: 'gpu', why: `${names} decoded on the GPU (${by.join(', ')})` }
+  }
   const why = `${names} decoded on the CPU for now: whether it keeps up is being measured`
   return { decode: 'cpu', measure: true, why }
 }

@@ -4,7 +4,7 @@
  */
 import type { FieldPlace, SlotLayout } from '../batch/layout.js'
 import { DTYPES, elements } from '../define/dtype.js'
-import type { DevicePicture, Dtype } from '../define/types.js'
+import type { DeviceCompressed, DevicePicture, Dtype } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { Form, HEADER_WORDS, Word } from '../transform/parameter-row.js'
 
@@ -39,6 +39,7 @@ export interface OutputPlace {
   field: FieldPlace
   /** What it becomes, where it is finished on the device. */
   picture: DevicePicture | undefined
+  compressed: DeviceCompressed | undefined
   dtype: Dtype
   at: number
   bytes: number
@@ -63,16 +64,12 @@ export function layoutOutput({ fields, rows }: SlotLayout): OutputLayout {
   for (const [index, field] of fields.entries()) {
     if (field.form === 'text') continue
     const { device } = field
-    if (device?.kind === 'compressed') {
-      throw new MillraceError(
-        `field "${field.name}" is ${device.kind} on the device, which only the Python client does so far: open the feed from Python`,
-      )
-    }
     const bytes = device === undefined ? field.bytes : rows * rowBytes(device)
     places.push({
       index,
       field,
       picture: device?.kind === 'picture' ? device : undefined,
+      compressed: device?.kind === 'compressed' ? device : undefined,
       dtype: device?.dtype ?? field.dtype,
       bytes,
       at: take(bytes),

@@ -1,6 +1,7 @@
 /** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
+import { compressedArrays } from '../engine/plan.js'
 import { cacheFolder } from '../source/index-place.js'
 import type { BatchOwner } from './batch.js'
 import { Device, stageThread } from './device.js'
@@ -23,9 +24,14 @@ export class DeviceRun {
   ) {}
 
   /** Starts the stage's thread and opens the device there; rejects with one sentence where there is none. */
-  static async open(choice: DeviceChoice, notice: (text: string) => void = () => {}): Promise<DeviceRun> {
+  static async open(
+    choice: DeviceChoice,
+    feed: NormalFeed,
+    notice: (text: string) => void = () => {},
+  ): Promise<DeviceRun> {
     const { ordinal, decode, start = stageThread } = choice
-    const { device, opened } = await Device.open(start({ ordinal, decode, cache: cacheFolder() }))
+    const nvcomp = compressedArrays(feed).length > 0
+    const { device, opened } = await Device.open(start({ ordinal, decode, nvcomp, cache: cacheFolder() }))
     return new DeviceRun(choice, device, opened, notice)
   }
 
@@ -35,6 +41,11 @@ export class DeviceRun {
     this.decode = decode
     if (measure) this.decision = new Decision(this.choice.trial)
     this.notice(why)
+  }
+
+  /** Whether arrays are left to the device as well, when it decodes. */
+  get nvcomp(): boolean {
+    return this.opened.nvcomp !== undefined
   }
 
   /** Serves the batches of a feeding; of one that was served before nothing is under way any more. */

@@ -1,7 +1,7 @@
 /**
  * The device stage: takes batches in page-locked slots and leaves them finished on the device. Fields that the CPU has
- * made are copied; pictures are decoded, transformed and mixed there (device-pictures.ts); what is generated is made
- * there (device-generate.ts).
+ * made are copied; pictures are decoded, transformed and mixed there (device-pictures.ts); compressed arrays are
+ * decompressed there (device-compressed.ts); what is generated is made there (device-generate.ts).
  *
  *   slot ┬ finished fields ───────copy──────────────────────────────┐
  *        ├ parameter rows ────────copy────────────┐                 ├─► output
@@ -16,6 +16,7 @@ import { CONTROL_BYTES } from '../batch/ring.js'
 import { Header, Slot, Stamp } from '../batch/slot.js'
 import { type Generator, isGenerated } from '../engine/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
+import { ArrayMaker } from './device-compressed.js'
 import { type GeneratorMaker, generatorMaker } from './device-generate.js'
 import { PictureMaker } from './device-pictures.js'
 import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './device-plan.js'
@@ -33,7 +34,7 @@ export interface StageOptions {
   generator?: Generator
 }
 
-/** Rows that nvJPEG would not decode. */
+/** Rows that nvJPEG would not decode, or nvCOMP not decompress. */
 export interface Refusal {
   field: string
   rows: number[]
@@ -58,6 +59,7 @@ interface Output {
 interface Line {
   lane: Lane
   pictures: PictureMaker
+  arrays: ArrayMaker
   generator: GeneratorMaker | undefined
   done: bigint
   work: { batch: number; slot: number; output: number } | undefined
@@ -91,7 +93,8 @@ export class DeviceStage {
       const desk = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
       const { generator: made, layout } = options
       const generator = made && generatorMaker(gpu, lane, made, layout.rows, blocks)
-      return { lane, pictures, generator, done: gpu.event(), work: undefined, desk }
+      const arrays = new ArrayMaker(gpu, lane)
+      return { lane, pictures, arrays, generator, done: gpu.event(), work: undefined, desk }
     })
   }
 
@@ -171,9 +174,10 @@ export class DeviceStage {
 
   /** Gives everything back. What is under way is waited for. */
   close(): void {
-    for (const { lane, pictures, generator, done, desk } of this.lines) {
+    for (const { lane, pictures, arrays, generator, done, desk } of this.lines) {
       lane.finish()
       pictures.free()
+      arrays.free()
       generator?.free()
       lane.close()
       this.gpu.destroyEvent(done)
@@ -233,7 +237,10 @@ export class DeviceStage {
     }
     const refusals: Refusal[] = []
     for (const [number, place] of places.entries()) {
-      const rows = this.makePictures(line, slot, place, number, output)
+      const rows = [
+        ...this.makePictures(line, slot, place, number, output),
+        ...this.decompress(line, slot, place, output),
+      ]
       if (rows.length > 0) refusals.push({ field: place.field.name, rows })
     }
     return refusals
@@ -257,6 +264,23 @@ export class DeviceStage {
     if (units > 0) lane.upload(output + BigInt(at), from + BigInt(field.at), units * field.unitBytes)
     if (offsetsAt < 0) return
     lane.upload(output + BigInt(offsetsAt), from + BigInt(field.offsetsAt), (count + 1) * 4)
+  }
+
+  private decompress({ arrays }: Line, slot: Slot, place: OutputPlace, output: bigint): number[] {
+    const { field, compressed: device, at } = place
+    if (device === undefined) return []
+    const { buffer, address } = this.options
+    const { name, unitBytes } = field
+    const start = slot.at + field.at
+    return arrays.make({
+      name,
+      device,
+      count: slot.words[Header.Count],
+      from: address + BigInt(start),
+      unitBytes,
+      head: row => new Uint32Array(buffer, start + row * unitBytes, device.headBytes / 4),
+      output: output + BigInt(at),
+    })
   }
 
   private makePictures(

@@ -25,6 +25,16 @@ function decoding(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
   }
 }
 
+/** Whether arrays can be decompressed, where there are any. Without nvCOMP the CPU does it. */
+function decompressing(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
+  if (wanted.decode === 'cpu' || !wanted.nvcomp) return {}
+  try {
+    return { nvcomp: device.prepareDecompressing() }
+  } catch (error) {
+    return { withoutNvcomp: (error as Error).message }
+  }
+}
+
 try {
   const device = CudaDevice.open(wanted.ordinal, wanted.cache)
   const server = new StageServer(device, memory => addressOf(memory.buffer), say)
@@ -32,7 +42,7 @@ try {
     server.hear(message)
     if ('close' in message) port.close()
   })
-  say({ opened: { facts: device.facts, ...decoding(device) } })
+  say({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
 } catch (error) {
   say({ failed: { error: essence(error) } })
 }

@@ -63,7 +63,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private async start(): Promise<void> {
     const { device: choice, notice } = this.options
-    const opening = choice && DeviceRun.open(choice, notice)
+    const opening = choice && DeviceRun.open(choice, this.feed, notice)
     // What is wrong with the device is said below; until then it must not count as forgotten.
     opening?.catch(() => {})
     try {
@@ -88,7 +88,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** Sets makers to work on the batches that come next. */
   private startMakers(limit: number, changes: Partial<OpenedOptions> = {}): Promise<Feeding> {
-    const options = { ...this.options, decode: this.device?.decode ?? this.options.decode, ...changes }
+    const { decode, nvcomp } = this.device ?? this.options
+    const options = { ...this.options, decode, nvcomp, ...changes }
     return startFeeding({ plan: this.plan, place: this.place }, options, limit)
   }
 

@@ -6,10 +6,9 @@
  *   head: 16 words of 32 bits     form · bytes · decompressed bytes · bytes of checksum · 0 …
  *   then  the stream, or the elements; behind a stream the checksum that came with it
  */
-import { decompress } from '../decode/decompress.js'
 import { DTYPES, elements } from '../define/dtype.js'
 import type { DeviceCompressed, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
-import { DecodeError, MillraceError } from '../errors.js'
+import { MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import type { Workspace } from '../system/workspace.js'
 import { DEVICE_CODECS, payloadOf, rewrap } from './device-payload.js'
@@ -79,19 +78,23 @@ function compressedOf({ name, device }: FieldLayout): DeviceCompressed {
   throw new MillraceError(`field "${name}" is not decompressed on the device`)
 }
 
+/** What makes the finished elements. */
+function compileOnCpu(field: NormalField): DenseProgram {
+  const { dtype, shape } = compressedOf(field.layout)
+  return compileArray({ ...field, layout: { name: field.name, dtype, shape, form: 'dense' } })
+}
+
 /** The program of such a field. */
 export function compileDeviceArray(field: NormalField): DenseProgram {
-  const device = compressedOf(field.layout)
-  const { name, dtype, shape } = { name: field.name, ...device }
-  const size = sizeOf(device)
-  const finished = compileArray({ ...field, layout: { name, dtype, shape, form: 'dense' } })
+  const size = sizeOf(compressedOf(field.layout))
+  const onCpu = compileOnCpu(field)
   return {
     form: 'dense',
     run(value, at, context) {
       const payload = value instanceof Uint8Array ? payloadOf(field.compression!, value, size) : undefined
       const { stream, checksum } = payload ?? NOTHING
       if (payload === undefined || stream.length + checksum.length > size) {
-        finished.run(value, at + HEAD_BYTES, context)
+        onCpu.run(value, at + HEAD_BYTES, context)
         writeHead(context.work, at, ArrayForm.Raw, size, size, 0)
         return
       }
@@ -105,7 +108,8 @@ export function compileDeviceArray(field: NormalField): DenseProgram {
 const NOTHING = { stream: new Uint8Array(0), checksum: new Uint8Array(0) }
 
 /** Decompresses an array that lies in the slot at `at`: the device refused it. */
-export function redoArray(field: NormalField, at: number, { work }: RowContext): void {
+export function redoArray(field: NormalField, at: number, context: RowContext): void {
+  const { work } = context
   const size = sizeOf(compressedOf(field.layout))
   const head = headAt(work, at)
   if (head[Head.Form] !== ArrayForm.Compressed) return
@@ -113,12 +117,7 @@ export function redoArray(field: NormalField, at: number, { work }: RowContext):
   const end = start + head[Head.Bytes]
   const stream = work.u8.slice(start, end)
   const checksum = work.u8.slice(end, end + head[Head.Checksum])
-  const bytes = rewrap(field.compression!, { stream, checksum })
-  const out = decompress(field.compression!, bytes, { most: size, usual: size })
-  if (out.length !== size) {
-    throw new DecodeError(`decompresses to ${out.length} bytes, and ${size} are the field's shape and dtype`)
-  }
-  copyInto(work, out, start)
+  compileOnCpu(field).run(rewrap(field.compression!, { stream, checksum }), start, context)
   writeHead(work, at, ArrayForm.Raw, size, size, 0)
 }
 

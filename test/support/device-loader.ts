@@ -50,7 +50,8 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
     },
     listen: listener => {
       heard = listener
-      say({ opened: { facts: gpu.facts, decoder: 'nvJPEG 0.0.0' } })
+      const { facts, nvcomp } = gpu
+      say({ opened: { facts, decoder: 'nvJPEG 0.0.0', ...(nvcomp && { nvcomp }) } })
     },
     hold: () => {},
     end: async () => {},

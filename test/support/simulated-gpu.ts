@@ -2,16 +2,19 @@
  * A GPU of the mind: device memory that can be looked into, lanes that do their work as late as they may, pictures
  * decoded by TurboJPEG, and the kernels' plain twins. Whatever is read or written too early or too late shows.
  */
+import { decompress as decompressBytes } from '../../src/decode/decompress.js'
 import { DTYPES, toF16 } from '../../src/define/dtype.js'
 import type { Dtype } from '../../src/define/types.js'
 import type {
   Backend,
   Blocks,
   CudaSource,
+  DeviceStream,
   Gpu,
   JpegPicture,
   KernelArgument,
   Lane,
+  NvcompCodec,
 } from '../../src/system/cuda/index.js'
 import { addressOf, CudaError } from '../../src/system/cuda/index.js'
 import { decompress } from '../../src/system/turbojpeg.js'
@@ -51,6 +54,8 @@ export class SimulatedGpu implements Gpu {
   readonly events = new Map<bigint, { stream: Stream; place: number } | undefined>()
   readonly locked = new Map<bigint, number>()
   closed = false
+  /** The name of its nvCOMP, if it has one. */
+  nvcomp: string | undefined
   /** Kernels by name, as plain functions; tests add their own. */
   readonly kernels = new Map<string, SimulatedKernel>([
     ['picture', picture],
@@ -204,6 +209,20 @@ class SimulatedLane implements Lane {
       else decode(jpeg, width, height => this.gpu.at(to, width * height * 3))
     }
     return refused
+  }
+  /** As nvCOMP does it, by the CPU's decoders. */
+  decompress(codec: NvcompCodec, streams: readonly DeviceStream[]): number[] {
+    this.gpu.log.push(`decompress ${codec} ${streams.length}`)
+    this.finish()
+    return streams.flatMap(({ from, bytes, to, size }, i) => {
+      try {
+        const out = decompressBytes(codec, this.gpu.at(from, bytes).slice(), { most: size, usual: size })
+        this.gpu.at(to, size).set(out)
+        return out.length === size ? [] : [i]
+      } catch {
+        return [i]
+      }
+    })
   }
   finish(): void {
     this.queue.upTo(this.queue.work.length)

@@ -5,6 +5,14 @@
 import { koffi } from '../native.js'
 import { type DeviceFacts, Driver } from './driver.js'
 import { KERNELS, readSource, withCubin } from './kernels.js'
+import {
+  bindNvcomp,
+  Decompressor,
+  type DeviceStream,
+  type NvcompCalls,
+  type NvcompCodec,
+  nvcompVersion,
+} from './nvcomp.js'
 import { type Backend, bindNvjpeg, JpegDecoder, type NvjpegCalls, nvjpegVersion } from './nvjpeg.js'
 import type { CudaSource } from './nvrtc.js'
 import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
@@ -35,7 +43,7 @@ export interface Gpu {
 /** Along x, or along x and y. */
 export type Blocks = number | readonly [x: number, y: number]
 
-/** Work that happens in the order in which it is given. Only `decode` and `finish` wait for the GPU. */
+/** Work that happens in the order in which it is given. Only `decode`, `decompress` and `finish` wait for the GPU. */
 export interface Lane {
   readonly stream: bigint
   /** Goes on when the event is done. */
@@ -46,6 +54,8 @@ export interface Lane {
   launch(kernel: string, blocks: Blocks, threads: number, args: readonly KernelArgument[]): void
   /** Decodes pictures. Returns the numbers of those that are refused. */
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[]
+  /** Decompresses streams. Returns the numbers of those that are refused. */
+  decompress(codec: NvcompCodec, streams: readonly DeviceStream[]): number[]
   finish(): void
   close(): void
 }
@@ -58,6 +68,8 @@ export class CudaDevice implements Gpu {
   private readonly modules: bigint[] = []
   private readonly kernels = new Map<string, bigint>()
   private nvjpeg: NvjpegCalls | undefined
+  /** Set when arrays can be decompressed. */
+  nvcomp: NvcompCalls | undefined
 
   private constructor(
     readonly driver: Driver,
@@ -82,6 +94,12 @@ export class CudaDevice implements Gpu {
     this.nvjpeg = bindNvjpeg()
     for (const name of PROGRAMS) this.add(readSource(`${name}.cu`, KERNELS), name)
     return `nvJPEG ${nvjpegVersion(this.nvjpeg)}`
+  }
+
+  /** Finds nvCOMP; throws what is missing. Returns its name and version. */
+  prepareDecompressing(): string {
+    this.nvcomp = bindNvcomp()
+    return `nvCOMP ${nvcompVersion(this.nvcomp.version)}`
   }
 
   compile(source: CudaSource, entry: string): string {
@@ -181,6 +199,7 @@ export class CudaDevice implements Gpu {
 class CudaLane implements Lane {
   readonly stream: bigint
   private decoder: JpegDecoder | undefined
+  private decompressor: Decompressor | undefined
 
   constructor(
     private readonly device: CudaDevice,
@@ -219,6 +238,13 @@ class CudaLane implements Lane {
     return this.decoder.decode(backend, pictures)
   }
 
+  decompress(codec: NvcompCodec, streams: readonly DeviceStream[]): number[] {
+    const { nvcomp } = this.device
+    if (nvcomp === undefined) throw new Error('decompressing was not prepared')
+    this.decompressor ??= new Decompressor(nvcomp, this.driver, this.stream)
+    return this.decompressor.decompress(codec, streams)
+  }
+
   finish(): void {
     this.driver.finishStream(this.stream)
   }
@@ -226,6 +252,7 @@ class CudaLane implements Lane {
   close(): void {
     this.finish()
     this.decoder?.close()
+    this.decompressor?.close()
     this.driver.destroyStream(this.stream)
     this.closed()
   }
