@@ -4,8 +4,8 @@
  */
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import { DecodeError } from '../errors.js'
-import { decompressZstd } from '../system/zstd.js'
 import { decompressLz4, TooLarge } from './lz4.js'
+import { decompressZstd } from './zstd.js'
 
 /** By the names used in definitions. */
 export type Codec = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'
@@ -20,14 +20,14 @@ export interface Size {
 
 /** All bytes that `bytes` stand for, if they are not too many. */
 export function decompress(codec: Codec, bytes: Uint8Array, size: Size): Uint8Array {
-  const { most } = size
+  const { most, usual } = size
   if (bytes.length === 0) throw new DecodeError(`is empty, and should be ${codec} data`)
-  if (codec === 'zstd') {
-    const out = decompressZstd(bytes, size)
-    if (out instanceof Uint8Array) return out
-    throw refusal(codec, most, out.problem, out.tooLarge)
-  }
   try {
+    if (codec === 'zstd') {
+      const out = decompressZstd(bytes, most, usual)
+      if (out === undefined) throw new TooLarge()
+      return out
+    }
     if (codec === 'lz4') return decompressLz4(bytes, most)
     return INFLATE[codec](bytes, limits(size))
   } catch (error) {
@@ -69,7 +69,7 @@ function refusal(
       { cause },
     )
   }
-  const said = /^(is|has) /.test(problem) ? problem : `can't be decompressed (${problem})`
+  const said = /^(is|has|says|can't) /.test(problem) ? problem : `can't be decompressed (${problem})`
   return new DecodeError(`its ${codec} data ${said}: check that "compression" is what it was compressed by`, {
     cause,
   })

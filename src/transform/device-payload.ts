@@ -9,6 +9,7 @@
 import { peekDeflate } from '../decode/decompress.js'
 import { singleBlock } from '../decode/lz4.js'
 import { isNpy } from '../decode/npy.js'
+import { framesOf } from '../decode/zstd.js'
 import type { Compression, DeviceCodec } from '../define/types.js'
 import { DecodeError } from '../errors.js'
 
@@ -39,7 +40,11 @@ export function payloadOf(compression: Compression, bytes: Uint8Array, size: num
 }
 
 const READERS: Readonly<Record<Compression, (bytes: Uint8Array, size: number) => Payload | undefined>> = {
-  zstd: (bytes, size) => (zstdSize(bytes) === size ? { stream: bytes, checksum: NONE } : undefined),
+  zstd(bytes, size) {
+    const [frame, ...others] = framesOf(bytes)
+    const single = frame !== undefined && others.length === 0
+    return single && frame.size === size ? { stream: frame.bytes, checksum: NONE } : undefined
+  },
   lz4(bytes, size) {
     const single = singleBlock(bytes)
     return single?.size === size ? { stream: single.block, checksum: NONE } : undefined
@@ -93,39 +98,4 @@ function gzipStart(bytes: Uint8Array): number | undefined {
   for (const text of [8, 16]) if (flags & text) at = bytes.indexOf(0, at) + 1 || Infinity
   if (flags & 2) at += 2
   return at + 8 < bytes.length ? at : undefined
-}
-
-const ZSTD_MAGIC = 0xfd2fb528
-const BLOCK_RLE = 1
-const BLOCK_RESERVED = 3
-
-/** What a single whole frame says of its size; undefined where it says nothing, needs a dictionary, or is not whole. */
-function zstdSize(bytes: Uint8Array): number | undefined {
-  const view = viewOf(bytes)
-  if (bytes.length < 9 || view.getUint32(0, true) !== ZSTD_MAGIC) return undefined
-  const descriptor = bytes[4]
-  const single = (descriptor & 32) !== 0
-  const hasChecksum = (descriptor & 4) !== 0
-  if (descriptor & 3) return undefined
-  let at = single ? 5 : 6 // behind the window's size
-  const width = [single ? 1 : 0, 2, 4, 8][descriptor >> 6]
-  if (width === 0 || at + width > bytes.length) return undefined
-  const size =
-    width === 1
-      ? bytes[at]
-      : width === 2
-        ? view.getUint16(at, true) + 256
-        : width === 4
-          ? view.getUint32(at, true)
-          : Number(view.getBigUint64(at, true))
-  at += width
-  for (let last = false; !last; ) {
-    if (at + 3 > bytes.length) return undefined
-    const header = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16)
-    const type = (header >> 1) & 3
-    if (type === BLOCK_RESERVED) return undefined
-    last = (header & 1) === 1
-    at += 3 + (type === BLOCK_RLE ? 1 : header >> 3)
-  }
-  return at + (hasChecksum ? 4 : 0) === bytes.length ? size : undefined
 }
