@@ -22,10 +22,10 @@ STEPS, EVERY = 2_000, 200
 DEVICE_MAY, TRAINER_MAY, ENGINE_MAY = 8, 64, 96
 
 
-def resident(pid: int) -> float:
-    """Private memory of a process, MiB: slots, which are shared, are known beforehand."""
+def resident(pid: int, kind: str = "VmRSS") -> float:
+    """Memory of a process, MiB: all that is resident, or (RssAnon) without what is shared, such as slots."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon"):
+        if line.startswith(kind):
             return round(int(line.split()[1]) / 1024, 1)
     return 0.0
 
@@ -59,6 +59,7 @@ def main() -> None:
                         "device": device_memory(),
                         "torch": round(torch.cuda.memory_allocated() / 2**20, 1),
                         "trainer": resident(os.getpid()),
+                        "trainerAnon": resident(os.getpid(), "RssAnon"),
                         "engine": sum(map(resident, engines(mark))),
                     }
                 )

@@ -55,6 +55,7 @@ class Hardware:
 
     def __init__(self, pictures: Sequence[bytes], width: int, height: int, batch: int) -> None:
         self._library = load()
+        torch.zeros(1, device="cuda")  # the context that everything here shares
         self._handle, self._state = ctypes.c_void_p(), ctypes.c_void_p()
         flags = UPSAMPLING_WITH_INTERPOLATION
         self._call("nvjpegCreateEx", BACKEND_HARDWARE, None, None, flags, ctypes.byref(self._handle))

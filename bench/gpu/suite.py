@@ -204,10 +204,10 @@ def end(process: "subprocess.Popen[bytes]") -> int:
             os.killpg(process.pid, number)
             return process.wait(5)
         except subprocess.TimeoutExpired:
-            continue
+            continue  # also after SIGKILL, where a driver hangs
         except ProcessLookupError:
             break
-    return process.wait(5)
+    return process.poll() or -signal.SIGKILL
 
 
 def chosen(args: argparse.Namespace) -> list[Part]:
@@ -224,8 +224,7 @@ def chosen(args: argparse.Namespace) -> list[Part]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="folder for results")
-    pictures = Path(tempfile.gettempdir()) / "millrace-gpu-data"
-    parser.add_argument("--data", type=Path, default=pictures, help="folder for pictures")
+    parser.add_argument("--data", type=Path, help="folder for pictures (in the temporary folder)")
     parser.add_argument("--only", help="names of parts, with commas")
     parser.add_argument("--skip", help="names of parts, with commas")
     parser.add_argument("--seconds", type=float, default=1e6, help="what does not fit into this is left out")
@@ -240,6 +239,8 @@ def main() -> None:
         return
     if args.out is None:
         parser.error("--out is needed")
+    if args.data is None:
+        args.data = Path(tempfile.gettempdir()) / ("millrace-gpu-dry" if args.dry else "millrace-gpu-data")
     args.more = [] if args.rounds is None else ["--rounds", str(args.rounds)]
     args.out = args.out.resolve()
     args.out.mkdir(parents=True, exist_ok=True)

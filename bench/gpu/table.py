@@ -220,7 +220,8 @@ def head(found: Found) -> list[str]:
     one = max(found.parts.values(), key=lambda part: part["date"])
     versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
     commit = [f"commit {one['commit']}"] if one.get("commit") else []
-    words = [f"{one['gpu']}, driver {one['driver']}", one["machine"], versions, one["cache"], one["date"][:10]]
+    gpu = f"{one['gpu']}, driver {one['driver']}"
+    words = [gpu, one["machine"], versions, one["cache"], one["date"][:10]]
     dry = ["**A dry run without a GPU: the figures mean nothing.**", ""] if one.get("dry") else []
     return [*dry, f"{'; '.join([*words, *commit])}."]
 
