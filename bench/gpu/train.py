@@ -116,7 +116,7 @@ def seen(before: dict[str, Any], after: dict[str, Any], settled: int) -> dict[st
     if not after:
         return {}
     measured = after["ms"] - before["ms"]
-    waited = (after["waitMs"] - before["waitMs"]) / measured if measured > 0 else float("nan")
+    waited = (after["waitMs"] - before["waitMs"]) / measured if measured > 0 else None
     found = {"waited": waited, "decode": after["decode"], "why": after["why"], "settledAfterSteps": settled}
     if after["deciding"] or before["decode"] != after["decode"]:
         found["undecided"] = True
