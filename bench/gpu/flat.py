@@ -43,7 +43,7 @@ def main() -> None:
     result = Result(args, "flat", "memory over 2,000 steps with the GPU decoding, MiB")
     mark = f"MILLRACE_GPU_MARK={uuid.uuid4().hex}"
     os.environ.update([mark.split("=")])
-    steps, every = (20, 2) if args.dry else (STEPS, EVERY)
+    steps, every = (40, 10) if args.dry else (STEPS, EVERY)
     step = trainer("tiny", "cpu" if args.dry else "cuda")
     looks: list[dict[str, Any]] = []
     begun = time.perf_counter()
