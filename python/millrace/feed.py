@@ -190,6 +190,10 @@ class Feed:
             raise TypeError("this feed never ends: it has no length")
         return total
 
+    def __bool__(self) -> bool:
+        """A feed that never ends has no length, and is there all the same."""
+        return True
+
     def set_epoch(self, epoch: int) -> None:
         """The next loop is over this epoch.
 

@@ -7,6 +7,7 @@ refused ones are alone. nvJPEG never declares a sample bad; what it refuses goes
 
 from __future__ import annotations
 
+import threading
 from ctypes import POINTER, byref, c_int, c_uint, c_void_p
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
@@ -71,6 +72,11 @@ def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
     return library
 
 
+#: Two calls at once, each with a handle and a state of its own, were seen to wait for each other forever
+#: (nvJPEG 13.0 on the hardware's decoders). The hardware is shared anyway: one call at a time, whoever calls.
+_ALONE = threading.Lock()
+
+
 class Decoder:
     """One back end. Calls belong to one thread, whose context is the device's."""
 
@@ -93,14 +99,11 @@ class Decoder:
             self._size = 0
             self._call("nvjpegDecodeBatchedInitialize", self._handle, self._state, count, 1, RGB_INTERLEAVED)
             self._size = count
-        status: int = self._library.nvjpegDecodeBatched(
-            self._handle,
-            self._state,
-            batch.data.ctypes.data,
-            batch.lengths.ctypes.data,
-            batch.images.ctypes.data,
-            stream,
-        )
+        data, lengths, images = (part.ctypes.data for part in (batch.data, batch.lengths, batch.images))
+        with _ALONE:
+            status: int = self._library.nvjpegDecodeBatched(
+                self._handle, self._state, data, lengths, images, stream
+            )
         if status and status not in REFUSALS:
             raise CudaError(status_name(status), "nvjpegDecodeBatched")
         if status:
@@ -119,7 +122,8 @@ class Decoder:
         self._handle, self._state = c_void_p(), c_void_p()
 
     def _call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self._library, name)(*arguments)
+        with _ALONE:
+            status = getattr(self._library, name)(*arguments)
         if status:
             raise CudaError(status_name(status), name)
 

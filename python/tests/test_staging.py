@@ -1,0 +1,211 @@
+"""What a view does with the device stages: turns, channels last, bad rows, another ring while batches are under way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import millrace
+from millrace._gpu import nvjpeg
+from millrace._gpu.nvjpeg import Bitstreams, Decoder
+from millrace._staging import Staging, without_bad
+from millrace.batch import About, Batch, Ragged
+from millrace.views import Staged, View
+
+
+class Stage:
+    """Stands for a device stage: takes rows as they are, and says which rows are bad."""
+
+    def __init__(self, told, bad=()):
+        self.told = told
+        self.bad = bad
+        self.batches = []
+        self.closed = False
+
+    def submit(self, batch):
+        self.batches.append(batch)
+        arrays = {one.name: Array(np.array(one.values), self.told.get(one.name)) for one in batch.arrays}
+        told = {"ok": False, "id": "a sample", "stage": "decode"}
+        bad = {"image": [{"row": row, "message": f"row {row} is bad", **told} for row in self.bad]}
+        return SimpleNamespace(arrays=arrays, bad=bad if self.bad else {}, turned=(), wait=lambda: None)
+
+    def reap(self, wait=False):
+        self.batches.clear()
+        return 0
+
+    def close(self):
+        self.closed = True
+
+
+class Array:
+    """An array on the device; of a picture its shape alone is of interest."""
+
+    def __init__(self, values, told):
+        self.values = values
+        self.shape = (len(values), *told["shape"]) if told else values.shape
+        self.address = id(self)
+
+    def permuted(self, *axes):
+        self.shape = tuple(self.shape[axis] for axis in axes)
+        return self
+
+
+class GpuView(View):
+    """A view whose device is that."""
+
+    def __init__(self, feed, channels_last=False, bad=(), go_back_after=None):
+        super().__init__(feed, None)
+        self.stages, self._go_back_after = [], go_back_after
+        self.prefetch, self.handed = 2, 0
+
+        def opened(told, folder, device, memory, budget):
+            assert (folder / "picture.cu").exists() and budget == 2**29
+            self.stages.append(Stage(told, bad))
+            return self.stages[-1]
+
+        self.staging = Staging(feed, 0, channels_last=channels_last, open_stage=opened)
+
+    def _enter(self):
+        self.feed._stream.decode_on("gpu", None)
+
+    def _ask(self, loop):
+        stream = self.feed._stream
+        if self._go_back_after is not None and self.handed == self._go_back_after - 1:
+            # The next ones are made: they will be taken ahead.
+            ahead = stream._number + 1
+            while stream.client.memory.ready(ahead) is None:
+                time.sleep(0.005)
+        if self.handed == self._go_back_after:
+            stream.decode_on("cpu", None)
+        self.handed += 1
+
+    def _prepare(self, taken):
+        if self.feed._stream.opened.decode == "cpu":
+            return Staged(taken, taken.batch)
+        ticket = self.staging.submit(taken)
+        return Staged(taken, taken.batch, ticket, on_stage=True)
+
+    def _deliver(self, staged):
+        if not staged.on_stage:
+            return staged.fields
+        batch, stream = staged.taken.batch, self.feed._stream
+        self.staging.fill(batch, staged.ticket, lambda array: array)
+        bad = [one for found in staged.ticket.bad.values() for one in found]
+        for one in bad:
+            stream._judge(one, stream.opened)
+        return batch
+
+    def _make_room(self, staged):
+        self.staging.room(wait=not staged)
+        return super()._make_room(staged)
+
+
+def definition(**rest):
+    return {
+        "source": {"synthetic": {"count": 64, "images": {"width": 40, "height": 32, "classes": 7}}},
+        "order": {"shuffle": "global", "seed": 5},
+        "fields": {
+            "image": {"from": "jpg", "as": "image", "apply": [{"randomResizedCrop": [20, 24]}]},
+            "label": {"from": "cls", "as": "int"},
+        },
+        "batch": {"size": 8, "last": "keep"},
+        **rest,
+    }
+
+
+def test_stages_take_turns_and_end_with_the_feed(engine):
+    feed = millrace.Feed(definition())
+    view = GpuView(feed)
+    shapes = {batch["image"].shape for batch in view}
+    assert shapes == {(8, 3, 20, 24)} and len(view.stages) == 2
+    assert all(batch.device_pointers.keys() == {"image", "label"} for batch in view)  # another epoch
+    assert len(view.stages) == 2 and not any(stage.closed for stage in view.stages)
+    feed.close()
+    assert all(stage.closed for stage in view.stages)
+
+
+def test_channels_last_is_made_and_shown(engine):
+    with millrace.Feed(definition()) as feed:
+        view = GpuView(feed, channels_last=True)
+        assert {batch["image"].shape for batch in view} == {(8, 3, 20, 24)}
+        (told,) = view.stages[0].told.values()
+        assert told["layout"] == "hwc" and told["shape"] == [20, 24, 3]
+
+
+def test_batches_under_way_are_finished_after_the_ring_has_changed(engine):
+    with millrace.Feed(definition()) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    with millrace.Feed(definition()) as feed:
+        found, kinds = [], []
+        for batch in GpuView(feed, channels_last=True, go_back_after=2):
+            found.append(batch.ids)
+            kinds.append(type(batch["image"]).__name__)
+            assert batch["image"].shape == (8, 3, 20, 24)
+    assert found == expected
+    assert kinds == ["Array"] * kinds.count("Array") + ["ndarray"] * kinds.count("ndarray")
+    assert kinds.count("Array") > 2 and kinds.count("ndarray") > 0
+
+
+def test_a_row_that_nobody_can_decode_is_an_error_by_default(engine):
+    with millrace.Feed(definition()) as feed, pytest.raises(millrace.SampleError, match="row 3 is bad"):
+        list(GpuView(feed, bad=(3,)))
+
+
+def batch_of(count):
+    about = About(lambda epoch, positions: [f"{epoch}/{p}" for p in positions])
+    about.count, about.positions = count, np.arange(100, 100 + count)
+    about.valid, about.fillers = np.ones(count, bool), np.zeros(count, bool)
+    ragged = Ragged(np.arange(10), np.array([0, 3, 3, 7, 10], np.int32))
+    fields = {"image": np.arange(count)[:, None] * 2, "words": list("abcd"), "parts": ragged}
+    return Batch(fields, about=about)
+
+
+def beside(numbers, array):
+    return numbers
+
+
+def test_bad_rows_are_dropped_from_all_fields():
+    kept = without_bad(batch_of(4), [1, 2], "drop", beside)
+    assert kept.count == 2 and kept.positions.tolist() == [100, 103] and kept.ids == ["0/100", "0/103"]
+    assert kept["image"].tolist() == [[0], [6]] and kept["words"] == ["a", "d"]
+    assert kept["parts"].offsets.tolist() == [0, 3, 6] and kept["parts"].values.tolist() == [0, 1, 2, 7, 8, 9]
+
+
+def test_bad_rows_are_masked():
+    batch = batch_of(4)
+    batch["valid"] = batch.valid.copy()
+    kept = without_bad(batch, [2], "mask", beside)
+    assert kept.count == 4 and kept.valid.tolist() == [True, True, False, True]
+    assert kept["valid"].tolist() == [True, True, False, True]
+
+
+def test_nvjpeg_is_called_by_one_thread_at_a_time():
+    inside, most = [], []
+
+    class Library:
+        def __getattr__(self, name):
+            def call(*_):
+                inside.append(name)
+                most.append(len(inside))
+                time.sleep(0.002)
+                inside.pop()
+                return 0
+
+            return call
+
+    def work():
+        decoder = Decoder(Library(), nvjpeg.HARDWARE)
+        rows = np.zeros(4, np.uint64)
+        for _ in range(5):
+            decoder.decode(Bitstreams(rows, rows, np.zeros((4, 8), np.uint64)), 0)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) > 20 and max(most) == 1
