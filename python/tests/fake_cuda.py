@@ -101,7 +101,7 @@ class FakeDriver:
     def current(self):
         yield
 
-    def stream(self):
+    def stream(self, urgent=False):
         with self.lock:
             handle = self._handle()
             self.streams[handle] = deque()

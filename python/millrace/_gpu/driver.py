@@ -106,11 +106,12 @@ class Driver:
 
     # ------------------------------------------------------------ streams and events
 
-    def stream(self) -> int:
-        """A stream of the lowest priority that does not wait for the default one."""
+    def stream(self, urgent: bool = False) -> int:
+        """A stream that does not wait for the default one, of the lowest or of the highest priority."""
         lowest, highest = c_int(), c_int()
         self._call("cuCtxGetStreamPriorityRange", byref(lowest), byref(highest))
-        return self._pointer("cuStreamCreateWithPriority", at.STREAM_NON_BLOCKING, lowest.value)
+        priority = highest.value if urgent else lowest.value
+        return self._pointer("cuStreamCreateWithPriority", at.STREAM_NON_BLOCKING, priority)
 
     def destroy_stream(self, stream: int) -> None:
         self._call("cuStreamDestroy_v2", stream)

@@ -4,7 +4,9 @@
                                                                       │
     work  ── kernel of batch k ────────────────────────────────────►  └─ kernel of batch k+1 ──►●
 
-Both streams have the lowest priority: the trainer's kernels go first.
+Both go before the trainer's kernels, for what they do is short: nvJPEG puts a small kernel on the stream for
+every picture, and each of them would otherwise wait behind one of the trainer's. Beside a GPU that is busy
+training, a batch of 256 pictures then took 78 ms to decode instead of 5, and the trainer waited for it.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ class Tools:
         self.blocks = blocks or max(FEWEST_BLOCKS, driver.multiprocessors // SHARE)
         self.events = Events(driver)
         self.pool = Pool(driver, self.events)
-        self.feed: int = driver.stream()
-        self.work: int = driver.stream()
+        self.feed: int = driver.stream(urgent=True)
+        self.work: int = driver.stream(urgent=True)
         #: Bytes of pictures that are decoded in one turn: two areas share the budget.
         self.capacity = budget // 2
         self._areas = [Area(driver, self.capacity) for _ in range(2)]
