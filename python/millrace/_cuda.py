@@ -86,7 +86,7 @@ class CudaView(TorchView):
 
     def _enter(self) -> None:
         self._meter.restart()
-        self.feed._stream.decode_on(self._decision.where, None)
+        self.feed._stream.decode_on(self._decision.where, None, self._decision.cpu_share)
         self._tell()
 
     def _ask(self, loop: "Loop") -> None:
@@ -101,7 +101,8 @@ class CudaView(TorchView):
     def _decided(self, loop: "Loop") -> None:
         """Somebody else decodes from the next batch on; or it is known who does."""
         stream = self.feed._stream
-        stream.decode_on(self._decision.where, loop.left if loop.limited else None)
+        left = loop.left if loop.limited else None
+        stream.decode_on(self._decision.where, left, self._decision.cpu_share)
         self._tell()
 
     def _tell(self) -> None:
@@ -112,7 +113,8 @@ class CudaView(TorchView):
     def _report(self) -> dict[str, Any]:
         decision, meter = self._decision, self._meter
         return {
-            "decode": decision.where,
+            "decode": decision.who,
+            "cpuShare": decision.cpu_share,
             "deciding": decision.open,
             "why": decision.why,
             "waitMs": meter.waited * 1000,

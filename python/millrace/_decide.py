@@ -1,13 +1,15 @@
-"""``decode="auto"``: who decodes images, the engine's CPU threads or the trainer's GPU, decided by measuring.
+"""``decode="auto"``: who decodes images, the engine's CPU threads, the trainer's GPU or both, by measuring.
 
 The CPU goes first: it takes nothing from the trainer. If the GPU hardly ever waits for data, that is that.
-Otherwise the GPU decodes for a while, and whoever feeds the trainer faster goes on. Which samples come, in
-which order and with which choices is the same in any case.
+Otherwise the GPU decodes for a while, then both do, each its share; what feeds the trainer fastest goes on.
+Which samples come, in which order and with which choices is the same in any case.
 """
 
 from __future__ import annotations
 
 from typing import Dict, NamedTuple, Optional
+
+CPU, GPU, BOTH = "cpu", "gpu", "both"
 
 #: Steps after a change that say nothing yet: batches are on their way, caches fill, kernels are chosen.
 SETTLING = 10
@@ -16,8 +18,10 @@ STEPS = 20
 SECONDS = 1.5
 #: Below this share of the time nobody minds waiting.
 FINE = 0.02
-#: The GPU must be this much faster to be worth what it takes of it.
+#: Whoever costs the trainer more must be this much faster to be worth it.
 BETTER = 1.01
+#: Shares are rounded to this.
+STEP = 0.05
 
 
 class Trial(NamedTuple):
@@ -56,15 +60,29 @@ class Decision:
     """Where images are decoded: given, forced, or found by trials."""
 
     def __init__(self, asked: str, impossible: Optional[str] = None) -> None:
-        #: Where they are decoded now: "cpu" or "gpu".
-        self.where = "gpu" if asked == "gpu" else "cpu"
+        #: Who decodes now: "cpu", "gpu" or "both".
+        self.who = GPU if asked == GPU else CPU
         #: Whether that is still being measured.
         self.open = asked == "auto" and impossible is None
         #: Why, in a few words, once it is decided.
         self.why = f"as asked: decode={asked!r}" if asked != "auto" else (impossible or "")
         self._told = asked != "auto"
         self._skip = SETTLING
-        self._trials: Dict[str, Trial] = {"cpu": Trial(), "gpu": Trial()}
+        self._trials: Dict[str, Trial] = {CPU: Trial(), GPU: Trial(), BOTH: Trial()}
+
+    @property
+    def where(self) -> str:
+        """Where a batch is finished: "cpu" or "gpu"."""
+        return CPU if self.who == CPU else GPU
+
+    @property
+    def cpu_share(self) -> float:
+        """Of images that are finished on the GPU, the share that the CPU decodes: as fast as each was alone."""
+        if self.who != BOTH:
+            return 0.0
+        cpu, gpu = self._trials[CPU].rate, self._trials[GPU].rate
+        share = round(cpu / max(cpu + gpu, 1e-9) / STEP) * STEP
+        return round(min(max(share, STEP), 1 - STEP), 2)
 
     @property
     def news(self) -> Optional[str]:
@@ -81,31 +99,31 @@ class Decision:
         if self._skip > 0:
             self._skip -= 1
             return False
-        trial = self._trials[self.where] = self._trials[self.where].plus(samples, seconds, waited)
+        trial = self._trials[self.who] = self._trials[self.who].plus(samples, seconds, waited)
         if not trial.long_enough:
             return False
-        if self.where == "gpu":
+        if self.who == CPU and trial.share <= FINE:
+            self._settle(CPU, f"it keeps up ({trial})")
+        elif self.who == BOTH:
             self._compare()
-        elif trial.share <= FINE:
-            self._settle("cpu", f"it keeps up ({trial})")
         else:
-            self.where, self._skip = "gpu", SETTLING
+            self.who, self._skip = (GPU if self.who == CPU else BOTH), SETTLING
         return True
 
-    def refuse(self, reason: str) -> None:
-        """The GPU can't: the CPU does it."""
-        self._settle("cpu", reason)
-
     def _compare(self) -> None:
-        cpu, gpu = self._trials["cpu"], self._trials["gpu"]
-        if gpu.rate > BETTER * cpu.rate:
-            self._settle("gpu", f"{gpu}; the CPU's {cpu}")
-        else:
-            self._settle("cpu", f"{cpu}; the GPU's {gpu}")
+        """The fastest; of those that are as fast, the one that takes least of the trainer's GPU."""
+        best = CPU
+        for other in (BOTH, GPU):
+            if self._trials[other].rate > BETTER * self._trials[best].rate:
+                best = other
+        names = {CPU: "the CPU", GPU: "the GPU", BOTH: "both"}
+        others = "; ".join(f"{names[who]}: {t}" for who, t in self._trials.items() if who != best)
+        self._settle(best, f"{self._trials[best]} ({others})")
 
-    def _settle(self, where: str, why: str) -> None:
-        self.where, self.why, self.open = where, why, False
+    def _settle(self, who: str, why: str) -> None:
+        self.who, self.why, self.open = who, why, False
 
     def __str__(self) -> str:
-        name = "the GPU decodes images" if self.where == "gpu" else "the CPU decodes images"
-        return f"{name}: {self.why}"
+        if self.who == BOTH:
+            return f"CPU and GPU decode images, the CPU {self.cpu_share:.0%} of them: {self.why}"
+        return f"the {self.who.upper()} decodes images: {self.why}"

@@ -66,7 +66,8 @@ class JaxCudaView(JaxView):
         decision = self._decision
         seconds, waited = self._sums
         return {
-            "decode": decision.where,
+            "decode": decision.who,
+            "cpuShare": decision.cpu_share,
             "deciding": decision.open,
             "why": decision.why,
             "waitMs": waited * 1000,
@@ -75,7 +76,7 @@ class JaxCudaView(JaxView):
 
     def _enter(self) -> None:
         self._came = 0.0
-        self.feed._stream.decode_on(self._decision.where, None)
+        self.feed._stream.decode_on(self._decision.where, None, self._decision.cpu_share)
         self._tell()
 
     def _ask(self, loop: "Loop") -> None:
@@ -86,7 +87,8 @@ class JaxCudaView(JaxView):
             self._sums[0] += seconds
             self._sums[1] += waited
             if self._decision.step(loop.samples, seconds, waited):
-                self.feed._stream.decode_on(self._decision.where, loop.left if loop.limited else None)
+                left = loop.left if loop.limited else None
+                self.feed._stream.decode_on(self._decision.where, left, self._decision.cpu_share)
                 self._tell()
         self._came, self._waited = time.perf_counter(), 0.0
 

@@ -79,16 +79,18 @@ class Stream:
         if before is not None:
             before.close()
 
-    def decode_on(self, where: str, limit: Optional[int]) -> None:
+    def decode_on(self, where: str, limit: Optional[int], cpu_share: float = 0.0) -> None:
         """Has images decoded elsewhere ("cpu" or "gpu") from the next batch on.
 
-        Only pixel values change, a little: samples, order and choices stay.
+        With "gpu", the engine goes on to decode ``cpu_share`` of them. Only pixel values change, a little:
+        samples, order and choices stay.
         """
-        if self.opened.decode == where:
-            return
         before = self._request["options"]
+        if self.opened.decode == where and before.get("cpuShare", 0.0) == cpu_share:
+            return
         nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
-        self._request["options"] = {**before, "decode": where, "nvcomp": nvcomp}
+        wanted = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
+        self._request["options"] = {**before, **wanted}
         place = self.ahead
         changes = {"changes": self.changes} if self.changes else {}
         try:

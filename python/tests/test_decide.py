@@ -12,10 +12,10 @@ def run(decision, rates, waits, most=2000):
     """Steps of 256 samples at each place's rate, until it is decided. Returns where they were made."""
     places = []
     for _ in range(most):
-        where = decision.where
-        seconds = 256 / rates[where]
-        decision.step(256, seconds, seconds * waits[where])
-        places.append(where)
+        who = decision.who
+        seconds = 256 / rates[who]
+        decision.step(256, seconds, seconds * waits[who])
+        places.append(who)
         if not decision.open:
             return places
     raise AssertionError("never decided")
@@ -29,23 +29,41 @@ def test_cpu_that_keeps_up_is_never_left():
     assert "keeps up" in str(decision) and "1.0%" in str(decision)
 
 
-def test_gpu_is_tried_when_the_trainer_waits_and_kept_when_it_is_faster():
+def trials(cpu, gpu, both):
     decision = Decision("auto")
-    places = run(decision, {"cpu": 4000, "gpu": 13000}, {"cpu": 0.6, "gpu": 0.0})
-    assert places[0] == "cpu" and places[-1] == "gpu" and decision.where == "gpu"
-    assert "13,000" in str(decision) and "4,000" in str(decision) and "60.0%" in str(decision)
+    waits = {"cpu": 0.5, "gpu": 0.1, "both": 0.0}
+    places = run(decision, {"cpu": cpu, "gpu": gpu, "both": both}, waits)
+    assert [who for who, before in zip(places, [None, *places]) if who != before] == ["cpu", "gpu", "both"]
+    return decision
 
 
-def test_gpu_that_is_no_faster_is_left_again():
-    decision = Decision("auto")
-    run(decision, {"cpu": 4000, "gpu": 4010}, {"cpu": 0.6, "gpu": 0.6})
-    assert decision.where == "cpu" and "4,010" in str(decision)
+def test_gpu_and_both_are_tried_when_the_trainer_waits_and_the_fastest_is_kept():
+    decision = trials(4000, 13000, 12000)
+    assert (decision.who, decision.where, decision.cpu_share) == ("gpu", "gpu", 0)
+    assert str(decision).startswith("the GPU decodes images: 13,000 samples/s") and "4,000" in str(decision)
+
+
+def test_both_share_by_how_fast_each_was():
+    decision = trials(7260, 9835, 12900)
+    assert (decision.who, decision.where, decision.cpu_share) == ("both", "gpu", 0.4)
+    assert str(decision).startswith("CPU and GPU decode images, the CPU 40% of them: 12,900 samples/s")
+
+
+def test_a_share_is_never_nothing_and_never_all():
+    assert trials(10, 9000, 10000).cpu_share == 0.05
+    assert trials(9000, 10, 10000).cpu_share == 0.95
+
+
+def test_what_is_no_faster_leaves_the_gpu_to_the_trainer():
+    assert trials(4000, 4010, 4020).who == "cpu"
+    assert trials(4000, 8000, 7990).who == "both"  # as fast as the GPU alone, and takes less of it
+    assert trials(4000, 8200, 8000).who == "gpu"
 
 
 @pytest.mark.parametrize("asked", ["cpu", "gpu"])
 def test_what_was_asked_for_is_not_measured(asked):
     decision = Decision(asked)
-    assert decision.where == asked and not decision.open
+    assert decision.who == decision.where == asked and decision.cpu_share == 0 and not decision.open
     assert not any(decision.step(256, 1, 1) for _ in range(100))
 
 

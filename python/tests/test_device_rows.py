@@ -54,6 +54,22 @@ def test_the_ring_changes_hands_between_two_batches(engine):
         assert found == expected
 
 
+def test_the_engine_goes_on_to_decode_a_share(engine):
+    with millrace.Feed(definition()) as cpu, millrace.Feed(definition()) as feed:
+        expected = [batch["image"].copy() for batch in cpu]
+        feed._stream.decode_on("gpu", None, 0.5)
+        shares = []
+        for images in expected[:4]:
+            one = taken(feed).batch
+            forms = words(one, feed)[:, FORM]
+            shares.append((forms == PIXELS).mean())
+            for row in np.flatnonzero(forms == PIXELS):
+                assert np.array_equal(pixels(one, feed, row), images[row])
+        assert 0.1 < np.mean(shares) < 0.9
+        feed._stream.decode_on("gpu", None, 0.0)
+        assert set(words(taken(feed).batch, feed)[:, FORM]) == {1}
+
+
 def test_what_a_gpu_refuses_is_decoded_in_place(engine):
     with millrace.Feed(definition()) as cpu, millrace.Feed(definition()) as feed:
         feed._stream.decode_on("gpu", None)

@@ -242,6 +242,8 @@ export interface DevicePicture {
   lookup: string
   /** Operators of the batch that mix it. */
   mixes: number
+  /** The share of pictures that makers decode all the same, 0…1: what the device can't do in time. */
+  cpuShare: number
 }
 
 /** A field that is made on the device, out of nothing but epoch, positions and rows. In the slot it takes no bytes. */

@@ -1,7 +1,7 @@
 /**
- * `decode: "auto"`: who decodes images, the makers or the device, decided by measuring. The CPU goes first: it takes
- * nothing from the trainer. If the trainer hardly ever waits, that is that. Otherwise the device decodes for a while,
- * and whoever feeds the trainer faster goes on. (The Python client decides in the same way.)
+ * `decode: "auto"`: who decodes images, the makers, the device or both, decided by measuring. The CPU goes first: it
+ * takes nothing from the trainer. If the trainer hardly ever waits, that is that. Otherwise the device decodes for a
+ * while, then both do, each its share; what feeds the trainer fastest goes on. (The Python client decides likewise.)
  */
 
 export interface TrialLength {
@@ -15,10 +15,12 @@ export interface TrialLength {
 const USUAL: TrialLength = { settling: 10, steps: 20, seconds: 1.5 }
 /** Below this share of the time nobody minds waiting. */
 const FINE = 0.02
-/** The device must be this much faster to be worth what it takes of the GPU. */
+/** Whoever costs the trainer more must be this much faster to be worth it. */
 const BETTER = 1.01
+/** Shares are rounded to this many steps. */
+const SHARES = 20
 
-type Decoder = 'cpu' | 'gpu'
+export type Decoder = 'cpu' | 'gpu' | 'both'
 
 /** What was measured while one of them decoded. */
 class Trial {
@@ -42,20 +44,28 @@ class Trial {
 
 export class Decision {
   /** Who is to decode from now on. */
-  where: Decoder = 'cpu'
+  who: Decoder = 'cpu'
   /** Why, once it is decided. */
   why: string | undefined
   private skip: number
-  private readonly trials: Record<Decoder, Trial> = { cpu: new Trial(), gpu: new Trial() }
+  private readonly trials: Record<Decoder, Trial> = { cpu: new Trial(), gpu: new Trial(), both: new Trial() }
 
   constructor(private readonly length: TrialLength = USUAL) {
     this.skip = length.settling
   }
 
+  /** When both decode: the share of the CPU, as fast as each was alone. */
+  get cpuShare(): number {
+    if (this.who !== 'both') return 0
+    const { cpu, gpu } = this.trials
+    const share = Math.round((cpu.rate / (cpu.rate + gpu.rate)) * SHARES)
+    return Math.min(Math.max(share, 1), SHARES - 1) / SHARES
+  }
+
   /** One step was made, with `decoder` decoding: how long it took in all, and was waited for. */
   step(decoder: Decoder, samples: number, seconds: number, waited: number): void {
     // While a change is due that could not be made yet, nothing is measured.
-    if (this.why !== undefined || decoder !== this.where) return
+    if (this.why !== undefined || decoder !== this.who) return
     if (this.skip-- > 0) return
     const trial = this.trials[decoder]
     trial.steps++
@@ -63,10 +73,10 @@ export class Decision {
     trial.seconds += seconds
     trial.waited += waited
     if (trial.steps < this.length.steps || trial.seconds < this.length.seconds) return
-    if (decoder === 'gpu') this.compare()
-    else if (trial.share <= FINE) this.settle('cpu', `it keeps up (${trial})`)
+    if (decoder === 'cpu' && trial.share <= FINE) this.settle('cpu', `it keeps up (${trial})`)
+    else if (decoder === 'both') this.compare()
     else {
-      this.where = 'gpu'
+      this.who = decoder === 'cpu' ? 'gpu' : 'both'
       this.skip = this.length.settling
     }
   }
@@ -76,14 +86,24 @@ export class Decision {
     this.settle('cpu', reason)
   }
 
+  /** The fastest; of those that are as fast, the one that takes least of the trainer's GPU. */
   private compare(): void {
-    const { cpu, gpu } = this.trials
-    if (gpu.rate > BETTER * cpu.rate) this.settle('gpu', `${gpu}; with the CPU ${cpu}`)
-    else this.settle('cpu', `${cpu}; with the GPU ${gpu}`)
+    const { trials } = this
+    const best = (['both', 'gpu'] as const).reduce<Decoder>(
+      (before, other) => (trials[other].rate > BETTER * trials[before].rate ? other : before),
+      'cpu',
+    )
+    const others = (Object.keys(NAMES) as Decoder[])
+      .filter(who => who !== best)
+      .map(who => `${NAMES[who]}: ${trials[who]}`)
+    this.settle(best, `${trials[best]} (${others.join('; ')})`)
   }
 
-  private settle(where: Decoder, why: string): void {
-    this.where = where
-    this.why = `images are decoded on the ${where === 'gpu' ? 'GPU' : 'CPU'}: ${why}`
+  private settle(who: Decoder, why: string): void {
+    this.who = who
+    const share = who === 'both' ? `, ${Math.round(this.cpuShare * 100)} % of them on the CPU` : ''
+    this.why = `images are decoded on ${NAMES[who]}${share}: ${why}`
   }
 }
+
+const NAMES: Record<Decoder, string> = { cpu: 'the CPU', gpu: 'the GPU', both: 'both' }

@@ -5,14 +5,14 @@ import { compressedArrays } from '../engine/plan.js'
 import { cacheFolder } from '../source/index-place.js'
 import type { BatchOwner } from './batch.js'
 import { Device, stageThread } from './device.js'
-import { Decision } from './device-decision.js'
+import { Decision, type Decoder } from './device-decision.js'
 import { DeviceDelivery } from './device-delivery.js'
 import type { DeviceOpened } from './device-messages.js'
 import { chooseDecode, type DeviceChoice } from './device-options.js'
 
 export class DeviceRun {
   /** Who decodes at present. */
-  decode: 'cpu' | 'gpu' = 'cpu'
+  who: Decoder = 'cpu'
   private decision: Decision | undefined
   private delivery: DeviceDelivery | undefined
 
@@ -38,14 +38,9 @@ export class DeviceRun {
   /** Decides who decodes, or that it is to be measured. */
   decide(feed: NormalFeed): void {
     const { decode, measure, why } = chooseDecode(this.choice.decode, feed, this.opened)
-    this.decode = decode
+    this.who = decode
     if (measure) this.decision = new Decision(this.choice.trial)
     this.notice(why)
-  }
-
-  /** Whether arrays are left to the device as well, when it decodes. */
-  get nvcomp(): boolean {
-    return this.opened.nvcomp !== undefined
   }
 
   /** Serves the batches of a feeding; of one that was served before nothing is under way any more. */
@@ -62,16 +57,21 @@ export class DeviceRun {
     return this.delivery
   }
 
+  /** What makers leave to the device: images, of which they may decode a share all the same, and arrays. */
+  get making(): { decode: 'cpu' | 'gpu'; cpuShare: number; nvcomp: boolean } {
+    return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined }
+  }
+
   /** Who is to decode from the next batch on, when that is not who does so now and nobody holds on to a batch. */
-  get due(): 'cpu' | 'gpu' | undefined {
-    const { decision, delivery, decode } = this
-    if (decision === undefined || decision.where === decode || !delivery?.vacant) return undefined
-    return decision.where
+  get due(): Due | undefined {
+    const { decision, delivery, who } = this
+    if (decision === undefined || decision.who === who || !delivery?.vacant) return undefined
+    return { who: decision.who, ...madeBy(decision.who, decision) }
   }
 
   /** One step was made (seconds). */
   stepped(samples: number, seconds: number, waited: number): void {
-    this.decision?.step(this.decode, samples, seconds, waited)
+    this.decision?.step(this.who, samples, seconds, waited)
     this.tell()
   }
 
@@ -85,7 +85,7 @@ export class DeviceRun {
     const { facts, decoder } = this.opened
     return {
       name: facts.name,
-      decode: this.decode,
+      decode: this.who,
       ...(decoder !== undefined && { decoder }),
       refused: this.delivery?.refusedRows ?? 0,
     }
@@ -96,7 +96,7 @@ export class DeviceRun {
   }
 
   private tell(): void {
-    if (this.decision?.why === undefined || this.decision.where !== this.decode) return
+    if (this.decision?.why === undefined || this.decision.who !== this.who) return
     this.notice(this.decision.why)
     this.decision = undefined
   }
@@ -105,11 +105,22 @@ export class DeviceRun {
 export interface DeviceStats {
   name: string
   /** Who decodes images at present. */
-  decode: 'cpu' | 'gpu'
+  decode: Decoder
   /** The device's decoder and its version, where there is one. */
   decoder?: string
   /** Pictures that it refused, and the CPU decoded. */
   refused: number
+}
+
+/** Who decodes from now on, and what that means for the makers. */
+export interface Due {
+  who: Decoder
+  decode: 'cpu' | 'gpu'
+  cpuShare: number
+}
+
+function madeBy(who: Decoder, decision: Decision | undefined): { decode: 'cpu' | 'gpu'; cpuShare: number } {
+  return { decode: who === 'cpu' ? 'cpu' : 'gpu', cpuShare: decision?.cpuShare ?? 0 }
 }
 
 /** Images whose memory `channelsLast` changes: those that would have their channels first. */

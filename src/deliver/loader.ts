@@ -88,8 +88,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** Sets makers to work on the batches that come next. */
   private startMakers(limit: number, changes: Partial<OpenedOptions> = {}): Promise<Feeding> {
-    const { decode, nvcomp } = this.device ?? this.options
-    const options = { ...this.options, decode, nvcomp, ...changes }
+    const options = { ...this.options, ...this.device?.making, ...changes }
     return startFeeding({ plan: this.plan, place: this.place }, options, limit)
   }
 
@@ -162,18 +161,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Goes on with another ring, when it was measured that the device should decode in place of the CPU, or not. */
   private async changeDecoder(): Promise<void> {
     const { device, feeding, handed } = this
-    const decode = device?.due
-    if (device === undefined || decode === undefined) return
+    const due = device?.due
+    if (device === undefined || due === undefined) return
+    const { who, ...making } = due
     const limit = feeding.ring.startAt.limit - handed
     let other: Feeding
     try {
-      other = await this.startMakers(limit, { decode, depth: feeding.depth })
+      other = await this.startMakers(limit, { ...making, depth: feeding.depth })
     } catch (error) {
       return device.refuse(error as Error)
     }
     // What the old ring has made ahead is made again by the new one.
     await this.delivery.drain()
-    device.decode = decode
+    device.who = who
     this.until -= handed
     this.stepFrom(this.place)
     this.deliver(other)

@@ -33,6 +33,8 @@ export interface OpenOptions extends DeviceOptions {
   timeout?: number
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean
+  /** With decode "gpu": the share of images, 0…1, that makers decode all the same, so that both work. */
+  cpuShare?: number
   /** Told of progress on long work before the first batch, such as the scan of shards. */
   progress?: (done: number, total: number, what: string) => void
   /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
@@ -70,6 +72,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     // With a device of our own "auto" is decided when that is open.
     decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
     nvcomp: options.nvcomp ?? false,
+    cpuShare: shareOf(options.cpuShare ?? 0),
     epochs:
       options.epochs === undefined || options.epochs === null
         ? options.epochs
@@ -79,6 +82,11 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     progress: options.progress,
     notice: options.notice,
   }
+}
+
+function shareOf(cpuShare: number): number {
+  if (cpuShare >= 0 && cpuShare <= 1) return cpuShare
+  throw new DefinitionError('options.cpuShare', `expected a number from 0 to 1, not ${cpuShare}`)
 }
 
 function whole(name: string, value: number, least: number, most: number): number {

@@ -233,10 +233,11 @@ function told(error: Error): { tag: string; message: string } {
 function describeLayout(layout: SlotLayout): object {
   const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields } = layout
   const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
+  // Who decodes a picture is the makers' business alone.
   const described = fields.map(({ device, ...field }) => ({
     ...field,
     dlpack: dlpack(field.dtype),
-    ...(device && { device: { ...device, dlpack: dlpack(device.dtype) } }),
+    ...(device && { device: { ...device, cpuShare: undefined, dlpack: dlpack(device.dtype) } }),
   }))
   return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields: described }
 }

@@ -16,14 +16,13 @@ import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js
 import { loadFunctions } from './functions.js'
 import { type Generator, generatorOf } from './generate.js'
 import type { BadReport, Job } from './job.js'
-import { type FeedPlan, planMaking } from './plan.js'
+import { type FeedPlan, type MakingOptions, planMaking } from './plan.js'
 import { Pool } from './pool.js'
 import { needsPython } from './python.js'
 import { RowMaker } from './row-maker.js'
 
-export interface FeedingOptions {
+export interface FeedingOptions extends MakingOptions {
   rank: number
-  world: number
   /** 0: everything happens in the calling thread. */
   workers: number
   depth: number
@@ -33,10 +32,6 @@ export interface FeedingOptions {
   cacheBytes?: number
   /** Bytes that one maker's workspace may grow to. */
   scratchBytes: number
-  /** Who decodes images: the makers, or the device of whoever consumes the batches. */
-  decode: 'cpu' | 'gpu'
-  /** That device can decompress arrays. */
-  nvcomp?: boolean
   /** A pipe to be told of every ready batch, for a consumer in another process. */
   ready?: number
   /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
@@ -80,7 +75,7 @@ export class Feeding {
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
-    const { feed, batch, layout } = planMaking(plan, options.world, options.decode, options.nvcomp)
+    const { feed, batch, layout } = planMaking(plan, options)
     const cached = plan.attached.some(source => source.units < source.count)
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan

@@ -94,19 +94,29 @@ export interface Making {
   layout: SlotLayout
 }
 
+/** Who makes what. */
+export interface MakingOptions {
+  world: number
+  /** Who decodes images: the makers, or the device of whoever consumes the batches. */
+  decode: 'cpu' | 'gpu'
+  /** With `gpu`: the device has nvCOMP. */
+  nvcomp?: boolean
+  /** With `gpu`: the share of images that makers decode all the same, 0…1. */
+  cpuShare?: number
+}
+
 /**
  * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. So are compressed
  * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
  */
 export function planMaking(
   { feed, parts = [] }: FeedPlan,
-  world: number,
-  decode: 'cpu' | 'gpu',
-  nvcomp = false,
+  { world, decode, nvcomp = false, cpuShare = 0 }: MakingOptions,
 ): Making {
   const batch = batchSize(feed.batch, world)
   if (decode === 'cpu') refuseOnHost(feed)
-  const left = decode === 'gpu' ? onDevice(generateOnDevice(feed), batch, meanBytes(parts)) : feed
+  const leaving = { rows: batch, meanBytes: meanBytes(parts), cpuShare }
+  const left = decode === 'gpu' ? onDevice(generateOnDevice(feed), leaving) : feed
   const made = decode === 'gpu' && nvcomp ? decompressOnDevice(left) : left
   const layout = layoutSlot(
     made.fields.map(field => field.layout),

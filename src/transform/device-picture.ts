@@ -3,7 +3,7 @@
  * leaves the picture's bytes with a parameter row in the slot. What the GPU can't decode is decoded here, all steps
  * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
  */
-import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
+import type { DevicePicture, FieldLayout, NormalFeed, NormalField, NormalOp } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import { Canvas } from './canvas.js'
@@ -28,12 +28,20 @@ const MOST_BYTES = 2 ** 29
 const BYTES = compileValues('u8', 3)
 const FORMS = { hardware: Form.Jpeg, hybrid: Form.OtherJpeg, none: Form.Pixels } as const
 
-/** The feed with its images finished on the device. `meanBytes` is that of a sample, as far as the source knows. */
-export function onDevice(feed: NormalFeed, rows: number, meanBytes: number | undefined): NormalFeed {
+/** What is known when images are left to the device. */
+export interface Leaving {
+  /** Rows of a batch. */
+  rows: number
+  /** Of a sample, as far as the source knows. */
+  meanBytes?: number | undefined
+  /** The share of pictures that is decoded here all the same. */
+  cpuShare?: number
+}
+
+/** The feed with its images finished on the device. */
+export function onDevice(feed: NormalFeed, how: Leaving): NormalFeed {
   const fields = feed.fields.map(field =>
-    staysOnCpu(field, feed) === undefined
-      ? { ...field, layout: deviceLayout(field, feed, rows, meanBytes) }
-      : field,
+    staysOnCpu(field, feed) === undefined ? { ...field, layout: deviceLayout(field, feed, how) } : field,
   )
   return { ...feed, fields }
 }
@@ -54,8 +62,7 @@ function mixesOf({ name }: NormalField, feed: NormalFeed): number {
 function deviceLayout(
   field: NormalField,
   feed: NormalFeed,
-  rows: number,
-  meanBytes: number | undefined,
+  { rows, meanBytes, cpuShare = 0 }: Leaving,
 ): FieldLayout {
   const { dtype, shape, layout = 'chw' } = field.layout
   const [height, width] = layout === 'chw' ? shape.slice(1) : shape
@@ -71,6 +78,7 @@ function deviceLayout(
     height,
     lookup: Buffer.from(lookup).toString('base64'),
     mixes: mixesOf(field, feed),
+    cpuShare,
   }
   const finished = width * height * 3
   const most = Math.max(finished, Math.floor(MOST_BYTES / rows))
@@ -85,8 +93,14 @@ export function pictureOf({ name, device }: FieldLayout): DevicePicture {
   throw new MillraceError(`field "${name}" is not finished on the device`)
 }
 
-/** The program of such a field. With `decode`, every picture is decoded here. */
-export function compileDevicePicture(field: NormalField, decode = false): DenseProgram {
+/** The random source that says which pictures are decoded here is keyed like any operator's. */
+const DECODE: NormalOp = { name: 'decode', ordinal: 0, params: {} }
+
+/** The program of such a field. `here` is the share of pictures that is decoded by it, not by the device. */
+export function compileDevicePicture(
+  field: NormalField,
+  here = pictureOf(field.layout).cpuShare,
+): DenseProgram {
   const device = pictureOf(field.layout)
   const room = field.layout.shape[0] - device.words * 4
   const writer = new RowWriter()
@@ -99,7 +113,8 @@ export function compileDevicePicture(field: NormalField, decode = false): DenseP
       checkSize(plan.width, plan.height, device)
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
-      if (!decode && onDevice !== undefined && onDevice.bytes.length <= room)
+      const fits = onDevice !== undefined && onDevice.bytes.length <= room
+      if (fits && (here === 0 || context.random(field.name, DECODE).next() >= here))
         row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },
@@ -113,7 +128,7 @@ export function redoPicture(field: NormalField, at: number, context: RowContext)
   const writer = new RowWriter()
   const before = writer.header(work.memory, at).slice()
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
-  compileDevicePicture(field, true).run(bytes, at, context)
+  compileDevicePicture(field, 1).run(bytes, at, context)
   const after = writer.header(work.memory, at)
   after[Word.Mixes] = before[Word.Mixes]
   after.set(before.subarray(Word.Mix), Word.Mix)

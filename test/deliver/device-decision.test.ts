@@ -4,7 +4,7 @@ import { Decision } from '../../src/deliver/device-decision.js'
 
 /** Steps of 256 samples, each of so many seconds, some of them waited. */
 function steps(decision: Decision, count: number, seconds: number, waited: number): void {
-  for (let i = 0; i < count; i++) decision.step(decision.where, 256, seconds, waited)
+  for (let i = 0; i < count; i++) decision.step(decision.who, 256, seconds, waited)
 }
 
 test('a CPU that keeps up stays', () => {
@@ -13,7 +13,7 @@ test('a CPU that keeps up stays', () => {
   steps(decision, 19, 0.1, 0.001)
   expect(decision.why).toBeUndefined()
   steps(decision, 1, 0.1, 0.001)
-  expect(decision.where).toBe('cpu')
+  expect(decision.who).toBe('cpu')
   expect(decision.why).toBe(
     'images are decoded on the CPU: it keeps up (2,560 samples/s, waiting 1.0 % of the time)',
   )
@@ -27,33 +27,43 @@ test('short steps are measured for longer', () => {
   expect(decision.why).toBeDefined()
 })
 
-test('one that does not is compared with the device', () => {
-  for (const [seconds, winner] of [
-    [0.1, 'gpu'],
-    [0.1999, 'cpu'], // not worth it
-    [0.3, 'cpu'],
-  ] as const) {
-    const decision = new Decision()
-    steps(decision, 30, 0.2, 0.1)
-    expect([decision.where, decision.why]).toEqual(['gpu', undefined])
-    steps(decision, 30, seconds, 0)
-    expect(decision.where).toBe(winner)
-    expect(decision.why).toContain(
-      winner === 'gpu' ? 'decoded on the GPU: ' : 'decoded on the CPU: 1,280 samples/s',
-    )
-  }
+/** Who is chosen after all trials, each with steps of so many seconds. */
+function tried(cpu: number, gpu: number, both: number): Decision {
+  const decision = new Decision()
+  steps(decision, 30, cpu, cpu / 2)
+  expect([decision.who, decision.cpuShare, decision.why]).toEqual(['gpu', 0, undefined])
+  steps(decision, 30, gpu, 0)
+  expect([decision.who, decision.why]).toEqual(['both', undefined])
+  steps(decision, 30, both, 0)
+  return decision
+}
+
+test('one that does not is compared with the device, and with both', () => {
+  expect(tried(0.2, 0.1, 0.12)).toMatchObject({ who: 'gpu', cpuShare: 0 })
+  expect(tried(0.2, 0.1, 0.1)).toMatchObject({ who: 'both' }) // as fast, and takes less of the GPU
+  expect(tried(0.2, 0.1999, 0.1999)).toMatchObject({ who: 'cpu' }) // not worth it
+  expect(tried(0.2, 0.1, 0.08).why).toBe(
+    'images are decoded on both, 35 % of them on the CPU: 3,200 samples/s, waiting 0.0 % of the time ' +
+      '(the CPU: 1,280 samples/s, waiting 50.0 % of the time; the GPU: 2,560 samples/s, waiting 0.0 % of the time)',
+  )
+})
+
+test('shares are as the rates, never nothing and never all', () => {
+  expect(tried(0.2, 0.2, 0.1).cpuShare).toBe(0.5)
+  expect(tried(0.3, 0.1, 0.08).cpuShare).toBe(0.25)
+  expect(tried(90, 0.1, 0.08).cpuShare).toBe(0.05)
 })
 
 test('while a change is due nothing is measured', () => {
   const decision = new Decision()
   steps(decision, 30, 0.2, 0.1)
   for (let i = 0; i < 100; i++) decision.step('cpu', 256, 1, 1)
-  expect([decision.where, decision.why]).toEqual(['gpu', undefined])
+  expect([decision.who, decision.why]).toEqual(['gpu', undefined])
 })
 
 test('a device that turns out not to be able is not asked again', () => {
   const decision = new Decision()
   steps(decision, 30, 0.2, 0.1)
   decision.refuse('no memory is left')
-  expect([decision.where, decision.why]).toEqual(['cpu', 'images are decoded on the CPU: no memory is left'])
+  expect([decision.who, decision.why]).toEqual(['cpu', 'images are decoded on the CPU: no memory is left'])
 })

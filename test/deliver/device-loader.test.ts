@@ -318,11 +318,12 @@ describe('decode: auto', () => {
       step++
     }
     expect(step).toBe(16)
-    // One step to settle, three to measure, and then the same on the device.
-    expect(where.slice(0, 8)).toEqual(['cpu', 'cpu', 'cpu', 'cpu', 'gpu', 'gpu', 'gpu', 'gpu'])
+    // One step to settle, three to measure, and then the same on the device, and with both.
+    const four = (who: string): string[] => new Array(4).fill(who)
+    expect(where.slice(0, 12)).toEqual([...four('cpu'), ...four('gpu'), ...four('both')])
     expect(said).toHaveLength(2)
     expect(said[1]).toMatch(
-      /^images are decoded on the [CG]PU: .* samples\/s, waiting \d+\.\d % of the time; with/,
+      /^images are decoded on (the [CG]PU|both, \d+ % of them on the CPU): .* samples\/s, waiting \d+\.\d % of the time \(/,
     )
     await loader.close()
     expect([gpu.allocations, gpu.locked.size, gpu.events.size]).toEqual([0, 0, 0])

@@ -135,6 +135,7 @@ describe('the output', () => {
       height: 8,
       lookup: '',
       mixes: 0,
+      cpuShare: 0,
     },
   }
 

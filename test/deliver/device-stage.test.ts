@@ -39,6 +39,7 @@ const fields: FieldLayout[] = [
       height: SIZE,
       lookup: Buffer.from(compileValues('u8', 3).lookup).toString('base64'),
       mixes: 0,
+      cpuShare: 0,
     },
   },
   { name: 'boxes', dtype: 'f32', shape: [4], form: 'ragged', max: 2 },

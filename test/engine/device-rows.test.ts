@@ -8,13 +8,20 @@ import { describe, expect, test } from 'vitest'
 import { decodeImage, imageInfo } from '../../src/decode/image.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { DevicePicture } from '../../src/define/types.js'
+import type { Loader as LoaderType } from '../../src/deliver/loader.js'
+import type * as Options from '../../src/deliver/options.js'
 import { Workspace } from '../../src/system/workspace.js'
 import { onDevice } from '../../src/transform/device-picture.js'
 import { Form, MixKind, Word } from '../../src/transform/parameter-row.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
-import { type AnyBatch, type FeedJson, using } from '../support/engine.js'
+import type { AnyBatch, FeedJson } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { jpeg } from '../support/pictures.js'
+
+// As built: makers are threads that load compiled files.
+const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href
+const { Loader } = (await import(built('deliver/loader.js'))) as { Loader: typeof LoaderType }
+const { fillOptions } = (await import(built('deliver/options.js'))) as typeof Options
 
 const GOLDEN = join(import.meta.dirname, '../golden/images')
 const CROP = [{ randomResizedCrop: { size: 48 } }, { flip: { p: 0.5 } }, { normalize: 'imagenet' }]
@@ -35,7 +42,9 @@ function feedOf(apply: unknown[], rest: Partial<FeedJson> = {}, image: object = 
 /** What the feed's image is on the device: as the engine lays it out. */
 function pictureOf(json: FeedJson, meanBytes?: number): DevicePicture {
   const feed = normalizeFeed(json, process.cwd())
-  const { layout } = onDevice(feed, feed.batch.size!, meanBytes).fields.find(({ name }) => name === 'image')!
+  const { layout } = onDevice(feed, { rows: feed.batch.size!, meanBytes }).fields.find(
+    ({ name }) => name === 'image',
+  )!
   return layout.device as DevicePicture
 }
 
@@ -82,9 +91,17 @@ interface Made {
 }
 
 /** All rows of an epoch, made where `decode` says. */
-async function epoch(json: FeedJson, decode: 'cpu' | 'gpu', device: DevicePicture): Promise<Made> {
-  return using(json, { decode, workers: 2, root: process.cwd() }, async loader => {
-    const made: Made = { ids: [], labels: '', rows: [], forms: [], parameters: [] }
+async function epoch(
+  json: FeedJson,
+  decode: 'cpu' | 'gpu',
+  device: DevicePicture,
+  cpuShare = 0,
+): Promise<Made> {
+  // As a server for another process has it: rows that are for a device are not shown to a Node program.
+  const options = fillOptions({ decode, cpuShare, workers: 2 })
+  const loader = new Loader<AnyBatch>(normalizeFeed(json, process.cwd()), options)
+  const made: Made = { ids: [], labels: '', rows: [], forms: [], parameters: [] }
+  try {
     for await (const batch of loader) {
       made.ids.push(...batch.ids)
       made.labels += String(batch.label)
@@ -101,7 +118,9 @@ async function epoch(json: FeedJson, decode: 'cpu' | 'gpu', device: DevicePictur
       for (let i = 0; i < batch.count; i++) made.rows.push(bytes.slice(i * step, (i + 1) * step))
     }
     return made
-  })
+  } finally {
+    await loader.close()
+  }
 }
 
 async function both(json: FeedJson, meanBytes?: number): Promise<{ cpu: Made; gpu: Made }> {
@@ -142,6 +161,19 @@ describe('images left to the device', () => {
     const made = await both(feedOf(apply, {}, image))
     expect(different(made)).toEqual([])
     expect(new Set(made.gpu.forms)).toEqual(new Set([Form.Jpeg]))
+  })
+
+  test('are shared with the CPU, the same ones whenever they come, and are what they would have been', async () => {
+    const json = feedOf(EVERYTHING)
+    const device = pictureOf(json)
+    const cpu = await epoch(json, 'cpu', device)
+    const [half, again] = [await epoch(json, 'gpu', device, 0.5), await epoch(json, 'gpu', device, 0.5)]
+    expect(different({ cpu, gpu: half })).toEqual([])
+    expect(again.forms).toEqual(half.forms)
+    const here = half.forms.filter(form => form === Form.Pixels).length
+    expect(here).toBeGreaterThan(15)
+    expect(here).toBeLessThan(45)
+    expect(new Set((await epoch(json, 'gpu', device, 1)).forms)).toEqual(new Set([Form.Pixels]))
   })
 
   test('of files too large for their room go as finished pixels', async () => {

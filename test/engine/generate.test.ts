@@ -119,7 +119,7 @@ describe('a kernel', () => {
 
   test('takes no room for what it makes', async () => {
     const plan = await planFeed(normalizeFeed(json, folder))
-    const { layout } = planMaking(plan, 1, 'gpu')
+    const { layout } = planMaking(plan, { world: 1, decode: 'gpu' })
     expect(layout.bytes).toBe(65536)
     expect(layout.fields.map(({ unitBytes, bytes }) => [unitBytes, bytes])).toEqual([
       [0, 0],
@@ -131,7 +131,7 @@ describe('a kernel', () => {
 
   test('is told as text, with its arguments in order', async () => {
     const plan = await planFeed(normalizeFeed(feedOf({ fields: { y: { from: 'label' } } }), folder))
-    const { feed } = planMaking(plan, 1, 'gpu')
+    const { feed } = planMaking(plan, { world: 1, decode: 'gpu' })
     expect(generatorOf(plan, feed)).toEqual({
       kind: 'kernel',
       file: join(folder, 'gen.cu'),
@@ -195,7 +195,7 @@ describe('synthetic tensors', () => {
   })
   const planned = async (definition: object) => {
     const plan = await planFeed(normalizeFeed(definition, '/'))
-    const { feed, layout } = planMaking(plan, 1, 'gpu')
+    const { feed, layout } = planMaking(plan, { world: 1, decode: 'gpu' })
     return { layout, generator: generatorOf(plan, feed) as SyntheticGenerator | undefined }
   }
 

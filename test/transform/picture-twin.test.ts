@@ -51,7 +51,7 @@ describe('rows that a maker writes', () => {
     '/',
   )
   const [cpu] = feed.fields
-  const [gpu] = onDevice(feed, 4, undefined).fields
+  const [gpu] = onDevice(feed, { rows: 4 }).fields
   const device = pictureOf(gpu.layout)
   const lookup = Buffer.from(device.lookup, 'base64')
   const turned = [1, 2, 3, 4, 5, 6, 7, 8].map(o => [`exif-${o}.jpg`, Form.Jpeg] as const)
