@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 BACKEND_HARDWARE = 3
-OUTPUT_RGBI = 5
+#: Forms in which pictures come: nvjpegOutputFormat_t.
+OUTPUTS = {"unchanged": 0, "yuv": 1, "y": 2, "rgb": 3, "rgbi": 5, "nv12": 8}
 UPSAMPLING_WITH_INTERPOLATION = 32
 
 
@@ -51,16 +52,19 @@ class Image(ctypes.Structure):
 
 
 class Hardware:
-    """Decodes batches of ``batch`` pictures of one size."""
+    """Decodes batches of ``batch`` pictures of one size, into one of the ``OUTPUTS``."""
 
-    def __init__(self, pictures: Sequence[bytes], width: int, height: int, batch: int) -> None:
+    def __init__(
+        self, pictures: Sequence[bytes], width: int, height: int, batch: int, output: str = "rgbi"
+    ) -> None:
+        self._output = output
         self._library = load()
         torch.zeros(1, device="cuda")  # the context that everything here shares
         self._handle, self._state = ctypes.c_void_p(), ctypes.c_void_p()
         flags = UPSAMPLING_WITH_INTERPOLATION
         self._call("nvjpegCreateEx", BACKEND_HARDWARE, None, None, flags, ctypes.byref(self._handle))
         self._call("nvjpegJpegStateCreate", self._handle, ctypes.byref(self._state))
-        self._call("nvjpegDecodeBatchedInitialize", self._handle, self._state, batch, 1, OUTPUT_RGBI)
+        self._call("nvjpegDecodeBatchedInitialize", self._handle, self._state, batch, 1, OUTPUTS[output])
         self.batch = batch
         self._stream = torch.cuda.Stream()
         self._batches = [
@@ -88,7 +92,14 @@ class Hardware:
     def _destinations(self, pixels: torch.Tensor) -> Any:
         images = (Image * self.batch)()
         for image, row in zip(images, pixels):
-            image.channel[0], image.pitch[0] = row.data_ptr(), row.stride(0)
+            height, width, _ = row.shape
+            if self._output == "rgbi":
+                image.channel[0], image.pitch[0] = row.data_ptr(), row.stride(0)
+                continue
+            # Planes, each with room for one of full size.
+            for plane in range(3):
+                image.channel[plane] = row.data_ptr() + plane * width * height
+                image.pitch[plane] = width
         return images
 
     def decode(self, number: int) -> torch.Tensor:
