@@ -149,7 +149,8 @@ def check_stage(result: Result, codec: str, packed: list[bytes], expected: "np.n
     import torch
 
     from millrace._gpu.memory import TorchMemory
-    from millrace._gpu.stage import HostArray, HostBatch, open_stage
+    from millrace._gpu.stage import open_stage
+    from millrace._gpu.ticket import HostArray, HostBatch
 
     name, streams = stream_of(codec, packed[0])[0], [stream_of(codec, one)[1] for one in packed]
     told = {"kind": "compressed", "codec": name, "dtype": "f32", "shape": list(SHAPE), "headBytes": HEAD}

@@ -26,7 +26,8 @@ import torch
 from millrace._gpu import nvjpeg, plan
 from millrace._gpu.driver import driver_of
 from millrace._gpu.memory import TorchMemory
-from millrace._gpu.stage import DeviceStage, HostArray, HostBatch, open_stage
+from millrace._gpu.stage import DeviceStage, open_stage
+from millrace._gpu.ticket import HostArray, HostBatch
 
 BATCH = 256
 KERNELS = Path(__file__).resolve().parents[2] / "src" / "transform" / "kernels" / "cuda"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import weakref
 from typing import Callable, List, Optional
 
@@ -29,7 +30,7 @@ class Pins:
         if self._memory is None or self._memory() is not memory:
             self._memory, self._locked = weakref.ref(memory), []
             # Before the mapping goes, with its last batch.
-            weakref.finalize(memory, _unlock, self._unlock, self._locked)
+            weakref.finalize(memory, _unlock, self._unlock, self._locked, os.getpid())
         while len(self._locked) < memory.used and not self._refused:
             address = memory.address(len(self._locked))
             problem = self._lock(address, memory.slot_bytes)
@@ -40,6 +41,8 @@ class Pins:
             log.warning("slots can't be page-locked (%s): copies to the GPU are slower", problem)
 
 
-def _unlock(unlock: Callable[[int], None], addresses: List[int]) -> None:
+def _unlock(unlock: Callable[[int], None], addresses: List[int], pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a fork has the memory, but neither the locks nor CUDA
     for address in addresses:
         unlock(address)

@@ -1,8 +1,9 @@
-"""A feed's batches and the device stage (_gpu/): what is handed in, what comes back, what happens to bad rows."""
+"""A feed's batches and the device stages (_gpu/): what goes in, what comes back, what becomes of bad rows."""
 
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
@@ -15,7 +16,8 @@ from .batch import Batch, Ragged
 from .errors import MillraceError, MissingError
 
 if TYPE_CHECKING:
-    from ._gpu.stage import DeviceStage, HostArray, Ticket
+    from ._gpu.stage import DeviceStage
+    from ._gpu.ticket import HostArray, Ticket
     from .feed import Feed
 
 
@@ -35,9 +37,11 @@ def impossible(feed: "Feed", device: int) -> Optional[str]:
         from ._gpu import libraries
         from ._gpu.driver import driver_of
 
-        driver_of(device)
-        for name in ("nvjpeg", "nvrtc") if pictures or opened.generates else ():
-            libraries.load(name)
+        # The first to load a library chooses its version for the process: that must suit the driver.
+        major = driver_of(device).version // 1000
+        needed = ("nvjpeg", "nvrtc") if pictures else ("nvrtc",) if opened.generates else ()
+        for name in needed:
+            libraries.load(name, major)
     except MissingError as error:
         return str(error)
     return None
@@ -79,7 +83,7 @@ class Staging:
     def submit(self, taken: Taken) -> "Ticket":
         """Puts a batch in line. From here on ``taken`` knows the batch's fields no more, only about it."""
         from ._gpu.generate import Made
-        from ._gpu.stage import HostBatch
+        from ._gpu.ticket import HostBatch
 
         client = self._feed._stream.client
         host = taken.batch.settled()
@@ -94,7 +98,7 @@ class Staging:
         return ticket
 
     def _arrays(self, host: Batch) -> List["HostArray"]:
-        from ._gpu.stage import HostArray
+        from ._gpu.ticket import HostArray
 
         kinds = {field.name: field.kind for field in self._feed._stream.client.memory.layout.fields}
         arrays: List["HostArray"] = []
@@ -107,7 +111,7 @@ class Staging:
         return arrays
 
     def _array(self, name: Any, values: Any, kind: str) -> "HostArray":
-        from ._gpu.stage import HostArray
+        from ._gpu.ticket import HostArray
 
         if kind in self._narrow:
             kind, dtype = self._narrow[kind]
@@ -136,13 +140,12 @@ class Staging:
     def drain(self, tickets: Iterable["Ticket"]) -> None:
         """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
         for ticket in tickets:
-            try:
+            with suppress(Exception):  # it would have been raised in its turn, which never comes
                 ticket.wait()
-            except MillraceError:
-                pass  # it would have been raised in its turn, which never comes
         for stage in self._stages:
-            while stage.reap(wait=True):
-                pass
+            with suppress(MillraceError):  # a GPU that is lost reads no slots
+                while stage.reap(wait=True):
+                    pass
 
     # ------------------------------------------------------------ the stages
 
@@ -156,9 +159,13 @@ class Staging:
             self._made_for = made_for
             # Only pictures are worth a second one.
             lanes = LANES if any(told["kind"] == "picture" for told in pictures.values()) else 1
-            self._last_words = weakref.finalize(self, _close, self._stages)
-            while len(self._stages) < lanes:
-                self._stages.append(self._make(pictures, client, lanes))
+            self._last_words = weakref.finalize(self, _end, self._stages)
+            try:
+                while len(self._stages) < lanes:
+                    self._stages.append(self._make(pictures, client, lanes))
+            except BaseException:
+                self.close()
+                raise
         self._turn += 1
         return self._stages[(self._turn - 1) % len(self._stages)]
 
@@ -187,13 +194,17 @@ class Staging:
     def close(self) -> None:
         """Gives the device's memory back, except what is in the user's hands."""
         if self._last_words is not None:
-            self._last_words()
+            self._last_words.detach()
         self._last_words = None
+        _end(self._stages)
+        while self._stages:
+            self._stages.pop().close()
 
 
-def _close(stages: List["DeviceStage"]) -> None:
-    while stages:
-        stages.pop().close()
+def _end(stages: List["DeviceStage"]) -> None:
+    """Has them end, and waits for none: garbage is collected in any thread, a stage's own included."""
+    for stage in stages:
+        stage.end()
 
 
 def hwc(device: Mapping[str, Any]) -> Mapping[str, Any]:

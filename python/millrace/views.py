@@ -106,8 +106,10 @@ class View:
                 yield self._hand(loop, staged)
             finished = True
         finally:
-            self._finish(staged)
-            loop.leave(finished)
+            try:
+                self._finish(staged)
+            finally:
+                loop.leave(finished)
 
     def _hand(self, loop: "Loop", staged: Deque[Staged]) -> Any:
         one = staged.popleft()

@@ -101,7 +101,7 @@ class FakeDriver:
     def current(self):
         yield
 
-    def stream(self, urgent=False):
+    def stream(self):
         with self.lock:
             handle = self._handle()
             self.streams[handle] = deque()

@@ -18,7 +18,8 @@ import millrace
 from millrace._gpu import generate
 from millrace._gpu.generate import Batch, KernelGenerator, Made, SyntheticGenerator
 from millrace._gpu.keyed import Random
-from millrace._gpu.stage import DeviceStage, HostBatch
+from millrace._gpu.stage import DeviceStage
+from millrace._gpu.ticket import HostBatch
 from millrace._gpu.tools import Tools
 from millrace._staging import Staging
 from millrace.views import Staged, View

@@ -17,7 +17,8 @@ from millrace._gpu import nvcomp
 from millrace._gpu.compressed import COMPRESSED, NOTHING, RAW
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvcomp import Nvcomp, Options, Streams
-from millrace._gpu.stage import DeviceStage, HostArray, HostBatch
+from millrace._gpu.stage import DeviceStage
+from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
 
 # ---------------------------------------------------------------- the library

@@ -15,7 +15,8 @@ from fake_cuda import FakeDecoder, FakeDriver, FakeKernels, fake_jpeg, fake_pixe
 from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
-from millrace._gpu.stage import DeviceStage, HostArray, HostBatch
+from millrace._gpu.stage import DeviceStage
+from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
 
 WORDS, WIDTH, HEIGHT = 48, 20, 16

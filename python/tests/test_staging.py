@@ -1,4 +1,4 @@
-"""What a view does with the device stages: turns, channels last, bad rows, another ring while batches are under way."""
+"""What a view does with the device stages: turns, channels last, bad rows, another ring, errors, ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Stage:
         self.told = told
         self.bad = bad
         self.batches = []
-        self.closed = False
+        self.ended = self.closed = False
 
     def submit(self, batch):
         self.batches.append(batch)
@@ -37,7 +37,11 @@ class Stage:
         self.batches.clear()
         return 0
 
+    def end(self):
+        self.ended = True
+
     def close(self):
+        assert self.ended  # all of them are told before one is waited for
         self.closed = True
 
 

@@ -42,31 +42,33 @@ class Stretch:
         self.address = self.size = 0
 
 
-class Staging:
-    """Numbers on their way to the device: page-locked, so that their copy runs beside everything else."""
+class Numbers:
+    """Page-locked numbers of the host, uint64: their copies run beside everything else."""
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
-        self._address = 0
-        self._numbers: Any = np.zeros(0, np.uint64)
+        self._count = 0
+        self.address = 0
+
+    def reserve(self, count: int) -> "np.ndarray[Any, Any]":
+        """So many of them; what they are is undefined. They stay until the next ones are asked for."""
+        if count > self._count:
+            self.close()
+            size = rounded(count * 8)
+            self.address, self._count = self._driver.alloc_host(size), size // 8
+        memory: Any = (ctypes.c_uint64 * count).from_address(self.address)
+        return np.ndarray(count, np.uint64, memory)
 
     def put(self, numbers: "np.ndarray[Any, Any]") -> int:
-        """Takes numbers over; they stay until the next ones come."""
-        if len(numbers) > len(self._numbers):
-            self.close()
-            size = rounded(len(numbers) * 8)
-            self._address = self._driver.alloc_host(size)
-            memory: Any = (ctypes.c_uint64 * (size // 8)).from_address(self._address)
-            self._numbers = np.ndarray(size // 8, np.uint64, memory)
-        self._numbers[: len(numbers)] = numbers
-        return self._address
+        """Takes numbers over; the address at which they lie now."""
+        self.reserve(len(numbers))[:] = numbers
+        return self.address
 
     def close(self) -> None:
-        """Gives it back."""
-        if self._address:
-            self._numbers = np.zeros(0, np.uint64)
-            self._driver.free_host(self._address)
-        self._address = 0
+        """Gives them back."""
+        if self._count:
+            self._driver.free_host(self.address)
+        self.address = self._count = 0
 
 
 class Area:
@@ -79,7 +81,7 @@ class Area:
         self.pixels = Stretch(driver, capacity)
         self.rows = Stretch(driver)
         self.pointers = Stretch(driver)
-        self.staging = Staging(driver)
+        self.numbers = Numbers(driver)
         self._left: Optional[Event] = None
 
     def enter(self) -> "Area":
@@ -96,5 +98,5 @@ class Area:
     def close(self) -> None:
         """Gives its memory back."""
         self.enter()
-        for part in (self.pixels, self.rows, self.pointers, self.staging):
+        for part in (self.pixels, self.rows, self.pointers, self.numbers):
             part.close()

@@ -18,9 +18,8 @@ import numpy as np
 from ..errors import EngineError
 from . import plan
 from .arrays import item_bytes
-from .errors import CudaError
 from .nvcomp import status_name
-from .picture import Redo, Slot, slot_of
+from .slot import Redo, Slot, redone, slot_of
 from .unpacker import Unpacker
 
 #: What a row holds, and the words of its head (src/transform/device-array.ts).
@@ -122,16 +121,9 @@ class CompressedField:
         self, slot: Slot, reasons: Mapping[int, str], out: int, redo: Optional[Redo]
     ) -> List[Mapping[str, Any]]:
         """Rows that nvCOMP refused are decompressed by the CPU, in place; what it can't, either, is bad."""
-        rows = sorted(reasons)
-        if redo is None:
-            answers: List[Mapping[str, Any]] = [
-                {"row": row, "ok": False, "stage": "decode", "message": reasons[row]} for row in rows
-            ]
-        else:
-            answers = list(redo(self.name, rows))
-        good = np.array(sorted(one["row"] for one in answers if one["ok"]), np.int64)
-        if not set(good.tolist()) <= set(rows) or (self._forms(slot)[good] != RAW).any():
-            raise CudaError("rows were not redone as asked", f"field {self.name!r}")
+        good, bad = redone(redo, self.name, reasons)
+        if (self._forms(slot)[good] != RAW).any():
+            raise EngineError(f"field {self.name!r}: rows were not redone as asked")
         self._copy(slot, good, out)
-        self._clear(np.setdiff1d(rows, good), out)
-        return [one for one in answers if not one["ok"]]
+        self._clear(np.setdiff1d(sorted(reasons), good), out)
+        return bad

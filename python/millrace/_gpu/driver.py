@@ -106,12 +106,11 @@ class Driver:
 
     # ------------------------------------------------------------ streams and events
 
-    def stream(self, urgent: bool = False) -> int:
-        """A stream that does not wait for the default one, of the lowest or of the highest priority."""
+    def stream(self) -> int:
+        """A stream of the highest priority, which does not wait for the default one."""
         lowest, highest = c_int(), c_int()
         self._call("cuCtxGetStreamPriorityRange", byref(lowest), byref(highest))
-        priority = highest.value if urgent else lowest.value
-        return self._pointer("cuStreamCreateWithPriority", at.STREAM_NON_BLOCKING, priority)
+        return self._pointer("cuStreamCreateWithPriority", at.STREAM_NON_BLOCKING, highest.value)
 
     def destroy_stream(self, stream: int) -> None:
         self._call("cuStreamDestroy_v2", stream)

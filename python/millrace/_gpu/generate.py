@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ..errors import DefinitionError, EngineError
-from .areas import Staging, Stretch
+from .areas import Numbers, Stretch
 from .arrays import item_bytes
 from .errors import CudaError
 from .events import Event
@@ -84,12 +84,12 @@ def output_of(told: Mapping[str, Any]) -> Output:
     return Output(told["field"] or "", told["dtype"], tuple(told["shape"]))
 
 
-class Numbers:
+class Turns:
     """Small arrays on their way to the device, for several batches in turn."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._turns = [(Stretch(tools.driver), Staging(tools.driver)) for _ in range(TURNS)]
+        self._turns = [(Stretch(tools.driver), Numbers(tools.driver)) for _ in range(TURNS)]
         self._left: List[Optional[Event]] = [None] * TURNS
         self._turn = 0
 
@@ -99,9 +99,9 @@ class Numbers:
         event = self._left[self._turn]
         if event is not None:
             event.synchronize()
-        stretch, staging = self._turns[self._turn]
+        stretch, host = self._turns[self._turn]
         address = stretch.reserve(numbers.nbytes)
-        self._tools.driver.copy_in(address, staging.put(numbers), numbers.nbytes, self._tools.work)
+        self._tools.driver.copy_in(address, host.put(numbers), numbers.nbytes, self._tools.work)
         return address
 
     def leave(self) -> None:
@@ -111,9 +111,9 @@ class Numbers:
     def close(self) -> None:
         """Gives the memory back, once the device is done with it."""
         self._tools.driver.synchronize_stream(self._tools.work)
-        for stretch, staging in self._turns:
+        for stretch, host in self._turns:
             stretch.close()
-            staging.close()
+            host.close()
 
 
 class KernelGenerator:
@@ -125,7 +125,7 @@ class KernelGenerator:
         #: One for each argument after the batch; without a name: left out of the feed, made and thrown away.
         self._arguments = [output_of(field) for field in told["fields"]]
         self.outputs = [argument for argument in self._arguments if argument.name]
-        self._numbers = Numbers(tools)
+        self._numbers = Turns(tools)
         self._function = self._compile()
 
     def _compile(self) -> int:
@@ -196,7 +196,7 @@ class SyntheticGenerator:
         self._seed, self._places = int(told["seed"]), int(told["places"])
         self._kind, self._elements = str(told["dtype"]), int(told["elements"])
         self.outputs = [output_of(field) for field in told["fields"]]
-        self._numbers = Numbers(tools)
+        self._numbers = Turns(tools)
         self._kernel = tools.kernels.kernel("synthetic", "synthetic", SYNTHETIC)
         self._pool: Optional[Buffer] = self._upload(told["pool"])
 

@@ -15,6 +15,7 @@ from math import prod
 from queue import SimpleQueue
 from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
 
+from ..errors import MissingError
 from .arrays import DeviceArray, item_bytes
 from .errors import CudaError
 from .events import Event, Events
@@ -192,11 +193,13 @@ class TorchMemory:
 
     def array(self, shape: Sequence[int], kind: str, stream: int) -> Tuple[int, Any]:
         """A tensor that PyTorch allocates for our stream: it comes back to that stream, in its order."""
-        torch = self._torch
+        torch, dtype = self._torch, self._dtypes[kind]
+        if dtype is None:
+            raise MissingError(f"PyTorch {torch.__version__} has no type for {kind}: version 2.3 has it")
         if stream not in self._streams:
             self._streams[stream] = torch.cuda.ExternalStream(stream, device=self._device)
         with torch.cuda.stream(self._streams[stream]):
-            tensor = torch.empty(tuple(shape), dtype=self._dtypes[kind], device=self._device)
+            tensor = torch.empty(tuple(shape), dtype=dtype, device=self._device)
         return tensor.data_ptr(), tensor
 
     def finish(self, values: Sequence[Any], event: Event) -> None:

@@ -11,54 +11,18 @@ Each turn takes as many rows as an area holds, usually all of them:
 from __future__ import annotations
 
 import base64
-import ctypes
 from math import prod
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, List, Mapping, Optional
 
 import numpy as np
 
+from ..errors import EngineError
 from . import kernels, plan
 from .areas import Area
 from .arrays import item_bytes
-from .errors import CudaError
 from .memory import Buffer
+from .slot import Redo, Slot, redone, slot_of
 from .tools import THREADS, Tools
-
-#: Asks the engine to decode rows of a field on the CPU, in place: ``(field, rows)`` → ``[{row, ok, …}]``.
-Redo = Callable[[str, List[int]], Sequence[Mapping[str, Any]]]
-
-
-class Slot(NamedTuple):
-    """A field's rows in the host's memory: address of the first, ``stride`` bytes from one to the next."""
-
-    address: int
-    stride: int
-    #: The parameter rows: uint32[count, words], on that memory.
-    rows: Any
-    #: Bytes behind a parameter row.
-    room: int
-
-    @property
-    def data(self) -> int:
-        """Where the bytes of row 0 are."""
-        return self.address + self.row_bytes
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a parameter row."""
-        return int(self.rows.shape[1]) * 4
-
-    def only(self, first: int, behind: int) -> "Slot":
-        """Some of the rows."""
-        return self._replace(address=self.address + first * self.stride, rows=self.rows[first:behind])
-
-
-def slot_of(values: Any, words: int) -> Slot:
-    """The slot of a field, uint8[count, row bytes]."""
-    address, stride = values.ctypes.data, values.strides[0]
-    memory = (ctypes.c_ubyte * (stride * (len(values) - 1) + words * 4)).from_address(address)
-    rows: Any = np.ndarray((len(values), words), "<u4", memory, strides=(stride, 4))
-    return Slot(address, stride, rows, values.shape[1] - words * 4)
 
 
 class PictureField:
@@ -182,22 +146,16 @@ class Turn:
         rows = area.rows.reserve(width * self.count)
         driver.copy_rows_in(rows, width, self._slot.address, self._slot.stride, width, self.count, feed)
         pointers = area.pointers.reserve(8 * self.count)
-        driver.copy_in(pointers, area.staging.put(self._targets), 8 * self.count, feed)
+        driver.copy_in(pointers, area.numbers.put(self._targets), 8 * self.count, feed)
 
     def _redo(self, reasons: Mapping[int, str], redo: Optional[Redo]) -> List[Mapping[str, Any]]:
         """Rows that nvJPEG refused are decoded by the CPU, in place; what it can't decode, either, is bad."""
         rows = sorted(reasons)
-        if redo is None:
-            answers: List[Mapping[str, Any]] = [
-                {"row": row + self._first, "ok": False, "stage": "decode", "message": reasons[row]}
-                for row in rows
-            ]
-        else:
-            answers = list(redo(self._name, [row + self._first for row in rows]))
+        good, bad = redone(redo, self._name, {self._first + row: reasons[row] for row in rows})
+        good -= self._first
         self._heads = plan.read_heads(self._slot.rows, self._slot.room, self._name)
-        good = np.array(sorted(one["row"] - self._first for one in answers if one["ok"]), np.int64)
-        if not set(good.tolist()) <= set(rows) or (self._heads.form[good] != plan.PIXELS).any():
-            raise CudaError("rows were not redone as asked", f"field {self._name!r}")
+        if (self._heads.form[good] != plan.PIXELS).any():
+            raise EngineError(f"field {self._name!r}: rows were not redone as asked")
         # A row without a picture becomes zeros.
         self._targets[rows] = 0
         if len(good):
@@ -205,7 +163,7 @@ class Turn:
             self._extra = self._tools.pool.take(int(sizes.sum()))
             self._targets[good] = self._extra.address + plan.places(sizes)
             self._copy_pixels(good)
-        return [one for one in answers if not one["ok"]]
+        return bad
 
     def leave(self) -> None:
         """The kernels are on the stream: after them, the memory of this turn is free."""

@@ -15,7 +15,6 @@ from .nvjpeg import Bitstreams
 
 Array = Any  # np.ndarray; its full name would be longer than what it says
 
-HEADER_WORDS = 32
 #: Words of the header.
 FORM, BYTES, WIDTH, HEIGHT = 0, 1, 2, 3
 PICTURE_BYTES, LINE_BYTES, TABLE_BYTES = 6, 10, 11

@@ -6,81 +6,34 @@
 
 A ticket is complete when everything is *on the streams*. The arrays are what they should be after
 ``ticket.event``, for which the consumer's stream waits; the slot is needed until ``ticket.copied``.
+
+Whatever goes wrong in the thread, it ends when it is told to: nobody may wait for it forever, least of
+all the process's end. A fork has no such thread, and its stages are closed.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 from collections import deque
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Callable, Collection, Deque, Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Deque, Dict, Hashable, Mapping, Optional, Set, Tuple
 
 from ..errors import MillraceError
+from .errors import CudaError
 from .events import Event
 from .fields import DeviceField, device_fields
-from .generate import Made, generator_of
+from .generate import generator_of
+from .making import make
 from .memory import Memory, PoolMemory
-from .picture import Redo
+from .ticket import HostBatch, Ticket
 from .tools import GIB, Tools, open_tools
 
-
-class HostArray(NamedTuple):
-    """A field, or a part of one, in the slot. ``kind`` is its element type as the definition calls it."""
-
-    name: Hashable
-    values: Any
-    kind: str
-
-
-class HostBatch(NamedTuple):
-    """A leased batch. The stage keeps its arrays until nothing of the slot is needed any more."""
-
-    arrays: Sequence[HostArray]
-    #: For rows that the GPU refuses.
-    redo: Optional[Redo] = None
-    #: For fields that are made out of nothing.
-    made: Optional[Made] = None
-
-
-class Ticket:
-    """A batch under way. ``arrays``, ``bad``, ``event`` and ``copied`` are there after ``wait``."""
-
-    def __init__(self) -> None:
-        self._done = threading.Event()
-        self._error: Optional[BaseException] = None
-        #: By name: DeviceArrays, or what the memory makes (PyTorch's tensors).
-        self.arrays: Dict[Hashable, Any] = {}
-        #: By field: rows that neither the GPU nor the CPU could decode, as the engine told. They are zero.
-        self.bad: Dict[Hashable, List[Mapping[str, Any]]] = {}
-        #: After it the arrays are what they should be.
-        self.event: Optional[Event] = None
-        #: After it nothing of the slot is needed.
-        self.copied: Optional[Event] = None
-        #: Names of pictures that were asked for with their channels last: the submitter's note.
-        self.turned: Collection[str] = ()
-
-    @property
-    def done(self) -> bool:
-        """Whether ``wait`` returns, or raises, at once."""
-        return self._done.is_set()
-
-    def wait(self, timeout: Optional[float] = None) -> "Ticket":
-        """Waits until everything is on the streams: for the stage's thread, not for the GPU."""
-        if not self._done.wait(timeout):
-            raise TimeoutError(f"the device stage has not come to this batch within {timeout} s")
-        if self._error is not None:
-            raise self._error
-        return self
-
-    def before(self, stream: int) -> None:
-        """What is put on this stream from now on sees the finished arrays."""
-        assert self.event is not None, "wait for the ticket first"
-        self.event.before(stream)
-
-    def _complete(self, error: Optional[BaseException] = None) -> None:
-        self._error = error
-        self._done.set()
+#: How long the process's end waits for a stage (seconds): CUDA should not go down under a thread at work.
+ENDING = 5.0
 
 
 class DeviceStage:
@@ -104,9 +57,14 @@ class DeviceStage:
         self._gone = threading.Event()
         opened = Ticket()
         arguments = (make_tools, pictures, memory or _pool_memory, generator, opened)
-        self._thread = threading.Thread(target=self._run, args=arguments, name="millrace-device", daemon=True)
-        self._thread.start()
-        opened.wait()
+        thread = threading.Thread(target=self._run, args=arguments, name="millrace-device", daemon=True)
+        _running.add(self)
+        thread.start()
+        try:
+            opened.wait()
+        except BaseException:  # also Ctrl-C: nobody else knows of the thread
+            self.end()
+            raise
 
     # ------------------------------------------------------------ the consumer's side
 
@@ -123,21 +81,36 @@ class DeviceStage:
 
         How many are still needed, of the batches that the stage has come to.
         """
+        if wait:
+            # Not under the lock: the stage's thread would wait as well.
+            with self._reaping:
+                oldest = self._held[0][0] if self._held else None
+            if oldest is not None:
+                oldest.synchronize()
         with self._reaping:
-            if wait and self._held:
-                self._held[0][0].synchronize()
             while self._held and self._held[0][0].query():
                 self._held.popleft()
             return len(self._held)
 
-    def close(self) -> None:
-        """Finishes what is in line, waits for the device, gives its memory back. Arrays in use stay."""
+    def end(self) -> None:
+        """Nothing more comes: what is in line is finished, then the thread ends. Waits for nothing."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
+
+    def close(self) -> None:
+        """Finishes what is in line, waits for the device, gives its memory back. Arrays in use stay."""
+        self.end()
         self._gone.wait()
         with self._reaping:
             self._held.clear()
+
+    def _forked(self) -> None:
+        """In a forked child: the thread is not here, and may have held a lock."""
+        self._closed = True
+        self._reaping = threading.Lock()
+        self._gone = threading.Event()
+        self._gone.set()
 
     def __enter__(self) -> "DeviceStage":
         return self
@@ -155,20 +128,39 @@ class DeviceStage:
         generator: Optional[Mapping[str, Any]],
         opened: Ticket,
     ) -> None:
+        tools: Optional[Tools] = None
         try:
-            tools = make_tools()
-            memory = make_memory(tools)
-            fields = device_fields(tools, pictures)
-            maker = None if generator is None else generator_of(tools, generator)
+            with ExitStack() as parts:
+                tools = make_tools()
+                parts.callback(tools.close)
+                memory = make_memory(tools)
+                parts.callback(memory.close)
+                fields: Dict[Hashable, DeviceField] = {}
+                parts.callback(fields.clear)
+                fields.update(device_fields(tools, pictures))
+                maker = None if generator is None else generator_of(tools, generator)
+                if maker is not None:
+                    parts.callback(maker.close)
+                opened._complete()
+                self._serve(tools, memory, fields, maker)
         except BaseException as error:
+            # Whoever opens the stage is told. Later it is a GPU that gives nothing back: it is lost, and that
+            # was said with the batch that it was lost with.
             opened._complete(error)
-            return
-        opened._complete()
-        del opened
+        finally:
+            _running.discard(self)
+            self._gone.set()
+        if tools is not None:
+            with suppress(CudaError):
+                tools.pool.linger()
+
+    def _serve(
+        self, tools: Tools, memory: Memory, fields: Mapping[Hashable, DeviceField], maker: Any
+    ) -> None:
         while True:
             job = self._jobs.get()
             if job is None:
-                break
+                return
             batch, ticket = job
             try:
                 self._stage(tools, memory, fields, maker, batch, ticket)
@@ -176,15 +168,6 @@ class DeviceStage:
                 ticket._complete(error)
             # Nothing here refers to a batch while the thread waits for the next one.
             del job, batch, ticket
-        fields.clear()
-        if maker is not None:
-            maker.close()
-        memory.close()
-        try:
-            tools.close()
-        finally:
-            self._gone.set()
-        tools.pool.linger()
 
     def _stage(
         self,
@@ -196,47 +179,44 @@ class DeviceStage:
         ticket: Ticket,
     ) -> None:
         try:
-            if maker is not None and batch.made is not None:
-                addresses: Dict[str, int] = {}
-                for name, kind, shape in maker.outputs:
-                    whole = (batch.made.count, *shape)
-                    addresses[name], ticket.arrays[name] = memory.array(whole, kind, tools.work)
-                maker.make(batch.made, addresses)
-            # Small things first: they come in while pictures are decoded.
-            for name, values, kind in batch.arrays:
-                if name not in fields:
-                    address, ticket.arrays[name] = memory.array(values.shape, kind, tools.feed)
-                    copy_in(tools, address, values)
-            for name, values, _ in batch.arrays:
-                field = fields.get(name)
-                if field is not None:
-                    shape = (len(values), *field.shape)
-                    address, ticket.arrays[name] = memory.array(shape, field.kind, field.stream)
-                    bad = field.make(values, address, batch.redo)
-                    if bad:
-                        ticket.bad[name] = bad
-        finally:
-            # Also after an error: what was put on the stream until then reads the slot.
-            ticket.copied = tools.fed()
-            with self._reaping:
-                self._held.append((ticket.copied, batch))
-            ticket.event = tools.worked()
-            memory.finish(list(ticket.arrays.values()), ticket.event)
+            make(tools, memory, fields, maker, batch, ticket)
+        except BaseException:
+            # What was put on the streams until then reads the slot; where the GPU is lost, nothing does.
+            with suppress(CudaError):
+                self._hold(tools, memory, batch, ticket)
+            raise
+        self._hold(tools, memory, batch, ticket)
         ticket._complete()
 
+    def _hold(self, tools: Tools, memory: Memory, batch: HostBatch, ticket: Ticket) -> None:
+        """Everything is on the streams: notes when the slot is free, and when the arrays are finished."""
+        ticket.copied = tools.fed()
+        with self._reaping:
+            self._held.append((ticket.copied, batch))
+        ticket.event = tools.worked()
+        memory.finish(list(ticket.arrays.values()), ticket.event)
 
-def copy_in(tools: Tools, address: int, values: Any) -> None:
-    """An array to the device; its rows may lie apart from each other."""
-    if values.size == 0:
-        return
-    host, size = values.ctypes.data, values.nbytes
-    if values.flags.c_contiguous:
-        tools.driver.copy_in(address, host, size, tools.feed)
-        return
-    if not values[0].flags.c_contiguous:
-        raise ValueError("rows of a field must be without gaps")
-    width = size // len(values)
-    tools.driver.copy_rows_in(address, width, host, values.strides[0], width, len(values), tools.feed)
+
+#: Stages whose threads run, in this process.
+_running: Set[DeviceStage] = set()
+
+
+def _at_exit() -> None:
+    stages = list(_running)
+    for stage in stages:
+        stage.end()
+    for stage in stages:
+        stage._gone.wait(ENDING)
+
+
+def _in_child() -> None:
+    for stage in _running:
+        stage._forked()
+    _running.clear()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_in_child)
 
 
 def _pool_memory(tools: Tools) -> Memory:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any, Tuple
 
 import numpy as np
 
-from .areas import Stretch
-from .memory import rounded
+from .areas import Numbers, Stretch
 from .nvcomp import Nvcomp, Streams
 
 Array = Any
@@ -56,27 +54,3 @@ class Unpacker:
         """Gives its memory back."""
         for part in (self._streams, self._temp, self._table, self._numbers):
             part.close()
-
-
-class Numbers:
-    """Page-locked numbers of the host, uint64."""
-
-    def __init__(self, driver: Any) -> None:
-        self._driver = driver
-        self._count = 0
-        self.address = 0
-
-    def reserve(self, count: int) -> Array:
-        """So many of them; what they are is undefined."""
-        if count > self._count:
-            self.close()
-            size = rounded(count * 8)
-            self.address, self._count = self._driver.alloc_host(size), size // 8
-        memory: Any = (ctypes.c_uint64 * count).from_address(self.address)
-        return np.ndarray(count, np.uint64, memory)
-
-    def close(self) -> None:
-        """Gives them back."""
-        if self._count:
-            self._driver.free_host(self.address)
-        self.address = self._count = 0

@@ -1,0 +1,275 @@
+"""How a device stage ends: with its GPU lost, half opened, forgotten, forked, with the process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from types import SimpleNamespace
+
+import pytest
+from conftest import HERE, wait_until
+from fake_cuda import FakeDecoder, FakeDriver, FakeKernels
+from test_gpu_stage import Slot, field
+
+import millrace
+from millrace._gpu import plan
+from millrace._gpu.errors import CudaError
+from millrace._gpu.memory import TorchMemory
+from millrace._gpu.nvjpeg import Jpegs
+from millrace._gpu.stage import DeviceStage
+from millrace._gpu.ticket import HostArray, HostBatch
+from millrace._gpu.tools import Tools
+from millrace._pins import Pins
+from millrace._staging import _end, impossible
+from millrace.views import NumpyView
+
+
+class LosableDriver(FakeDriver):
+    """Once it is lost, every call that touches the device says so, each in its own name."""
+
+    breaks = lost = False
+
+    def _check(self, call):
+        if self.lost:
+            raise CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", call)
+
+    def launch(self, *arguments):
+        self.lost = self.breaks
+        self._check("cuLaunchKernel")
+        super().launch(*arguments)
+
+    def record(self, event, stream):
+        self._check("cuEventRecord")
+        super().record(event, stream)
+
+    def synchronize(self, event):
+        self._check("cuEventSynchronize")
+        super().synchronize(event)
+
+    def synchronize_stream(self, stream):
+        self._check("cuStreamSynchronize")
+        super().synchronize_stream(stream)
+
+
+def open_stage(pictures, driver, generator=None):
+    def tools():
+        jpegs = Jpegs(None, lambda _library, backend: FakeDecoder(driver, backend))
+        return Tools(driver, FakeKernels(driver), lambda: jpegs)
+
+    return DeviceStage(tools, pictures, generator=generator)
+
+
+def pictures():
+    slot = Slot(3)
+    for row in range(3):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+    return HostBatch([HostArray("image", slot.values, "u8")])
+
+
+def ends(what, seconds=5):
+    """Whether something comes to its end, done in a thread that may be left behind."""
+    thread = threading.Thread(target=what, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+def test_a_lost_gpu_is_told_with_the_batch_that_lost_it_and_closing_ends():
+    driver = LosableDriver()
+    stage = open_stage({"image": field()}, driver)
+    stage.submit(pictures()).wait(5)
+    driver.breaks = True
+    with pytest.raises(CudaError, match="^cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS"):
+        stage.submit(pictures()).wait(5)
+    assert ends(stage.close)
+    with pytest.raises(millrace.MillraceError, match="closed"):
+        stage.submit(pictures())
+    stage.close()  # again
+
+
+def test_a_generator_that_can_not_be_closed_keeps_nobody_waiting(monkeypatch):
+    class Maker:
+        outputs = ()
+
+        def close(self):
+            raise CudaError("CUDA_ERROR_LAUNCH_FAILED", "cuStreamSynchronize")
+
+    monkeypatch.setattr("millrace._gpu.stage.generator_of", lambda tools, told: Maker())
+    driver = FakeDriver()
+    assert ends(open_stage({}, driver, generator={"kind": "kernel"}).close)
+    assert wait_until(lambda: not driver.allocated and len(driver.streams) == 1), (
+        "the rest is closed all the same"
+    )
+
+
+def test_what_is_opened_by_half_is_given_back():
+    driver = FakeDriver()
+    told = field()
+    with pytest.raises(ValueError, match="a table of"):
+        open_stage({"image": told, "other": {**told, "lookup": "AAAA"}}, driver)
+    gc.collect()  # the error's traceback referred to the first field
+    assert wait_until(lambda: not driver.allocated and len(driver.streams) == 1)
+
+
+def test_garbage_may_be_collected_in_the_stages_own_thread():
+    stage = open_stage({"image": field()}, FakeDriver())
+    slot = Slot(1)
+    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    weakref.finalize(owner, _end, [stage])
+    holder = [owner]
+    del owner
+
+    def redo(_name, rows):
+        holder.clear()  # the last reference: the finalizer runs here
+        return [{"row": row, "ok": False} for row in rows]
+
+    assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5).bad
+    assert ends(stage.close)
+
+
+def test_waiting_for_a_slot_does_not_stop_the_stage():
+    driver = FakeDriver()
+    driver.stir = lambda most=3: None
+    stage = open_stage({"image": field()}, driver)
+    stage.submit(pictures()).wait(5)
+    waiting, go_on = threading.Event(), threading.Event()
+    synchronize = driver.synchronize
+
+    def slowly(event):
+        if threading.current_thread().name == "reaper":
+            waiting.set()
+            go_on.wait(10)
+        synchronize(event)
+
+    driver.synchronize = slowly
+    reaper = threading.Thread(target=stage.reap, args=(True,), name="reaper")
+    reaper.start()
+    assert waiting.wait(5)
+    stage.submit(pictures()).wait(5)
+    go_on.set()
+    reaper.join(5)
+    stage.close()
+
+
+def in_fork(work):
+    """What a forked child's exit status is, when it does this; None when it does not end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(7)
+        finally:
+            os._exit(1)
+    status = []
+
+    def ended():
+        done, code = os.waitpid(child, os.WNOHANG)
+        status.append(code)
+        return done == child
+
+    if wait_until(ended):
+        return os.WEXITSTATUS(status[-1])
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return None
+
+
+def test_a_fork_has_no_stages_and_waits_for_none():
+    stage = open_stage({"image": field()}, FakeDriver())
+    ticket = stage.submit(pictures()).wait(5)
+    with stage._reaping:  # somebody has it at that moment
+        assert in_fork(stage.close) == 7
+    assert ticket.arrays["image"].shape[0] == 3
+    stage.close()
+
+
+def test_a_fork_unlocks_nothing():
+    class Memory:
+        used, slot_bytes = 2, 100
+
+        def address(self, slot):
+            return 1000 + slot
+
+    unlocked = []
+    pins = Pins(lambda address, size: None, unlocked.append)
+    memories = [Memory()]
+    pins.lock(memories[0])
+
+    def drop():
+        memories.clear()
+        assert not unlocked
+
+    assert in_fork(drop) == 7
+    memories.clear()
+    assert unlocked == [1000, 1001]
+
+
+def test_the_process_ends_with_batches_under_way():
+    program = f"""
+import sys, time
+sys.path[:0] = [{str(HERE)!r}, {str(HERE.parent)!r}]
+from test_gpu_ends import FakeDriver, open_stage, pictures
+from test_gpu_stage import field
+driver = FakeDriver()
+stage = open_stage({{"image": field()}}, driver)
+launch = driver.launch
+def slowly(*arguments):
+    time.sleep(0.05)
+    launch(*arguments)
+driver.launch = slowly
+held = [stage.submit(pictures()) for _ in range(5)]
+held[0].wait(5)
+print("over", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
+
+
+def test_an_element_type_that_this_torch_lacks_is_no_other():
+    torch = SimpleNamespace(__version__="2.0.1", device=lambda name: name)
+    for name in "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 bool".split():
+        setattr(torch, name, name)
+    with pytest.raises(millrace.MissingError, match="PyTorch 2.0.1 has no type for u16"):
+        TorchMemory(torch, "cuda:0").array((3,), "u16", 1)
+
+
+@pytest.mark.parametrize(
+    ("picture", "generates", "wanted"),
+    [(True, False, ["nvjpeg", "nvrtc"]), (False, True, ["nvrtc"])],
+)
+def test_only_what_is_needed_is_looked_for_and_it_suits_the_driver(monkeypatch, picture, generates, wanted):
+    asked = []
+    monkeypatch.setattr("millrace._gpu.libraries.load", lambda *one: asked.append(one))
+    monkeypatch.setattr("millrace._gpu.driver.driver_of", lambda device: SimpleNamespace(version=12080))
+    fields = [SimpleNamespace(layout="chw" if picture else None, device=None)]
+    stream = SimpleNamespace(
+        client=SimpleNamespace(memory=SimpleNamespace(layout=SimpleNamespace(fields=fields))),
+        opened=SimpleNamespace(generates=generates, compressed=[]),
+    )
+    assert impossible(SimpleNamespace(_stream=stream, _shared=False), 0) is None
+    assert asked == [(name, 12) for name in wanted]
+
+
+def test_a_view_that_can_not_finish_still_leaves_its_loop(engine):
+    class View(NumpyView):
+        def _finish(self, staged):
+            raise RuntimeError("the device is gone")
+
+    definition = {
+        "source": {"synthetic": {"count": 64, "images": {"width": 8, "height": 8, "classes": 3}}},
+        "fields": {"label": {"from": "cls", "as": "int"}},
+        "batch": {"size": 8},
+    }
+    with millrace.Feed(definition) as feed:
+        with pytest.raises(RuntimeError, match="gone"):
+            list(View(feed, None))
+        assert feed._loop is None
