@@ -28,8 +28,9 @@ class Field:
         return plain(self._json)
 
     def map(self: F, fn: Function) -> F:
-        """Passes every value through ``fn(value, rng)``, in a Python process of the engine; ``rng`` is a numpy
-        Generator of the sample's own. Not for pictures, boxes and points: ``Feed(..., map=fn)`` gets all columns."""
+        """Passes every value through ``fn(value, rng)``, in a Python process of the engine; ``rng`` is a
+        numpy Generator of the sample's own. Not for pictures, boxes and points: ``Feed(..., map=fn)`` gets
+        all columns."""
         return self._with(map=function_call(fn, "fields.map"))
 
     def _with(self: F, **change: Any) -> F:

@@ -70,7 +70,7 @@ def kernel(
     name: Optional[str] = None,
 ) -> Builder:
     """Samples that a CUDA kernel of yours makes on the GPU, nothing read and nothing transferred:
-    ``kernel("gen.cu", entry="draw", count=1_000_000, fields={"image": dict(dtype="f32", shape=[3, 224, 224])})``.
+    ``kernel("gen.cu", entry="draw", count=10**6, fields={"image": dict(dtype="f32", shape=[3, 224, 224])})``.
     The feed has the kernel's fields: no others need to be named."""
     parts = {"file": file, "entry": entry, "count": count, "fields": fields}
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})

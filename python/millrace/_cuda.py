@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional, Sequence, Tuple
 
-from ._decide import Decision
 from ._meter import Meter
+from ._on_gpu import OnGpu, decide
 from ._pins import Pins
 from ._reading import Taken
-from ._staging import Staging, impossible, without_bad
-from ._stats import say
+from ._staging import Staging
 from ._torch import TorchView
 from .batch import Batch, Ragged
-from .errors import MissingError
 from .views import Staged
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from .feed import Feed
 
 
-class CudaView(TorchView):
+class CudaView(OnGpu, TorchView):
     """Tensors on a CUDA device, ``prefetch`` batches ahead of the user."""
 
     def __init__(
@@ -52,16 +50,13 @@ class CudaView(TorchView):
         # Parameters, so that the order of things can be tested without a GPU.
         self._cuda: Any = self._torch.cuda if cuda is None else cuda
         self._side = self._cuda.Stream(device=device)
-        self._pins = pins_of(self._cuda)
         #: Copies under way, oldest first: the event of each, and what must not change until it has come.
         self._copying: Deque[Tuple[Any, Batch]] = deque()
         self._meter = Meter(self._cuda)
-        memory = torch_memory(self._torch, self._index)
-        self._staging = Staging(feed, self._index, memory, channels_last, open_stage)
-        self._decision = self._decide(decode, simulated=cuda is not None and open_stage is None)
-        if self._decision.open:
-            self._staging.compile_ahead()
-        feed._stats.device = self._report
+        index, simulated = self._index, cuda is not None and open_stage is None
+        decision = decide(feed, "cpu" if simulated else decode, index)
+        memory = torch_memory(self._torch, index)
+        self._open(Staging(feed, index, memory, channels_last, open_stage), pins_of(self._cuda), decision)
 
     @property
     def _index(self) -> int:
@@ -71,63 +66,23 @@ class CudaView(TorchView):
 
     # ------------------------------------------------------------ who decodes
 
-    def _decide(self, asked: str, simulated: bool) -> Decision:
-        opened = self.feed._stream.opened
-        if opened.generator is not None:
-            return Decision("gpu")
-        reason = None
-        if asked != "cpu" and not simulated:
-            reason = impossible(self.feed, self._index)
-            if asked == "gpu" and reason is not None:
-                raise MissingError(f'decode="gpu": {reason}')
-            if opened.generates and reason is None:
-                asked = "gpu"  # it costs next to nothing there
-        return Decision("cpu" if simulated else asked, reason)
-
-    def _enter(self) -> None:
+    def _restart(self) -> None:
         self._meter.restart()
-        self.feed._stream.decode_on(self._decision.where, None, self._decision.cpu_share)
-        self._tell()
 
     def _ask(self, loop: "Loop") -> None:
-        if self._decision.open:
-            for step in self._meter.steps():
-                if self._decision.step(*step):
-                    self._decided(loop)
-        else:
-            deque(self._meter.steps(), maxlen=0)  # for the sums
+        for step in self._meter.steps():
+            self._step(loop, *step)
         self._meter.ask(self._cuda.current_stream(self._device))
 
-    def _decided(self, loop: "Loop") -> None:
-        """Somebody else decodes from the next batch on; or it is known who does."""
-        stream = self.feed._stream
-        left = loop.left if loop.limited else None
-        stream.decode_on(self._decision.where, left, self._decision.cpu_share)
-        self._tell()
-
-    def _tell(self) -> None:
-        news = self._decision.news
-        if news is not None:
-            say(f"{self.feed.name}: {news}")
-
-    def _report(self) -> dict[str, Any]:
-        decision, meter = self._decision, self._meter
-        return {
-            "decode": decision.who,
-            "cpuShare": decision.cpu_share,
-            "deciding": decision.open,
-            "why": decision.why,
-            "waitMs": meter.waited * 1000,
-            "ms": meter.seconds * 1000,
-        }
+    def _measured(self) -> Tuple[float, float]:
+        return self._meter.seconds, self._meter.waited
 
     # ------------------------------------------------------------ on the way
 
     def _prepare(self, taken: Taken) -> Staged:
-        self._pins.lock(self.feed._stream.client.memory)
         if self.feed._stream.opened.decode == "gpu":
-            ticket = self._staging.submit(taken)
-            return Staged(taken, taken.batch, ticket, on_stage=True)
+            return super()._prepare(taken)
+        self._pins.lock(self.feed._stream.client.memory)
         cuda = self._cuda
         host = taken.batch.settled()
         with cuda.stream(self._side):
@@ -146,7 +101,8 @@ class CudaView(TorchView):
     def _deliver(self, staged: Staged) -> Batch:
         current = self._cuda.current_stream(self._device)
         if staged.on_stage:
-            batch = self._arrived(staged, current)
+            staged.ticket.wait().before(current.cuda_stream)
+            batch = self._arrived(staged, lambda tensor: tensor)
         else:
             current.wait_event(staged.ticket)
             batch = staged.taken.batch
@@ -156,44 +112,27 @@ class CudaView(TorchView):
         self._release()
         return batch
 
-    def _arrived(self, staged: Staged, current: Any) -> Batch:
-        """What the stage has made of it. Rows that turned out to be bad are dealt with here, in order."""
-        ticket = staged.ticket.wait()
-        ticket.before(current.cuda_stream)
-        batch = staged.taken.batch
-        self._staging.fill(batch, ticket, lambda tensor: tensor)
-        stream = self.feed._stream
-        bad = [one for found in ticket.bad.values() for one in found]
-        for one in bad:
-            stream._judge(one, stream.opened)
-        if bad:
-            rows = sorted({int(one["row"]) for one in bad})
-            batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, _beside)
-        return batch
-
     def _release(self) -> None:
-        """Lets go of the slots that the device has read; it reads them in order."""
+        # The device reads them in order.
         while self._copying and self._copying[0][0].query():
             self._copying.popleft()
-        self._staging.room(wait=False)
+        super()._release()
 
-    def _make_room(self, staged: Deque[Staged]) -> bool:
-        self._release()
-        stream = self.feed._stream
-        if not staged:
-            # A batch is needed now: one on its way is soon there, and gives its slot back.
-            while not stream.room and self._copying:
-                self._copying.popleft()[0].synchronize()
-            if not stream.room:
-                self._staging.room(wait=True)
-            return True
-        return bool(stream.room)
+    def _wait_for_room(self) -> None:
+        while not self.feed._stream.room and self._copying:
+            self._copying.popleft()[0].synchronize()
+        if not self.feed._stream.room:
+            super()._wait_for_room()
 
     def _finish(self, staged: Deque[Staged]) -> None:
         while self._copying:
             self._copying.popleft()[0].synchronize()
-        self._staging.drain(one.ticket for one in staged if one.on_stage)
-        staged.clear()
+        super()._finish(staged)
+
+    def _beside(self, numbers: Any, array: Any) -> Any:
+        # Indexes are int64; everything else is as its neighbour.
+        made = array.new_tensor(numbers.tolist())
+        return made if numbers.dtype in ("int32", "bool") else made.long()
 
 
 # Neither of these may refer to a view: what they make outlives it.
@@ -229,9 +168,3 @@ def tensors(batch: Batch) -> List[Any]:
         elif hasattr(value, "record_stream"):
             found.append(value)
     return found
-
-
-def _beside(numbers: Any, tensor: Any) -> Any:
-    """Indexes are int64; everything else is as its neighbour."""
-    made = tensor.new_tensor(numbers.tolist())
-    return made if numbers.dtype in ("int32", "bool") else made.long()

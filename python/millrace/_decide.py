@@ -77,7 +77,7 @@ class Decision:
 
     @property
     def cpu_share(self) -> float:
-        """Of images that are finished on the GPU, the share that the CPU decodes: as fast as each was alone."""
+        """Of images that are finished on the GPU, the share that the CPU decodes: by the speed of each."""
         if self.who != BOTH:
             return 0.0
         cpu, gpu = self._trials[CPU].rate, self._trials[GPU].rate

@@ -127,8 +127,9 @@ class Staging:
             if isinstance(name, tuple):
                 ragged.setdefault(name[0], {})[name[1]] = value
             else:
-                batch.device_pointers[name] = address
-                batch[name] = _as_chw(value) if name in ticket.turned else value
+                field = str(name)
+                batch.device_pointers[field] = address
+                batch[field] = _as_chw(value) if field in ticket.turned else value
         for name, parts in ragged.items():
             batch[name] = Ragged(parts["values"], parts["offsets"])
 

@@ -12,10 +12,11 @@ import sys
 import textwrap
 import threading
 
-import millrace
 import numpy as np
 import pytest
 from conftest import wait_until
+
+import millrace
 from millrace._functions import function_hash
 from millrace._payload import without_payloads
 

@@ -1,4 +1,4 @@
-"""Images left to the GPU, up to its door: the ring changes hands, and what a GPU refuses is decoded in place."""
+"""Images left to the GPU, up to its door: the ring changes hands, and what it refuses is decoded in place."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def test_only_the_cpu_says_that_a_picture_is_bad(engine):
         image = one.batch["image"]
         start = words(one.batch, feed).shape[1] * 4
         image[2, start + 200 :] = 0  # damaged behind its header: no GPU was told
-        (answer,) = feed._stream.client.ask({"redo": {"slot": one.slot, "field": "image", "rows": [2]}})["redone"]
+        asked = {"redo": {"slot": one.slot, "field": "image", "rows": [2]}}
+        (answer,) = feed._stream.client.ask(asked)["redone"]
         assert answer["row"] == 2 and not answer["ok"] and answer["stage"] == "decode"
         assert answer["id"] == one.batch.ids[2] and "image" in answer["message"]
         assert not image[2].any()

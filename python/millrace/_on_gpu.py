@@ -1,0 +1,129 @@
+"""What views on a GPU have in common: a device stage, page-locked slots, and who decodes images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional, Tuple
+
+from ._decide import Decision
+from ._pins import Pins
+from ._reading import Taken
+from ._staging import Staging, impossible, without_bad
+from ._stats import say
+from .batch import Batch
+from .errors import MissingError
+from .views import Staged, View
+
+if TYPE_CHECKING:
+    from ._loop import Loop
+    from .feed import Feed
+
+
+def decide(feed: "Feed", asked: str, device: int) -> Decision:
+    """Who decodes, or that it is to be measured."""
+    opened = feed._stream.opened
+    if opened.generator is not None:
+        return Decision("gpu")
+    reason = impossible(feed, device) if asked != "cpu" else None
+    if asked == "gpu" and reason is not None:
+        raise MissingError(f'decode="gpu": {reason}')
+    if asked == "auto" and opened.generates and reason is None:
+        asked = "gpu"  # it costs next to nothing there
+    return Decision(asked, reason)
+
+
+class OnGpu(View):
+    """Goes before a library's own view among the bases."""
+
+    _staging: Staging
+    _pins: Pins
+    _decision: Decision
+
+    def _open(self, staging: Staging, pins: Pins, decision: Decision) -> None:
+        self._staging, self._pins, self._decision = staging, pins, decision
+        if decision.open:
+            staging.compile_ahead()
+        self.feed._stats.device = self._report
+
+    # ------------------------------------------------------------ what a library adds
+
+    def _restart(self) -> None:
+        """A loop begins: what lies between this one and the last is no step."""
+        raise NotImplementedError
+
+    def _measured(self) -> Tuple[float, float]:
+        """All steps so far, and how much of them was waited (seconds)."""
+        raise NotImplementedError
+
+    def _beside(self, numbers: Any, array: Any) -> Any:
+        """Numbers as an array beside another one."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ who decodes
+
+    def _enter(self) -> None:
+        self._restart()
+        self._decode(None)
+
+    def _step(self, loop: "Loop", samples: int, seconds: float, waited: float) -> None:
+        """One step was made: somebody else may decode from the next batch on, or it is known who does."""
+        if self._decision.step(samples, seconds, waited):
+            self._decode(loop.left if loop.limited else None)
+
+    def _decode(self, limit: Optional[int]) -> None:
+        decision = self._decision
+        self.feed._stream.decode_on(decision.where, limit, decision.cpu_share)
+        news = decision.news
+        if news is not None:
+            say(f"{self.feed.name}: {news}")
+
+    def _report(self) -> Dict[str, Any]:
+        decision = self._decision
+        seconds, waited = self._measured()
+        return {
+            "decode": decision.who,
+            "cpuShare": decision.cpu_share,
+            "deciding": decision.open,
+            "why": decision.why,
+            "waitMs": waited * 1000,
+            "ms": seconds * 1000,
+        }
+
+    # ------------------------------------------------------------ on the way
+
+    def _prepare(self, taken: Taken) -> Staged:
+        self._pins.lock(self.feed._stream.client.memory)
+        ticket = self._staging.submit(taken)
+        return Staged(taken, taken.batch, ticket, on_stage=True)
+
+    def _arrived(self, staged: Staged, make: Callable[[Any], Any]) -> Batch:
+        """What the stage has made of a batch. Rows that turned out to be bad are dealt with here, in turn."""
+        ticket, batch, stream = staged.ticket, staged.taken.batch, self.feed._stream
+        self._staging.fill(batch, ticket, make)
+        bad = [one for found in ticket.bad.values() for one in found]
+        for one in bad:
+            stream._judge(one, stream.opened)
+        if bad:
+            rows = sorted({int(one["row"]) for one in bad})
+            batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, self._beside)
+        return batch
+
+    def _release(self) -> None:
+        """Lets go of the slots that the device has read."""
+        self._staging.room(wait=False)
+
+    def _wait_for_room(self) -> None:
+        """Waits for the slot of a batch that is on its way."""
+        self._staging.room(wait=True)
+
+    def _make_room(self, staged: Deque[Staged]) -> bool:
+        self._release()
+        if staged:
+            return bool(self.feed._stream.room)
+        # A batch is needed now: one on its way is soon there, and gives its slot back.
+        if not self.feed._stream.room:
+            self._wait_for_room()
+        return True
+
+    def _finish(self, staged: Deque[Staged]) -> None:
+        self._staging.drain(one.ticket for one in staged if one.on_stage)
+        staged.clear()
