@@ -1,14 +1,13 @@
 /** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
-import { compressedArrays } from '../engine/plan.js'
 import { cacheFolder } from '../source/index-place.js'
 import type { BatchOwner } from './batch.js'
 import { Device, stageThread } from './device.js'
 import { Decision, type Decoder } from './device-decision.js'
 import { DeviceDelivery } from './device-delivery.js'
 import type { DeviceOpened } from './device-messages.js'
-import { chooseDecode, type DeviceChoice } from './device-options.js'
+import { chooseDecode, type DeviceChoice, librariesFor } from './device-options.js'
 
 export class DeviceRun {
   /** Who decodes at present. */
@@ -29,9 +28,9 @@ export class DeviceRun {
     feed: NormalFeed,
     notice: (text: string) => void = () => {},
   ): Promise<DeviceRun> {
-    const { ordinal, decode, start = stageThread } = choice
-    const nvcomp = compressedArrays(feed).length > 0
-    const { device, opened } = await Device.open(start({ ordinal, decode, nvcomp, cache: cacheFolder() }))
+    const { ordinal, start = stageThread } = choice
+    const wanted = { ordinal, cache: cacheFolder(), ...librariesFor(choice.decode, feed) }
+    const { device, opened } = await Device.open(start(wanted))
     return new DeviceRun(choice, device, opened, notice)
   }
 
@@ -58,7 +57,7 @@ export class DeviceRun {
   }
 
   /** What makers leave to the device: images, of which they may decode a share all the same, and arrays. */
-  get making(): { decode: 'cpu' | 'gpu'; cpuShare: number; nvcomp: boolean } {
+  get making(): { decode: 'cpu' | 'gpu'; cpuShare?: number; nvcomp: boolean } {
     return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined }
   }
 
@@ -116,11 +115,12 @@ export interface DeviceStats {
 export interface Due {
   who: Decoder
   decode: 'cpu' | 'gpu'
-  cpuShare: number
+  cpuShare?: number
 }
 
-function madeBy(who: Decoder, decision: Decision | undefined): { decode: 'cpu' | 'gpu'; cpuShare: number } {
-  return { decode: who === 'cpu' ? 'cpu' : 'gpu', cpuShare: decision?.cpuShare ?? 0 }
+/** Where nothing is measured, the share is the one that was asked for. */
+function madeBy(who: Decoder, decision: Decision | undefined): { decode: 'cpu' | 'gpu'; cpuShare?: number } {
+  return { decode: who === 'cpu' ? 'cpu' : 'gpu', ...(decision && { cpuShare: decision.cpuShare }) }
 }
 
 /** Images whose memory `channelsLast` changes: those that would have their channels first. */

@@ -1,5 +1,5 @@
-// Carries out kernel launches on the CPU: launches in the form of bench/gpu/launch.mjs come in, results go out. All
-// memory is taken piece by piece, so that a sanitizer sees where each ends.
+// Carries out kernel launches on the CPU. As a program: launches in the form of bench/gpu/launch.mjs come in, results go
+// out, and all memory is taken piece by piece, so that a sanitizer sees where each ends. As a library: `launch`.
 #include "cuda-host.h"
 
 typedef const unsigned* Words;
@@ -55,7 +55,8 @@ static void call(unsigned kernel, const Long* a) {
   }
 }
 
-static void run(unsigned kernel, unsigned blocks, unsigned threads, const Long* arguments) {
+/** Runs a kernel, by its number, to its end. One at a time: shared memory is the process's. */
+extern "C" void launch(unsigned kernel, unsigned blocks, unsigned threads, const Long* arguments) {
   gridDim = {blocks, 1, 1};
   blockDim = {threads, 1, 1};
   if (threads > 1) pthread_barrier_init(&block_barrier, nullptr, threads);
@@ -75,19 +76,19 @@ static void run(unsigned kernel, unsigned blocks, unsigned threads, const Long* 
 }
 
 int main() {
-  uint32_t launch[4]; // kernel, blocks, threads, number of arguments
-  while (fread(launch, sizeof launch, 1, stdin) == 1) {
+  uint32_t wanted[4]; // kernel, blocks, threads, number of arguments
+  while (fread(wanted, sizeof wanted, 1, stdin) == 1) {
     Memory memory;
     std::vector<Long> arguments;
     char* output = nullptr;
     size_t outputBytes = 0;
-    for (unsigned i = 0; i < launch[3]; i++) {
+    for (unsigned i = 0; i < wanted[3]; i++) {
       Head head;
       if (!read(&head, sizeof head)) return 2;
       switch (head.kind) {
         case NUMBER: arguments.push_back(head.value); break;
         case INPUT: arguments.push_back((Long)memory.load(head.value)); break;
-        case ROOM: arguments.push_back((Long)memory.take(head.value * launch[1])); break;
+        case ROOM: arguments.push_back((Long)memory.take(head.value * wanted[1])); break;
         case OUTPUT:
           outputBytes = head.value;
           output = memory.take(outputBytes);
@@ -106,7 +107,7 @@ int main() {
         default: return 2;
       }
     }
-    run(launch[0], launch[1], launch[2], arguments.data());
+    launch(wanted[0], wanted[1], wanted[2], arguments.data());
     if (outputBytes > 0 && fwrite(output, outputBytes, 1, stdout) != 1) return 2;
   }
   return 0;

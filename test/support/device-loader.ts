@@ -4,7 +4,7 @@ import type { FeedJson } from '../../src/define/types.js'
 import type { StagePort } from '../../src/deliver/device.js'
 import type { DeviceBatch } from '../../src/deliver/device-batch.js'
 import type { TrialLength } from '../../src/deliver/device-decision.js'
-import { essence, type FromStage, type ToStage } from '../../src/deliver/device-messages.js'
+import { essence, type FromStage, type RingWanted, type ToStage } from '../../src/deliver/device-messages.js'
 import { readDeviceOptions } from '../../src/deliver/device-options.js'
 import { StageServer } from '../../src/deliver/device-server.js'
 import { Loader } from '../../src/deliver/loader.js'
@@ -45,7 +45,7 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
   return {
     post: (message: ToStage) => {
       // A WebAssembly memory can't be cloned here; it is shared anyway.
-      const copy = 'ring' in message ? message : structuredClone(message)
+      const copy = 'ring' in message ? { ring: withScratch(message.ring, gpu) } : structuredClone(message)
       setImmediate(() => server.hear(copy))
     },
     listen: listener => {
@@ -56,6 +56,10 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
     hold: () => {},
     end: async () => {},
   }
+}
+
+function withScratch(ring: RingWanted, { scratchBytes = ring.scratchBytes }: SimulatedGpu): RingWanted {
+  return { ...ring, scratchBytes }
 }
 
 /** A port whose device can't be opened. */

@@ -54,6 +54,8 @@ export class SimulatedGpu implements Gpu {
   readonly events = new Map<bigint, { stream: Stream; place: number } | undefined>()
   readonly locked = new Map<bigint, number>()
   closed = false
+  /** Bytes for decoded pictures, where a stage shall have others than it asks for. */
+  scratchBytes: number | undefined
   /** The name of its nvCOMP, if it has one. */
   nvcomp: string | undefined
   /** Kernels by name, as plain functions; tests add their own. */
