@@ -9,8 +9,8 @@ import type { Finished, Refusal } from './device-stage.js'
 export interface DeviceWanted {
   /** Number of the device, as CUDA counts them. */
   ordinal: number
-  /** cpu: nothing is decoded there, and nvJPEG is not looked for. auto: it is looked for, and may be missing. */
-  decode: 'cpu' | 'gpu' | 'auto'
+  /** There are pictures that nvJPEG could decode: it is looked for, and may be missing, or may not. */
+  nvjpeg?: 'optional' | 'needed'
   /** There are arrays that nvCOMP could decompress: it is looked for, and may be missing. */
   nvcomp?: boolean
   /** Where compiled kernels are kept. */

@@ -60,6 +60,23 @@ function unknown(device: string): never {
   throw new DefinitionError('options.device', `expected "cuda" or "cuda:n", not ${JSON.stringify(device)}`)
 }
 
+/** Images that the device can decode. */
+function imagesLeft(feed: NormalFeed): NormalFeed['fields'] {
+  return feed.fields.filter(field => field.as === 'image' && staysOnCpu(field, feed) === undefined)
+}
+
+/** What is looked for on the device: only what the feed has work for. */
+export function librariesFor(
+  decode: DeviceChoice['decode'],
+  feed: NormalFeed,
+): Pick<DeviceWanted, 'nvjpeg' | 'nvcomp'> {
+  if (decode === 'cpu') return {}
+  return {
+    ...(imagesLeft(feed).length > 0 && { nvjpeg: decode === 'gpu' ? 'needed' : 'optional' }),
+    ...(compressedArrays(feed).length > 0 && { nvcomp: true }),
+  }
+}
+
 /** Who decodes, and why: one line. */
 export function chooseDecode(
   wanted: DeviceChoice['decode'],
@@ -70,7 +87,7 @@ export function chooseDecode(
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
   if (canGenerate(feed)) return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
   const images = feed.fields.filter(field => field.as === 'image')
-  const left = images.filter(field => staysOnCpu(field, feed) === undefined)
+  const left = imagesLeft(feed)
   const arrays = nvcomp === undefined ? [] : compressedArrays(feed)
   if (left.length === 0 && arrays.length === 0) {
     const [first] = images

@@ -31,9 +31,17 @@ export interface StageListener {
   failed(error: Error, batch: number | undefined): void
 }
 
+/** What a thread is given besides: the word of a lock, whose holder alone calls nvJPEG. */
+export interface ThreadData extends DeviceWanted {
+  turn: SharedArrayBuffer
+}
+
+const turn = new SharedArrayBuffer(4)
+
 /** Starts the thread. */
 export function stageThread(wanted: DeviceWanted): StagePort {
-  const worker = new Worker(new URL('./device-thread.js', import.meta.url), { workerData: wanted })
+  const workerData: ThreadData = { ...wanted, turn }
+  const worker = new Worker(new URL('./device-thread.js', import.meta.url), { workerData })
   return {
     post: message => worker.postMessage(message),
     listen: (heard, ended) => {
@@ -53,17 +61,22 @@ interface Deferred<T> {
 
 export class Device {
   private opening: Deferred<DeviceOpened> | undefined
-  private closing: Deferred<void> | undefined
+  private closed: (() => void) | undefined
+  private closing: Promise<void> | undefined
   private listener: StageListener | undefined
   private readonly downloads = new Map<number, Deferred<Uint8Array<ArrayBuffer>>>()
   private nextDownload = 0
   private holders = 0
   private failure: Error | undefined
+  private ended = false
 
   private constructor(private readonly port: StagePort) {
     port.listen(
       message => this.hear(message),
-      error => this.fail(error),
+      error => {
+        this.ended = true
+        this.fail(error)
+      },
     )
   }
 
@@ -115,13 +128,18 @@ export class Device {
     }
   }
 
-  /** Gives the device's memory back and ends the thread. */
-  async close(): Promise<void> {
+  /** Gives the device's memory back, also after a failure, and ends the thread. */
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private async end(): Promise<void> {
     this.listener = undefined
-    if (this.failure === undefined) {
+    if (!this.ended) {
       this.hold(true)
       await new Promise<void>(resolve => {
-        this.closing = { resolve, reject: () => resolve() }
+        this.closed = resolve
         this.post({ close: true })
       })
       this.hold(false)
@@ -133,14 +151,17 @@ export class Device {
     if ('opened' in message) this.opening?.resolve(message.opened)
     else if ('finished' in message) this.listener?.finished(message.finished)
     else if ('refused' in message) this.listener?.refused(message.refused)
-    else if ('closed' in message) this.closing?.resolve()
+    else if ('closed' in message) this.closed?.()
     else if ('downloaded' in message) {
       this.downloads.get(message.downloaded.id)?.resolve(message.downloaded.bytes)
       this.downloads.delete(message.downloaded.id)
     } else {
       const { batch, id, error } = message.failed
       if (id === undefined) this.fail(revive(error), batch)
-      else this.downloads.get(id)?.reject(revive(error))
+      else {
+        this.downloads.get(id)?.reject(revive(error))
+        this.downloads.delete(id)
+      }
     }
   }
 
@@ -149,7 +170,7 @@ export class Device {
     this.opening?.reject(error)
     this.listener?.failed(error, batch)
     if (batch !== undefined) return
-    this.closing?.resolve()
+    this.closed?.()
     for (const { reject } of this.downloads.values()) reject(error)
     this.downloads.clear()
   }

@@ -108,6 +108,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (this.moveTo) await this.move(this.moveTo)
     this.until = this.handed + this.loopLength()
     this.epoch = this.place.epoch
+    // What lies between two loops is no step.
+    this.stepped = performance.now()
     this.feeding.limit = this.prefetchLimit(this.until)
     this.delivery.extended()
     let finished = false
@@ -173,6 +175,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     }
     // What the old ring has made ahead is made again by the new one.
     await this.delivery.drain()
+    // Whoever has closed the loader meanwhile knew nothing of the new ring.
+    if (this.closing) await other.close()
+    this.checkOpen()
     device.who = who
     this.until -= handed
     this.stepFrom(this.place)

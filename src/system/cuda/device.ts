@@ -1,10 +1,14 @@
 /**
- * A GPU as the device stage uses it: its primary context, our kernels, and lanes. A lane is a stream of the lowest
- * priority with a decoder of its own; two of them let one batch be decoded while another is being transformed.
+ * A GPU as the device stage uses it: its primary context, our kernels, and lanes. A lane is a stream with a decoder of
+ * its own; two of them let one batch be decoded while another is being transformed.
+ *
+ * Streams have the highest priority. On an H200, in GPU mode (in Python, which has the same stage), ResNet-18 trained on
+ * 11,603 images a second with it, and on 11,415 with the lowest; ResNet-50 on 4,551 and on 4,438. One nvJPEG call for 256
+ * pictures took 78 ms beside a saturated GPU at equal priority; alone it takes 4 to 5 ms.
  */
 import { koffi } from '../native.js'
 import { type DeviceFacts, Driver } from './driver.js'
-import { KERNELS, readSource, withCubin } from './kernels.js'
+import { readSource, withCubin } from './kernels.js'
 import {
   bindNvcomp,
   Decompressor,
@@ -13,7 +17,15 @@ import {
   type NvcompCodec,
   nvcompVersion,
 } from './nvcomp.js'
-import { type Backend, bindNvjpeg, JpegDecoder, type NvjpegCalls, nvjpegVersion } from './nvjpeg.js'
+import {
+  type Alone,
+  type Backend,
+  bindNvjpeg,
+  calledAlone,
+  JpegDecoder,
+  type NvjpegCalls,
+  nvjpegVersion,
+} from './nvjpeg.js'
 import type { CudaSource } from './nvrtc.js'
 import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
 
@@ -89,10 +101,13 @@ export class CudaDevice implements Gpu {
     return new CudaDevice(driver, handle, context, facts, cache)
   }
 
-  /** Finds nvJPEG and compiles our kernels; throws what is missing. Returns the decoder's name and version. */
-  prepareDecoding(): string {
-    this.nvjpeg = bindNvjpeg()
-    for (const name of PROGRAMS) this.add(readSource(`${name}.cu`, KERNELS), name)
+  /**
+   * Finds nvJPEG, which is called alone, and compiles our kernels; throws what is missing. Returns the decoder's name and
+   * version.
+   */
+  prepareDecoding(alone: Alone): string {
+    this.nvjpeg = calledAlone(bindNvjpeg(), alone)
+    for (const name of PROGRAMS) this.add(readSource(`${name}.cu`), name)
     return `nvJPEG ${nvjpegVersion(this.nvjpeg)}`
   }
 
@@ -207,7 +222,7 @@ class CudaLane implements Lane {
     private readonly nvjpeg: NvjpegCalls | undefined,
     private readonly closed: () => void,
   ) {
-    this.stream = driver.lowStream()
+    this.stream = driver.stream()
   }
 
   wait(event: bigint): void {

@@ -124,11 +124,11 @@ export class Driver {
 
   // ---------------------------------------------------------------- streams and events
 
-  /** A stream of the lowest priority, so that the trainer's kernels go first; it doesn't wait for the default stream. */
-  lowStream(): bigint {
+  /** A stream of the highest priority, which doesn't wait for the default stream. */
+  stream(): bigint {
     this.do('cuCtxGetStreamPriorityRange', this.out, this.out.subarray(8))
-    const least = this.out.readInt32LE(0)
-    return this.handle('cuStreamCreateWithPriority', STREAM_NON_BLOCKING, least)
+    const highest = this.out.readInt32LE(8)
+    return this.handle('cuStreamCreateWithPriority', STREAM_NON_BLOCKING, highest)
   }
 
   destroyStream(stream: bigint): void {

@@ -18,7 +18,7 @@ export function compileOptions(architecture: string): string[] {
 }
 
 /** Headers by name: all `.cuh` files of a folder. */
-export function headersOf(folder: string): Record<string, string> {
+function headersOf(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter(name => name.endsWith('.cuh'))
   return Object.fromEntries(names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')]))
 }

@@ -65,6 +65,25 @@ export function bindNvjpeg(): NvjpegCalls {
   }
 }
 
+/** Does work while nobody else in the process calls nvJPEG. */
+export type Alone = <T>(work: () => T) => T
+
+/**
+ * Two calls at once, each with a handle and a state of its own, were seen to wait for each other forever (nvJPEG 13.0 on
+ * the hardware's decoders): here each is made alone.
+ */
+export function calledAlone(calls: NvjpegCalls, alone: Alone): NvjpegCalls {
+  return {
+    create: (...args) => alone(() => calls.create(...args)),
+    destroy: (...args) => alone(() => calls.destroy(...args)),
+    createState: (...args) => alone(() => calls.createState(...args)),
+    destroyState: (...args) => alone(() => calls.destroyState(...args)),
+    initialize: (...args) => alone(() => calls.initialize(...args)),
+    decode: (...args) => alone(() => calls.decode(...args)),
+    property: (...args) => calls.property(...args),
+  }
+}
+
 /** The library's version: "13.0.1". */
 export function nvjpegVersion(calls: NvjpegCalls): string {
   const value = Buffer.alloc(4)
@@ -94,12 +113,10 @@ export class JpegDecoder {
     private readonly checkContext: () => void,
   ) {}
 
-  /** Whether this GPU has the back end. Hardware is there from the A100 on. */
-  has(backend: Backend): boolean {
-    return this.engine(backend) !== undefined
-  }
-
-  /** Decodes pictures into the stream. Returns the numbers of those that were refused; their pixels mean nothing. */
+  /**
+   * Decodes pictures into the stream. Returns the numbers of those that were refused; their pixels mean nothing. A GPU
+   * without JPEG engines (they are there from the A100 on) refuses all that is meant for them.
+   */
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
     const engine = this.engine(backend)
     if (engine === undefined) return pictures.map((_, i) => i)

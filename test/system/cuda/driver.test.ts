@@ -83,7 +83,7 @@ describe('devices', () => {
 })
 
 describe('streams and events', () => {
-  test('a stream has the least priority, which is the greatest number, and ignores the default stream', () => {
+  test('a stream has the highest priority, which is the least number, and ignores the default stream', () => {
     const { driver, calls } = recorded({
       cuCtxGetStreamPriorityRange: ([least, greatest]) => {
         ;(least as Buffer).writeInt32LE(0)
@@ -92,8 +92,8 @@ describe('streams and events', () => {
       },
       cuStreamCreateWithPriority: handle(0xbeefn),
     })
-    expect(driver.lowStream()).toBe(0xbeefn)
-    expect(calls[1].slice(2)).toEqual([1, 0])
+    expect(driver.stream()).toBe(0xbeefn)
+    expect(calls[1].slice(2)).toEqual([1, -5])
   })
 
   test('an event that is not ready is no error', () => {

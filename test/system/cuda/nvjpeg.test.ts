@@ -1,7 +1,7 @@
 /** The decoder over a fake nvJPEG: set-up, batches that are narrowed down to what is refused, and errors. */
 import { describe, expect, test } from 'vitest'
 import { CudaError } from '../../../src/system/cuda/errors.js'
-import { JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/nvjpeg.js'
+import { calledAlone, JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/nvjpeg.js'
 import type { JpegPicture } from '../../../src/system/cuda/structs.js'
 
 const STREAM = 77n
@@ -78,7 +78,7 @@ function pictures(count: number): JpegPicture[] {
   }))
 }
 
-function decoder(fake: FakeNvjpeg, checkContext = () => {}): JpegDecoder {
+function decoder(fake: NvjpegCalls, checkContext = () => {}): JpegDecoder {
   return new JpegDecoder(fake, STREAM, checkContext)
 }
 
@@ -123,11 +123,38 @@ describe('decoding', () => {
       const fake = new FakeNvjpeg()
       fake.hardwareStatus = status
       const jpeg = decoder(fake)
-      expect(jpeg.has('hardware')).toBe(false)
       expect(jpeg.decode('hardware', pictures(3))).toEqual([0, 1, 2])
-      expect(jpeg.has('hybrid')).toBe(true)
+      expect(jpeg.decode('hybrid', pictures(3))).toEqual([])
     }
   })
+})
+
+test('every call but that for the version is made alone', () => {
+  const fake = new FakeNvjpeg()
+  let inside = 0
+  const alone = <T>(work: () => T): T => {
+    inside++
+    try {
+      return work()
+    } finally {
+      inside--
+    }
+  }
+  const watched = new Proxy(fake, {
+    get: (target, name: keyof FakeNvjpeg) => {
+      const value = target[name]
+      if (typeof value !== 'function' || name === 'property') return value
+      return (...args: never[]) => {
+        expect([name, inside]).toEqual([name, 1])
+        return (value as (...args: never[]) => unknown).apply(target, args)
+      }
+    },
+  })
+  const jpeg = decoder(calledAlone(watched, alone))
+  expect(jpeg.decode('hardware', pictures(3))).toEqual([])
+  jpeg.close()
+  expect(fake.sizes).toEqual([3])
+  expect(fake.alive).toBe(0)
 })
 
 describe('errors', () => {
