@@ -1,10 +1,11 @@
 /**
- * From steps to the ops of a parameter row: crop, resize and flip are gathered into one `place`, in the very form in
- * which the canvas gathers them on the CPU (canvas.ts), so that both do the same roundings.
+ * From steps to the ops of a parameter row: crop, resize and flip are gathered into one `place`, as the canvas gathers
+ * them on the CPU.
  */
 import type { Box } from '../decode/picture.js'
+import { Gathered } from './gathered.js'
 import { FILTER_CODES, type Op, OpCode, PAD_CODES } from './parameter-row.js'
-import type { Flips, Sizing } from './place.js'
+import type { Sizing } from './place.js'
 import type { ColorStep, GeometryStep, Step } from './steps.js'
 import { fillColour, gridMap } from './warp.js'
 import { isWeighted, mostTaps } from './weights.js'
@@ -36,27 +37,24 @@ export function mostOps(steps: number): number {
 
 class Gatherer {
   private readonly ops: Op[] = []
-  private pictureBytes: number
+  private pictureBytes = 0
   private lineBytes = 0
   private tableBytes = 0
-  private box: Box
-  private size: Sizing | undefined
-  private flips: Flips = { horizontal: false, vertical: false }
+  private gathered: Gathered
 
   constructor(
     /** Size of the picture that the last op leaves. */
     private pictureWidth: number,
     private pictureHeight: number,
   ) {
-    this.pictureBytes = 0
-    this.box = { x: 0, y: 0, width: pictureWidth, height: pictureHeight }
+    this.gathered = new Gathered(pictureWidth, pictureHeight)
   }
 
   private get width(): number {
-    return (this.size?.window ?? this.size ?? this.box).width
+    return this.gathered.width
   }
   private get height(): number {
-    return (this.size?.window ?? this.size ?? this.box).height
+    return this.gathered.height
   }
 
   apply(step: GeometryStep | ColorStep): void {
@@ -65,10 +63,12 @@ class Gatherer {
         this.crop(step)
         break
       case 'resize':
-        this.resize(step)
+        if (this.gathered.resize(step)) break
+        this.settle()
+        this.gathered.resize(step)
         break
       case 'flip':
-        this.flips = { ...this.flips, [step.axis]: !this.flips[step.axis] }
+        this.gathered.flip(step.axis)
         break
       case 'pad': {
         this.settle()
@@ -102,38 +102,17 @@ class Gatherer {
   }
 
   private crop(step: Box): void {
-    const { width, height } = this
-    if (step.x < 0 || step.y < 0 || step.x + step.width > width || step.y + step.height > height) {
-      this.settle()
-      const args = [step.x, step.y, step.width, step.height]
-      this.become({ code: OpCode.crop, args }, step.width, step.height)
-      return
-    }
-    // The mirror comes last: seen before it, the crop lies on the other side.
-    const x = this.flips.horizontal ? width - step.x - step.width : step.x
-    const y = this.flips.vertical ? height - step.y - step.height : step.y
-    const inner = (outer: Pick<Box, 'x' | 'y'>): Box => ({
-      x: outer.x + x,
-      y: outer.y + y,
-      width: step.width,
-      height: step.height,
-    })
-    if (this.size === undefined) this.box = inner(this.box)
-    else this.size = { ...this.size, window: inner(this.size.window ?? { x: 0, y: 0 }) }
-  }
-
-  private resize({ width, height, filter, antialias }: Sizing): void {
-    if (width === this.width && height === this.height) return
-    // As on the canvas: resizing a mirrored picture is not mirroring a resized one.
-    if (this.size !== undefined || this.flips.horizontal || this.flips.vertical) this.settle()
-    this.size = { width, height, filter, antialias }
+    if (this.gathered.crop(step)) return
+    this.settle()
+    const args = [step.x, step.y, step.width, step.height]
+    this.become({ code: OpCode.crop, args }, step.width, step.height)
   }
 
   /** Makes a `place` of what is gathered, if there is anything. */
   private settle(): void {
-    const { box, size, flips } = this
+    const { box, size, flips, mirrored } = this.gathered
     const whole = box.width === this.pictureWidth && box.height === this.pictureHeight
-    if (whole && size === undefined && !flips.horizontal && !flips.vertical) return
+    if (whole && size === undefined && !mirrored) return
     const to = size ?? { width: box.width, height: box.height, filter: 'nearest' as const, antialias: false }
     const window = size?.window ?? { x: 0, y: 0, width: to.width, height: to.height }
     const mirror = (flips.horizontal ? 1 : 0) | (flips.vertical ? 2 : 0)
@@ -155,9 +134,7 @@ class Gatherer {
     this.pictureWidth = width
     this.pictureHeight = height
     this.pictureBytes = Math.max(this.pictureBytes, width * height * 3)
-    this.box = { x: 0, y: 0, width, height }
-    this.size = undefined
-    this.flips = { horizontal: false, vertical: false }
+    this.gathered = new Gathered(width, height)
   }
 }
 
