@@ -18,6 +18,7 @@ import { type Generator, isGenerated } from '../engine/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayMaker } from './device-compressed.js'
 import { type GeneratorMaker, generatorMaker } from './device-generate.js'
+import { SlotLocks } from './device-locks.js'
 import { PictureMaker } from './device-pictures.js'
 import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './device-plan.js'
 
@@ -77,7 +78,7 @@ export class DeviceStage {
   private readonly lines: Line[]
   private readonly outputs: Output[] = []
   private readonly free: number[] = []
-  private readonly locked = new Set<number>()
+  private readonly locks: SlotLocks
   /** Those at work, the oldest batch first. */
   private busy: Line[] = []
 
@@ -86,6 +87,7 @@ export class DeviceStage {
     private readonly options: StageOptions,
   ) {
     this.output = layoutOutput(options.layout)
+    this.locks = new SlotLocks(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
     const blocks = Math.max(LEAST_BLOCKS, Math.floor(gpu.facts.multiprocessors * SHARE))
     this.lines = Array.from({ length: LANES }, () => {
       const lane = gpu.lane()
@@ -114,7 +116,7 @@ export class DeviceStage {
   begin(batch: number, slotIndex: number): Refusal[] {
     const { layout, buffer } = this.options
     const slot = new Slot(buffer, this.slotAt(slotIndex), layout)
-    this.lockSlot(slotIndex)
+    this.locks.lock(slotIndex)
     const line = this.lines.find(({ work }) => work === undefined)!
     const output = this.takeOutput(line.lane)
     try {
@@ -187,8 +189,7 @@ export class DeviceStage {
       this.gpu.free(pointer)
       this.gpu.destroyEvent(released)
     }
-    for (const slot of this.locked) this.gpu.unlock(this.addressOf(slot))
-    this.locked.clear()
+    this.locks.free()
     this.busy = []
   }
 
@@ -196,17 +197,6 @@ export class DeviceStage {
 
   private slotAt(slot: number): number {
     return CONTROL_BYTES + slot * this.options.layout.bytes
-  }
-
-  private addressOf(slot: number): bigint {
-    return this.options.address + BigInt(this.slotAt(slot))
-  }
-
-  /** Once for each slot, when it is first used: those beyond the depth have no memory. Takes about 0.2 s a GiB. */
-  private lockSlot(slot: number): void {
-    if (this.locked.has(slot)) return
-    this.gpu.lock(this.addressOf(slot), this.options.layout.bytes)
-    this.locked.add(slot)
   }
 
   private takeOutput(lane: Lane): number {

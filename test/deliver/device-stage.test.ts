@@ -241,14 +241,14 @@ describe('the server', () => {
   test('an error names its batch; one of a download names that', async () => {
     const { server, said } = served()
     fill(0, 0)
-    gpu.lock = () => {
-      throw new CudaError('cuMemHostRegister_v2', 'CUDA_ERROR_OPERATING_SYSTEM')
+    gpu.allocate = () => {
+      throw new CudaError('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY')
     }
     server.hear({ stage: { batch: 5, slot: 0 } })
     await turns()
     server.hear({ download: { id: 3, pointer: 1n, bytes: 4 } })
     expect(said).toMatchObject([
-      { failed: { batch: 5, error: { tag: 'Cuda', code: 'CUDA_ERROR_OPERATING_SYSTEM' } } },
+      { failed: { batch: 5, error: { tag: 'Cuda', code: 'CUDA_ERROR_OUT_OF_MEMORY' } } },
       { failed: { id: 3 } },
     ])
   })

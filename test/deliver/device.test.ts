@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FeedJson } from '../../src/define/types.js'
 import { Device, type StagePort } from '../../src/deliver/device.js'
+import { SlotLocks } from '../../src/deliver/device-locks.js'
 import { essence, type FromStage, type ToStage } from '../../src/deliver/device-messages.js'
 import { librariesFor } from '../../src/deliver/device-options.js'
 import { Feeding } from '../../src/engine/feeding.js'
@@ -133,6 +134,29 @@ describe('a loader', () => {
       Feeding.prototype.close = close
     }
   })
+})
+
+test('slots that can not be page-locked are copied from all the same, and it is said once', () => {
+  const said: unknown[] = []
+  const { emitWarning } = process
+  process.emitWarning = (text: unknown) => void said.push(text)
+  const gpu = new SimulatedGpu()
+  let tries = 0
+  gpu.lock = () => {
+    tries++
+    throw new CudaError('cuMemHostRegister_v2', 'CUDA_ERROR_OPERATING_SYSTEM')
+  }
+  try {
+    const locks = new SlotLocks(gpu, 64, slot => BigInt(slot))
+    for (const slot of [0, 1, 0]) locks.lock(slot)
+    locks.free()
+  } finally {
+    process.emitWarning = emitWarning
+  }
+  expect(tries).toBe(1)
+  expect(said).toEqual([
+    expect.stringMatching(/^slots can't be page-locked \(cuMemHostRegister_v2: .*ulimit -l/),
+  ])
 })
 
 describe('libraries that are looked for', () => {
