@@ -1,4 +1,4 @@
-"""Python's host of the device stage, on a device that is memory of this process: what each feed's batches are.
+"""Python's host of the device stage, on a device that is memory of this process: what batches it gives.
 
 Asked by device-hosts.test.ts. Reads from standard input {"feeds": [{"definition", "share", "channelsLast",
 "scratch"}], "kernels", "turbojpeg"}: the last two are libraries, of our own kernels compiled for the CPU and
@@ -19,9 +19,8 @@ import numpy as np
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 sys.path[:0] = [str(PYTHON), str(PYTHON / "tests")]
 
-from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
-
 import millrace  # noqa: E402
+from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
 from millrace._gpu.arrays import DeviceArray, compact  # noqa: E402
 from millrace._gpu.nvjpeg import HARDWARE, Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
@@ -71,7 +70,7 @@ class Turbo:
         self._turbo = turbo
 
     def decode(self, jpeg):
-        """The pixels, uint8[height, width, 3]. It warns of damage that one can live with: so does the engine."""
+        """The pixels, uint8[height, width, 3]. The engine, too, lives with its warnings."""
         turbo = self._turbo
         handle = turbo.tj3Init(self.DECOMPRESS)
         turbo.tj3DecompressHeader(handle, jpeg, len(jpeg))
@@ -140,7 +139,9 @@ class DeviceView(View):
 
         def open_stage(pictures, folder, device, memory, budget):
             def tools():
-                return Tools(driver, FakeKernels(driver), lambda: Jpegs(None, decoder), None, scratch or budget)
+                return Tools(
+                    driver, FakeKernels(driver), lambda: Jpegs(None, decoder), None, scratch or budget
+                )
 
             return DeviceStage(tools, pictures, memory)
 

@@ -1,7 +1,9 @@
 /** What the `mix` kernel does, plainly: each row with the one before it, as row 0's header says. */
-import { DTYPES } from '../../src/define/dtype.js'
+import { DTYPES, toBf16, toF16 } from '../../src/define/dtype.js'
 import type { Dtype } from '../../src/define/types.js'
 import { MIX_WORDS, MixKind, Word } from '../../src/transform/parameter-row.js'
+import { roundEven } from '../../src/transform/twins/filter.js'
+import { fromBf16, fromF16 } from '../../src/transform/twins/mix.js'
 
 interface Rows {
   count: number
@@ -12,6 +14,13 @@ interface Rows {
 }
 
 const fround = Math.fround
+const same = (value: number) => value
+/** How an element is read as a number, and a number written as an element; cutmix needs neither. */
+const CODECS: Partial<Record<Dtype, [read: (bits: number) => number, write: (value: number) => number]>> = {
+  u8: [same, roundEven],
+  f16: [fromF16, toF16],
+  bf16: [fromBf16, toBf16],
+}
 
 export function mixRows(header: Uint32Array, which: number, from: Uint8Array, rows: Rows): Uint8Array {
   const { count, dtype, hwc, width, height } = rows
@@ -20,6 +29,7 @@ export function mixRows(header: Uint32Array, which: number, from: Uint8Array, ro
   const elements = 3 * width * height
   const source = new DTYPES[dtype].array(from.buffer, from.byteOffset, count * elements) as Float32Array
   const out = source.slice()
+  const [read, write] = CODECS[dtype] ?? [same, same]
   const [x, y, w, h] = header.subarray(at + 2, at + 6)
   for (let row = 0; row < count; row++) {
     const partner = row === 0 ? count - 1 : row - 1
@@ -28,7 +38,9 @@ export function mixRows(header: Uint32Array, which: number, from: Uint8Array, ro
       const column = hwc ? Math.floor(i / 3) % width : i % width
       const line = hwc ? Math.floor(i / (3 * width)) : Math.floor(i / width) % height
       if (header[at] === MixKind.Mixup)
-        out[row * elements + i] = fround(fround(other * floats[at + 2]) + fround(own * floats[at + 1]))
+        out[row * elements + i] = write(
+          fround(fround(read(other) * floats[at + 2]) + fround(read(own) * floats[at + 1])),
+        )
       else if (header[at] === MixKind.Cutmix && column >= x && column < x + w && line >= y && line < y + h)
         out[row * elements + i] = other
     }
