@@ -110,6 +110,10 @@ class Decision:
             self.who, self._skip = (GPU if self.who == CPU else BOTH), SETTLING
         return True
 
+    def refuse(self, reason: str) -> None:
+        """The GPU can't after all: the CPU does it."""
+        self._settle(CPU, reason)
+
     def _compare(self) -> None:
         """The fastest; of those that are as fast, the one that takes least of the trainer's GPU."""
         best = CPU

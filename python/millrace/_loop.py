@@ -71,6 +71,12 @@ class Loop:
             self.left -= 1
         return taken
 
+    def put_back(self, count: int) -> None:
+        """Batches that were taken and can't be handed out: the next ones begin where the user stands."""
+        self._feed._stream.ahead = self._feed._place
+        if self.left is not None:
+            self.left += count
+
     def hand(self, taken: "Taken") -> None:
         """From here on the state counts this batch."""
         feed = self._feed

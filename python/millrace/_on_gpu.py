@@ -31,6 +31,17 @@ def decide(feed: "Feed", asked: str, device: int) -> Decision:
     return Decision(asked, reason)
 
 
+class Failed:
+    """Stands for the ticket of a batch that no stage would take."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def wait(self) -> Any:
+        """Says so."""
+        raise self._error
+
+
 class OnGpu(View):
     """Goes before a library's own view among the bases."""
 
@@ -92,8 +103,27 @@ class OnGpu(View):
 
     def _prepare(self, taken: Taken) -> Staged:
         self._pins.lock(self.feed._stream.client.memory)
-        ticket = self._staging.submit(taken)
+        try:
+            ticket: Any = self._staging.submit(taken)
+        except Exception as error:
+            if not self._decision.open:
+                raise
+            ticket = Failed(error)
         return Staged(taken, taken.batch, ticket, on_stage=True)
+
+    def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
+        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop."""
+        if not (self._decision.open and staged[0].on_stage):
+            return True
+        try:
+            staged[0].ticket.wait()
+            return True
+        except Exception as error:
+            self._decision.refuse(f"the GPU could not do it: {error}")
+        loop.put_back(len(staged))
+        OnGpu._finish(self, staged)
+        self._decode(loop.left if loop.limited else None)
+        return False
 
     def _arrived(self, staged: Staged, make: Callable[[Any], Any]) -> Batch:
         """What the stage has made of a batch. Rows that turned out to be bad are dealt with here, in turn."""

@@ -64,6 +64,10 @@ class View:
         """Makes a batch of the library's arrays, or begins to."""
         return Staged(taken, taken.batch)
 
+    def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
+        """Whether the first of them can be handed out. False: all of them were put back, to be made anew."""
+        return True
+
     def _deliver(self, staged: Staged) -> Batch:
         """The batch, as the user may use it from now on."""
         return staged.fields
@@ -102,6 +106,9 @@ class View:
                     if failure is not None:
                         raise failure
                     break
+                if not self._arrives(loop, staged):
+                    failure = None
+                    continue
                 # No name here refers to the batch while the user has it: dropping it there is enough.
                 yield self._hand(loop, staged)
             finished = True

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import millrace
+from millrace._decide import Decision
 from millrace._gpu import nvjpeg
+from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import Bitstreams, Decoder
+from millrace._on_gpu import OnGpu
 from millrace._staging import Staging, without_bad
 from millrace.batch import About, Batch, Ragged
 from millrace.views import Staged, View
@@ -213,3 +216,66 @@ def test_nvjpeg_is_called_by_one_thread_at_a_time():
     for thread in threads:
         thread.join()
     assert len(most) > 20 and max(most) == 1
+
+
+class OnTrial(OnGpu):
+    """A view whose GPU is being tried, and fails with the second batch, or when it is asked for at all."""
+
+    prefetch = 2
+
+    def __init__(self, feed, fails):
+        super().__init__(feed, None)
+        decision = Decision("auto")
+        decision.who = "gpu"
+
+        def opened(told, folder, device, memory, budget):
+            if fails == "opening":
+                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
+            return Failing(told)
+
+        self._staging, self._decision = Staging(feed, 0, open_stage=opened), decision
+        self._pins = SimpleNamespace(lock=lambda memory: None)
+
+    def _restart(self):
+        pass
+
+    def _prepare(self, taken):
+        on_gpu = self.feed._stream.opened.decode == "gpu"
+        return super()._prepare(taken) if on_gpu else Staged(taken, taken.batch)
+
+    def _deliver(self, staged):
+        return self._arrived(staged, lambda array: array) if staged.on_stage else staged.fields
+
+
+class Failing(Stage):
+    made = 0
+
+    def submit(self, batch):
+        ticket = super().submit(batch)
+        Failing.made += 1
+        number = Failing.made
+
+        def wait():
+            if number >= 2:
+                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
+
+        ticket.wait = wait
+        return ticket
+
+
+@pytest.mark.parametrize("fails", ["opening", "later"])
+def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
+    caplog.set_level("INFO", "millrace")
+    with millrace.Feed(definition()) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    Failing.made = 0
+    with millrace.Feed(definition(), steps=6) as feed:
+        view = OnTrial(feed, fails)
+        found, states = [], []
+        for batch in view:
+            found.append(batch.ids)
+            states.append(feed.state_dict()["position"])
+        assert not view._decision.open and view._decision.who == "cpu"
+        assert "OUT_OF_MEMORY" in view._decision.why
+    assert found == expected[:6] and states == [8 * (i + 1) for i in range(6)]
+    assert "the CPU decodes images: the GPU could not do it" in caplog.text
