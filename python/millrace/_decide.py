@@ -7,7 +7,13 @@ Which samples come, in which order and with which choices is the same in any cas
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
+
+from ._stats import say
+from .errors import DefinitionError
+
+if TYPE_CHECKING:
+    from .feed import Feed
 
 CPU, GPU, BOTH = "cpu", "gpu", "both"
 
@@ -22,6 +28,18 @@ FINE = 0.02
 BETTER = 1.01
 #: Shares are rounded to this.
 STEP = 0.05
+
+
+def check_decode(feed: "Feed", asked: Optional[str], on_gpu: bool, needed: str, found: Any) -> None:
+    """Refuses what makes no sense; says so where the GPU is asked about and there is none."""
+    if asked not in (None, "auto", CPU, GPU):
+        raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {asked!r}')
+    if on_gpu:
+        return
+    if asked == GPU:
+        raise DefinitionError(f'decode="gpu" needs {needed}, not {found}')
+    if asked == "auto":
+        say(f"{feed.name}: the CPU decodes images: batches go to {found}, not to a GPU")
 
 
 class Trial(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
+from ._decide import check_decode
 from ._reading import Taken
 from .batch import Batch
-from .errors import DefinitionError, MissingError
+from .errors import MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -85,20 +86,18 @@ class JaxView(View):
 
 
 def jax_view(
-    feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: str = "auto"
+    feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: Optional[str] = None
 ) -> View:
     """The view that suits the device: one GPU has batches brought to it by the device stage."""
-    if decode not in ("auto", "cpu", "gpu"):
-        raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {decode!r}')
     jax = load_jax()
     one = jax.devices()[0] if device is None else device
-    if getattr(one, "platform", None) not in ("gpu", "cuda"):
-        if decode == "gpu":
-            raise DefinitionError(f'decode="gpu" needs one GPU of JAX as device, not {one}')
+    on_gpu = getattr(one, "platform", None) in ("gpu", "cuda")
+    check_decode(feed, decode, on_gpu, "one GPU of JAX as device", one)
+    if not on_gpu:
         return JaxView(feed, device, names, prefetch)
     from ._jax_cuda import JaxCudaView
 
-    return JaxCudaView(feed, one, names, prefetch, decode)
+    return JaxCudaView(feed, one, names, prefetch, decode or "auto")
 
 
 def _fitted(jax: Any, sharding: Any, ndim: int) -> Any:

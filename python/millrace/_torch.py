@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 import numpy as np
 
+from ._decide import check_decode
 from ._reading import Taken
-from .errors import DefinitionError, MissingError
+from .errors import MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -30,16 +31,13 @@ def torch_view(
     device: Any,
     names: Optional[Sequence[str]],
     prefetch: int,
-    decode: str = "auto",
+    decode: Optional[str] = None,
     channels_last: bool = False,
 ) -> View:
     """The view that suits the device."""
     torch = load_torch()
     where = torch.device("cpu" if device is None else device)
-    if decode not in ("auto", "cpu", "gpu"):
-        raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {decode!r}')
-    if decode == "gpu" and where.type != "cuda":
-        raise DefinitionError(f'decode="gpu" needs device="cuda", not {where.type!r}')
+    check_decode(feed, decode, where.type == "cuda", 'device="cuda"', where.type)
     if where.type == "cpu":
         return TorchView(feed, names)
     if where.type == "cuda":
@@ -50,7 +48,7 @@ def torch_view(
             )
         from ._cuda import CudaView
 
-        return CudaView(feed, names, where, prefetch, decode, channels_last)
+        return CudaView(feed, names, where, prefetch, decode or "auto", channels_last)
     return DeviceView(feed, names, where)
 
 

@@ -149,14 +149,14 @@ class Feed:
         device: Any = None,
         tuple: Optional[Sequence[str]] = None,
         prefetch: int = 2,
-        decode: str = "auto",
+        decode: Optional[str] = None,
         channels_last: bool = False,
     ) -> View:
         """Batches of PyTorch tensors: views of shared memory, or ``prefetch`` ahead on ``device``.
 
         On ``"cuda"`` images are decoded and transformed by the engine (``decode="cpu"``), by the GPU
         (``"gpu"``), or by whoever feeds this trainer better, which is measured in the first seconds
-        (``"auto"``). ``channels_last`` gives images in that memory format.
+        (``"auto"``, the default). ``channels_last`` gives images in that memory format.
         """
         from ._torch import torch_view
 
@@ -167,7 +167,7 @@ class Feed:
         device: Any = None,
         tuple: Optional[Sequence[str]] = None,
         prefetch: int = 2,
-        decode: str = "auto",
+        decode: Optional[str] = None,
     ) -> View:
         """Batches of JAX arrays, on ``device`` (a device or a sharding), ``prefetch`` batches ahead.
 

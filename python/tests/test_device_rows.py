@@ -110,7 +110,7 @@ def test_a_state_goes_on_in_the_other_mode(engine):
 
 
 @pytest.mark.parametrize("view", ["torch", "jax"])
-def test_decode_gpu_needs_a_gpu(engine, view):
+def test_decode_gpu_needs_a_gpu(engine, caplog, view):
     pytest.importorskip(view)
     with millrace.Feed(definition()) as feed:
         if view == "torch":
@@ -125,3 +125,8 @@ def test_decode_gpu_needs_a_gpu(engine, view):
                 feed.jax(decode="gpu")
         with pytest.raises(millrace.DefinitionError, match="decode"):
             getattr(feed, view)(decode="sometimes")
+        caplog.set_level("INFO", "millrace")
+        getattr(feed, view)()
+        assert "decodes" not in caplog.text  # nobody asked
+        getattr(feed, view)(decode="auto")
+        assert "the CPU decodes images: batches go to" in caplog.text

@@ -13,7 +13,7 @@ export interface DeviceOptions {
   device?: string
   /**
    * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default): the makers, and if they don't keep
-   * up with the trainer in the first seconds, whoever is faster. Only pixel values change, and by less than 2/255 on
+   * up with the trainer in the first seconds, whoever is fastest, or both. Only pixel values change, and by less than 2/255 on
    * average.
    */
   decode?: 'auto' | 'cpu' | 'gpu'
@@ -36,7 +36,9 @@ export interface DeviceChoice {
 }
 
 /** Undefined: batches stay in host memory. */
-export function readDeviceOptions(options: DeviceOptions): DeviceChoice | undefined {
+export function readDeviceOptions(
+  options: DeviceOptions & { notice?: (text: string) => void },
+): DeviceChoice | undefined {
   const { device, decode = 'auto', channelsLast = false, stream = 0n } = options
   if (!['auto', 'cpu', 'gpu'].includes(decode)) {
     throw new DefinitionError(
@@ -50,6 +52,8 @@ export function readDeviceOptions(options: DeviceOptions): DeviceChoice | undefi
     }
     if (decode === 'gpu')
       throw new DefinitionError('options.decode', 'to decode on a GPU, also give the option device: "cuda"')
+    if (options.decode === 'auto')
+      options.notice?.('images are decoded on the CPU: batches stay in host memory, no device was given')
     return undefined
   }
   const [, ordinal = '0'] = /^cuda(?::(\d{1,3}))?$/.exec(device) ?? unknown(device)

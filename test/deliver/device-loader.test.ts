@@ -344,6 +344,20 @@ describe('decode: auto', () => {
 })
 
 describe('opening', () => {
+  test('without a device "auto" is the CPU, and says so when it was asked for', async () => {
+    const { readDeviceOptions } = await import('../../src/deliver/device-options.js')
+    const said: string[] = []
+    const notice = (text: string): number => said.push(text)
+    expect([readDeviceOptions({ notice }), readDeviceOptions({ decode: 'cpu', notice }), said]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ])
+    readDeviceOptions({ decode: 'auto', notice })
+    expect(said).toEqual(['images are decoded on the CPU: batches stay in host memory, no device was given'])
+    expect(() => readDeviceOptions({ decode: 'gpu' })).toThrow('device: "cuda"')
+  })
+
   test('without a GPU it is one sentence', async () => {
     const loader = openSimulated(feed(), new SimulatedGpu())
     await loader.close()
