@@ -76,7 +76,9 @@ class Staging:
         self._last_words: Optional["weakref.finalize[Any, Any]"] = None
         #: Fields that are made with their channels last.
         self._turned: Set[str] = set()
-        feed._closers.append(weakref.WeakMethod(self.close))
+        # Those of views that are gone are let go of.
+        alive = [end for end in feed._closers if end() is not None]
+        feed._closers = [*alive, weakref.WeakMethod(self.close)]
 
     # ------------------------------------------------------------ batches
 
