@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { kernelThreads } from '../define/kernel.js'
 import type { KernelJson } from '../define/types.js'
 import { readKernel } from './kernel-text.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import { NumberedRows } from './numbered.js'
+import type { Column, Manifest, SourceKind } from './source.js'
 
 export interface KernelManifest extends Manifest {
   kind: 'kernel'
@@ -49,7 +50,7 @@ export const kernel: SourceKind<KernelJson> = {
   },
 
   attach(manifest) {
-    return new KernelSource((manifest as KernelManifest).count)
+    return new KernelSource((manifest as KernelManifest).count, [])
   },
 }
 
@@ -57,35 +58,7 @@ function digest(...parts: unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
-class KernelSource implements Source {
-  readonly units: number
-  readonly columns: readonly string[] = []
-  readonly runs = new Float64Array(1)
-
-  constructor(readonly count: number) {
-    this.units = count
-  }
-
-  id(row: number): string {
-    return String(row)
-  }
-
-  key(row: number): string {
-    return String(row)
-  }
-
-  index(): IndexColumn | undefined {
-    return undefined
-  }
-
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(): ByteRange[] {
-    return []
-  }
-
+class KernelSource extends NumberedRows {
   sample(_row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
     if (columns.length > 0) throw new Error('it is generated on the GPU: there is nothing to read')
     return {}

@@ -10,9 +10,10 @@ import { createHash } from 'node:crypto'
 import type { Random } from '../define/random.js'
 import type { PythonJson } from '../define/types.js'
 import { markSpan, SpanKind } from '../system/spans.js'
+import { NumberedRows } from './numbered.js'
 import { type Answer, holdPayload, keyFrom, type PythonProcess, pythonProcess } from './python-process.js'
 import { bytesOf } from './python-wire.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import type { Column, Manifest, SourceKind } from './source.js'
 
 interface PythonManifest extends Manifest {
   kind: 'python'
@@ -46,11 +47,7 @@ export const python: SourceKind<PythonJson> = {
 
 let streams = 0
 
-class PythonSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly columns: readonly string[]
-  readonly runs = new Float64Array(1)
+class PythonSource extends NumberedRows {
   private readonly process: PythonProcess
   /** Rows of the present claim that were not taken yet, in order. */
   private foreseen: { row: number; ticket: number }[] = []
@@ -59,30 +56,8 @@ class PythonSource implements Source {
   private held = false
 
   constructor(private readonly json: PythonJson) {
-    this.count = json.count
-    this.units = json.count
-    this.columns = json.columns ?? []
+    super(json.count, json.columns ?? [])
     this.process = pythonProcess(json.command)
-  }
-
-  id(row: number): string {
-    return String(row)
-  }
-
-  key(row: number): string {
-    return String(row)
-  }
-
-  index(): IndexColumn | undefined {
-    return undefined
-  }
-
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(): ByteRange[] {
-    return []
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {

@@ -11,7 +11,8 @@ import { DTYPES, elements, toBf16, toF16 } from '../define/dtype.js'
 import { Random } from '../define/random.js'
 import type { Dtype, SyntheticJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import { NumberedRows } from './numbered.js'
+import type { Column, IndexColumn, Manifest, SourceKind } from './source.js'
 import { PictureMaker } from './synthetic-picture.js'
 
 const QUALITY = 90
@@ -45,59 +46,25 @@ export const synthetic: SourceKind<SyntheticJson> = {
   },
 }
 
-class SyntheticSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly columns: readonly string[]
+class SyntheticSource extends NumberedRows {
   readonly indexed: readonly string[]
-  readonly runs = new Float64Array(1)
   private readonly column: string
   private readonly classes: number | undefined
   private readonly make: (row: number) => Uint8Array
 
   constructor(json: SyntheticJson) {
-    this.count = json.count
-    this.units = json.count
-    const seed = json.seed ?? 0
-    if (json.images !== undefined) {
-      const { width, height, quality = QUALITY, classes = CLASSES } = json.images
-      this.column = 'jpg'
-      this.classes = classes
-      const maker = new PictureMaker(width, height, quality)
-      this.make = row => maker.make(seed, row)
-    } else if (json.tensors !== undefined) {
-      const { shape, dtype = 'u8' } = json.tensors
-      this.column = 'data'
-      this.make = poolMaker(dtype, elements(shape), seed, Number.POSITIVE_INFINITY)
-    } else if (json.tokens !== undefined) {
-      const { length, vocabulary = VOCABULARY } = json.tokens
-      this.column = 'tokens'
-      this.make = poolMaker(vocabulary <= 65536 ? 'u16' : 'u32', length, seed, vocabulary)
-    } else throw new SourceError('a synthetic source makes "images", "tensors" or "tokens": say which')
-    this.columns = this.classes === undefined ? [this.column] : [this.column, 'cls']
-    this.indexed = this.classes === undefined ? [] : ['cls']
+    const { column, classes, make } = makerOf(json)
+    super(json.count, classes === undefined ? [column] : [column, 'cls'])
+    this.column = column
+    this.classes = classes
+    this.make = make
+    this.indexed = classes === undefined ? [] : ['cls']
   }
 
-  id(row: number): string {
-    return String(row)
-  }
-
-  key(row: number): string {
-    return String(row)
-  }
-
-  index(name: string): IndexColumn | undefined {
+  override index(name: string): IndexColumn | undefined {
     const { classes } = this
     if (name !== 'cls' || classes === undefined) return undefined
     return { type: 'number', at: row => row % classes }
-  }
-
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(): ByteRange[] {
-    return []
   }
 
   sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
@@ -106,6 +73,30 @@ class SyntheticSource implements Source {
     if (this.classes !== undefined && columns.includes('cls')) out.cls = row % this.classes
     return out
   }
+}
+
+interface SyntheticMaker {
+  column: string
+  classes?: number
+  make: (row: number) => Uint8Array
+}
+
+function makerOf({ images, tensors, tokens, seed = 0 }: SyntheticJson): SyntheticMaker {
+  if (images !== undefined) {
+    const { width, height, quality = QUALITY, classes = CLASSES } = images
+    const maker = new PictureMaker(width, height, quality)
+    return { column: 'jpg', classes, make: row => maker.make(seed, row) }
+  }
+  if (tensors !== undefined) {
+    const { shape, dtype = 'u8' } = tensors
+    return { column: 'data', make: poolMaker(dtype, elements(shape), seed, Number.POSITIVE_INFINITY) }
+  }
+  if (tokens !== undefined) {
+    const { length, vocabulary = VOCABULARY } = tokens
+    const dtype = vocabulary <= 65536 ? 'u16' : 'u32'
+    return { column: 'tokens', make: poolMaker(dtype, length, seed, vocabulary) }
+  }
+  throw new SourceError('a synthetic source makes "images", "tensors" or "tokens": say which')
 }
 
 /** Makes rows of `length` elements below `limit` by copying stretches of a pool of random ones, made on first use. */
