@@ -9,16 +9,8 @@ import { Random } from '../../dist/define/random.js'
 import { Workspace } from '../../dist/system/workspace.js'
 import { chooseSteps, sizeAfter } from '../../dist/transform/choose.js'
 import { compileImage } from '../../dist/transform/image.js'
-import {
-  eraseOp,
-  Form,
-  HEADER_WORDS,
-  OP_WORDS,
-  OpCode,
-  RowWriter,
-  Word,
-} from '../../dist/transform/parameter-row.js'
-import { pictureOps } from '../../dist/transform/picture-ops.js'
+import { Form, HEADER_WORDS, OP_WORDS, OpCode, RowWriter, Word } from '../../dist/transform/parameter-row.js'
+import { pictureOps, writePictureRow } from '../../dist/transform/picture-ops.js'
 import { upright } from '../../dist/transform/twins/frame.js'
 import { mixBf16, mixF16, mixF32, mixU8 } from '../../dist/transform/twins/mix.js'
 import { compileValues } from '../../dist/transform/values.js'
@@ -106,24 +98,14 @@ const writer = new RowWriter()
 const memory = new WebAssembly.Memory({ initial: 1 })
 
 /** The parameter row of a picture that is decoded already. */
-function parameterRow(steps, { width, height, orientation }) {
+function parameterRow(steps, stored) {
+  const { width, height, orientation } = stored
   const [upWidth, upHeight] = orientation < 5 ? [width, height] : [height, width]
   const plan = pictureOps(steps, upWidth, upHeight)
-  const ops = [...plan.ops, ...steps.filter(step => step.do === 'erase').map(eraseOp)]
-  if (ops.length > MOST_OPS) throw new Error(`${ops.length} ops: raise MOST_OPS`)
   const words = new Uint32Array(memory.buffer, 0, HEADER_WORDS + MOST_OPS * OP_WORDS).fill(0)
-  for (const [i, op] of ops.entries()) writer.op(memory, 0, i, op)
-  words[Word.Form] = Form.Pixels
-  words[Word.Bytes] = width * height * 3
-  words[Word.StoredWidth] = width
-  words[Word.StoredHeight] = height
-  words[Word.Orientation] = orientation
-  words[Word.Ops] = ops.length
-  words[Word.PictureBytes] = plan.pictureBytes
-  words[Word.Width] = plan.width
-  words[Word.Height] = plan.height
-  words[Word.LineBytes] = plan.lineBytes
-  words[Word.TableBytes] = plan.tableBytes
+  const row = { form: Form.Pixels, bytes: width * height * 3, stored, plan, steps }
+  const ops = writePictureRow(writer, memory, 0, row)
+  if (ops > MOST_OPS) throw new Error(`${ops} ops: raise MOST_OPS`)
   return words.slice()
 }
 

@@ -10,8 +10,8 @@ import { Canvas } from './canvas.js'
 import { mostSteps } from './choose.js'
 import type { DenseProgram, RowContext } from './field.js'
 import { bytesOf, checkSize, choosePicture } from './image.js'
-import { eraseOp, Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
-import { mostOps, type PictureOps, pictureOps } from './picture-ops.js'
+import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
+import { mostOps, type PictureOps, type PictureRow, pictureOps, writePictureRow } from './picture-ops.js'
 import type { Step } from './steps.js'
 import { openPicture, type Undecoded, type Uploadable } from './undecoded.js'
 import { compileValues, type Statistics } from './values.js'
@@ -151,7 +151,8 @@ class Row {
     steps: readonly Step[],
   ): void {
     copyInto(this.context.work, bytes, this.bytesAt)
-    this.write(FORMS[decoder], bytes.length, { width, height, orientation }, plan, steps)
+    const stored = { width, height, orientation }
+    this.write({ form: FORMS[decoder], bytes: bytes.length, stored, plan, steps })
   }
 
   /** Decoded and transformed here; only values and erasing are left to the device. */
@@ -164,32 +165,11 @@ class Row {
     canvas.place({ at: this.bytesAt, layout: 'hwc', values: BYTES, width, height })
     work.release(mark)
     const none = { ops: [], pictureBytes: 0, lineBytes: 0, tableBytes: 0, width, height }
-    this.write(Form.Pixels, width * height * 3, { width, height, orientation: 1 }, none, steps)
+    const stored = { width, height, orientation: 1 }
+    this.write({ form: Form.Pixels, bytes: width * height * 3, stored, plan: none, steps })
   }
 
-  private write(
-    form: number,
-    bytes: number,
-    stored: { width: number; height: number; orientation: number },
-    plan: PictureOps,
-    steps: readonly Step[],
-  ): void {
-    const { writer, at } = this
-    const { memory } = this.context.work
-    let count = 0
-    for (const op of plan.ops) writer.op(memory, at, count++, op)
-    for (const step of steps) if (step.do === 'erase') writer.op(memory, at, count++, eraseOp(step))
-    const words = writer.header(memory, at).fill(0)
-    words[Word.Form] = form
-    words[Word.Bytes] = bytes
-    words[Word.StoredWidth] = stored.width
-    words[Word.StoredHeight] = stored.height
-    words[Word.Orientation] = stored.orientation
-    words[Word.Ops] = count
-    words[Word.PictureBytes] = plan.pictureBytes
-    words[Word.Width] = plan.width
-    words[Word.Height] = plan.height
-    words[Word.LineBytes] = plan.lineBytes
-    words[Word.TableBytes] = plan.tableBytes
+  private write(row: PictureRow): void {
+    writePictureRow(this.writer, this.context.work.memory, this.at, row)
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Box } from '../decode/picture.js'
 import { Gathered } from './gathered.js'
-import { FILTER_CODES, type Op, OpCode, PAD_CODES } from './parameter-row.js'
+import { eraseOp, FILTER_CODES, type Op, OpCode, PAD_CODES, type RowWriter, Word } from './parameter-row.js'
 import type { Sizing } from './place.js'
 import type { ColorStep, GeometryStep, Step } from './steps.js'
 import { fillColour, gridMap } from './warp.js'
@@ -28,6 +28,43 @@ export function pictureOps(steps: readonly Step[], width: number, height: number
     if (step.do !== 'normalize' && step.do !== 'erase') gatherer.apply(step)
   }
   return gatherer.end()
+}
+
+/** A picture's parameter row: what its bytes are, and what will be done to them. */
+export interface PictureRow {
+  /** One of `Form`. */
+  form: number
+  bytes: number
+  /** Size as decoded, and how it must be turned to be upright. */
+  stored: { width: number; height: number; orientation: number }
+  plan: PictureOps
+  /** Those that are done at the end are taken from here. */
+  steps: readonly Step[]
+}
+
+/** Writes a row that begins at byte `at`, without mixes. Returns the number of its ops. */
+export function writePictureRow(
+  writer: RowWriter,
+  memory: WebAssembly.Memory,
+  at: number,
+  { form, bytes, stored, plan, steps }: PictureRow,
+): number {
+  let ops = 0
+  for (const op of plan.ops) writer.op(memory, at, ops++, op)
+  for (const step of steps) if (step.do === 'erase') writer.op(memory, at, ops++, eraseOp(step))
+  const words = writer.header(memory, at).fill(0)
+  words[Word.Form] = form
+  words[Word.Bytes] = bytes
+  words[Word.StoredWidth] = stored.width
+  words[Word.StoredHeight] = stored.height
+  words[Word.Orientation] = stored.orientation
+  words[Word.Ops] = ops
+  words[Word.PictureBytes] = plan.pictureBytes
+  words[Word.Width] = plan.width
+  words[Word.Height] = plan.height
+  words[Word.LineBytes] = plan.lineBytes
+  words[Word.TableBytes] = plan.tableBytes
+  return ops
 }
 
 /** Most ops that steps can become: one each, and a `place` before each that is not gathered, and at the end. */

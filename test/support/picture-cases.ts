@@ -10,8 +10,8 @@ import type { Dtype, NormalField, NormalOp, OpJson } from '../../src/define/type
 import { Workspace } from '../../src/system/workspace.js'
 import { chooseSteps, sizeAfter } from '../../src/transform/choose.js'
 import { compileImage } from '../../src/transform/image.js'
-import { eraseOp, Form, HEADER_WORDS, OP_WORDS, RowWriter, Word } from '../../src/transform/parameter-row.js'
-import { pictureOps } from '../../src/transform/picture-ops.js'
+import { Form, HEADER_WORDS, OP_WORDS, RowWriter } from '../../src/transform/parameter-row.js'
+import { pictureOps, writePictureRow } from '../../src/transform/picture-ops.js'
 import type { Step } from '../../src/transform/steps.js'
 import { upright } from '../../src/transform/twins/frame.js'
 import type { FinishedForm } from '../../src/transform/twins/picture.js'
@@ -171,21 +171,8 @@ export function parameterRow(
   const { width, height, orientation } = stored
   const [upWidth, upHeight] = orientation < 5 ? [width, height] : [height, width]
   const plan = pictureOps(steps, upWidth, upHeight)
-  const ops = [...plan.ops, ...steps.flatMap(step => (step.do === 'erase' ? [eraseOp(step)] : []))]
-  const words = HEADER_WORDS + ops.length * OP_WORDS
-  new Uint32Array(memory.buffer, 0, words).fill(0)
-  for (const [i, op] of ops.entries()) writer.op(memory, 0, i, op)
-  const header = writer.header(memory, 0)
-  header[Word.Form] = Form.Pixels
-  header[Word.Bytes] = width * height * 3
-  header[Word.StoredWidth] = width
-  header[Word.StoredHeight] = height
-  header[Word.Orientation] = orientation
-  header[Word.Ops] = ops.length
-  header[Word.PictureBytes] = plan.pictureBytes
-  header[Word.Width] = plan.width
-  header[Word.Height] = plan.height
-  header[Word.LineBytes] = plan.lineBytes
-  header[Word.TableBytes] = plan.tableBytes
+  new Uint32Array(memory.buffer).fill(0)
+  const row = { form: Form.Pixels, bytes: width * height * 3, stored, plan, steps }
+  const words = HEADER_WORDS + OP_WORDS * writePictureRow(writer, memory, 0, row)
   return new Uint32Array(memory.buffer, 0, words).slice()
 }
