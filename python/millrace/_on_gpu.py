@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional, Tuple
 
 from ._decide import Decision
@@ -42,7 +43,7 @@ class Failed:
         raise self._error
 
 
-class OnGpu(View):
+class OnGpu(View, ABC):
     """Goes before a library's own view among the bases."""
 
     _staging: Staging
@@ -57,17 +58,17 @@ class OnGpu(View):
 
     # ------------------------------------------------------------ what a library adds
 
+    @abstractmethod
     def _restart(self) -> None:
         """A loop begins: what lies between this one and the last is no step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _measured(self) -> Tuple[float, float]:
         """All steps so far, and how much of them was waited (seconds)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _beside(self, numbers: Any, array: Any) -> Any:
         """Numbers as an array beside another one."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------ who decodes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,18 +10,13 @@ from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import pytest
-from conftest import ROOT, wait_until
-from fake_cuda import FakeDriver, FakeKernels, read
+from conftest import ROOT
+from generators import told
 
 import millrace
 from millrace._gpu import generate
 from millrace._gpu.generate import Batch, KernelGenerator, Made, SyntheticGenerator
 from millrace._gpu.keyed import Random
-from millrace._gpu.stage import DeviceStage
-from millrace._gpu.ticket import HostBatch
-from millrace._gpu.tools import Tools
-from millrace._staging import Staging
-from millrace.views import Staged, View
 
 CUDA = ROOT / "src" / "transform" / "kernels" / "cuda"
 EXAMPLE = ROOT / "examples" / "generate"
@@ -139,18 +133,6 @@ class FakeTools:
             self.launched.append((file, (blocks, 1), threads, list(values), stream))
 
         return SimpleNamespace(launch=launch)
-
-
-def told(**change: Any) -> Dict[str, Any]:
-    fields = [
-        {"name": "image", "field": "picture", "dtype": "f32", "dlpack": [2, 32, 1], "shape": [3, 4]},
-        {"name": "spare", "field": None, "dtype": "u8", "dlpack": [1, 8, 1], "shape": [5]},
-        {"name": "label", "field": "label", "dtype": "i64", "dlpack": [0, 64, 1], "shape": []},
-    ]
-    return {
-        "kind": "kernel", "file": "/data/gen.cu", "source": "…", "headers": {"random.cuh": "the user's"},
-        "entry": "draw", "threads": 300, "seed": 2**40 + 1, "fields": fields, **change,
-    }  # fmt: skip
 
 
 def batch_of(count: int, epoch: int = 4) -> Made:
@@ -334,164 +316,3 @@ def test_what_does_not_compile_is_said_with_file_and_line(compiler):
     source = '#include "millrace.cuh"\nextern "C" __global__ void draw(millrace::Batch batch) { nonsense }\n'
     with pytest.raises(millrace.DefinitionError, match=r"/data/gen\.cu: .*gen\.cu\(2\): error.*nonsense"):
         KernelGenerator(tools, told(source=source))
-
-
-# ---------------------------------------------------------------- through the stage
-
-
-def stripes(driver: Any, grid: Tuple[int, int], head: Any, image: int, spare: int, label: int) -> None:
-    """What the kernel of ``told()`` draws here: values that say for which row and element they are."""
-    positions, rows = (read(place, np.int64, head.count) for place in (head.positions, head.rows))
-    assert grid == (2, head.count)
-    driver.check(spare, 5 * head.count)
-    read(spare, np.uint8, 5 * head.count)[:] = 0xEE
-    pictures = read(image, np.float32, 12 * head.count).reshape(-1, 12)
-    pictures[:] = positions[:, None] * 100 + head.epoch + np.arange(12)
-    read(label, np.int64, head.count)[:] = rows
-
-
-def copied(driver: Any, grid: Tuple[int, int], pool: int, starts: int, firsts: int, *rest: Any) -> None:
-    """`synthetic`, for u32."""
-    count, elements, dtype, out = (value if isinstance(value, int) else value.value for value in rest)
-    assert dtype == 5
-    made = read(out, np.uint32, count * elements).reshape(count, elements)
-    for row, (start, first) in enumerate(zip(read(starts, np.uint32, count), read(firsts, np.int64, count))):
-        made[row] = read(pool + 4 * int(start), np.uint32, elements)
-        made[row, 0] = first
-
-
-class Driver(FakeDriver):
-    def function(self, module: int, name: str) -> int:
-        handle = self._handle()
-        self.functions[handle] = {"draw": stripes, "synthetic": copied}[name]
-        return handle
-
-    def launch(self, function: int, grid: Any, threads: int, arguments: Any, stream: int) -> None:
-        values = [getattr(argument, "value", argument) for argument in arguments]
-        self.put(stream, lambda: self.functions[function](self, grid, *values))
-
-
-class Kernels(FakeKernels):
-    headers = {"millrace.cuh": ""}
-
-    def load(self, name: str, source: str, headers: Dict[str, str]) -> int:
-        return 1
-
-
-def staged(seed: int, generator: Dict[str, Any], batches: List[Made]) -> List[Dict[str, Any]]:
-    """What comes out of a stage for some batches, each dropped as soon as it has been looked at."""
-    driver = Driver(seed)
-    out = []
-    with DeviceStage(lambda: Tools(driver, Kernels(driver), lambda: None), {}, None, generator) as stage:
-        tickets = [stage.submit(HostBatch([], made=batch)) for batch in batches]
-        while tickets:
-            ticket = tickets.pop(0).wait(5)
-            out.append({str(name): array.copy_to_host() for name, array in ticket.arrays.items()})
-            del ticket
-            gc.collect()
-    assert wait_until(lambda: not driver.allocated), "memory of the device was not given back"
-    return out
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_stage_makes_batches_of_a_kernel(seed):
-    batches = [Made(epoch, np.arange(count) + 10 * epoch, np.arange(count) * 3) for epoch, count in enumerate(
-        [5, 5, 1, 0, 7, 5, 6, 7, 300, 5]
-    )]  # fmt: skip
-    for batch, made in zip(batches, staged(seed, told(), batches)):
-        assert sorted(made) == ["label", "picture"] and made["picture"].shape == (batch.count, 3, 4)
-        expected = batch.positions[:, None] * 100 + batch.epoch + np.arange(12)
-        assert np.array_equal(made["picture"].reshape(-1, 12), expected)
-        assert np.array_equal(made["label"], batch.rows)
-
-
-def test_the_stage_makes_synthetic_batches(tmp_path):
-    pool = np.arange(1000, 1000 + 4096 + 8, dtype=np.uint32)
-    pool.tofile(tmp_path / "pool")
-    field = {"name": "data", "field": "x", "dtype": "u32", "dlpack": [1, 32, 1], "shape": [2, 4]}
-    generator = {
-        "kind": "synthetic", "seed": 9, "dtype": "u32", "elements": 8, "places": 4096, "fields": [field],
-        "pool": {"path": str(tmp_path / "pool"), "bytes": pool.nbytes},
-    }  # fmt: skip
-    batches = [Made(0, np.arange(4), np.array(ROWS[:4]) + 10 * step) for step in range(7)]
-    for batch, made in zip(batches, staged(1, generator, batches)):
-        starts = Random(9, 0, batch.rows, 1).int(4096)
-        expected = np.stack([pool[start : start + 8] for start in starts])
-        expected[:, 0] = batch.rows
-        assert np.array_equal(made["x"], expected.reshape(-1, 2, 4))
-    with pytest.raises(millrace.EngineError, match="pool"):
-        staged(1, {**generator, "pool": {**generator["pool"], "bytes": 5}}, [])
-
-
-# ---------------------------------------------------------------- from the definition to the array
-
-
-class FakeGpuView(View):
-    """What the views for PyTorch and JAX do, with arrays of NumPy, on the fake device."""
-
-    prefetch = 2
-
-    def __init__(self, feed: Any, driver: Any) -> None:
-        super().__init__(feed, None)
-
-        def opened(
-            pictures: Any, _folder: Any, _device: int, memory: Any, budget: int, generator: Any
-        ) -> DeviceStage:
-            tools = lambda: Tools(driver, Kernels(driver), lambda: None, budget=budget)  # noqa: E731
-            return DeviceStage(tools, pictures, memory, generator)
-
-        self._staging = Staging(feed, 0, open_stage=opened)
-
-    def _enter(self) -> None:
-        self.feed._stream.decode_on("gpu", None)
-
-    def _prepare(self, taken: Any) -> Staged:
-        return Staged(taken, taken.batch, self._staging.submit(taken), on_stage=True)
-
-    def _deliver(self, staged: Staged) -> Any:
-        ticket = staged.ticket.wait(5)
-        self._staging.fill(staged.taken.batch, ticket, lambda array: array.copy_to_host())
-        return staged.taken.batch
-
-    def _finish(self, staged: Any) -> None:
-        self._staging.drain(one.ticket for one in staged)
-        staged.clear()
-
-
-def feed_of(folder: Path) -> Any:
-    (folder / "gen.cu").write_text('extern "C" __global__ void draw() {}')
-    fields = {"image": dict(dtype="f32", shape=[3, 4]), "spare": dict(dtype="u8", shape=[5])}
-    fields["label"] = dict(dtype="i64", shape=[])
-    source = millrace.kernel(folder / "gen.cu", entry="draw", count=45, threads=300, fields=fields)
-    named = source.fields(image={"from": "image"}, label={"from": "label"})
-    return named.shuffle(seed=5).batch(6, last="keep")
-
-
-def rows_of(batches: Any) -> List[Tuple[int, bytes]]:
-    """(label, image) of all rows, in order."""
-    return [(int(label), row.tobytes()) for one in batches for label, row in zip(one["label"], one["image"])]
-
-
-@pytest.mark.usefixtures("engine")
-def test_the_same_rows_come_out_after_a_resume_and_on_two_ranks(tmp_path):
-    def run(epochs: int = 1, **options: Any) -> List[Tuple[int, bytes]]:
-        with feed_of(tmp_path).open(workers=2, **options) as feed:
-            view = FakeGpuView(feed, Driver(3))
-            return [row for _ in range(epochs) for row in rows_of(view)]
-
-    whole = run(epochs=2)
-    assert sorted(label for label, _ in whole[:45]) == list(range(45)) and whole[:45] != whole[45:]
-    assert run(epochs=2) == whole
-
-    with feed_of(tmp_path).open(workers=1) as feed:
-        begun = []
-        for batch in FakeGpuView(feed, Driver(4)):
-            begun += rows_of([batch])
-            if len(begun) == 18:
-                state = feed.state_dict()
-                break
-    assert begun + run(epochs=2, state=state) == whole
-
-    ranks = [run(rank=rank, world=2) for rank in range(2)]
-    merged = [row for step in range(4) for rank in ranks for row in rank[step * 6 : step * 6 + 6]]
-    assert sorted(merged) == sorted(whole[:45]) and merged[:24] == whole[:24]
