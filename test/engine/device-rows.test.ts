@@ -101,13 +101,14 @@ async function epoch(
   const options = fillOptions({ decode, cpuShare, workers: 2 })
   const loader = new Loader<AnyBatch>(normalizeFeed(json, process.cwd()), options)
   const made: Made = { ids: [], labels: '', rows: [], forms: [], parameters: [] }
+  const left: Row[] = [] // to the device
   try {
     for await (const batch of loader) {
       made.ids.push(...batch.ids)
       made.labels += String(batch.label)
       if (decode === 'gpu') {
         const rows = rowsOf(batch, device)
-        made.rows.push(...rows.map(row => finished(row, device)))
+        left.push(...rows)
         made.forms.push(...rows.map(({ words }) => words[Word.Form]))
         made.parameters.push(...rows.map(({ words }) => words))
         continue
@@ -117,10 +118,11 @@ async function epoch(
       const step = bytes.length / batch.count
       for (let i = 0; i < batch.count; i++) made.rows.push(bytes.slice(i * step, (i + 1) * step))
     }
-    return made
   } finally {
     await loader.close()
   }
+  made.rows.push(...left.map(row => finished(row, device)))
+  return made
 }
 
 async function both(json: FeedJson, meanBytes?: number): Promise<{ cpu: Made; gpu: Made }> {
