@@ -70,6 +70,8 @@ class CudaView(OnGpu, TorchView):
         self._meter.restart()
 
     def _ask(self, loop: "Loop") -> None:
+        if self._on_stage:
+            self._meter.hold_back()
         for step in self._meter.steps():
             self._step(loop, *step)
         self._meter.ask(self._cuda.current_stream(self._device))
@@ -79,8 +81,13 @@ class CudaView(OnGpu, TorchView):
 
     # ------------------------------------------------------------ on the way
 
+    @property
+    def _on_stage(self) -> bool:
+        """Whether the device stage finishes batches."""
+        return bool(self.feed._stream.opened.decode == "gpu")
+
     def _prepare(self, taken: Taken) -> Staged:
-        if self.feed._stream.opened.decode == "gpu":
+        if self._on_stage:
             return super()._prepare(taken)
         self._pins.lock(self.feed._stream.client.memory)
         cuda = self._cuda

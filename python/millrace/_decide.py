@@ -1,7 +1,8 @@
 """``decode="auto"``: who decodes images, the engine's CPU threads, the trainer's GPU or both, by measuring.
 
 The CPU goes first: it takes nothing from the trainer. If the GPU hardly ever waits for data, that is that.
-Otherwise the GPU decodes for a while, then both do, each its share; what feeds the trainer fastest goes on.
+Otherwise the GPU decodes for a while, then both do: the CPU nearly as much as it can, the GPU what is missing.
+What feeds the trainer fastest goes on.
 Which samples come, in which order and with which choices is the same in any case.
 """
 
@@ -26,6 +27,8 @@ SECONDS = 1.5
 FINE = 0.02
 #: Whoever costs the trainer more must be this much faster to be worth it.
 BETTER = 1.01
+#: When both decode: of what the CPU managed alone, it is given so much.
+LESS = 0.9
 #: Shares are rounded to this.
 STEP = 0.05
 
@@ -95,11 +98,12 @@ class Decision:
 
     @property
     def cpu_share(self) -> float:
-        """Of images that are finished on the GPU, the share that the CPU decodes: by the speed of each."""
+        """Of images that are finished on the GPU, the share that the CPU decodes."""
         if self.who != BOTH:
             return 0.0
-        cpu, gpu = self._trials[CPU].rate, self._trials[GPU].rate
-        share = round(cpu / max(cpu + gpu, 1e-9) / STEP) * STEP
+        # While the CPU decoded alone, this much of what the trainer could have taken was there.
+        fed = 1 - self._trials[CPU].share
+        share = round(LESS * fed / STEP) * STEP
         return round(min(max(share, STEP), 1 - STEP), 2)
 
     @property

@@ -37,7 +37,7 @@ class FakeStream:
 
 
 class FakeEvent:
-    def __init__(self, enable_timing=False):
+    def __init__(self, enable_timing=False, blocking=False):
         self.come = False
 
     def elapsed_time(self, other):

@@ -29,9 +29,9 @@ def test_cpu_that_keeps_up_is_never_left():
     assert "keeps up" in str(decision) and "1.0%" in str(decision)
 
 
-def trials(cpu, gpu, both):
+def trials(cpu, gpu, both, waited=0.5):
     decision = Decision("auto")
-    waits = {"cpu": 0.5, "gpu": 0.1, "both": 0.0}
+    waits = {"cpu": waited, "gpu": 0.1, "both": 0.0}
     places = run(decision, {"cpu": cpu, "gpu": gpu, "both": both}, waits)
     assert [who for who, before in zip(places, [None, *places]) if who != before] == ["cpu", "gpu", "both"]
     return decision
@@ -43,15 +43,14 @@ def test_gpu_and_both_are_tried_when_the_trainer_waits_and_the_fastest_is_kept()
     assert str(decision).startswith("the GPU decodes images: 13,000 samples/s") and "4,000" in str(decision)
 
 
-def test_both_share_by_how_fast_each_was():
-    decision = trials(7260, 9835, 12900)
-    assert (decision.who, decision.where, decision.cpu_share) == ("both", "gpu", 0.4)
-    assert str(decision).startswith("CPU and GPU decode images, the CPU 40% of them: 12,900 samples/s")
+def test_when_both_decode_the_cpu_does_nearly_what_it_can():
+    decision = trials(7260, 9835, 12900, waited=0.4)
+    assert (decision.who, decision.where, decision.cpu_share) == ("both", "gpu", 0.55)
+    assert str(decision).startswith("CPU and GPU decode images, the CPU 55% of them: 12,900 samples/s")
 
 
-def test_a_share_is_never_nothing_and_never_all():
-    assert trials(10, 9000, 10000).cpu_share == 0.05
-    assert trials(9000, 10, 10000).cpu_share == 0.95
+def test_a_share_is_never_nothing():
+    assert trials(10, 9000, 10000, waited=0.999).cpu_share == 0.05
 
 
 def test_what_is_no_faster_leaves_the_gpu_to_the_trainer():
@@ -82,8 +81,8 @@ class Clock:
         self.now = 0.0
         self.done = -1.0
 
-    def Event(self, enable_timing=False):  # noqa: N802
-        assert enable_timing
+    def Event(self, enable_timing=False, blocking=False):  # noqa: N802
+        assert enable_timing and blocking  # who waits for one must not spin
         return Event(self)
 
 
@@ -96,6 +95,9 @@ class Event:
 
     def query(self):
         return self.at <= self.clock.done
+
+    def synchronize(self):
+        self.clock.done = max(self.clock.done, self.at)
 
     def elapsed_time(self, other):
         return (other.at - self.at) * 1000
@@ -130,3 +132,25 @@ def test_the_time_between_two_loops_is_no_step():
     meter.there(None, 1)
     clock.done = clock.now
     assert [step.seconds for step in meter.steps()] == [1.0]
+
+
+def held_back(step, steps=12):
+    """How many steps a GPU, which does only what it must, has before it when a trainer comes for the next."""
+    clock, queued = Clock(), []
+    meter = Meter(clock)
+    for _ in range(steps):
+        meter.hold_back()
+        list(meter.steps())
+        meter.ask(None)
+        meter.there(None, 1)
+        clock.now += step
+        queued.append(round((clock.now - max(clock.done, 0)) / step))
+    return queued
+
+
+def test_a_trainer_runs_one_step_ahead_of_the_gpu_when_steps_are_long():
+    assert held_back(0.1)[-3:] == [2, 2, 2]  # the one before, and the one just launched
+
+
+def test_a_trainer_with_short_steps_has_some_milliseconds_of_them_queued():
+    assert held_back(0.004, 40)[-3:] == [6, 6, 6]

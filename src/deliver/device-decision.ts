@@ -1,7 +1,8 @@
 /**
  * `decode: "auto"`: who decodes images, the makers, the device or both, decided by measuring. The CPU goes first: it
  * takes nothing from the trainer. If the trainer hardly ever waits, that is that. Otherwise the device decodes for a
- * while, then both do, each its share; what feeds the trainer fastest goes on. (The Python client decides likewise.)
+ * while, then both do: the CPU nearly as much as it can, the device what is missing. What feeds the trainer fastest
+ * goes on. (The Python client decides likewise.)
  */
 
 export interface TrialLength {
@@ -17,6 +18,8 @@ const USUAL: TrialLength = { settling: 10, steps: 20, seconds: 1.5 }
 const FINE = 0.02
 /** Whoever costs the trainer more must be this much faster to be worth it. */
 const BETTER = 1.01
+/** When both decode: of what the CPU managed alone, it is given so much. */
+const LESS = 0.9
 /** Shares are rounded to this many steps. */
 const SHARES = 20
 
@@ -54,11 +57,12 @@ export class Decision {
     this.skip = length.settling
   }
 
-  /** When both decode: the share of the CPU, as fast as each was alone. */
+  /** When both decode: the share of the CPU. */
   get cpuShare(): number {
     if (this.who !== 'both') return 0
-    const { cpu, gpu } = this.trials
-    const share = Math.round((cpu.rate / (cpu.rate + gpu.rate)) * SHARES)
+    // While the CPU decoded alone, this much of what the trainer could have taken was there.
+    const fed = 1 - this.trials.cpu.share
+    const share = Math.round(LESS * fed * SHARES)
     return Math.min(Math.max(share, 1), SHARES - 1) / SHARES
   }
 

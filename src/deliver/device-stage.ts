@@ -69,9 +69,6 @@ interface Line {
 }
 
 const LANES = 2
-/** The picture kernel gets this part of the GPU's multiprocessors, and at least so many. */
-const SHARE = 1 / 8
-const LEAST_BLOCKS = 8
 
 export class DeviceStage {
   readonly output: OutputLayout
@@ -88,7 +85,9 @@ export class DeviceStage {
   ) {
     this.output = layoutOutput(options.layout)
     this.locks = new SlotLocks(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
-    const blocks = Math.max(LEAST_BLOCKS, Math.floor(gpu.facts.multiprocessors * SHARE))
+    // A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels are made
+    // for all of it, and end when the last of their blocks does.
+    const blocks = gpu.facts.multiprocessors
     this.lines = Array.from({ length: LANES }, () => {
       const lane = gpu.lane()
       const pictures = new PictureMaker(gpu, lane, blocks)

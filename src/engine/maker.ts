@@ -5,6 +5,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
 import { watchProcess } from '../source/python-process.js'
+import { giveWay } from '../system/priority.js'
 import { SpanLane } from '../system/spans.js'
 import { noteChild } from './children.js'
 import { loadFunctions } from './functions.js'
@@ -99,6 +100,7 @@ const live = (life: number): void => {
   Atomics.store(data.words, PoolWord.Life + data.maker, life)
   Atomics.notify(data.words, PoolWord.Life + data.maker)
 }
+giveWay()
 live(Life.Running)
 process.on('exit', () => live(Life.None))
 await new Maker(data).run()

@@ -48,15 +48,14 @@ export class RowMaker {
   private readonly order: CompiledOrder
   private readonly fetcher: Fetcher
   private readonly fields: CompiledField[]
-  private readonly context: RowContext
+  private readonly context: { -readonly [name in keyof RowContext]: RowContext[name] }
   private readonly random = new Random()
   private readonly work: Workspace
   private readonly draws: Draw[]
   private plan!: StepPlan
   private generation = -1
-  // The row being made, for its random keys.
+  /** Of the row being made, for its random keys. */
   private epoch = 0
-  private position = 0
 
   constructor(
     readonly job: Job,
@@ -82,9 +81,15 @@ export class RowMaker {
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
     this.context = {
       work: this.work,
+      position: 0,
       chosen: new Map(),
       random: (field, op) =>
-        this.random.key(job.feed.seed, this.epoch, this.position, operatorKey(field, op.name, op.ordinal)),
+        this.random.key(
+          job.feed.seed,
+          this.epoch,
+          this.context.position,
+          operatorKey(field, op.name, op.ordinal),
+        ),
     }
   }
 
@@ -123,7 +128,7 @@ export class RowMaker {
   /** Decodes a picture or an array here that was left to the device: see Feeding. Returns what is wrong with it, if anything. */
   redo(slot: Slot, name: string, row: number): BadReport | undefined {
     this.epoch = slot.stamps[Stamp.Epoch]
-    this.position = slot.positions[row]
+    this.context.position = slot.positions[row]
     this.work.reset()
     const index = this.job.layout.fields.findIndex(field => field.name === name)
     const place = this.job.layout.fields[index]
@@ -222,7 +227,7 @@ export class RowMaker {
   private makeRow(claim: Claim, slot: Slot, row: number): void | Promise<void> {
     this.ring.at(this.maker, row)
     this.epoch = slot.stamps[Stamp.Epoch]
-    this.position = slot.positions[row]
+    this.context.position = slot.positions[row]
     this.work.reset()
     const draw = this.draws[row - claim.from]
     try {
@@ -251,7 +256,7 @@ export class RowMaker {
   ): void | Promise<void> {
     const mapped = this.functions.sample!(
       columns,
-      this.random.key(this.job.feed.seed, this.epoch, this.position, SAMPLE_KEY),
+      this.random.key(this.job.feed.seed, this.epoch, this.context.position, SAMPLE_KEY),
     )
     if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
     return mapped.then(async result => {

@@ -3,7 +3,7 @@
  * leaves the picture's bytes with a parameter row in the slot. What the GPU can't decode is decoded here, all steps
  * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
  */
-import type { DevicePicture, FieldLayout, NormalFeed, NormalField, NormalOp } from '../define/types.js'
+import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import { Canvas } from './canvas.js'
@@ -93,8 +93,14 @@ export function pictureOf({ name, device }: FieldLayout): DevicePicture {
   throw new MillraceError(`field "${name}" is not finished on the device`)
 }
 
-/** The random source that says which pictures are decoded here is keyed like any operator's. */
-const DECODE: NormalOp = { name: 'decode', ordinal: 0, params: {} }
+/** Pictures are shared out in runs of so many positions: what is decoded here goes to the device in few copies. */
+const RUN = 16
+const GOLDEN = (Math.sqrt(5) - 1) / 2
+
+/** Whether a picture is among the `share` that is decoded here: by its position alone, and evenly spread. */
+function isHere(position: number, share: number): boolean {
+  return ((Math.floor(position / RUN) + 1) * GOLDEN) % 1 < share
+}
 
 /** The program of such a field. `here` is the share of pictures that is decoded by it, not by the device. */
 export function compileDevicePicture(
@@ -114,8 +120,7 @@ export function compileDevicePicture(
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
       const fits = onDevice !== undefined && onDevice.bytes.length <= room
-      if (fits && (here === 0 || context.random(field.name, DECODE).next() >= here))
-        row.upload(onDevice, plan, steps)
+      if (fits && !isHere(context.position, here)) row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },
   }

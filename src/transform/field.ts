@@ -18,6 +18,8 @@ export interface Chosen {
 /** The row being made. One object a maker and ring, changed from row to row. */
 export interface RowContext {
   readonly work: Workspace
+  /** Its position in the epoch. */
+  readonly position: number
   /** The random source of an operator of a field for this row: the followed field's where it follows. */
   random(field: string, op: NormalOp): Random
   /**

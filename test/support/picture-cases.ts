@@ -136,7 +136,7 @@ export function pictureCase(wish: Wish): PictureCase {
   const work = Workspace.alone(1 << 20)
   const bytes = 3 * room.width * room.height * DTYPES[dtype].bytes
   const at = work.take(bytes)
-  const context = { work, chosen: new Map(), random: (_: string, op: NormalOp) => random(op) }
+  const context = { work, position: 0, chosen: new Map(), random: (_: string, op: NormalOp) => random(op) }
   compileImage(field).run(npyOf([height, width, 3], pixels), at, context)
 
   // The picture as it would be stored: turned back. Quarter turns are each other's opposites.

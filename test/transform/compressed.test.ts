@@ -20,6 +20,7 @@ function fieldOf(json: FieldJson): NormalField {
 
 const context = (): RowContext => ({
   work: Workspace.alone(),
+  position: 0,
   chosen: new Map(),
   random: () => {
     throw new Error('nothing is random here')

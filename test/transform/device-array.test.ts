@@ -48,6 +48,7 @@ function left(field: Partial<FieldJson>): NormalField & { layout: { device: Devi
 
 const newRow = (): RowContext => ({
   work: Workspace.alone(1 << 22),
+  position: 0,
   chosen: new Map(),
   random: () => {
     throw new Error('nothing is random here')

@@ -119,6 +119,7 @@ describe('the programs', () => {
   const context = (): RowContext => ({
     work: Workspace.alone(),
     random: () => new Random(),
+    position: 0,
     chosen: new Map([
       ['image', { width: 20, height: 10, steps: [{ do: 'resize', width: 40, height: 20 } as Step] }],
     ]),

@@ -186,7 +186,12 @@ function fieldOf(parts: Partial<NormalField> & { dtype?: Dtype; shape: number[] 
 
 function contextOf(work: Workspace, position = 5): RowContext {
   const chosen = new Map<string, Chosen>()
-  return { work, chosen, random: (_field, op: NormalOp) => new Random().key(7, 0, position, op.ordinal) }
+  return {
+    work,
+    position,
+    chosen,
+    random: (_field, op: NormalOp) => new Random().key(7, 0, position, op.ordinal),
+  }
 }
 
 /** Runs a program and returns the bytes of its row. */

@@ -67,7 +67,7 @@ describe('rows that a maker writes', () => {
     for (let position = 0; position < 6; position++) {
       const work = Workspace.alone(1 << 22)
       const random = (_: string, op: NormalOp) => new Random().key(7, 0, position, op.ordinal)
-      const context = { work, chosen: new Map(), random }
+      const context = { work, position: 0, chosen: new Map(), random }
       const finished = work.take(30 * 22 * 12)
       compileImage(cpu).run(file, finished, context)
       const at = work.take(gpu.layout.shape[0])

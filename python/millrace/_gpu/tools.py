@@ -26,9 +26,6 @@ from .memory import Pool
 from .unpacker import Unpacker
 
 GIB = 1 << 30
-#: The share of the GPU that making pictures may take: one of so many multiprocessors, but some blocks anyway.
-SHARE = 8
-FEWEST_BLOCKS = 8
 #: Threads of a block.
 THREADS = 512
 
@@ -51,7 +48,9 @@ class Tools:
         self._jpegs: Optional[Any] = None
         self._make_nvcomp = nvcomps
         self._unpacker: Optional[Unpacker] = None
-        self.blocks = blocks or max(FEWEST_BLOCKS, driver.multiprocessors // SHARE)
+        # A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels
+        # are made for all of it, and end when the last of their blocks does.
+        self.blocks = blocks or driver.multiprocessors
         self.events = Events(driver)
         self.pool = Pool(driver, self.events)
         self.feed: int = driver.stream()

@@ -22,15 +22,18 @@ export const serve = command({
     ],
   ],
   async run({ args: [feed], values }) {
-    const [{ serve }, { loadFeed }, { UsageError }, { onInterrupt }, { rmSync }] = await Promise.all([
-      import('../../deliver/server.js'),
-      import('../feed-argument.js'),
-      import('../command.js'),
-      import('../interrupt.js'),
-      import('node:fs'),
-    ])
+    const [{ serve }, { giveWayAsSession }, { loadFeed }, { UsageError }, { onInterrupt }, { rmSync }] =
+      await Promise.all([
+        import('../../deliver/server.js'),
+        import('../../system/priority.js'),
+        import('../feed-argument.js'),
+        import('../command.js'),
+        import('../interrupt.js'),
+        import('node:fs'),
+      ])
     if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
     const socket = resolve(values.socket)
+    giveWayAsSession()
     const standard = feed === undefined ? undefined : await loadFeed(feed)
     onInterrupt(() => rmSync(socket, { force: true }))
     await serve({
