@@ -7,7 +7,7 @@ for batch in feed.torch(device="cuda"):
     train(batch["image"], batch["label"])
 """
 
-from . import _build
+from . import _build, _queues
 from ._build import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
 from .batch import Batch, Ragged
 from .errors import (
@@ -40,3 +40,5 @@ __all__ = [
     "StateError",
 ]
 __all__ += _build.__all__
+
+_queues.ask()

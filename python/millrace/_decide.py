@@ -1,8 +1,8 @@
 """``decode="auto"``: who decodes images, the engine's CPU threads, the trainer's GPU or both, by measuring.
 
 The CPU goes first: it takes nothing from the trainer. If the GPU hardly ever waits for data, that is that.
-Otherwise the GPU decodes for a while, then both do: the CPU nearly as much as it can, the GPU what is missing.
-What feeds the trainer fastest goes on.
+Otherwise the GPU decodes for a while, then both do: the CPU nearly as much as it can, the GPU what is
+missing. What feeds the trainer fastest goes on.
 Which samples come, in which order and with which choices is the same in any case.
 """
 

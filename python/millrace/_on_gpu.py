@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional, Tuple
 
+from . import _queues
 from ._decide import Decision
 from ._pins import Pins
 from ._reading import Taken
@@ -87,6 +88,9 @@ class OnGpu(View, ABC):
         news = decision.news
         if news is not None:
             say(f"{self.feed.name}: {news}")
+        if decision.where == "gpu" and _queues.late:
+            _queues.late = False  # once
+            say("CUDA was in use before millrace was imported: import it first, and the GPU decodes faster")
 
     def _report(self) -> Dict[str, Any]:
         decision = self._decision

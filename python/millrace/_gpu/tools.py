@@ -48,8 +48,8 @@ class Tools:
         self._jpegs: Optional[Any] = None
         self._make_nvcomp = nvcomps
         self._unpacker: Optional[Unpacker] = None
-        # A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels
-        # are made for all of it, and end when the last of their blocks does.
+        # A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own
+        # kernels are made for all of it, and end when the last of their blocks does.
         self.blocks = blocks or driver.multiprocessors
         self.events = Events(driver)
         self.pool = Pool(driver, self.events)

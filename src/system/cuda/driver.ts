@@ -7,6 +7,7 @@ import { MissingError } from '../../errors.js'
 import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
 import { setDriver } from './libraries.js'
+import { askForQueues } from './queues.js'
 import {
   argumentBytes,
   COPY_2D_BYTES,
@@ -49,6 +50,7 @@ export class Driver {
 
   /** Loads libcuda and begins. */
   static load(): Driver {
+    askForQueues()
     const driver = new Driver(bindDriver())
     driver.begin()
     setDriver(Math.floor(driver.version / 1000))
