@@ -7,6 +7,7 @@ reused, freed or overwritten too early shows in the results. Freed memory is fil
 from __future__ import annotations
 
 import ctypes
+import gc
 import random
 import struct
 import threading
@@ -14,6 +15,7 @@ from collections import deque
 from contextlib import contextmanager
 
 import numpy as np
+from conftest import wait_until
 
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import HARDWARE
@@ -343,3 +345,14 @@ class FakeKernels:
 
     def close(self):
         pass
+
+
+@contextmanager
+def given_back():
+    """A list for (stage, its driver): at the end they are closed, and nothing may be left on the device."""
+    stages = []
+    yield stages
+    for stage, driver in stages:
+        stage.close()
+        gc.collect()
+        assert wait_until(lambda d=driver: not d.allocated), "memory of the device was not given back"

@@ -185,31 +185,32 @@ def test_compact():
 class TestPool:
     """Buffers come back when nobody has them, and no stream either."""
 
-    def test_a_stream_that_is_behind_keeps_its_buffer(self, driver, pool):
-        driver.stir = lambda most=3: None
-        mine = driver.stream()
-        driver.streams[mine].append(lambda: None)
-        buffer = pool.take(10_000)
-        address = buffer.address
-        buffer.streams.add(mine)
-        del buffer
+    @staticmethod
+    def comes_back_when_all_is_done(driver, pool, address):
         other = pool.take(10_000)
         assert other.address != address
         driver.finish()
         assert pool.take(10_000).address == address
 
+    def test_a_stream_that_is_behind_keeps_its_buffer(self, driver, pool):
+        driver.stir = lambda most=3: None
+        mine = driver.stream()
+        driver.streams[mine].append(lambda: None)
+        buffer = pool.take(10_000)
+        buffer.streams.add(mine)
+        address = buffer.address
+        del buffer
+        self.comes_back_when_all_is_done(driver, pool, address)
+
     def test_the_stages_own_work_counts(self, driver, pool):
         driver.stir = lambda most=3: None
         own = driver.stream()
         buffer = pool.take(10_000)
-        address = buffer.address
         driver.streams[own].append(lambda: None)
         buffer.finished = Events(driver).take().record(own)
+        address = buffer.address
         del buffer
-        other = pool.take(10_000)
-        assert other.address != address
-        driver.finish()
-        assert pool.take(10_000).address == address
+        self.comes_back_when_all_is_done(driver, pool, address)
 
     def test_a_stream_that_is_captured_is_left_alone(self, driver, pool):
         mine = driver.stream()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import random
 import zlib
 
 import numpy as np
 import pytest
-from conftest import wait_until
-from fake_cuda import FakeDriver, FakeKernels, memory_at
+from fake_cuda import FakeDriver, FakeKernels, given_back, memory_at
 
 from millrace import MissingError
 from millrace._gpu import nvcomp
@@ -202,7 +200,6 @@ TOLD = {
 @pytest.fixture
 def opened():
     """Makes a stage on a fake device; at the end nothing may be left on that."""
-    stages = []
 
     def make(seed=0, budget=1 << 30, make_nvcomp=FakeNvcomp):
         driver = Device(seed)
@@ -216,11 +213,8 @@ def opened():
         stages.append((stage, driver))
         return stage, library
 
-    yield make
-    for stage, driver in stages:
-        stage.close()
-        gc.collect()
-        assert wait_until(lambda d=driver: not d.allocated), "memory of the device was not given back"
+    with given_back() as stages:
+        yield make
 
 
 def submit(stage, slot, redo=None):

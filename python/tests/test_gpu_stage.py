@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import base64
-import gc
 import random
 import weakref
 
 import numpy as np
 import pytest
 from conftest import wait_until
-from fake_cuda import FakeDecoder, FakeDriver, FakeKernels, fake_jpeg, fake_pixels, mixed, read, shown
+from fake_cuda import (
+    FakeDecoder,
+    FakeDriver,
+    FakeKernels,
+    fake_jpeg,
+    fake_pixels,
+    given_back,
+    mixed,
+    read,
+    shown,
+)  # fmt: skip
 
 from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
@@ -82,7 +91,6 @@ def some_slot(chance, count=6):
 @pytest.fixture
 def opened():
     """Makes a stage on a fake device; at the end nothing may be left on that."""
-    stages = []
 
     def make(pictures, seed=0, blocks=None, budget=1 << 30, memory=None, engines=True):
         driver = FakeDriver(seed)
@@ -100,11 +108,8 @@ def opened():
         stages.append((stage, driver))
         return stage, driver
 
-    yield make
-    for stage, driver in stages:
-        stage.close()
-        gc.collect()
-        assert wait_until(lambda d=driver: not d.allocated), "memory of the device was not given back"
+    with given_back() as stages:
+        yield make
 
 
 def decodes(driver):

@@ -79,22 +79,25 @@ export class ArrayMaker {
     )
   }
 
-  private copy({ device, from, unitBytes, output }: ArrayBatch, rows: readonly number[]): void {
-    const width = rowBytes(device)
-    for (const { row, rows: height } of runsOf(rows)) {
-      this.lane.uploadRows({
-        from: from + BigInt(row * unitBytes + device.headBytes),
-        fromPitch: unitBytes,
-        to: output + BigInt(row * width),
-        toPitch: width,
-        width,
-        height,
-      })
+  private copy(batch: ArrayBatch, rows: readonly number[]): void {
+    const width = rowBytes(batch.device)
+    for (const run of runsOf(rows)) {
+      this.bring(batch, run, { to: batch.output + BigInt(run.row * width), toPitch: width, width })
     }
   }
 
+  /** Neighbours, without their heads, to the device. */
+  private bring(
+    { device, from, unitBytes }: ArrayBatch,
+    { row, rows: height }: Run,
+    to: { to: bigint; toPitch: number; width: number },
+  ): void {
+    const first = from + BigInt(row * unitBytes + device.headBytes)
+    this.lane.uploadRows({ ...to, from: first, fromPitch: unitBytes, height })
+  }
+
   private decompress(batch: ArrayBatch, rows: readonly number[]): number[] {
-    const { device, from, unitBytes, output, head } = batch
+    const { device, output, head } = batch
     const size = rowBytes(device)
     const lengths = rows.map(row => head(row)[Head.Bytes])
     // Neighbours are copied together, each as long as the longest.
@@ -102,16 +105,9 @@ export class ArrayMaker {
     const pitch = up(longest + BEHIND)
     const base = this.streams.atLeast(rows.length * pitch)
     let done = 0
-    for (const { row, rows: height } of runsOf(rows)) {
-      this.lane.uploadRows({
-        from: from + BigInt(row * unitBytes + device.headBytes),
-        fromPitch: unitBytes,
-        to: base + BigInt(done * pitch),
-        toPitch: pitch,
-        width: longest,
-        height,
-      })
-      done += height
+    for (const run of runsOf(rows)) {
+      this.bring(batch, run, { to: base + BigInt(done * pitch), toPitch: pitch, width: longest })
+      done += run.rows
     }
     const streams: DeviceStream[] = rows.map((row, i) => ({
       from: base + BigInt(i * pitch),

@@ -92,7 +92,8 @@ const STATUSES = [
   'RESET_TYPE_NOT_SUPPORTED',
 ] as const
 
-const TODO: Record<string, string> = {
+/** What to do about some of them. */
+const REMEDIES: Record<string, string> = {
   DRIVER_NOT_LOADED: 'load the NVIDIA kernel driver (nvidia-smi must work), or give the container its GPUs',
   LIB_RM_VERSION_MISMATCH: 'the driver was updated under the running kernel module: restart the machine',
   GPU_IS_LOST: 'the GPU fell off the bus: look for Xid in the kernel log and restart the machine',
@@ -124,8 +125,8 @@ export class NvmlError extends MillraceError {
     code: number,
   ) {
     const status = statusName(code)
-    const todo = TODO[status.replace(/^NVML_(ERROR_)?/, '')]
-    super(`${call} failed with ${status} (${code})${todo === undefined ? '' : `: ${todo}`}`)
+    const remedy = REMEDIES[status.replace(/^NVML_(ERROR_)?/, '')]
+    super(`${call} failed with ${status} (${code})${remedy === undefined ? '' : `: ${remedy}`}`)
     this.status = status
   }
 }

@@ -8,7 +8,7 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { KernelJson } from '../../src/define/types.js'
 import { validateFeed } from '../../src/define/validate.js'
 import { applyVariant } from '../../src/define/variants.js'
-import { DefinitionError } from '../../src/errors.js'
+import { expectRefused } from '../support/refusal.js'
 
 const made: KernelJson = {
   file: 'gen.cu',
@@ -153,13 +153,5 @@ const wrongs: [string, unknown, string, RegExp][] = [
 ]
 
 test.each(wrongs)('%s is refused', (_, definition, path, message) => {
-  let error: unknown
-  try {
-    validateFeed(definition)
-  } catch (caught) {
-    error = caught
-  }
-  expect(error).toBeInstanceOf(DefinitionError)
-  expect((error as DefinitionError).path).toBe(path)
-  expect((error as DefinitionError).message).toMatch(message)
+  expectRefused(definition, path, message)
 })

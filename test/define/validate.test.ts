@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import { validateFeed } from '../../src/define/validate.js'
 import { DefinitionError } from '../../src/errors.js'
+import { expectRefused } from '../support/refusal.js'
 
 const image = { from: 'jpg', as: 'image', apply: [{ centerCrop: 32 }] }
 const label = { from: 'cls', as: 'int' }
@@ -338,17 +339,7 @@ const wrongs: [string, unknown, string, RegExp][] = [
 ]
 
 describe('wrong definitions', () => {
-  test.each(wrongs)('%s', (_, definition, path, message) => {
-    let error: unknown
-    try {
-      validateFeed(definition)
-    } catch (caught) {
-      error = caught
-    }
-    expect(error).toBeInstanceOf(DefinitionError)
-    expect((error as DefinitionError).path).toBe(path)
-    expect((error as DefinitionError).message).toMatch(message)
-  })
+  test.each(wrongs)('%s', (_, definition, path, message) => expectRefused(definition, path, message))
 
   test('the good ones pass', () => {
     expect(validateFeed(good)).toBe(good)

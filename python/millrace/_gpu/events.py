@@ -43,7 +43,7 @@ class Event:
 
 
 class Events:
-    """Makes events, from the handles of those that nobody has any more."""
+    """Makes events, from the handles of those that were dropped."""
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Hashable, Mapping
+from typing import Any, Dict, Hashable, Mapping, NamedTuple
 
 from .fields import DeviceField
 from .memory import Memory
@@ -10,15 +10,20 @@ from .ticket import HostBatch, Ticket
 from .tools import Tools
 
 
-def make(
-    tools: Tools,
-    memory: Memory,
-    fields: Mapping[Hashable, DeviceField],
-    maker: Any,
-    batch: HostBatch,
-    ticket: Ticket,
-) -> None:
+class Parts(NamedTuple):
+    """What a stage makes batches with."""
+
+    tools: Tools
+    memory: Memory
+    #: Those that are finished here.
+    fields: Mapping[Hashable, DeviceField]
+    #: What makes others out of nothing; None where nothing is.
+    maker: Any
+
+
+def make(parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
     """Puts the work for a batch on the streams: the arrays of the ticket are where it goes."""
+    tools, memory, fields, maker = parts
     if maker is not None and batch.made is not None:
         addresses: Dict[str, int] = {}
         for name, kind, shape in maker.outputs:

@@ -47,7 +47,7 @@ class Memory(Protocol):
 
 
 class Spent(NamedTuple):
-    """What is left of a buffer that nobody has any more."""
+    """What is left of a buffer that was dropped."""
 
     address: int
     size: int

@@ -27,7 +27,7 @@ from .errors import CudaError
 from .events import Event
 from .fields import DeviceField, device_fields
 from .generate import generator_of
-from .making import make
+from .making import Parts, make
 from .memory import Memory, PoolMemory
 from .ticket import HostBatch, Ticket
 from .tools import GIB, Tools, open_tools
@@ -130,19 +130,19 @@ class DeviceStage:
     ) -> None:
         tools: Optional[Tools] = None
         try:
-            with ExitStack() as parts:
+            with ExitStack() as ending:
                 tools = make_tools()
-                parts.callback(tools.close)
+                ending.callback(tools.close)
                 memory = make_memory(tools)
-                parts.callback(memory.close)
+                ending.callback(memory.close)
                 fields: Dict[Hashable, DeviceField] = {}
-                parts.callback(fields.clear)
+                ending.callback(fields.clear)
                 fields.update(device_fields(tools, pictures))
                 maker = None if generator is None else generator_of(tools, generator)
                 if maker is not None:
-                    parts.callback(maker.close)
+                    ending.callback(maker.close)
                 opened._complete()
-                self._serve(tools, memory, fields, maker)
+                self._serve(Parts(tools, memory, fields, maker))
         except BaseException as error:
             # Whoever opens the stage is told. Later it is a GPU that gives nothing back: it is lost, and that
             # was said with the batch that it was lost with.
@@ -154,47 +154,37 @@ class DeviceStage:
             with suppress(CudaError):
                 tools.pool.linger()
 
-    def _serve(
-        self, tools: Tools, memory: Memory, fields: Mapping[Hashable, DeviceField], maker: Any
-    ) -> None:
+    def _serve(self, parts: Parts) -> None:
         while True:
             job = self._jobs.get()
             if job is None:
                 return
             batch, ticket = job
             try:
-                self._stage(tools, memory, fields, maker, batch, ticket)
+                self._stage(parts, batch, ticket)
             except BaseException as error:
                 ticket._complete(error)
             # Nothing here refers to a batch while the thread waits for the next one.
             del job, batch, ticket
 
-    def _stage(
-        self,
-        tools: Tools,
-        memory: Memory,
-        fields: Mapping[Hashable, DeviceField],
-        maker: Any,
-        batch: HostBatch,
-        ticket: Ticket,
-    ) -> None:
+    def _stage(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
         try:
-            make(tools, memory, fields, maker, batch, ticket)
+            make(parts, batch, ticket)
         except BaseException:
             # What was put on the streams until then reads the slot; where the GPU is lost, nothing does.
             with suppress(CudaError):
-                self._hold(tools, memory, batch, ticket)
+                self._hold(parts, batch, ticket)
             raise
-        self._hold(tools, memory, batch, ticket)
+        self._hold(parts, batch, ticket)
         ticket._complete()
 
-    def _hold(self, tools: Tools, memory: Memory, batch: HostBatch, ticket: Ticket) -> None:
+    def _hold(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
         """Everything is on the streams: notes when the slot is free, and when the arrays are finished."""
-        ticket.copied = tools.fed()
+        ticket.copied = parts.tools.fed()
         with self._reaping:
             self._held.append((ticket.copied, batch))
-        ticket.event = tools.worked()
-        memory.finish(list(ticket.arrays.values()), ticket.event)
+        ticket.event = parts.tools.worked()
+        parts.memory.finish(list(ticket.arrays.values()), ticket.event)
 
 
 #: Stages whose threads run, in this process.

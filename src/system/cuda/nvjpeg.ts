@@ -23,7 +23,7 @@ const Status = {
   ExecutionFailed: 6,
   ArchMismatch: 7,
   InternalError: 8,
-  NotImplemented: 9,
+  BackendNotSupported: 9,
 } as const
 /** Statuses that say something about the GPU, not about a picture. */
 const FATAL: readonly number[] = [Status.NotInitialized, Status.AllocatorFailure, Status.ArchMismatch]
@@ -177,7 +177,7 @@ export class JpegDecoder {
   private open(backend: Backend): Engine | undefined {
     const out = Buffer.alloc(8)
     const status = this.calls.create(BACKENDS[backend], null, null, INTERPOLATE_CHROMA, out)
-    const absent = status === Status.ArchMismatch || status === Status.NotImplemented
+    const absent = status === Status.ArchMismatch || status === Status.BackendNotSupported
     if (backend === 'hardware' && absent) return undefined
     this.check('nvjpegCreateEx', status)
     const handle = out.readBigUInt64LE()
