@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { leadsSession } from './process.js'
 
 /** How nice: where both want a core, one of these gets a tenth of it. */
 const NICE = 10
@@ -17,8 +18,12 @@ export function giveWay(): void {
   }
 }
 
-/** So does this process as a whole, where Linux shares the cores out by session before it looks at threads. */
+/**
+ * So does this process's session, if that is its own: Linux may share the cores out by session before it looks at
+ * threads. A session that others lead is theirs; a trainer may be in it.
+ */
 export function giveWayAsSession(): void {
+  if (!leadsSession()) return
   try {
     writeFileSync('/proc/self/autogroup', String(NICE))
   } catch {

@@ -1,14 +1,28 @@
-/** Naming processes for good: a pid comes back, a pid with its start time does not. */
+/** Processes as /proc shows them. */
 import { readFileSync } from 'node:fs'
 
-/** When a process started, in ticks since boot: field 22 of /proc/PID/stat. Empty when it is gone, or only a zombie. */
+/**
+ * When a process started, in ticks since boot. Empty when it is gone, or only a zombie. This names a process for good: a
+ * pid comes back, a pid with its start time does not.
+ */
 export function startTime(pid: number): string {
+  const { state, started } = stat(pid)
+  return state === 'Z' ? '' : started
+}
+
+/** Whether this process has a session to itself and its children, as daemons have; in a terminal, the shell leads. */
+export function leadsSession(): boolean {
+  return stat(process.pid).session === String(process.pid)
+}
+
+/** Fields 3, 6 and 22 of /proc/PID/stat; empty when there is no such process. */
+function stat(pid: number): { state: string; session: string; started: string } {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const line = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name, in parentheses, may hold anything: the fields after the last one are safe to split.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? '' : fields[19]
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0], session: fields[3], started: fields[19] }
   } catch {
-    return ''
+    return { state: '', session: '', started: '' }
   }
 }

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { numberFeed, using } from '../support/engine.js'
 
@@ -20,5 +22,31 @@ describe.skipIf(process.platform !== 'linux')('priority', () => {
       // They start one after the other.
       await expect.poll(() => niceness().filter(nice => nice > usual)).toEqual([10, 10, 10])
     })
+  })
+})
+
+const AUTOGROUP = '/proc/self/autogroup'
+
+describe.skipIf(!existsSync(AUTOGROUP))('the priority of a session', () => {
+  /** What a process says of its session after it has given way, in a session of its own or in ours. */
+  function afterGivingWay(detached: boolean): Promise<string> {
+    const { href } = new URL('../../dist/system/priority.js', import.meta.url)
+    const program = `
+      import { readFileSync } from 'node:fs'
+      import { giveWayAsSession } from '${href}'
+      giveWayAsSession()
+      console.log(readFileSync('${AUTOGROUP}', 'utf8'))`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { detached })
+    return text(child.stdout)
+  }
+
+  it('is lower where the session is its own', async () => {
+    // Linux lets ordinary users do so ten times a second, all of them together.
+    await expect.poll(() => afterGivingWay(true), { timeout: 10_000 }).toMatch(/nice 10$/m)
+  })
+
+  it('is left alone where it is somebody else’s', async () => {
+    const before = readFileSync(AUTOGROUP, 'utf8')
+    expect((await afterGivingWay(false)).trim()).toBe(before.trim())
   })
 })
