@@ -70,8 +70,6 @@ class CudaView(OnGpu, TorchView):
         self._meter.restart()
 
     def _ask(self, loop: "Loop") -> None:
-        if self._on_stage:
-            self._meter.hold_back()
         for step in self._meter.steps():
             self._step(loop, *step)
         self._meter.ask(self._cuda.current_stream(self._device))

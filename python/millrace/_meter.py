@@ -4,13 +4,12 @@
 
 ``asked`` is recorded when the trainer comes for the next batch: the GPU passes it when step k is done.
 ``there`` is recorded behind the wait for the batch. What lies between is waiting; it is next to nothing when
-the batch was there in time. Events are looked at steps later; only ``hold_back`` waits for one.
+the batch was there in time. Events are looked at steps later, nobody waits for them.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from math import ceil
 from typing import Any, Deque, Iterator, NamedTuple, Optional, Tuple
 
 
@@ -27,29 +26,14 @@ class Meter:
 
     #: Steps whose events may be outstanding; older ones are let go unmeasured.
     MOST = 64
-    #: Work that a GPU has before it when a trainer is held back (seconds), and one step at least.
-    QUEUED = 0.02
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
         self._pending: Deque[Tuple[Any, Any, int]] = deque()
         self._asked: Optional[Any] = None
-        #: The latest step (seconds).
-        self._latest = 0.0
         #: All steps so far, in seconds.
         self.seconds = 0.0
         self.waited = 0.0
-
-    def hold_back(self) -> None:
-        """Waits while the GPU has plenty to do.
-
-        A trainer that runs ahead fills the driver's queue sooner or later. Each launch then waits, with the
-        driver locked, until the GPU has done another: nobody else comes through, nvJPEG least of all. An idle
-        GPU gains nothing from a longer queue, and a busy one loses what is to be decoded for it meanwhile.
-        """
-        steps = max(1, ceil(self.QUEUED / self._latest)) if self._latest else 2
-        if len(self._pending) >= steps:
-            self._pending[-steps][0].synchronize()
 
     def ask(self, stream: Any) -> None:
         """The trainer comes for a batch."""
@@ -70,7 +54,6 @@ class Meter:
             seconds = asked.elapsed_time(following) / 1000
             waited = asked.elapsed_time(there) / 1000
             self._pending.popleft()
-            self._latest = seconds
             self.seconds += seconds
             self.waited += waited
             yield Step(samples, seconds, waited)
@@ -81,6 +64,6 @@ class Meter:
         self._asked = None
 
     def _record(self, stream: Any) -> Any:
-        event = self._cuda.Event(enable_timing=True, blocking=True)
+        event = self._cuda.Event(enable_timing=True)
         event.record(stream)
         return event

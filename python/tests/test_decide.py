@@ -81,8 +81,8 @@ class Clock:
         self.now = 0.0
         self.done = -1.0
 
-    def Event(self, enable_timing=False, blocking=False):  # noqa: N802
-        assert enable_timing and blocking  # who waits for one must not spin
+    def Event(self, enable_timing=False):  # noqa: N802
+        assert enable_timing
         return Event(self)
 
 
@@ -95,9 +95,6 @@ class Event:
 
     def query(self):
         return self.at <= self.clock.done
-
-    def synchronize(self):
-        self.clock.done = max(self.clock.done, self.at)
 
     def elapsed_time(self, other):
         return (other.at - self.at) * 1000
@@ -132,25 +129,3 @@ def test_the_time_between_two_loops_is_no_step():
     meter.there(None, 1)
     clock.done = clock.now
     assert [step.seconds for step in meter.steps()] == [1.0]
-
-
-def held_back(step, steps=12):
-    """How many steps a GPU, which does only what it must, has before it when a trainer comes for the next."""
-    clock, queued = Clock(), []
-    meter = Meter(clock)
-    for _ in range(steps):
-        meter.hold_back()
-        list(meter.steps())
-        meter.ask(None)
-        meter.there(None, 1)
-        clock.now += step
-        queued.append(round((clock.now - max(clock.done, 0)) / step))
-    return queued
-
-
-def test_a_trainer_runs_one_step_ahead_of_the_gpu_when_steps_are_long():
-    assert held_back(0.1)[-3:] == [2, 2, 2]  # the one before, and the one just launched
-
-
-def test_a_trainer_with_short_steps_has_some_milliseconds_of_them_queued():
-    assert held_back(0.004, 40)[-3:] == [6, 6, 6]

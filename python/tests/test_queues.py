@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import millrace
 from millrace import _queues
 
 
@@ -17,6 +19,7 @@ def test_importing_asks_unless_somebody_has_chosen(before, after):
     environment = {name: value for name, value in os.environ.items() if name != _queues.NAME}
     if before is not None:
         environment[_queues.NAME] = before
+    environment["PYTHONPATH"] = str(Path(millrace.__file__).parents[1])
     # As C sees it: that is where CUDA looks.
     program = f"""
 import ctypes, millrace

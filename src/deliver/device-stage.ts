@@ -86,8 +86,9 @@ export class DeviceStage {
     this.output = layoutOutput(options.layout)
     this.locks = new SlotLocks(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
     // A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels are made
-    // for all of it, and end when the last of their blocks does.
-    const blocks = gpu.facts.multiprocessors
+    // for all of it, and end when the last of their blocks does. Two blocks fit on each multiprocessor: while one waits
+    // for its memory, the other goes on.
+    const blocks = 2 * gpu.facts.multiprocessors
     this.lines = Array.from({ length: LANES }, () => {
       const lane = gpu.lane()
       const pictures = new PictureMaker(gpu, lane, blocks)

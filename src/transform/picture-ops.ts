@@ -132,9 +132,10 @@ class Gatherer {
   }
 
   end(): PictureOps {
+    // A place at the end goes straight into the finished row: the kernel needs no room for its picture.
+    const { pictureBytes } = this
     this.settle()
-    const { ops, pictureBytes, lineBytes, tableBytes, width, height } = this
-    // Without any op the decoded picture itself is finished: the kernel needs no room for another.
+    const { ops, lineBytes, tableBytes, width, height } = this
     return { ops, width, height, pictureBytes, lineBytes, tableBytes }
   }
 
@@ -159,10 +160,13 @@ class Gatherer {
       ...[window.x, window.y, window.width, window.height],
       ...[FILTER_CODES[to.filter], to.antialias ? 1 : 0, mirror],
     ]
-    if (to.width !== box.width) this.lineBytes = Math.max(this.lineBytes, box.height * window.width * 3)
-    const tables =
-      tableBytes(box.width, to.width, window.width, to) + tableBytes(box.height, to.height, window.height, to)
-    this.tableBytes = Math.max(this.tableBytes, tables)
+    if (isWeighted(to.filter) && (to.width !== box.width || to.height !== box.height)) {
+      // A word for each pixel between the passes, and a line to spare.
+      this.lineBytes = Math.max(this.lineBytes, (box.height + 1) * window.width * 4)
+      const x = tableBytes(box.width, to.width, window.width, to)
+      const y = tableBytes(box.height, to.height, window.height, to)
+      this.tableBytes = Math.max(this.tableBytes, x + y)
+    }
     this.become({ code: OpCode.place, args }, window.width, window.height)
   }
 
@@ -175,11 +179,12 @@ class Gatherer {
   }
 }
 
-/** Bytes of an axis' tables: first, count (32 bits each) and weights (16 bits) of `made` outputs, each aligned to 16. */
+/** Bytes of an axis' tables: first, count and pairs of weights (32 bits each) of `made` outputs, each aligned to 16. */
 function tableBytes(input: number, output: number, made: number, { filter, antialias }: Sizing): number {
-  const taps = input === output || !isWeighted(filter) ? 0 : mostTaps(input, output, filter, antialias)
-  const aligned = (bytes: number): number => Math.ceil(bytes / 16) * 16
-  return 2 * aligned(made * 4) + aligned(made * taps * 2)
+  if (input === output || !isWeighted(filter)) return 0
+  const aligned = (words: number): number => Math.ceil((words * 4) / 16) * 16
+  const pairs = Math.ceil(mostTaps(input, output, filter, antialias) / 2)
+  return 2 * aligned(made) + aligned(made * pairs)
 }
 
 function colorOp(step: ColorStep): Op {

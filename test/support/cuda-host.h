@@ -45,6 +45,14 @@ inline double __hiloint2double(int high, int low) {
   return bits_as<double>(&bits);
 }
 
+/** Four of the eight bytes of b:a, by the four lowest digits of `which`. */
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
+  uint64_t both = (uint64_t)b << 32 | a;
+  unsigned bytes = 0;
+  for (int i = 0; i < 4; i++) bytes |= (unsigned)(both >> 8 * (which >> 4 * i & 7) & 255) << 8 * i;
+  return bytes;
+}
+
 template <class T>
 T min(T a, T b) { return b < a ? b : a; }
 template <class T>
@@ -53,9 +61,13 @@ inline unsigned long long min(unsigned long long a, unsigned long long b) { retu
 
 template <class T>
 T atomicAdd(T* to, T value) { return __atomic_fetch_add(to, value, __ATOMIC_RELAXED); }
-inline int atomicMin(int* to, int value) {
-  int now = __atomic_load_n(to, __ATOMIC_RELAXED);
-  while (value < now && !__atomic_compare_exchange_n(to, &now, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+/** Replaces what is there for as long as it is `worse` than the value. */
+template <class Worse>
+int replace(int* at, int value, Worse worse) {
+  int now = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (worse(now) && !__atomic_compare_exchange_n(at, &now, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return now;
 }
+inline int atomicMin(int* at, int value) { return replace(at, value, [&](int now) { return value < now; }); }
+inline int atomicMax(int* at, int value) { return replace(at, value, [&](int now) { return value > now; }); }

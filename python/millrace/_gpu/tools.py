@@ -48,8 +48,9 @@ class Tools:
         self._make_nvcomp = nvcomps
         self._unpacker: Optional[Unpacker] = None
         # A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own
-        # kernels are made for all of it, and end when the last of their blocks does.
-        self.blocks = blocks or driver.multiprocessors
+        # kernels are made for all of it, and end when the last of their blocks does. Two blocks fit on each
+        # multiprocessor: while one waits for its memory, the other goes on.
+        self.blocks = blocks or 2 * driver.multiprocessors
         self.events = Events(driver)
         self.pool = Pool(driver, self.events)
         self.feed: int = driver.stream()

@@ -117,7 +117,7 @@ picture(const unsigned* rows, int words, int count, const unsigned long long* pi
         const void* lookup, int dtype, int hwc, int width, int height) {
   u8* own = scratch + blockIdx.x * (2 * pictureBytes + lineBytes + tableBytes);
   u8* lines = own + 2 * pictureBytes;
-  Scratch memory = {{own, own + pictureBytes}, {lines, lines + lineBytes}};
+  Scratch memory = {{own, own + pictureBytes}, {(unsigned*)lines, lines + lineBytes}};
   Job job = {rows, words, count, pictures, memory, out, lookup, dtype, hwc != 0, width, height};
   switch (bytesOf(dtype)) {
     case 1: return makeRows<unsigned char>(job);

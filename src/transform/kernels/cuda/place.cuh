@@ -1,13 +1,18 @@
 // The op `place`: a box of the picture, resized, of which a window is made, mirrored. Along x first, with bytes in
 // between, then along y, as ../../twins/place.ts does it. What needs no filtering is a view and costs nothing.
+//
+//   box ──along x──► lines: a word for each pixel ──along y──► window
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"
 #include "weights.cuh"
 
-/** Memory of the block: the picture between the passes, and the tables of both axes. */
+/**
+ * Memory of the block: the picture between the passes, with a line to spare, and the tables of both axes. A pixel is a
+ * word there, red in its lowest byte, so that it is read and written at once.
+ */
 struct PlaceMemory {
-  u8* lines;
+  unsigned* lines;
   u8* tables;
 };
 
@@ -46,58 +51,79 @@ __device__ inline void prepare(Axis& axis, u8*& memory, int* bits) {
   Curve curve(axis);
   axis.first = carve<int>(memory, axis.count);
   axis.taps = carve<int>(memory, axis.count);
-  axis.weights = carve<short>(memory, axis.count * curve.mostTaps());
+  axis.pairs = carve<int>(memory, axis.count * ((curve.mostTaps() + 1) / 2));
   // The greatest weight of all outputs decides, also of those that are not made.
   int least = MOST_BITS;
   for (int i = threadIdx.x; i < axis.output; i += blockDim.x) least = min(least, bitsOf(curve, i));
   atomicMin(bits, least);
 }
 
-__device__ inline void fill(Axis& axis, int bits) {
+__device__ inline void fill(Axis& axis, int bits, int* taps) {
   if (!axis.resized()) return;
   axis.shift = bits;
   Curve curve(axis);
-  for (int i = threadIdx.x; i < axis.count; i += blockDim.x) weigh(axis, curve, i);
+  int most = 0;
+  for (int i = threadIdx.x; i < axis.count; i += blockDim.x) most = max(most, weigh(axis, curve, i));
+  atomicMax(taps, most);
 }
 
 /** The tables of both axes, made by all threads. */
 __device__ __noinline__ inline void makeTables(Axis& x, Axis& y, u8* memory) {
   __shared__ int bitsX, bitsY; // fractional bits of the weights
-  if (threadIdx.x == 0) bitsX = bitsY = MOST_BITS;
+  __shared__ int tapsX, tapsY;
+  if (threadIdx.x == 0) bitsX = bitsY = MOST_BITS, tapsX = tapsY = 0;
   __syncthreads();
   prepare(x, memory, &bitsX);
   prepare(y, memory, &bitsY);
   __syncthreads();
-  fill(x, bitsX);
-  fill(y, bitsY);
+  fill(x, bitsX, &tapsX);
+  fill(y, bitsY, &tapsY);
   __syncthreads();
+  x.most = tapsX;
+  y.most = tapsY;
 }
 
-__device__ inline u8 rounded(int sum, int shift) {
-  return (u8)min(max(sum >> shift, 0), 255);
-}
+/** A pixel as a weighed sum. */
+struct Sum {
+  int shift, red, green, blue;
 
-/**
- * Output i along an axis, made of pixels `step` bytes apart that begin at `line`. Taps are taken two by two, so that
- * their loads are under way together: enlarging, two are all there are.
- */
-__device__ inline Pixel weighed(const Axis& axis, int i, const u8* line, int step) {
-  const u8* p = line + axis.first[i] * step;
-  const short* weight = axis.weights + i;
-  int taps = axis.taps[i];
-  int red = 1 << (axis.shift - 1), green = red, blue = red;
-#pragma unroll 1
-  for (int k = 0; k < taps; k += 2, p += 2 * step, weight += 2 * axis.count) {
-    bool both = k + 1 < taps;
-    const u8* q = both ? p + step : p;
-    int w = weight[0], v = weight[both ? axis.count : 0];
-    if (!both) v = 0;
-    red += w * p[0] + v * q[0];
-    green += w * p[1] + v * q[1];
-    blue += w * p[2] + v * q[2];
+  __device__ explicit Sum(int shift) : shift(shift), red(1 << (shift - 1)), green(red), blue(red) {}
+
+  __device__ void add(int weight, const u8* p) {
+    red += weight * p[0];
+    green += weight * p[1];
+    blue += weight * p[2];
   }
-  return {rounded(red, axis.shift), rounded(green, axis.shift), rounded(blue, axis.shift)};
-}
+
+  /** Two pixels, by their weights. */
+  __device__ void add(int pair, unsigned p, unsigned q) {
+    red = paired(pair, __byte_perm(p, q, 0x40), red);
+    green = paired(pair, __byte_perm(p, q, 0x51), green);
+    blue = paired(pair, __byte_perm(p, q, 0x62), blue);
+  }
+
+  __device__ Pixel pixel() const { return {rounded(red), rounded(green), rounded(blue)}; }
+
+  __device__ u8 rounded(int sum) const { return (u8)min(max(sum >> shift, 0), 255); }
+
+  /** `sum`, and each of two bytes times its weight. */
+  __device__ static int paired(int pair, unsigned bytes, int sum) {
+#ifdef __CUDA_ARCH__
+    asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(pair), "r"(bytes));
+    return sum;
+#else
+    return sum + (short)pair * (int)(bytes & 255) + (pair >> 16) * (int)(bytes >> 8 & 255);
+#endif
+  }
+};
+
+/** Takes pixels as words. */
+struct WordSink {
+  unsigned* at;
+  int width;
+
+  __device__ void put(int x, int y, Pixel p) const { at[y * width + x] = p.red | p.green << 8 | p.blue << 16; }
+};
 
 /** Gives pixels to a sink at their mirrored places. */
 template <class Sink>
@@ -113,18 +139,75 @@ struct Mirror {
   __device__ void put(int x, int y, Pixel pixel) const { sink.put(left + stepX * x, top + stepY * y, pixel); }
 };
 
-/** Along x: all lines of `from` become as wide as the window. */
-template <class Sink>
-__device__ void across(Axis x, Picture from, Sink sink) {
-  for (Walk at(x.count, from.height); at.inside(); at.next())
-    sink.put(at.x, at.y, weighed(x, at.x, from.address(0, at.y), from.right));
+/** So many threads share the lines of a column. */
+constexpr int SHARING = 8;
+
+/**
+ * Along x: all lines of `from` become as wide as the window. A thread stays in its column, with its weights at hand;
+ * missing taps have none. TAPS are enough for every output.
+ */
+template <int TAPS>
+__device__ void across(Axis x, Picture from, WordSink sink) {
+  for (int i = threadIdx.x; i < x.count * SHARING; i += blockDim.x) {
+    int column = i % x.count, last = x.taps[column] - 1;
+    int weights[TAPS], offsets[TAPS];
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+      int pair = k <= last ? x.pairs[k / 2 * x.count + column] : 0;
+      weights[k] = k % 2 ? pair >> 16 : (short)pair;
+      offsets[k] = min(k, last) * from.right;
+    }
+    int y = i / x.count;
+    const u8* p = from.address(x.first[column], y);
+    for (; y < from.height; y += SHARING, p += SHARING * from.down) {
+      Sum sum(x.shift);
+#pragma unroll
+      for (int k = 0; k < TAPS; k++) sum.add(weights[k], p + offsets[k]);
+      sink.put(column, y, sum.pixel());
+    }
+  }
 }
 
-/** Along y: all columns of `from` become as high as the window. */
+/** The same for any number of taps. */
+__device__ __noinline__ inline void acrossByMany(Axis x, Picture from, WordSink sink) {
+  for (Walk at(x.count, from.height); at.inside(); at.next()) {
+    const u8* p = from.address(x.first[at.x], at.y);
+    Sum sum(x.shift);
+    for (int k = 0; k < x.taps[at.x]; k++, p += from.right) {
+      int pair = x.pairs[k / 2 * x.count + at.x];
+      sum.add(k % 2 ? pair >> 16 : (short)pair, p);
+    }
+    sink.put(at.x, at.y, sum.pixel());
+  }
+}
+
+__device__ __noinline__ inline void fillLines(Axis x, Picture from, WordSink sink) {
+  if (!x.resized()) {
+    Picture window = from.part(x.from, 0, x.count, from.height);
+    for (Walk at(x.count, from.height); at.inside(); at.next()) sink.put(at.x, at.y, window.pixel(at.x, at.y));
+    return;
+  }
+  switch (x.most) {
+    case 1:
+    case 2: return across<2>(x, from, sink); // enlarged
+    case 3: return across<3>(x, from, sink);
+    case 4: return across<4>(x, from, sink);
+    case 5: return across<5>(x, from, sink);
+    case 6: return across<6>(x, from, sink);
+    default: return acrossByMany(x, from, sink);
+  }
+}
+
+/** Along y: all columns of `lines` become as high as the window. Taps are taken two by two: a line more is read. */
 template <class Sink>
-__device__ void down(Axis y, Picture from, Sink sink) {
-  for (Walk at(from.width, y.count); at.inside(); at.next())
-    sink.put(at.x, at.y, weighed(y, at.y, from.address(at.x, 0), from.down));
+__device__ void down(Axis y, const unsigned* lines, int width, Sink sink) {
+  for (Walk at(width, y.count); at.inside(); at.next()) {
+    const unsigned* p = lines + y.first[at.y] * width + at.x;
+    const int* pair = y.pairs + at.y;
+    Sum sum(y.shift);
+    for (int left = y.taps[at.y]; left > 0; left -= 2, p += 2 * width, pair += y.count) sum.add(*pair, p[0], p[width]);
+    sink.put(at.x, at.y, sum.pixel());
+  }
 }
 
 /** Nearest neighbours, along both axes at once. */
@@ -140,23 +223,22 @@ template <class Sink>
 __device__ __noinline__ void resize(Place place, PlaceMemory memory, Sink plainSink) {
   Mirror<Sink> sink(plainSink, place);
   Axis &x = place.x, &y = place.y;
-  Picture& box = place.box;
   if (x.filter == NEAREST) {
     pick(place, sink);
   } else {
     makeTables(x, y, memory.tables);
-    if (!x.resized()) {
-      down(y, box.part(x.from, 0, x.count, box.height), sink);
-    } else if (!y.resized()) {
-      across(x, box.part(0, y.from, box.width, y.count), sink);
+    // Of the box, only lines that the window needs.
+    int top = y.resized() ? y.first[0] : y.from;
+    int height = y.resized() ? y.first[y.count - 1] + y.taps[y.count - 1] - top : y.count;
+    fillLines(x, place.box.part(0, top, place.box.width, height), WordSink{memory.lines, x.count});
+    __syncthreads();
+    if (y.resized()) {
+      down(y, memory.lines - top * x.count, x.count, sink); // as if all lines were there: none above is read
     } else {
-      // Of the box, only lines that the window needs.
-      int top = y.first[0];
-      int height = y.first[y.count - 1] + y.taps[y.count - 1] - top;
-      across(x, box.part(0, top, box.width, height), PixelSink{memory.lines, x.count});
-      __syncthreads();
-      // As if all lines were there: none above is read.
-      down(y, packed(memory.lines - top * x.count * 3, x.count, box.height), sink);
+      for (Walk at(x.count, y.count); at.inside(); at.next()) {
+        unsigned p = memory.lines[at.y * x.count + at.x];
+        sink.put(at.x, at.y, {(u8)p, (u8)(p >> 8), (u8)(p >> 16)});
+      }
     }
   }
   __syncthreads();

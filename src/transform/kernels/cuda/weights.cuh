@@ -11,12 +11,13 @@ struct Axis {
   int filter;
   bool antialias;
 
-  // The tables, of `count` outputs each. The weight k of output i is weights[k · count + i], so that threads that make
-  // neighbouring outputs read neighbouring weights.
+  // The tables, of `count` outputs each. Weights go in pairs, 16 bits each: those of taps 2k and 2k + 1 of output i are
+  // pairs[k · count + i], so that threads that make neighbouring outputs read neighbouring weights.
   int* first;
   int* taps;
-  short* weights;
+  int* pairs;
   int shift;
+  int most; // taps of an output
 
   __device__ bool resized() const { return input != output; }
 };
@@ -88,16 +89,23 @@ __device__ inline int bitsOf(const Curve& curve, int i) {
   return bitsFor(greatest);
 }
 
-__device__ inline void weigh(const Axis& axis, const Curve& curve, int i) {
+/** Makes the tables' entries of output i of those that are made. Returns the number of its taps. */
+__device__ inline int weigh(const Axis& axis, const Curve& curve, int i) {
   Window w = curve.window(axis.from + i);
   double total = curve.sum(w, w.from, w.to);
   double one = (double)(1 << axis.shift);
+  int taps = w.high - w.low + 1;
   axis.first[i] = w.low;
-  axis.taps[i] = w.high - w.low + 1;
-  for (int k = 0; k <= w.high - w.low; k++) {
+  axis.taps[i] = taps;
+  unsigned before = 0;
+  for (int k = 0; k < taps; k++) {
     double scaled = curve.weight(w, k) / total * one;
-    axis.weights[k * axis.count + i] = (short)(int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    int weight = (int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    // The last one of an odd number is paired with nothing.
+    axis.pairs[k / 2 * axis.count + i] = k % 2 ? (int)(before | (unsigned)weight << 16) : weight & 0xffff;
+    before = weight & 0xffff;
   }
+  return taps;
 }
 
 /** Nearest neighbours: output i is input floor(i · scale), in float32, as torch has it. */
