@@ -179,12 +179,15 @@ class Gatherer {
   }
 }
 
-/** Bytes of an axis' tables: first, count and pairs of weights (32 bits each) of `made` outputs, each aligned to 16. */
+/**
+ * Bytes of an axis' tables, each aligned to 16: first and count together, then pairs of weights (32 bits each), of `made`
+ * outputs, and the exact weights (64 bits each) of all.
+ */
 function tableBytes(input: number, output: number, made: number, { filter, antialias }: Sizing): number {
   if (input === output || !isWeighted(filter)) return 0
   const aligned = (words: number): number => Math.ceil((words * 4) / 16) * 16
-  const pairs = Math.ceil(mostTaps(input, output, filter, antialias) / 2)
-  return 2 * aligned(made) + aligned(made * pairs)
+  const taps = mostTaps(input, output, filter, antialias)
+  return aligned(made * 2) + aligned(made * Math.ceil(taps / 2)) + aligned(output * taps * 2)
 }
 
 function colorOp(step: ColorStep): Op {

@@ -18,6 +18,7 @@
 #define __device__
 #define __shared__ static
 #define __noinline__ __attribute__((noinline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(threads)
 
 struct Dimensions {
@@ -40,11 +41,15 @@ T bits_as(const void* from) {
 inline float __uint_as_float(unsigned bits) { return bits_as<float>(&bits); }
 inline unsigned __float_as_uint(float value) { return bits_as<unsigned>(&value); }
 inline long long __double_as_longlong(double value) { return bits_as<long long>(&value); }
+inline double __longlong_as_double(long long bits) { return bits_as<double>(&bits); }
 inline double __hiloint2double(int high, int low) {
   uint64_t bits = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
   return bits_as<double>(&bits);
 }
 
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
+  return (unsigned)(((uint64_t)high << 32 | low) >> (bits & 31));
+}
 /** Four of the eight bytes of b:a, by the four lowest digits of `which`. */
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
   uint64_t both = (uint64_t)b << 32 | a;
@@ -61,13 +66,11 @@ inline unsigned long long min(unsigned long long a, unsigned long long b) { retu
 
 template <class T>
 T atomicAdd(T* to, T value) { return __atomic_fetch_add(to, value, __ATOMIC_RELAXED); }
-/** Replaces what is there for as long as it is `worse` than the value. */
-template <class Worse>
-int replace(int* at, int value, Worse worse) {
-  int now = __atomic_load_n(at, __ATOMIC_RELAXED);
-  while (worse(now) && !__atomic_compare_exchange_n(at, &now, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+/** Replaces what is there for as long as it is less than the value. */
+template <class T>
+T atomicMax(T* at, T value) {
+  T now = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (now < value && !__atomic_compare_exchange_n(at, &now, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return now;
 }
-inline int atomicMin(int* at, int value) { return replace(at, value, [&](int now) { return value < now; }); }
-inline int atomicMax(int* at, int value) { return replace(at, value, [&](int now) { return value > now; }); }

@@ -47,10 +47,9 @@ __device__ __noinline__ Picture apply(Op op, Picture from, PlaceMemory memory, u
   }
 }
 
-template <class Element>
-__device__ void makeRow(Row row, const u8* decoded, Scratch scratch, FinishedRow<Element> out, int dtype) {
+__device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Finished out) {
   bool nothing = row[FORM] == 0 || decoded == nullptr;
-  if (nothing || row[WIDTH] < out.width || row[HEIGHT] < out.height) out.clear();
+  if (nothing || row[WIDTH] < out.width || row[HEIGHT] < out.height) clear(out);
   if (nothing) return;
 
   Picture picture = upright(decoded, row[STORED_WIDTH], row[STORED_HEIGHT], row[ORIENTATION]);
@@ -75,37 +74,15 @@ __device__ void makeRow(Row row, const u8* decoded, Scratch scratch, FinishedRow
     turn ^= 1;
   }
   if (!finished) finish(picture, out);
-  for (; i < ops; i++) erase(row.op(i), out, dtype);
-}
-
-/** What the kernel is given: see there. */
-struct Job {
-  const unsigned* rows;
-  int words, count;
-  const unsigned long long* pictures;
-  Scratch scratch;
-  void* out;
-  const void* lookup;
-  int dtype;
-  bool hwc;
-  int width, height;
-};
-
-template <class Element>
-__device__ void makeRows(const Job& job) {
-  loadLookup<Element>(job.lookup);
-  for (int i = blockIdx.x; i < job.count; i += gridDim.x) {
-    Row row = {job.rows + (unsigned long long)i * job.words};
-    FinishedRow<Element> out(job.out, i, job.hwc, job.width, job.height);
-    makeRow(row, (const u8*)job.pictures[i], job.scratch, out, job.dtype);
-  }
+  for (; i < ops; i++) erase(row.op(i), out);
 }
 
 /**
  * Any number of blocks, of up to 1,024 threads.
  *
  *   rows          `count` parameter rows of `words` words
- *   pictures      the address of each row's decoded picture, RGB without gaps; 0: none, the row becomes zeros
+ *   pictures      the address of each row's decoded picture, RGB without gaps, a multiple of 4, as is where its memory
+ *                 ends; 0: none, the row becomes zeros
  *   scratch       for each block 2 · pictureBytes + lineBytes + tableBytes: the maxima of the rows' headers, each
  *                 rounded up to a multiple of 256
  *   out           the finished rows: 3 × width × height elements each, chw or hwc
@@ -118,11 +95,10 @@ picture(const unsigned* rows, int words, int count, const unsigned long long* pi
   u8* own = scratch + blockIdx.x * (2 * pictureBytes + lineBytes + tableBytes);
   u8* lines = own + 2 * pictureBytes;
   Scratch memory = {{own, own + pictureBytes}, {(unsigned*)lines, lines + lineBytes}};
-  Job job = {rows, words, count, pictures, memory, out, lookup, dtype, hwc != 0, width, height};
-  switch (bytesOf(dtype)) {
-    case 1: return makeRows<unsigned char>(job);
-    case 2: return makeRows<unsigned short>(job);
-    case 4: return makeRows<unsigned>(job);
-    default: return makeRows<unsigned long long>(job);
+  Finished finished = {(u8*)out, dtype, hwc != 0, width, height};
+  loadLookup(lookup, bytesOf(dtype));
+  for (int i = blockIdx.x; i < count; i += gridDim.x) {
+    Row row = {rows + (unsigned long long)i * words};
+    makeRow(row, (const u8*)pictures[i], memory, finished.row(i));
   }
 }

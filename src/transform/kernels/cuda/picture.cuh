@@ -76,12 +76,25 @@ struct PixelSink {
   u8* at;
   int width;
 
-  __device__ void put(int x, int y, Pixel pixel) const {
-    u8* p = at + (y * width + x) * 3;
-    p[0] = pixel.red;
-    p[1] = pixel.green;
-    p[2] = pixel.blue;
-  }
+  __device__ void put(int x, int y, Pixel pixel) const { column(x, y, 0).put(pixel); }
+
+  /** Takes pixels from (x, y) on, each `lines` below the last. */
+  struct Column {
+    u8* at;
+    int step;
+
+    __device__ void put(Pixel pixel) {
+      at[0] = pixel.red;
+      at[1] = pixel.green;
+      at[2] = pixel.blue;
+      at += step;
+    }
+  };
+  __device__ Column column(int x, int y, int lines) const { return {at + (y * width + x) * 3, lines * width * 3}; }
+
+  /** Does something with it: it is what it is. */
+  template <class Do>
+  __device__ void typed(Do todo) const { todo(*this); }
 };
 
 /** Makes a picture at `to` whose pixel (x, y) is make(x, y), by all threads of the block. */

@@ -37,6 +37,9 @@ struct Place {
   __device__ Picture view() const { return box.part(x.from, y.from, x.count, y.count).mirrored(flipX, flipY); }
 };
 
+__device__ inline unsigned word(Pixel p) { return p.red | p.green << 8 | p.blue << 16; }
+__device__ inline Pixel pixel(unsigned word) { return {(u8)word, (u8)(word >> 8), (u8)(word >> 16)}; }
+
 /** Takes the next part of some memory, aligned to 16 bytes. */
 template <class T>
 __device__ T* carve(u8*& memory, int elements) {
@@ -45,42 +48,50 @@ __device__ T* carve(u8*& memory, int elements) {
   return part;
 }
 
-/** Finds room for an axis' tables, and lowers `bits` to what its weights allow. */
-__device__ inline void prepare(Axis& axis, u8*& memory, int* bits) {
-  if (!axis.resized()) return;
-  Curve curve(axis);
-  axis.first = carve<int>(memory, axis.count);
-  axis.taps = carve<int>(memory, axis.count);
-  axis.pairs = carve<int>(memory, axis.count * ((curve.mostTaps() + 1) / 2));
-  // The greatest weight of all outputs decides, also of those that are not made.
-  int least = MOST_BITS;
-  for (int i = threadIdx.x; i < axis.output; i += blockDim.x) least = min(least, bitsOf(curve, i));
-  atomicMin(bits, least);
+/** Finds room for an axis' tables. */
+__device__ inline void makeRoom(Axis& axis, u8*& memory) {
+  int most = Curve(axis).mostTaps();
+  axis.spans = carve<Span>(memory, axis.count);
+  axis.pairs = carve<int>(memory, axis.count * ((most + 1) / 2));
+  axis.exact = carve<double>(memory, axis.output * most);
 }
 
-__device__ inline void fill(Axis& axis, int bits, int* taps) {
-  if (!axis.resized()) return;
-  axis.shift = bits;
-  Curve curve(axis);
-  int most = 0;
-  for (int i = threadIdx.x; i < axis.count; i += blockDim.x) most = max(most, weigh(axis, curve, i));
-  atomicMax(taps, most);
-}
+/** What threads find out together about an axis. */
+struct Shared {
+  unsigned long long greatest; // weight: the bits of a double, whose order is that of the numbers, as none is negative
+  int taps;
+};
 
-/** The tables of both axes, made by all threads. */
-__device__ __noinline__ inline void makeTables(Axis& x, Axis& y, u8* memory) {
-  __shared__ int bitsX, bitsY; // fractional bits of the weights
-  __shared__ int tapsX, tapsY;
-  if (threadIdx.x == 0) bitsX = bitsY = MOST_BITS, tapsX = tapsY = 0;
+struct Axes {
+  Axis x, y;
+};
+
+/** The axes with the tables of those that are resized, made by all threads, of both at once. */
+__device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
+  __shared__ Shared sharedX, sharedY;
+  if (threadIdx.x == 0) sharedX = sharedY = {0, 0};
+  if (x.resized()) makeRoom(x, memory);
+  if (y.resized()) makeRoom(y, memory);
   __syncthreads();
-  prepare(x, memory, &bitsX);
-  prepare(y, memory, &bitsY);
+  int outputs = x.resized() ? x.output : 0;
+  for (int i = threadIdx.x; i < outputs + (y.resized() ? y.output : 0); i += blockDim.x) {
+    const Axis& axis = i < outputs ? x : y;
+    double greatest = weighExactly(axis, Curve(axis), i < outputs ? i : i - outputs);
+    atomicMax(i < outputs ? &sharedX.greatest : &sharedY.greatest, (unsigned long long)__double_as_longlong(greatest));
+  }
   __syncthreads();
-  fill(x, bitsX, &tapsX);
-  fill(y, bitsY, &tapsY);
+  x.shift = bitsFor(__longlong_as_double((long long)sharedX.greatest));
+  y.shift = bitsFor(__longlong_as_double((long long)sharedY.greatest));
+  outputs = x.resized() ? x.count : 0;
+  for (int i = threadIdx.x; i < outputs + (y.resized() ? y.count : 0); i += blockDim.x) {
+    const Axis& axis = i < outputs ? x : y;
+    int taps = weigh(axis, Curve(axis), i < outputs ? i : i - outputs);
+    atomicMax(i < outputs ? &sharedX.taps : &sharedY.taps, taps);
+  }
   __syncthreads();
-  x.most = tapsX;
-  y.most = tapsY;
+  x.most = sharedX.taps;
+  y.most = sharedY.taps;
+  return {x, y};
 }
 
 /** A pixel as a weighed sum. */
@@ -95,11 +106,11 @@ struct Sum {
     blue += weight * p[2];
   }
 
-  /** Two pixels, by their weights. */
-  __device__ void add(int pair, unsigned p, unsigned q) {
-    red = paired(pair, __byte_perm(p, q, 0x40), red);
-    green = paired(pair, __byte_perm(p, q, 0x51), green);
-    blue = paired(pair, __byte_perm(p, q, 0x62), blue);
+  /** Two pixels with their weights: `order` says where in low and high, bytes 0 to 7, their reds lie; greens, blues follow. */
+  __device__ void add(int pair, unsigned low, unsigned high, unsigned order) {
+    red = paired(pair, __byte_perm(low, high, order), red);
+    green = paired(pair, __byte_perm(low, high, order + 0x11), green);
+    blue = paired(pair, __byte_perm(low, high, order + 0x22), blue);
   }
 
   __device__ Pixel pixel() const { return {rounded(red), rounded(green), rounded(blue)}; }
@@ -117,129 +128,149 @@ struct Sum {
   }
 };
 
-/** Takes pixels as words. */
-struct WordSink {
-  unsigned* at;
-  int width;
-
-  __device__ void put(int x, int y, Pixel p) const { at[y * width + x] = p.red | p.green << 8 | p.blue << 16; }
-};
-
-/** Gives pixels to a sink at their mirrored places. */
-template <class Sink>
-struct Mirror {
-  Sink sink;
-  int left, top; // x and y of the first pixel; from there it goes right or left, down or up
-  int stepX, stepY;
-
-  __device__ Mirror(const Sink& sink, const Place& place)
-      : sink(sink), left(place.flipX ? place.x.count - 1 : 0), top(place.flipY ? place.y.count - 1 : 0),
-        stepX(place.flipX ? -1 : 1), stepY(place.flipY ? -1 : 1) {}
-
-  __device__ void put(int x, int y, Pixel pixel) const { sink.put(left + stepX * x, top + stepY * y, pixel); }
-};
-
 /** So many threads share the lines of a column. */
 constexpr int SHARING = 8;
 
-/**
- * Along x: all lines of `from` become as wide as the window. A thread stays in its column, with its weights at hand;
- * missing taps have none. TAPS are enough for every output.
- */
-template <int TAPS>
-__device__ void across(Axis x, Picture from, WordSink sink) {
-  for (int i = threadIdx.x; i < x.count * SHARING; i += blockDim.x) {
-    int column = i % x.count, last = x.taps[column] - 1;
-    int weights[TAPS], offsets[TAPS];
+/** Pixels that lie side by side, brought together from whole words: faster than byte by byte. */
+template <int PAIRS>
+struct Neighbours {
+  static constexpr int WORDS = (6 * PAIRS + 3) / 4;
+  unsigned bytes[WORDS];
+
+  /** Those at p, of which `count` are needed: nothing is read behind the word in which they end. */
+  __device__ Neighbours(const u8* p, int count) {
+    int skip = (int)((unsigned long long)p & 3), last = (skip + 3 * count - 1) / 4;
+    const unsigned* words = (const unsigned*)(p - skip);
+    unsigned word = words[0];
 #pragma unroll
-    for (int k = 0; k < TAPS; k++) {
-      int pair = k <= last ? x.pairs[k / 2 * x.count + column] : 0;
-      weights[k] = k % 2 ? pair >> 16 : (short)pair;
-      offsets[k] = min(k, last) * from.right;
+    for (int k = 0; k < WORDS; k++) {
+      unsigned next = words[min(k + 1, last)];
+      bytes[k] = __funnelshift_r(word, next, 8 * skip);
+      word = next;
     }
-    int y = i / x.count;
-    const u8* p = from.address(x.first[column], y);
-    for (; y < from.height; y += SHARING, p += SHARING * from.down) {
-      Sum sum(x.shift);
+  }
+
+  __device__ void addTo(Sum& sum, const int* pairs) const {
 #pragma unroll
-      for (int k = 0; k < TAPS; k++) sum.add(weights[k], p + offsets[k]);
-      sink.put(column, y, sum.pixel());
+    for (int k = 0; k < PAIRS; k++) {
+      int at = 6 * k / 4;
+      sum.add(pairs[k], bytes[at], bytes[at + 1], k % 2 ? 0x52 : 0x30);
+    }
+  }
+};
+
+/**
+ * Along x: all lines of `from` become as wide as the window, as words at `to`. A thread stays in its column, with its
+ * weights at hand; taps that are missing have none. PAIRS of taps are enough for every output.
+ */
+template <int PAIRS>
+__device__ void across(Axis x, Picture from, unsigned* to) {
+  for (int i = threadIdx.x; i < x.count * SHARING; i += blockDim.x) {
+    int column = i % x.count, y = i / x.count;
+    Span span = x.spans[column];
+    int pairs[PAIRS];
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) pairs[k] = 2 * k < span.taps ? x.pairs[k * x.count + column] : 0;
+    const u8* p = from.address(span.first, y);
+    unsigned* out = to + i;
+    int shift = x.shift, step = SHARING * x.count;
+    for (; y < from.height; y += SHARING, p += SHARING * from.down, out += step) {
+      Sum sum(shift);
+      Neighbours<PAIRS>(p, span.taps).addTo(sum, pairs);
+      *out = word(sum.pixel());
     }
   }
 }
 
-/** The same for any number of taps. */
-__device__ __noinline__ inline void acrossByMany(Axis x, Picture from, WordSink sink) {
+/** The same for any number of taps, of any picture. */
+__device__ __noinline__ inline void acrossByMany(Axis x, Picture from, unsigned* to) {
   for (Walk at(x.count, from.height); at.inside(); at.next()) {
-    const u8* p = from.address(x.first[at.x], at.y);
+    Span span = x.spans[at.x];
+    const u8* p = from.address(span.first, at.y);
     Sum sum(x.shift);
-    for (int k = 0; k < x.taps[at.x]; k++, p += from.right) {
+#pragma unroll 1
+    for (int k = 0; k < span.taps; k++, p += from.right) {
       int pair = x.pairs[k / 2 * x.count + at.x];
       sum.add(k % 2 ? pair >> 16 : (short)pair, p);
     }
-    sink.put(at.x, at.y, sum.pixel());
+    to[at.y * x.count + at.x] = word(sum.pixel());
   }
 }
 
-__device__ __noinline__ inline void fillLines(Axis x, Picture from, WordSink sink) {
+__device__ inline void makeLines(Axis x, Picture from, unsigned* to) {
   if (!x.resized()) {
     Picture window = from.part(x.from, 0, x.count, from.height);
-    for (Walk at(x.count, from.height); at.inside(); at.next()) sink.put(at.x, at.y, window.pixel(at.x, at.y));
+    for (Walk at(x.count, from.height); at.inside(); at.next())
+      to[at.y * x.count + at.x] = word(window.pixel(at.x, at.y));
     return;
   }
-  switch (x.most) {
-    case 1:
-    case 2: return across<2>(x, from, sink); // enlarged
-    case 3: return across<3>(x, from, sink);
-    case 4: return across<4>(x, from, sink);
-    case 5: return across<5>(x, from, sink);
-    case 6: return across<6>(x, from, sink);
-    default: return acrossByMany(x, from, sink);
+  switch (from.right == 3 ? (x.most + 1) / 2 : 0) {
+    case 1: return across<1>(x, from, to); // enlarged
+    case 2: return across<2>(x, from, to);
+    case 3: return across<3>(x, from, to);
+    case 4: return across<4>(x, from, to);
+    default: return acrossByMany(x, from, to);
   }
 }
 
 /** Along y: all columns of `lines` become as high as the window. Taps are taken two by two: a line more is read. */
-template <class Sink>
-__device__ void down(Axis y, const unsigned* lines, int width, Sink sink) {
-  for (Walk at(width, y.count); at.inside(); at.next()) {
-    const unsigned* p = lines + y.first[at.y] * width + at.x;
-    const int* pair = y.pairs + at.y;
+template <class Column>
+__device__ void down(Axis y, const unsigned* lines, int width, int line, Column column) {
+  for (; line < y.count; line += SHARING) {
+    Span span = y.spans[line];
+    const unsigned* p = lines + span.first * width;
+    const int* pair = y.pairs + line;
     Sum sum(y.shift);
-    for (int left = y.taps[at.y]; left > 0; left -= 2, p += 2 * width, pair += y.count) sum.add(*pair, p[0], p[width]);
-    sink.put(at.x, at.y, sum.pixel());
+#pragma unroll 1
+    for (int k = 0; k < span.taps; k += 2, p += 2 * width, pair += y.count) sum.add(*pair, p[0], p[width], 0x40);
+    column.put(sum.pixel());
   }
+}
+
+/** The window's pixels, line by line. */
+template <class Column>
+__device__ void copy(const unsigned* lines, int width, int height, int line, Column column) {
+  for (; line < height; line += SHARING) column.put(pixel(lines[line * width]));
 }
 
 /** Nearest neighbours, along both axes at once. */
 template <class Sink>
 __device__ void pick(Place place, Sink sink) {
   Nearest x(place.x), y(place.y);
-  for (Walk at(place.x.count, place.y.count); at.inside(); at.next())
-    sink.put(at.x, at.y, place.box.pixel(x(at.x), y(at.y)));
+  for (Walk at(place.x.count, place.y.count); at.inside(); at.next()) {
+    int toX = place.flipX ? place.x.count - 1 - at.x : at.x, toY = place.flipY ? place.y.count - 1 - at.y : at.y;
+    sink.put(toX, toY, place.box.pixel(x(at.x), y(at.y)));
+  }
 }
 
 /** Gives the window's pixels to `sink`; for a place that resizes. */
 template <class Sink>
-__device__ __noinline__ void resize(Place place, PlaceMemory memory, Sink plainSink) {
-  Mirror<Sink> sink(plainSink, place);
-  Axis &x = place.x, &y = place.y;
-  if (x.filter == NEAREST) {
-    pick(place, sink);
-  } else {
-    makeTables(x, y, memory.tables);
-    // Of the box, only lines that the window needs.
-    int top = y.resized() ? y.first[0] : y.from;
-    int height = y.resized() ? y.first[y.count - 1] + y.taps[y.count - 1] - top : y.count;
-    fillLines(x, place.box.part(0, top, place.box.width, height), WordSink{memory.lines, x.count});
+__device__ void resize(Place place, PlaceMemory memory, Sink sink) {
+  if (place.x.filter == NEAREST) {
+    sink.typed([&](auto to) { pick(place, to); });
     __syncthreads();
-    if (y.resized()) {
-      down(y, memory.lines - top * x.count, x.count, sink); // as if all lines were there: none above is read
-    } else {
-      for (Walk at(x.count, y.count); at.inside(); at.next()) {
-        unsigned p = memory.lines[at.y * x.count + at.x];
-        sink.put(at.x, at.y, {(u8)p, (u8)(p >> 8), (u8)(p >> 16)});
-      }
-    }
+    return;
   }
+  auto [x, y] = makeTables(place.x, place.y, memory.tables);
+  // Of the box, only lines that the window needs.
+  int top = y.from, height = y.count;
+  if (y.resized()) {
+    Span last = y.spans[y.count - 1];
+    top = y.spans[0].first;
+    height = last.first + last.taps - top;
+  }
+  makeLines(x, place.box.part(0, top, place.box.width, height), memory.lines);
+  __syncthreads();
+  sink.typed([&, x = x, y = y](auto to) {
+    int width = x.count;
+    for (int i = threadIdx.x; i < width * SHARING; i += blockDim.x) {
+      int fromX = i % width, line = i / width;
+      int toX = place.flipX ? width - 1 - fromX : fromX, toY = place.flipY ? y.count - 1 - line : line;
+      auto column = to.column(toX, toY, place.flipY ? -SHARING : SHARING);
+      // As if all lines were there: none above is read.
+      if (y.resized()) down(y, memory.lines - top * width + fromX, width, line, column);
+      else copy(memory.lines + fromX, width, height, line, column);
+    }
+  });
   __syncthreads();
 }

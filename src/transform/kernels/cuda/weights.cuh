@@ -5,6 +5,11 @@
 
 constexpr int MOST_BITS = 22; // a sum of 8-bit pixels with 22 fractional bits still fits 32 bits, overshoot included
 
+/** The inputs of an output. */
+struct __align__(8) Span {
+  int first, taps;
+};
+
 /** `input` pixels become `output`; only outputs `from` to `from + count − 1` are made. */
 struct Axis {
   int input, output, from, count;
@@ -13,11 +18,12 @@ struct Axis {
 
   // The tables, of `count` outputs each. Weights go in pairs, 16 bits each: those of taps 2k and 2k + 1 of output i are
   // pairs[k · count + i], so that threads that make neighbouring outputs read neighbouring weights.
-  int* first;
-  int* taps;
+  Span* spans;
   int* pairs;
   int shift;
   int most; // taps of an output
+  /** Weights before they are rounded, of all outputs: the greatest decides how. The weight k of i is exact[k · output + i]. */
+  double* exact;
 
   __device__ bool resized() const { return input != output; }
 };
@@ -57,49 +63,49 @@ struct Curve {
     if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
     return 0;
   }
-
-  /** The weights of inputs from…to−1 together. */
-  __device__ double sum(const Window& w, int from, int to) const {
-    double total = 0;
-#pragma unroll 1 // divisions are long
-    for (int j = from; j < to; j++) total += at((j - w.centre + 0.5) / stretch);
-    return total;
-  }
-
-  /** The weight of tap k; the first and the last one also stand for what lies beyond the edge. */
-  __device__ double weight(const Window& w, int k) const {
-    int j = w.low + k;
-    return sum(w, j == w.low ? w.from : j, j == w.high ? w.to : j + 1);
-  }
 };
 
-/** The most fractional bits that a weight may have to fit 16 bits. */
+/** Finds the exact weights of output i. Returns the greatest of them. */
+__device__ inline double weighExactly(const Axis& axis, const Curve& curve, int i) {
+  Window w = curve.window(i);
+  double* exact = axis.exact + i;
+  double total = 0, greatest = 0, same = 0;
+#pragma unroll 1 // divisions are long
+  for (int j = w.from; j < w.to; j++) {
+    double weight = curve.at((j - w.centre + 0.5) / curve.stretch);
+    total += weight;
+    // Inputs beyond the edge count as the edge.
+    int k = min(max(j, w.low), w.high) - w.low;
+    bool next = j > w.low && j <= w.high;
+    same = next ? weight : same + weight;
+    exact[k * axis.output] = same;
+  }
+#pragma unroll 1
+  for (int k = 0; k <= w.high - w.low; k++) {
+    double weight = exact[k * axis.output] / total;
+    exact[k * axis.output] = weight;
+    greatest = fmax(greatest, weight);
+  }
+  return greatest;
+}
+
+/** The most fractional bits that all weights may have to fit 16 bits, by the greatest of them. */
 __device__ inline int bitsFor(double weight) {
   int bits = 0;
   while (bits < MOST_BITS && floor(0.5 + weight * (double)(1 << (bits + 1))) < 32768) bits++;
   return bits;
 }
 
-/** The bits that all weights of output i may have. */
-__device__ inline int bitsOf(const Curve& curve, int i) {
-  Window w = curve.window(i);
-  double total = curve.sum(w, w.from, w.to);
-  double greatest = 0;
-  for (int k = 0; k <= w.high - w.low; k++) greatest = fmax(greatest, curve.weight(w, k) / total);
-  return bitsFor(greatest);
-}
-
 /** Makes the tables' entries of output i of those that are made. Returns the number of its taps. */
 __device__ inline int weigh(const Axis& axis, const Curve& curve, int i) {
   Window w = curve.window(axis.from + i);
-  double total = curve.sum(w, w.from, w.to);
+  const double* exact = axis.exact + axis.from + i;
   double one = (double)(1 << axis.shift);
   int taps = w.high - w.low + 1;
-  axis.first[i] = w.low;
-  axis.taps[i] = taps;
+  axis.spans[i] = {w.low, taps};
   unsigned before = 0;
   for (int k = 0; k < taps; k++) {
-    double scaled = curve.weight(w, k) / total * one;
+    double scaled = exact[k * axis.output] * one;
     int weight = (int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
     // The last one of an odd number is paired with nothing.
     axis.pairs[k / 2 * axis.count + i] = k % 2 ? (int)(before | (unsigned)weight << 16) : weight & 0xffff;
