@@ -48,50 +48,63 @@ __device__ T* carve(u8*& memory, int elements) {
   return part;
 }
 
-/** Finds room for an axis' tables. */
-__device__ inline void makeRoom(Axis& axis, u8*& memory) {
-  int most = Curve(axis).mostTaps();
-  axis.spans = carve<Span>(memory, axis.count);
-  axis.pairs = carve<int>(memory, axis.count * ((most + 1) / 2));
-  axis.exact = carve<double>(memory, axis.output * most);
-}
-
-/** What threads find out together about an axis. */
-struct Shared {
-  unsigned long long greatest; // weight: the bits of a double, whose order is that of the numbers, as none is negative
-  int taps;
-};
-
 struct Axes {
   Axis x, y;
 };
 
-/** The axes with the tables of those that are resized, made by all threads, of both at once. */
+/** An axis while its tables are made, by all threads. */
+struct Making {
+  Axis axis;
+  Curve curve;
+  unsigned long long greatest; // weight: the bits of a double, whose order is that of the numbers, as none is negative
+
+  __device__ void begin(Axis of, u8*& memory) {
+    axis = of;
+    axis.shift = axis.most = 0;
+    greatest = 0;
+    if (!axis.resized()) return;
+    curve = Curve::of(axis);
+    int most = curve.mostTaps();
+    axis.spans = carve<Span>(memory, axis.count);
+    axis.pairs = carve<int>(memory, axis.count * ((most + 1) / 2));
+    axis.exact = carve<double>(memory, axis.output * most);
+  }
+
+  __device__ int outputs() const { return axis.resized() ? axis.output : 0; }
+  __device__ int made() const { return axis.resized() ? axis.count : 0; }
+};
+
+/**
+ * The axes with the tables of those that are resized, made of both at once. It is called for every row, when hardly any
+ * of a GPU's instructions are at hand: the less code the better.
+ */
 __device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
-  __shared__ Shared sharedX, sharedY;
-  if (threadIdx.x == 0) sharedX = sharedY = {0, 0};
-  if (x.resized()) makeRoom(x, memory);
-  if (y.resized()) makeRoom(y, memory);
-  __syncthreads();
-  int outputs = x.resized() ? x.output : 0;
-  for (int i = threadIdx.x; i < outputs + (y.resized() ? y.output : 0); i += blockDim.x) {
-    const Axis& axis = i < outputs ? x : y;
-    double greatest = weighExactly(axis, Curve(axis), i < outputs ? i : i - outputs);
-    atomicMax(i < outputs ? &sharedX.greatest : &sharedY.greatest, (unsigned long long)__double_as_longlong(greatest));
+  __shared__ Making making[2];
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (int i = 0; i < 2; i++) making[i].begin(i == 0 ? x : y, memory);
   }
   __syncthreads();
-  x.shift = bitsFor(__longlong_as_double((long long)sharedX.greatest));
-  y.shift = bitsFor(__longlong_as_double((long long)sharedY.greatest));
-  outputs = x.resized() ? x.count : 0;
-  for (int i = threadIdx.x; i < outputs + (y.resized() ? y.count : 0); i += blockDim.x) {
-    const Axis& axis = i < outputs ? x : y;
-    int taps = weigh(axis, Curve(axis), i < outputs ? i : i - outputs);
-    atomicMax(i < outputs ? &sharedX.taps : &sharedY.taps, taps);
+  int first = making[0].outputs();
+#pragma unroll 1
+  for (int i = threadIdx.x; i < first + making[1].outputs(); i += blockDim.x) {
+    Making& of = making[i < first ? 0 : 1];
+    double greatest = weighExactly(of.axis, of.curve, i < first ? i : i - first);
+    atomicMax(&of.greatest, (unsigned long long)__double_as_longlong(greatest));
   }
   __syncthreads();
-  x.most = sharedX.taps;
-  y.most = sharedY.taps;
-  return {x, y};
+#pragma unroll 1
+  for (int i = threadIdx.x; i < 2; i += blockDim.x)
+    making[i].axis.shift = bitsFor(__longlong_as_double((long long)making[i].greatest));
+  __syncthreads();
+  first = making[0].made();
+#pragma unroll 1
+  for (int i = threadIdx.x; i < first + making[1].made(); i += blockDim.x) {
+    Making& of = making[i < first ? 0 : 1];
+    atomicMax(&of.axis.most, weigh(of.axis, of.curve, i < first ? i : i - first));
+  }
+  __syncthreads();
+  return {making[0].axis, making[1].axis};
 }
 
 /** A pixel as a weighed sum. */
@@ -174,6 +187,7 @@ __device__ void across(Axis x, Picture from, unsigned* to) {
     const u8* p = from.address(span.first, y);
     unsigned* out = to + i;
     int shift = x.shift, step = SHARING * x.count;
+#pragma unroll 1
     for (; y < from.height; y += SHARING, p += SHARING * from.down, out += step) {
       Sum sum(shift);
       Neighbours<PAIRS>(p, span.taps).addTo(sum, pairs);
@@ -216,6 +230,7 @@ __device__ inline void makeLines(Axis x, Picture from, unsigned* to) {
 /** Along y: all columns of `lines` become as high as the window. Taps are taken two by two: a line more is read. */
 template <class Column>
 __device__ void down(Axis y, const unsigned* lines, int width, int line, Column column) {
+#pragma unroll 1
   for (; line < y.count; line += SHARING) {
     Span span = y.spans[line];
     const unsigned* p = lines + span.first * width;
@@ -230,6 +245,7 @@ __device__ void down(Axis y, const unsigned* lines, int width, int line, Column 
 /** The window's pixels, line by line. */
 template <class Column>
 __device__ void copy(const unsigned* lines, int width, int height, int line, Column column) {
+#pragma unroll 1
   for (; line < height; line += SHARING) column.put(pixel(lines[line * width]));
 }
 

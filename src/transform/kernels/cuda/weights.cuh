@@ -40,10 +40,12 @@ struct Curve {
   bool antialias, bilinear;
   double scale, stretch, support;
 
-  __device__ explicit Curve(const Axis& axis)
-      : input(axis.input), antialias(axis.antialias), bilinear(axis.filter == BILINEAR),
-        scale((double)axis.input / axis.output), stretch(antialias && scale > 1 ? scale : 1),
-        support((bilinear ? 1 : 2) * stretch) {}
+  __device__ static Curve of(const Axis& axis) {
+    double scale = (double)axis.input / axis.output;
+    double stretch = axis.antialias && scale > 1 ? scale : 1;
+    bool bilinear = axis.filter == BILINEAR;
+    return {axis.input, axis.antialias, bilinear, scale, stretch, (bilinear ? 1 : 2) * stretch};
+  }
 
   __device__ int mostTaps() const { return min(input, 2 * (int)ceil(support) + 1); }
 
