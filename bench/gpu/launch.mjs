@@ -29,16 +29,11 @@ export function launch(kernel, blocks, threads, args) {
 /** Arguments of `picture`: parameter rows of equal length, their decoded pictures, and the form of the finished rows. */
 export function pictureArguments(rows, pictures, { dtype, layout, width, height, lookup, bytes }) {
   const most = word => Math.ceil(Math.max(...rows.map(row => row[word])) / 256) * 256
-  const [pictureBytes, lineBytes, tableBytes] = [most(6), most(10), most(11)]
+  const [pictureBytes, tableBytes] = [most(6), most(10)]
   return [
     input(Buffer.concat(rows.map(row => Buffer.from(row.buffer, row.byteOffset, row.byteLength)))),
     ...[number(rows[0].length), number(rows.length), list(pictures)],
-    ...[
-      room(2 * pictureBytes + lineBytes + tableBytes),
-      number(pictureBytes),
-      number(lineBytes),
-      number(tableBytes),
-    ],
+    ...[room(2 * pictureBytes + tableBytes), number(pictureBytes), number(tableBytes)],
     ...[output(rows.length * 3 * width * height * bytes), input(lookup), number(DTYPE_CODES[dtype])],
     ...[number(layout === 'hwc' ? 1 : 0), number(width), number(height)],
   ]

@@ -286,10 +286,10 @@ ELEMENTS = {0: np.uint8, 9: np.float32}
 
 
 def picture(
-    driver, blocks, rows, words, count, pictures, scratch, a, b, c, out, lookup, dtype, hwc, width, height
+    driver, blocks, rows, words, count, pictures, scratch, a, b, out, lookup, dtype, hwc, width, height
 ):
     """Puts the upper left corner through the table: all that the stage has to prove is where things lie."""
-    stretch = 2 * a + b + c
+    stretch = 2 * a + b
     driver.check(scratch, blocks * stretch)
     memory_at(scratch, blocks * stretch)[:] = RUBBISH
     kind = np.dtype(ELEMENTS[dtype])

@@ -113,7 +113,7 @@ def test_arguments_are_counted(folder, tmp_path):
     kernel = Kernels(FakeDriver(), folder, tmp_path, FakeCompiler()).kernel(
         "picture", "picture", kernels.PICTURE
     )
-    with pytest.raises(TypeError, match="3 arguments for a kernel of 14"):
+    with pytest.raises(TypeError, match="3 arguments for a kernel of 13"):
         kernel.launch(1, 1, [1, 2, 3], 0)
 
 

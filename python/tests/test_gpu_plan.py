@@ -14,21 +14,21 @@ WORDS = 48
 
 
 def rows_of(*heads):
-    """Parameter rows from (form, bytes, width, height, picture, lines, tables)."""
+    """Parameter rows from (form, bytes, width, height, picture, tables)."""
     rows = np.zeros((len(heads), WORDS), np.uint32)
     for row, head in zip(rows, heads):
-        row[[0, 1, 2, 3, 6, 10, 11]] = head
+        row[[0, 1, 2, 3, 6, 10]] = head
     return rows
 
 
 def test_headers_are_read_column_by_column():
-    rows = rows_of((1, 500, 40, 30, 3000, 70, 8), (0, 0, 9, 9, 0, 0, 0), (3, 36, 4, 3, 1 << 31, 0, 1))
+    rows = rows_of((1, 500, 40, 30, 3000, 8), (0, 0, 9, 9, 0, 0), (3, 36, 4, 3, 1 << 31, 1))
     heads = plan.read_heads(rows, 1000, "image")
     assert heads.form.tolist() == [1, 0, 3] and heads.bytes.tolist() == [500, 0, 36]
     assert heads.pixels.tolist() == [3600, 0, 36]
     assert heads.picture.tolist() == [3000, 0, 1 << 31]  # unsigned
-    assert plan.scratch_of(heads) == (1 << 31, 256, 256)
-    assert plan.scratch_of(heads.only(0, 1)).stretch == 2 * 3072 + 256 + 256
+    assert plan.scratch_of(heads) == (1 << 31, 256)
+    assert plan.scratch_of(heads.only(0, 1)).stretch == 2 * 3072 + 256
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_headers_are_read_column_by_column():
     ids=["form", "longer than the room", "pixels of another size", "no width"],
 )
 def test_a_header_that_makes_no_sense_is_named(head):
-    rows = rows_of((1, 10, 2, 2, 0, 0, 0), (*head, 0, 0, 0))
+    rows = rows_of((1, 10, 2, 2, 0, 0), (*head, 0, 0))
     with pytest.raises(EngineError, match="field 'image', row 1: .*room 1000"):
         plan.read_heads(rows, 1000, "image")
 
@@ -63,7 +63,7 @@ def test_places():
 
 
 def test_arguments_of_nvjpeg_byte_by_byte():
-    rows = rows_of((1, 500, 40, 30, 0, 0, 0), (3, 12, 2, 2, 0, 0, 0), (2, 600, 50, 20, 0, 0, 0))
+    rows = rows_of((1, 500, 40, 30, 0, 0), (3, 12, 2, 2, 0, 0), (2, 600, 50, 20, 0, 0))
     heads = plan.read_heads(rows, 1000, "image")
     high = 0x7F00_0000_0000
     targets = np.array([high, high + 3840, high + 4096])
@@ -100,8 +100,8 @@ def test_mixes_end_in_the_result():
 
 def test_arguments_of_the_kernels():
     target = plan.Target("bf16", "hwc", 224, 160)
-    parts = plan.Scratch(5, 6, 7)
+    parts = plan.Scratch(5, 6)
     assert plan.picture_arguments(1, 48, 2, 3, 4, parts, 8, 9, target) == (
-        1, 48, 2, 3, 4, 5, 6, 7, 8, 9, 8, 1, 224, 160,
+        1, 48, 2, 3, 4, 5, 6, 8, 9, 8, 1, 224, 160,
     )  # fmt: skip
     assert plan.mix_arguments(1, 0, 2, 3, 4, plan.Target("u8", "chw", 8, 9)) == (1, 0, 2, 3, 4, 0, 0, 8, 9)

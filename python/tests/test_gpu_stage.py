@@ -48,7 +48,7 @@ def field(dtype="f32", layout="chw", mixes=0):
 def header(form, size, width, height):
     row = np.zeros(WORDS, np.uint32)
     row[[plan.FORM, plan.BYTES, plan.WIDTH, plan.HEIGHT]] = form, size, width, height
-    row[[plan.PICTURE_BYTES, plan.LINE_BYTES, plan.TABLE_BYTES]] = width * height * 3, 1000, 77
+    row[[plan.PICTURE_BYTES, plan.TABLE_BYTES]] = width * height * 3, 1077
     return row
 
 

@@ -83,11 +83,11 @@ export class PictureMaker {
   private finish(batch: PictureBatch, rows: bigint, target: bigint): number[] {
     const { device, plan, count, desk } = batch
     const { lane } = this
-    const { pictureBytes, lineBytes, tableBytes } = plan
+    const { pictureBytes, tableBytes } = plan
     const addresses = this.addresses.atLeast(count * 8)
     const decoded = this.decoded.atLeast(Math.max(DEVICE_ALIGN, plan.decodedBytes))
     const blocks = Math.min(count, this.blocks)
-    const blockBytes = Math.max(DEVICE_ALIGN, 2 * pictureBytes + lineBytes + tableBytes)
+    const blockBytes = Math.max(DEVICE_ALIGN, 2 * pictureBytes + tableBytes)
     const scratch = this.scratch.atLeast(blocks * blockBytes)
     const lookup = this.lookup(device)
     desk.words.fill(0n, 0, count)
@@ -107,7 +107,6 @@ export class PictureMaker {
         addresses + first * 8n,
         scratch,
         BigInt(pictureBytes),
-        BigInt(lineBytes),
         BigInt(tableBytes),
         target + first * BigInt(rowBytes(device)),
         lookup,

@@ -114,7 +114,6 @@ export interface PicturePlan {
   decodedBytes: number
   /** Maxima over all rows, in whole units: what one block of the kernel needs. */
   pictureBytes: number
-  lineBytes: number
   tableBytes: number
   /** Which of the two mixes are to be done. */
   mixes: number[]
@@ -133,7 +132,6 @@ export function planPictures(
     parts: [],
     decodedBytes: 0,
     pictureBytes: 0,
-    lineBytes: 0,
     tableBytes: 0,
     mixes: count === 0 ? [] : mixesOf(header(0)),
   }
@@ -155,7 +153,6 @@ export function planPictures(
     part.to = row + 1
     plan.decodedBytes = Math.max(plan.decodedBytes, part.decodedBytes)
     plan.pictureBytes = Math.max(plan.pictureBytes, up(words[Word.PictureBytes]))
-    plan.lineBytes = Math.max(plan.lineBytes, up(words[Word.LineBytes]))
     plan.tableBytes = Math.max(plan.tableBytes, up(words[Word.TableBytes]))
   }
   return plan

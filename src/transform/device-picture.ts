@@ -11,7 +11,14 @@ import { mostSteps } from './choose.js'
 import type { DenseProgram, RowContext } from './field.js'
 import { bytesOf, checkSize, choosePicture } from './image.js'
 import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
-import { mostOps, type PictureOps, type PictureRow, pictureOps, writePictureRow } from './picture-ops.js'
+import {
+  MOST_TAPS,
+  mostOps,
+  type PictureOps,
+  type PictureRow,
+  pictureOps,
+  writePictureRow,
+} from './picture-ops.js'
 import type { Step } from './steps.js'
 import { openPicture, type Undecoded, type Uploadable } from './undecoded.js'
 import { compileValues, type Statistics } from './values.js'
@@ -119,7 +126,7 @@ export function compileDevicePicture(
       checkSize(plan.width, plan.height, device)
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
-      const fits = onDevice !== undefined && onDevice.bytes.length <= room
+      const fits = onDevice !== undefined && onDevice.bytes.length <= room && plan.taps <= MOST_TAPS
       if (fits && !isHere(context.position, here)) row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },
@@ -169,7 +176,7 @@ class Row {
     const { width, height } = plan
     canvas.place({ at: this.bytesAt, layout: 'hwc', values: BYTES, width, height })
     work.release(mark)
-    const none = { ops: [], pictureBytes: 0, lineBytes: 0, tableBytes: 0, width, height }
+    const none = { ops: [], pictureBytes: 0, tableBytes: 0, taps: 0, width, height }
     const stored = { width, height, orientation: 1 }
     this.write({ form: Form.Pixels, bytes: width * height * 3, stored, plan: none, steps })
   }

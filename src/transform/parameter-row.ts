@@ -40,9 +40,8 @@ export const Word = {
   Width: 7,
   Height: 8,
   Mixes: 9,
-  /** Bytes that the largest `place` needs between its passes, and for its tables. */
-  LineBytes: 10,
-  TableBytes: 11,
+  /** Bytes that the largest `place` needs for its tables. */
+  TableBytes: 10,
   /** Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height. */
   Mix: 16,
 } as const

@@ -15,11 +15,15 @@ export interface PictureOps {
   ops: Op[]
   width: number
   height: number
-  /** Bytes of the largest picture on the way, of the largest picture between two passes, and of the largest tables. */
+  /** Bytes of the largest picture on the way, and of the largest tables of weights. */
   pictureBytes: number
-  lineBytes: number
   tableBytes: number
+  /** Most lines of which a line is made. */
+  taps: number
 }
+
+/** The kernel has room for so many lines. */
+export const MOST_TAPS = 4096
 
 /** The ops that carry out `steps` on a picture of this size. Normalize and erase are not among them. */
 export function pictureOps(steps: readonly Step[], width: number, height: number): PictureOps {
@@ -62,7 +66,6 @@ export function writePictureRow(
   words[Word.PictureBytes] = plan.pictureBytes
   words[Word.Width] = plan.width
   words[Word.Height] = plan.height
-  words[Word.LineBytes] = plan.lineBytes
   words[Word.TableBytes] = plan.tableBytes
   return ops
 }
@@ -75,8 +78,8 @@ export function mostOps(steps: number): number {
 class Gatherer {
   private readonly ops: Op[] = []
   private pictureBytes = 0
-  private lineBytes = 0
   private tableBytes = 0
+  private taps = 0
   private gathered: Gathered
 
   constructor(
@@ -135,8 +138,8 @@ class Gatherer {
     // A place at the end goes straight into the finished row: the kernel needs no room for its picture.
     const { pictureBytes } = this
     this.settle()
-    const { ops, lineBytes, tableBytes, width, height } = this
-    return { ops, width, height, pictureBytes, lineBytes, tableBytes }
+    const { ops, tableBytes, taps, width, height } = this
+    return { ops, width, height, pictureBytes, tableBytes, taps }
   }
 
   private crop(step: Box): void {
@@ -160,12 +163,11 @@ class Gatherer {
       ...[window.x, window.y, window.width, window.height],
       ...[FILTER_CODES[to.filter], to.antialias ? 1 : 0, mirror],
     ]
-    if (isWeighted(to.filter) && (to.width !== box.width || to.height !== box.height)) {
-      // A word for each pixel between the passes, and a line to spare.
-      this.lineBytes = Math.max(this.lineBytes, (box.height + 1) * window.width * 4)
+    if (to.width !== box.width || to.height !== box.height) {
       const x = tableBytes(box.width, to.width, window.width, to)
       const y = tableBytes(box.height, to.height, window.height, to)
       this.tableBytes = Math.max(this.tableBytes, x + y)
+      this.taps = Math.max(this.taps, tapsOf(box.height, to.height, to))
     }
     this.become({ code: OpCode.place, args }, window.width, window.height)
   }
@@ -183,11 +185,16 @@ class Gatherer {
  * Bytes of an axis' tables, each aligned to 16: first and count together, then pairs of weights (32 bits each), of `made`
  * outputs, and the exact weights (64 bits each) of all.
  */
-function tableBytes(input: number, output: number, made: number, { filter, antialias }: Sizing): number {
-  if (input === output || !isWeighted(filter)) return 0
+function tableBytes(input: number, output: number, made: number, sizing: Sizing): number {
   const aligned = (words: number): number => Math.ceil((words * 4) / 16) * 16
-  const taps = mostTaps(input, output, filter, antialias)
+  const taps = tapsOf(input, output, sizing)
+  if (taps === 0) return 0
   return aligned(made * 2) + aligned(made * Math.ceil(taps / 2)) + aligned(output * taps * 2)
+}
+
+/** Most inputs of an output; none where they are picked, not weighed. */
+function tapsOf(input: number, output: number, { filter, antialias }: Sizing): number {
+  return isWeighted(filter) ? mostTaps(input, output, filter, antialias) : 0
 }
 
 function colorOp(step: ColorStep): Op {

@@ -12,7 +12,6 @@ interface Row {
   height?: number
   bytes?: number
   pictureBytes?: number
-  lineBytes?: number
   tableBytes?: number
   mixes?: number
 }
@@ -23,7 +22,6 @@ function headers(rows: readonly Row[]): (row: number) => Int32Array {
     const words = new Int32Array(HEADER_WORDS)
     words.set([form, bytes, width, height])
     words[Word.PictureBytes] = rest.pictureBytes ?? 0
-    words[Word.LineBytes] = rest.lineBytes ?? 0
     words[Word.TableBytes] = rest.tableBytes ?? 0
     words[Word.Mixes] = rest.mixes ?? 0
     return words
@@ -77,10 +75,10 @@ describe('parts', () => {
 
   test('maxima, rounded up to what the device aligns to', () => {
     const rows = [
-      { form: Form.Jpeg, width: 1, height: 1, pictureBytes: 1, lineBytes: 257, tableBytes: 0 },
-      { form: Form.Jpeg, width: 1, height: 1, pictureBytes: 256, lineBytes: 0, tableBytes: 5 },
+      { form: Form.Jpeg, width: 1, height: 1, pictureBytes: 1, tableBytes: 257 },
+      { form: Form.Jpeg, width: 1, height: 1, pictureBytes: 256, tableBytes: 5 },
     ]
-    expect(plan(rows, 1e6)).toMatchObject({ pictureBytes: 256, lineBytes: 512, tableBytes: 256, mixes: [] })
+    expect(plan(rows, 1e6)).toMatchObject({ pictureBytes: 256, tableBytes: 512, mixes: [] })
     expect(plan([{ form: 0, mixes: 2 }], 1e6).mixes).toEqual([0, 1])
   })
 

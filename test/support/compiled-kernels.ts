@@ -23,10 +23,10 @@ export function compiledKernels(library: string): Map<string, SimulatedKernel> {
 }
 
 function picture(launch: Launch, gpu: SimulatedGpu, blocks: Blocks, args: readonly KernelArgument[]): void {
-  const [words, count, code, hwc, width, height] = [1, 2, 10, 11, 12, 13].map(i => Number(args[i]))
-  const [rows, pictures, scratch, out, lookup] = [0, 3, 4, 8, 9].map(i => args[i] as bigint)
-  const parts = args.slice(5, 8) as bigint[]
-  const stretch = 2n * parts[0] + parts[1] + parts[2]
+  const [words, count, code, hwc, width, height] = [1, 2, 9, 10, 11, 12].map(i => Number(args[i]))
+  const [rows, pictures, scratch, out, lookup] = [0, 3, 4, 7, 8].map(i => args[i] as bigint)
+  const parts = args.slice(5, 7) as bigint[]
+  const stretch = 2n * parts[0] + parts[1]
   const heads = new Uint32Array(gpu.at(rows, count * words * 4).slice().buffer)
   const decoded = new BigUint64Array(gpu.at(pictures, count * 8).slice().buffer).map((address, i) => {
     const [form, , storedWidth, storedHeight] = heads.subarray(i * words)

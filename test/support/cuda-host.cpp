@@ -7,7 +7,7 @@ typedef unsigned char* Bytes;
 typedef unsigned long long Long;
 
 extern "C" {
-void picture(Words, int, int, const Long*, Bytes, Long, Long, Long, void*, const void*, int, int, int, int);
+void picture(Words, int, int, const Long*, Bytes, Long, Long, void*, const void*, int, int, int, int);
 void mix(Words, int, int, const void*, void*, int, int, int, int);
 void synthetic(const unsigned char*, Words, const long long*, int, Long, int, void*);
 void philox(Words, int, unsigned*);
@@ -45,8 +45,8 @@ static void call(unsigned kernel, const Long* a) {
   auto at = [&](int i) { return (void*)a[i]; };
   switch (kernel) {
     case 0:
-      return picture((Words)at(0), a[1], a[2], (const Long*)at(3), (Bytes)at(4), a[5], a[6], a[7], at(8), at(9), a[10],
-                     a[11], a[12], a[13]);
+      return picture((Words)at(0), a[1], a[2], (const Long*)at(3), (Bytes)at(4), a[5], a[6], at(7), at(8), a[9], a[10],
+                     a[11], a[12]);
     case 1: return mix((Words)at(0), a[1], a[2], at(3), at(4), a[5], a[6], a[7], a[8]);
     case 2:
       return synthetic((Bytes)at(0), (Words)at(1), (const long long*)at(2), a[3], a[4], a[5], at(6));

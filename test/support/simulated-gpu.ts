@@ -276,14 +276,25 @@ function synthetic(gpu: SimulatedGpu, args: readonly KernelArgument[]): void {
 }
 
 function picture(gpu: SimulatedGpu, blocks: Blocks, args: readonly KernelArgument[]): void {
-  const [rows, words, count, pictures, scratch, pictureBytes, lineBytes, tableBytes, out, lookup, code, hwc] =
-    args as [bigint, number, number, bigint, bigint, bigint, bigint, bigint, bigint, bigint, number, number]
-  const [width, height] = args.slice(12) as number[]
+  const [rows, words, count, pictures, scratch, pictureBytes, tableBytes, out, lookup, code, hwc] = args as [
+    bigint,
+    number,
+    number,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    number,
+    number,
+  ]
+  const [width, height] = args.slice(11) as number[]
   const dtype = DTYPE_OF[code]
   const elementBytes = DTYPES[dtype].bytes
   const rowBytes = 3 * width * height * elementBytes
   // All of the blocks' scratch memory is there.
-  gpu.at(scratch, (blocks as number) * Number(2n * pictureBytes + lineBytes + tableBytes))
+  gpu.at(scratch, (blocks as number) * Number(2n * pictureBytes + tableBytes))
   const form = {
     dtype,
     layout: hwc === 1 ? ('hwc' as const) : ('chw' as const),

@@ -38,7 +38,7 @@ function compare(made: Buffer, of: PictureCase): void {
 }
 
 const plain = { normal: true, erasing: [], dtype: 'f32', layout: 'chw', spare: [0, 0], flat: false } as const
-/** Pictures that are blurred in several parts, or shrunk by many taps. */
+/** Pictures that are blurred or shrunk in several parts, or by many taps. */
 const large: Wish[] = [
   {
     ...{ width: 1900, height: 5, orientation: 3 },
@@ -52,6 +52,8 @@ const large: Wish[] = [
     ...{ width: 301, height: 203, orientation: 8 },
     pixels: [{ resize: { size: [40, 31], filter: 'bicubic' } }, { centerCrop: [17, 20] }],
   },
+  { width: 40, height: 3900, orientation: 1, pixels: [{ resize: { size: [2, 37] } }] },
+  { width: 1900, height: 60, orientation: 1, pixels: [{ resize: { size: [9, 1500] } }] },
 ].map((wish, position) => ({ ...plain, erasing: [], ...wish, position }))
 
 describe.skipIf(withoutCompiler)(`the picture kernel${withoutCompiler ? `: ${withoutCompiler}` : ''}`, () => {

@@ -13,6 +13,7 @@ import { Form, Word } from '../../src/transform/parameter-row.js'
 import { upright } from '../../src/transform/twins/frame.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import { pictureCase, wishes } from '../support/picture-cases.js'
+import { jpeg } from '../support/pictures.js'
 import { bytesOf } from './pictures.js'
 
 it('makes of a parameter row what the CPU makes of the steps', () => {
@@ -85,5 +86,20 @@ describe('rows that a maker writes', () => {
       const made = makePicture(row, pixels, { ...device, lookup })
       expect(Buffer.compare(made, work.u8.slice(finished, finished + made.length))).toBe(0)
     }
+  })
+
+  it.each([
+    [4000, Form.Jpeg],
+    [5000, Form.Pixels],
+  ])('of one that is %i high: the kernel has room for 4,096 lines of which one is made', (height, form) => {
+    const fields = { image: { from: 'jpg', as: 'image', apply: [{ resize: [1, 8] }] } } as const
+    const shrunk = normalizeFeed({ source: { folder: '/nowhere' }, fields, batch: 4 }, '/')
+    const [field] = onDevice(shrunk, { rows: 4 }).fields
+    const work = Workspace.alone(1 << 22)
+    const random = (_: string, op: NormalOp) => new Random().key(7, 0, 0, op.ordinal)
+    const at = work.take(field.layout.shape[0])
+    const context = { work, position: 0, chosen: new Map(), random }
+    compileDevicePicture(field).run(jpeg(1, 16, height), at, context)
+    expect(new Uint32Array(work.memory.buffer, at, 1)[0]).toBe(form)
   })
 })

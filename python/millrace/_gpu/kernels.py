@@ -23,7 +23,7 @@ _PTR = c_uint64
 
 #: Arguments of each kernel, as its .cu file declares them: pointers and sizes are 64 bits, the rest 32.
 _TARGET = (c_int,) * 4
-PICTURE = (_PTR, c_int, c_int, _PTR, _PTR, c_uint64, c_uint64, c_uint64, _PTR, _PTR, *_TARGET)
+PICTURE = (_PTR, c_int, c_int, _PTR, _PTR, c_uint64, c_uint64, _PTR, _PTR, *_TARGET)
 MIX = (_PTR, c_int, c_int, _PTR, _PTR, *_TARGET)
 
 

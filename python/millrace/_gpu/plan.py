@@ -17,7 +17,7 @@ Array = Any  # np.ndarray; its full name would be longer than what it says
 
 #: Words of the header.
 FORM, BYTES, WIDTH, HEIGHT = 0, 1, 2, 3
-PICTURE_BYTES, LINE_BYTES, TABLE_BYTES = 6, 10, 11
+PICTURE_BYTES, TABLE_BYTES = 6, 10
 #: What lies behind the parameter row.
 NOTHING, JPEG, JPEG_HYBRID, PIXELS = 0, 1, 2, 3
 
@@ -38,7 +38,6 @@ class Heads(NamedTuple):
     width: Array
     height: Array
     picture: Array
-    lines: Array
     tables: Array
 
     def only(self, first: int, behind: int) -> "Heads":
@@ -53,7 +52,7 @@ class Heads(NamedTuple):
 
 def read_heads(rows: Array, room: int, name: str) -> Heads:
     """Headers from the slot, uint32[n, words]. ``room``: bytes behind a parameter row."""
-    columns = (FORM, BYTES, WIDTH, HEIGHT, PICTURE_BYTES, LINE_BYTES, TABLE_BYTES)
+    columns = (FORM, BYTES, WIDTH, HEIGHT, PICTURE_BYTES, TABLE_BYTES)
     heads = Heads(*rows[:, columns].T.astype(np.int64))
     wrong = (heads.form > PIXELS) | (heads.bytes > room)
     wrong |= (heads.form == PIXELS) & (heads.bytes != heads.width * heads.height * 3)
@@ -115,21 +114,20 @@ DTYPES = {
 
 
 class Scratch(NamedTuple):
-    """Memory of one block: two pictures, lines between two passes, tables of weights."""
+    """Memory of one block: two pictures, tables of weights."""
 
     picture: int
-    lines: int
     tables: int
 
     @property
     def stretch(self) -> int:
         """Bytes of one block."""
-        return 2 * self.picture + self.lines + self.tables
+        return 2 * self.picture + self.tables
 
 
 def scratch_of(heads: Heads) -> Scratch:
     """What the largest of the rows needs."""
-    return Scratch(*(int(aligned(part.max())) for part in (heads.picture, heads.lines, heads.tables)))
+    return Scratch(*(int(aligned(part.max())) for part in (heads.picture, heads.tables)))
 
 
 def blocks_of(count: int, cap: int, stretch: int, budget: int) -> int:

@@ -21,13 +21,10 @@ __device__ inline Picture sharpness(Op op, Picture from, u8* to) {
 }
 
 constexpr int MOST_RADIUS = 127; // kernels have at most 255 taps
-constexpr int STRIP = 6144;      // floats: 24 KiB, in which even the widest kernel leaves room for 1,794 pixels
 constexpr int MOST_LINES = 256;  // that are blurred at a time
 
 /** Halves of the kernels, the middle first. */
 __shared__ float gaussX[MOST_RADIUS + 1], gaussY[MOST_RADIUS + 1];
-/** Lines blurred along y, on the way to being blurred along x. */
-__shared__ float strip[STRIP];
 /** Where the lines around them begin, from the first: mirrored at the edges, so that inner loops need not ask. */
 __shared__ int lineStarts[MOST_LINES + 2 * MOST_RADIUS];
 
@@ -85,9 +82,10 @@ __device__ inline Pixel blurAcross(const float* middle, int radius) {
 __device__ inline Picture blur(Op op, Picture from, u8* to) {
   int radiusX = gaussian(gaussX, op.whole(1), op.precise(3));
   int radiusY = gaussian(gaussY, op.whole(2), op.precise(5));
-  int room = STRIP / 3;
-  int width = min(from.width, room - 2 * radiusX);
-  int height = min(min(from.height, room / (width + 2 * radiusX)), MOST_LINES);
+  float* strip = (float*)room;
+  const int pixels = ROOM / 3; // even the widest kernel leaves most of them
+  int width = min(from.width, pixels - 2 * radiusX);
+  int height = min(min(from.height, pixels / (width + 2 * radiusX)), MOST_LINES);
   PixelSink sink = {to, from.width};
   for (int top = 0; top < from.height; top += height)
     for (int left = 0; left < from.width; left += width) {

@@ -2,7 +2,7 @@
 // row at a time, all of its threads together; results equal those of ../../twins/picture.ts bit for bit (compile with
 // --fmad=false: every float operation is rounded by itself).
 //
-// A block's stretch of `scratch`:  [ picture A | picture B | lines between two passes | tables of weights ]
+// A block's stretch of `scratch`:  [ picture A | picture B | tables of weights ]
 // Ops read the picture that the last one left, in A or B, and write to the other; the first reads the decoded picture.
 #include "color.cuh"
 #include "filter.cuh"
@@ -16,19 +16,19 @@
 /** Memory of a block. */
 struct Scratch {
   u8* pictures[2];
-  PlaceMemory place;
+  u8* tables;
 };
 
 /** A place that resizes, into a picture. */
-__device__ inline Picture resized(Place place, PlaceMemory memory, u8* to) {
-  resize(place, memory, PixelSink{to, place.x.count});
+__device__ inline Picture resized(Place place, u8* tables, u8* to) {
+  resize(place, tables, PixelSink{to, place.x.count});
   return packed(to, place.x.count, place.y.count);
 }
 
 /** Carries out one op, and leaves its result at `to`. */
-__device__ __noinline__ Picture apply(Op op, Picture from, PlaceMemory memory, u8* to) {
+__device__ __noinline__ Picture apply(Op op, Picture from, u8* tables, u8* to) {
   switch (op.code()) {
-    case PLACE: return resized(Place(op, from), memory, to);
+    case PLACE: return resized(Place(op, from), tables, to);
     case CROP: return crop(op, from, to);
     case PAD: return pad(op, from, to);
     case AFFINE: return affine(op, from, to);
@@ -65,12 +65,12 @@ __device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Fini
         continue;
       }
       if (last) {
-        resize(place, scratch.place, out); // straight into the finished row
+        resize(place, scratch.tables, out); // straight into the finished row
         finished = true;
         continue;
       }
     }
-    picture = apply(op, picture, scratch.place, scratch.pictures[turn]);
+    picture = apply(op, picture, scratch.tables, scratch.pictures[turn]);
     turn ^= 1;
   }
   if (!finished) finish(picture, out);
@@ -83,18 +83,17 @@ __device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Fini
  *   rows          `count` parameter rows of `words` words
  *   pictures      the address of each row's decoded picture, RGB without gaps, a multiple of 4, as is where its memory
  *                 ends; 0: none, the row becomes zeros
- *   scratch       for each block 2 · pictureBytes + lineBytes + tableBytes: the maxima of the rows' headers, each
- *                 rounded up to a multiple of 256
+ *   scratch       for each block 2 · pictureBytes + tableBytes: the maxima of the rows' headers, each rounded up to a
+ *                 multiple of 256
  *   out           the finished rows: 3 × width × height elements each, chw or hwc
  *   lookup        the element of each byte of each channel, 3 × 256 (values.ts)
  */
 extern "C" __global__ void __launch_bounds__(1024)
 picture(const unsigned* rows, int words, int count, const unsigned long long* pictures, unsigned char* scratch,
-        unsigned long long pictureBytes, unsigned long long lineBytes, unsigned long long tableBytes, void* out,
-        const void* lookup, int dtype, int hwc, int width, int height) {
-  u8* own = scratch + blockIdx.x * (2 * pictureBytes + lineBytes + tableBytes);
-  u8* lines = own + 2 * pictureBytes;
-  Scratch memory = {{own, own + pictureBytes}, {(unsigned*)lines, lines + lineBytes}};
+        unsigned long long pictureBytes, unsigned long long tableBytes, void* out, const void* lookup, int dtype, int hwc,
+        int width, int height) {
+  u8* own = scratch + blockIdx.x * (2 * pictureBytes + tableBytes);
+  Scratch memory = {{own, own + pictureBytes}, own + 2 * pictureBytes};
   Finished finished = {(u8*)out, dtype, hwc != 0, width, height};
   loadLookup(lookup, bytesOf(dtype));
   for (int i = blockIdx.x; i < count; i += gridDim.x) {

@@ -3,6 +3,10 @@
 
 typedef unsigned char u8;
 
+/** What a part of a picture is kept in on its way through an op: 33 KiB of shared memory. */
+constexpr int ROOM = 8448;
+__shared__ unsigned room[ROOM];
+
 /** A byte of each channel. */
 struct Pixel {
   u8 red, green, blue;

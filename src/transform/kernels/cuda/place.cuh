@@ -1,20 +1,13 @@
 // The op `place`: a box of the picture, resized, of which a window is made, mirrored. Along x first, with bytes in
 // between, then along y, as ../../twins/place.ts does it. What needs no filtering is a view and costs nothing.
 //
-//   box ──along x──► lines: a word for each pixel ──along y──► window
+//   lines of the box ──along x──► room: a word for each pixel ──along y──► lines of the window
+//
+// That is done strip by strip, as much as there is room for. In a word red is the lowest byte.
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"
 #include "weights.cuh"
-
-/**
- * Memory of the block: the picture between the passes, with a line to spare, and the tables of both axes. A pixel is a
- * word there, red in its lowest byte, so that it is read and written at once.
- */
-struct PlaceMemory {
-  unsigned* lines;
-  u8* tables;
-};
 
 struct Place {
   Picture box;
@@ -36,9 +29,6 @@ struct Place {
   /** What is left when nothing is resized. */
   __device__ Picture view() const { return box.part(x.from, y.from, x.count, y.count).mirrored(flipX, flipY); }
 };
-
-__device__ inline unsigned word(Pixel p) { return p.red | p.green << 8 | p.blue << 16; }
-__device__ inline Pixel pixel(unsigned word) { return {(u8)word, (u8)(word >> 8), (u8)(word >> 16)}; }
 
 /** Takes the next part of some memory, aligned to 16 bytes. */
 template <class T>
@@ -62,21 +52,17 @@ struct Making {
     axis = of;
     axis.shift = axis.most = 0;
     greatest = 0;
-    if (!axis.resized()) return;
     curve = Curve::of(axis);
     int most = curve.mostTaps();
     axis.spans = carve<Span>(memory, axis.count);
     axis.pairs = carve<int>(memory, axis.count * ((most + 1) / 2));
     axis.exact = carve<double>(memory, axis.output * most);
   }
-
-  __device__ int outputs() const { return axis.resized() ? axis.output : 0; }
-  __device__ int made() const { return axis.resized() ? axis.count : 0; }
 };
 
 /**
- * The axes with the tables of those that are resized, made of both at once. It is called for every row, when hardly any
- * of a GPU's instructions are at hand: the less code the better.
+ * The axes with their tables, made of both at once. (That of an axis which is not resized changes nothing.) It is called
+ * for every row, when hardly any of a GPU's instructions are at hand: the less code the better.
  */
 __device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
   __shared__ Making making[2];
@@ -85,9 +71,9 @@ __device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
     for (int i = 0; i < 2; i++) making[i].begin(i == 0 ? x : y, memory);
   }
   __syncthreads();
-  int first = making[0].outputs();
+  int first = making[0].axis.output;
 #pragma unroll 1
-  for (int i = threadIdx.x; i < first + making[1].outputs(); i += blockDim.x) {
+  for (int i = threadIdx.x; i < first + making[1].axis.output; i += blockDim.x) {
     Making& of = making[i < first ? 0 : 1];
     double greatest = weighExactly(of.axis, of.curve, i < first ? i : i - first);
     atomicMax(&of.greatest, (unsigned long long)__double_as_longlong(greatest));
@@ -97,9 +83,9 @@ __device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
   for (int i = threadIdx.x; i < 2; i += blockDim.x)
     making[i].axis.shift = bitsFor(__longlong_as_double((long long)making[i].greatest));
   __syncthreads();
-  first = making[0].made();
+  first = making[0].axis.count;
 #pragma unroll 1
-  for (int i = threadIdx.x; i < first + making[1].made(); i += blockDim.x) {
+  for (int i = threadIdx.x; i < first + making[1].axis.count; i += blockDim.x) {
     Making& of = making[i < first ? 0 : 1];
     atomicMax(&of.axis.most, weigh(of.axis, of.curve, i < first ? i : i - first));
   }
@@ -128,6 +114,8 @@ struct Sum {
 
   __device__ Pixel pixel() const { return {rounded(red), rounded(green), rounded(blue)}; }
 
+  __device__ unsigned word() const { return rounded(red) | rounded(green) << 8 | rounded(blue) << 16; }
+
   __device__ u8 rounded(int sum) const { return (u8)min(max(sum >> shift, 0), 255); }
 
   /** `sum`, and each of two bytes times its weight. */
@@ -141,9 +129,6 @@ struct Sum {
   }
 };
 
-/** So many threads share the lines of a column. */
-constexpr int SHARING = 8;
-
 /** Pixels that lie side by side, brought together from whole words: faster than byte by byte. */
 template <int PAIRS>
 struct Neighbours {
@@ -152,12 +137,12 @@ struct Neighbours {
 
   /** Those at p, of which `count` are needed: nothing is read behind the word in which they end. */
   __device__ Neighbours(const u8* p, int count) {
-    int skip = (int)((unsigned long long)p & 3), last = (skip + 3 * count - 1) / 4;
+    unsigned skip = (unsigned)((unsigned long long)p & 3), last = (skip + 3 * count - 1) / 4;
     const unsigned* words = (const unsigned*)(p - skip);
     unsigned word = words[0];
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-      unsigned next = words[min(k + 1, last)];
+      unsigned next = words[min(k + 1u, last)];
       bytes[k] = __funnelshift_r(word, next, 8 * skip);
       word = next;
     }
@@ -172,86 +157,90 @@ struct Neighbours {
   }
 };
 
+/** A part of the window that is made at once: columns and lines of it, and the lines of the box that this takes. */
+struct Strip {
+  int left, width;
+  int top, bottom;
+  int firstLine, lines;
+
+  /** Threads that share the lines of a column: with two columns for each thread, or so, few of them idle. */
+  __device__ int sharing() const { return max(1, 2 * (int)blockDim.x / width); }
+};
+
 /**
- * Along x: all lines of `from` become as wide as the window, as words at `to`. A thread stays in its column, with its
- * weights at hand; taps that are missing have none. PAIRS of taps are enough for every output.
+ * Along x: the strip's lines of the box, as words. A thread stays in its column, with its weights at hand; taps that are
+ * missing have none. PAIRS of taps are enough for every output.
  */
 template <int PAIRS>
-__device__ void across(Axis x, Picture from, unsigned* to) {
-  for (int i = threadIdx.x; i < x.count * SHARING; i += blockDim.x) {
-    int column = i % x.count, y = i / x.count;
+__device__ void across(Axis x, Picture box, Strip strip) {
+  int sharing = strip.sharing();
+  for (int i = threadIdx.x; i < strip.width * sharing; i += blockDim.x) {
+    int column = strip.left + i % strip.width, line = i / strip.width;
     Span span = x.spans[column];
     int pairs[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) pairs[k] = 2 * k < span.taps ? x.pairs[k * x.count + column] : 0;
-    const u8* p = from.address(span.first, y);
-    unsigned* out = to + i;
-    int shift = x.shift, step = SHARING * x.count;
+    const u8* p = box.address(span.first, strip.firstLine + line);
+    unsigned* to = room + i;
 #pragma unroll 1
-    for (; y < from.height; y += SHARING, p += SHARING * from.down, out += step) {
-      Sum sum(shift);
+    for (; line < strip.lines; line += sharing, p += sharing * box.down, to += sharing * strip.width) {
+      Sum sum(x.shift);
       Neighbours<PAIRS>(p, span.taps).addTo(sum, pairs);
-      *out = word(sum.pixel());
+      *to = sum.word();
     }
   }
 }
 
 /** The same for any number of taps, of any picture. */
-__device__ __noinline__ inline void acrossByMany(Axis x, Picture from, unsigned* to) {
-  for (Walk at(x.count, from.height); at.inside(); at.next()) {
-    Span span = x.spans[at.x];
-    const u8* p = from.address(span.first, at.y);
+__device__ __noinline__ inline void acrossByMany(Axis x, Picture box, Strip strip) {
+  for (Walk at(strip.width, strip.lines); at.inside(); at.next()) {
+    int column = strip.left + at.x;
+    Span span = x.spans[column];
+    const u8* p = box.address(span.first, strip.firstLine + at.y);
     Sum sum(x.shift);
 #pragma unroll 1
-    for (int k = 0; k < span.taps; k++, p += from.right) {
-      int pair = x.pairs[k / 2 * x.count + at.x];
+    for (int k = 0; k < span.taps; k++, p += box.right) {
+      int pair = x.pairs[k / 2 * x.count + column];
       sum.add(k % 2 ? pair >> 16 : (short)pair, p);
     }
-    to[at.y * x.count + at.x] = word(sum.pixel());
+    room[at.y * strip.width + at.x] = sum.word();
   }
 }
 
-__device__ inline void makeLines(Axis x, Picture from, unsigned* to) {
-  if (!x.resized()) {
-    Picture window = from.part(x.from, 0, x.count, from.height);
-    for (Walk at(x.count, from.height); at.inside(); at.next())
-      to[at.y * x.count + at.x] = word(window.pixel(at.x, at.y));
-    return;
-  }
-  switch (from.right == 3 ? (x.most + 1) / 2 : 0) {
-    case 1: return across<1>(x, from, to); // enlarged
-    case 2: return across<2>(x, from, to);
-    case 3: return across<3>(x, from, to);
-    case 4: return across<4>(x, from, to);
-    default: return acrossByMany(x, from, to);
+__device__ inline void makeLines(Axis x, Picture box, Strip strip) {
+  switch (box.right == 3 ? (x.most + 1) / 2 : 0) {
+    case 1: return across<1>(x, box, strip); // enlarged
+    case 2: return across<2>(x, box, strip);
+    case 3: return across<3>(x, box, strip);
+    case 4: return across<4>(x, box, strip);
+    default: return acrossByMany(x, box, strip);
   }
 }
 
-/** Along y: all columns of `lines` become as high as the window. Taps are taken two by two: a line more is read. */
-template <class Column>
-__device__ void down(Axis y, const unsigned* lines, int width, int line, Column column) {
+/** Along y: the strip's lines of the window. Taps are taken two by two: a line more is read. */
+template <class Sink>
+__device__ void down(const Place& place, Axis y, Strip strip, Sink sink) {
+  int sharing = strip.sharing();
+  for (int i = threadIdx.x; i < strip.width * sharing; i += blockDim.x) {
+    int fromX = i % strip.width, x = strip.left + fromX, line = strip.top + i / strip.width;
+    if (place.flipX) x = place.x.count - 1 - x;
+    auto column = sink.column(x, place.flipY ? y.count - 1 - line : line, place.flipY ? -sharing : sharing);
 #pragma unroll 1
-  for (; line < y.count; line += SHARING) {
-    Span span = y.spans[line];
-    const unsigned* p = lines + span.first * width;
-    const int* pair = y.pairs + line;
-    Sum sum(y.shift);
+    for (; line < strip.bottom; line += sharing) {
+      Span span = y.spans[line];
+      const unsigned* p = room + (span.first - strip.firstLine) * strip.width + fromX;
+      Sum sum(y.shift);
 #pragma unroll 1
-    for (int k = 0; k < span.taps; k += 2, p += 2 * width, pair += y.count) sum.add(*pair, p[0], p[width], 0x40);
-    column.put(sum.pixel());
+      for (int k = 0, pair = line; k < span.taps; k += 2, pair += y.count, p += 2 * strip.width)
+        sum.add(y.pairs[pair], p[0], p[strip.width], 0x40);
+      column.put(sum.pixel());
+    }
   }
-}
-
-/** The window's pixels, line by line. */
-template <class Column>
-__device__ void copy(const unsigned* lines, int width, int height, int line, Column column) {
-#pragma unroll 1
-  for (; line < height; line += SHARING) column.put(pixel(lines[line * width]));
 }
 
 /** Nearest neighbours, along both axes at once. */
 template <class Sink>
-__device__ void pick(Place place, Sink sink) {
+__device__ void pick(const Place& place, Sink sink) {
   Nearest x(place.x), y(place.y);
   for (Walk at(place.x.count, place.y.count); at.inside(); at.next()) {
     int toX = place.flipX ? place.x.count - 1 - at.x : at.x, toY = place.flipY ? place.y.count - 1 - at.y : at.y;
@@ -261,32 +250,25 @@ __device__ void pick(Place place, Sink sink) {
 
 /** Gives the window's pixels to `sink`; for a place that resizes. */
 template <class Sink>
-__device__ void resize(Place place, PlaceMemory memory, Sink sink) {
+__device__ void resize(Place place, u8* tables, Sink sink) {
   if (place.x.filter == NEAREST) {
     sink.typed([&](auto to) { pick(place, to); });
     __syncthreads();
     return;
   }
-  auto [x, y] = makeTables(place.x, place.y, memory.tables);
-  // Of the box, only lines that the window needs.
-  int top = y.from, height = y.count;
-  if (y.resized()) {
-    Span last = y.spans[y.count - 1];
-    top = y.spans[0].first;
-    height = last.first + last.taps - top;
-  }
-  makeLines(x, place.box.part(0, top, place.box.width, height), memory.lines);
-  __syncthreads();
-  sink.typed([&, x = x, y = y](auto to) {
-    int width = x.count;
-    for (int i = threadIdx.x; i < width * SHARING; i += blockDim.x) {
-      int fromX = i % width, line = i / width;
-      int toX = place.flipX ? width - 1 - fromX : fromX, toY = place.flipY ? y.count - 1 - line : line;
-      auto column = to.column(toX, toY, place.flipY ? -SHARING : SHARING);
-      // As if all lines were there: none above is read.
-      if (y.resized()) down(y, memory.lines - top * width + fromX, width, line, column);
-      else copy(memory.lines + fromX, width, height, line, column);
+  auto [x, y] = makeTables(place.x, place.y, tables);
+  // Strips are so wide that there is room for the lines of several outputs, or else of one, with a line to spare.
+  int width = min(x.count, min(max(32, ROOM / (4 * y.most)), ROOM / (y.most + 2)));
+  // From output to output, lines go on by input / output, and once by one more.
+  int height = 1 + (int)((long long)(ROOM / width - y.most - 2) * y.output / y.input);
+  for (int left = 0; left < x.count; left += width)
+    for (int top = 0; top < y.count; top += height) {
+      int bottom = min(top + height, y.count), first = y.spans[top].first;
+      Span last = y.spans[bottom - 1];
+      Strip strip = {left, min(width, x.count - left), top, bottom, first, last.first + last.taps - first};
+      makeLines(x, place.box, strip);
+      __syncthreads();
+      sink.typed([&, y = y](auto to) { down(place, y, strip, to); });
+      __syncthreads();
     }
-  });
-  __syncthreads();
 }
