@@ -8,7 +8,7 @@ Which samples come, in which order and with which choices is the same in any cas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
 from ._stats import say
 from .errors import DefinitionError
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 CPU, GPU, BOTH = "cpu", "gpu", "both"
 
-#: Steps after a change that say nothing yet: batches are on their way, caches fill, kernels are chosen.
-SETTLING = 10
-#: A trial takes this many steps, and this long (seconds), at least.
-STEPS = 20
-SECONDS = 1.5
+#: What a trial takes at least: steps, seconds. What comes before it says nothing yet: batches are on their way,
+#: kernels are chosen, and the makers, who fill their ring anew, are busier than they will be.
+SETTLING = (10, 1.5)
+MEASURING = (20, 1.5)
 #: Below this share of the time nobody minds waiting.
 FINE = 0.02
 #: Whoever costs the trainer more must be this much faster to be worth it.
@@ -68,10 +67,9 @@ class Trial(NamedTuple):
         """One more step."""
         return Trial(self.steps + 1, self.samples + samples, self.seconds + seconds, self.waited + waited)
 
-    @property
-    def long_enough(self) -> bool:
-        """Whether it says something."""
-        return self.steps >= STEPS and self.seconds >= SECONDS
+    def lasted(self, least: Tuple[int, float]) -> bool:
+        """Whether it took so many steps and seconds."""
+        return self.steps >= least[0] and self.seconds >= least[1]
 
     def __str__(self) -> str:
         return f"{self.rate:,.0f} samples/s, the GPU waiting {self.share:.1%} of the time"
@@ -88,7 +86,8 @@ class Decision:
         #: Why, in a few words, once it is decided.
         self.why = f"as asked: decode={asked!r}" if asked != "auto" else (impossible or "")
         self._told = asked != "auto"
-        self._skip = SETTLING
+        #: Steps since the last change, until it has settled.
+        self._before = Trial()
         self._trials: Dict[str, Trial] = {CPU: Trial(), GPU: Trial(), BOTH: Trial()}
 
     @property
@@ -118,18 +117,18 @@ class Decision:
         """One step was made. True when from now on somebody else decodes, or when it is decided."""
         if not self.open:
             return False
-        if self._skip > 0:
-            self._skip -= 1
+        if not self._before.lasted(SETTLING):
+            self._before = self._before.plus(samples, seconds, waited)
             return False
         trial = self._trials[self.who] = self._trials[self.who].plus(samples, seconds, waited)
-        if not trial.long_enough:
+        if not trial.lasted(MEASURING):
             return False
         if self.who == CPU and trial.share <= FINE:
             self._settle(CPU, f"it keeps up ({trial})")
         elif self.who == BOTH:
             self._compare()
         else:
-            self.who, self._skip = (GPU if self.who == CPU else BOTH), SETTLING
+            self.who, self._before = (GPU if self.who == CPU else BOTH), Trial()
         return True
 
     def refuse(self, reason: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace._decide import SETTLING, STEPS, Decision
+from millrace._decide import MEASURING, SETTLING, Decision
 from millrace._meter import Meter
 
 
@@ -25,7 +25,8 @@ def test_cpu_that_keeps_up_is_never_left():
     decision = Decision("auto")
     places = run(decision, {"cpu": 5000}, {"cpu": 0.01})
     assert set(places) == {"cpu"} and decision.where == "cpu"
-    assert len(places) >= SETTLING + STEPS
+    assert len(places) >= SETTLING[0] + MEASURING[0]
+    assert len(places) * 256 / 5000 >= SETTLING[1] + MEASURING[1]
     assert "keeps up" in str(decision) and "1.0%" in str(decision)
 
 
@@ -47,6 +48,14 @@ def test_when_both_decode_the_cpu_does_nearly_what_it_can():
     decision = trials(7260, 9835, 12900, waited=0.4)
     assert (decision.who, decision.where, decision.cpu_share) == ("both", "gpu", 0.55)
     assert str(decision).startswith("CPU and GPU decode images, the CPU 55% of them: 12,900 samples/s")
+
+
+def test_what_happens_before_it_has_settled_counts_for_nothing():
+    decision = Decision("auto")
+    for seconds in [0.01] * 20 + [1.3]:  # many short steps, then a long one: none says anything
+        assert decision.who == "cpu" and not decision.step(256, seconds, seconds)
+    run(decision, {"cpu": 5000}, {"cpu": 0.01})
+    assert decision.who == "cpu" and "1.0%" in decision.why
 
 
 def test_a_share_is_never_nothing():

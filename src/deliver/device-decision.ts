@@ -5,15 +5,25 @@
  * goes on. (The Python client decides likewise.)
  */
 
-export interface TrialLength {
-  /** Steps after a change that say nothing yet: batches are on their way, caches fill. */
-  settling: number
-  /** A trial takes this many steps, and this long (seconds), at least. */
+/** How long something lasts at least. */
+export interface Length {
   steps: number
   seconds: number
 }
 
-const USUAL: TrialLength = { settling: 10, steps: 20, seconds: 1.5 }
+/**
+ * What a trial takes. What comes before it says nothing yet: batches are on their way, and the makers, who fill their
+ * ring anew, are busier than they will be.
+ */
+export interface TrialLength {
+  settling: Length
+  measuring: Length
+}
+
+const USUAL: TrialLength = {
+  settling: { steps: 10, seconds: 1.5 },
+  measuring: { steps: 20, seconds: 1.5 },
+}
 /** Below this share of the time nobody minds waiting. */
 const FINE = 0.02
 /** Whoever costs the trainer more must be this much faster to be worth it. */
@@ -40,6 +50,17 @@ class Trial {
     return this.seconds > 0 ? this.waited / this.seconds : 0
   }
 
+  add(samples: number, seconds: number, waited: number): void {
+    this.steps++
+    this.samples += samples
+    this.seconds += seconds
+    this.waited += waited
+  }
+
+  lasted({ steps, seconds }: Length): boolean {
+    return this.steps >= steps && this.seconds >= seconds
+  }
+
   toString(): string {
     return `${Math.round(this.rate).toLocaleString('en')} samples/s, waiting ${(this.share * 100).toFixed(1)} % of the time`
   }
@@ -50,12 +71,11 @@ export class Decision {
   who: Decoder = 'cpu'
   /** Why, once it is decided. */
   why: string | undefined
-  private skip: number
+  /** Steps since the last change, until it has settled. */
+  private before = new Trial()
   private readonly trials: Record<Decoder, Trial> = { cpu: new Trial(), gpu: new Trial(), both: new Trial() }
 
-  constructor(private readonly length: TrialLength = USUAL) {
-    this.skip = length.settling
-  }
+  constructor(private readonly length: TrialLength = USUAL) {}
 
   /** When both decode: the share of the CPU. */
   get cpuShare(): number {
@@ -70,18 +90,19 @@ export class Decision {
   step(decoder: Decoder, samples: number, seconds: number, waited: number): void {
     // While a change is due that could not be made yet, nothing is measured.
     if (this.why !== undefined || decoder !== this.who) return
-    if (this.skip-- > 0) return
+    const { settling, measuring } = this.length
+    if (!this.before.lasted(settling)) {
+      this.before.add(samples, seconds, waited)
+      return
+    }
     const trial = this.trials[decoder]
-    trial.steps++
-    trial.samples += samples
-    trial.seconds += seconds
-    trial.waited += waited
-    if (trial.steps < this.length.steps || trial.seconds < this.length.seconds) return
+    trial.add(samples, seconds, waited)
+    if (!trial.lasted(measuring)) return
     if (decoder === 'cpu' && trial.share <= FINE) this.settle('cpu', `it keeps up (${trial})`)
     else if (decoder === 'both') this.compare()
     else {
       this.who = decoder === 'cpu' ? 'gpu' : 'both'
-      this.skip = this.length.settling
+      this.before = new Trial()
     }
   }
 

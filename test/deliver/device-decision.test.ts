@@ -21,20 +21,27 @@ test('a CPU that keeps up stays', () => {
 
 test('short steps are measured for longer', () => {
   const decision = new Decision()
-  steps(decision, 10 + 100, 0.01, 0)
+  steps(decision, 145 + 145, 0.01, 0) // a second and a half to settle, as long to be measured
   expect(decision.why).toBeUndefined()
-  steps(decision, 51, 0.01, 0)
+  steps(decision, 15, 0.01, 0)
   expect(decision.why).toBeDefined()
 })
+
+/** A whole trial, of steps of so many seconds. */
+function trial(decision: Decision, seconds: number, waited: number): void {
+  const { who } = decision
+  for (let i = 0; i < 1000 && decision.who === who && decision.why === undefined; i++)
+    steps(decision, 1, seconds, waited)
+}
 
 /** Who is chosen after all trials, each with steps of so many seconds. */
 function tried(cpu: number, gpu: number, both: number, waited = 0.5): Decision {
   const decision = new Decision()
-  steps(decision, 30, cpu, cpu * waited)
+  trial(decision, cpu, cpu * waited)
   expect([decision.who, decision.cpuShare, decision.why]).toEqual(['gpu', 0, undefined])
-  steps(decision, 30, gpu, 0)
+  trial(decision, gpu, 0)
   expect([decision.who, decision.why]).toEqual(['both', undefined])
-  steps(decision, 30, both, 0)
+  trial(decision, both, 0)
   return decision
 }
 

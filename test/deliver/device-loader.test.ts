@@ -298,7 +298,7 @@ describe('lifetime', () => {
 })
 
 describe('decode: auto', () => {
-  const TRIAL = { settling: 1, steps: 3, seconds: 0 }
+  const TRIAL = { settling: { steps: 1, seconds: 0 }, measuring: { steps: 3, seconds: 0 } }
 
   test('a CPU that does not keep up gives way to the device; nothing is lost or repeated', async () => {
     const expected = await onHost(feed())

@@ -120,7 +120,7 @@ describe('a loader', () => {
       await close.call(this)
       alive.delete(this)
     }
-    const trial = { settling: 0, steps: 2, seconds: 0 }
+    const trial = { settling: { steps: 0, seconds: 0 }, measuring: { steps: 2, seconds: 0 } }
     const loader = openSimulated(feed, new SimulatedGpu(), {}, '/', trial)
     try {
       const all = (async () => {
