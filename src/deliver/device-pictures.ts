@@ -32,6 +32,8 @@ export class PictureMaker {
   private readonly rows: DeviceMemory
   private readonly addresses: DeviceMemory
   private readonly decoded: DeviceMemory
+  /** Everything that reads `decoded` until now. */
+  private readonly read: bigint
   /** The kernel's own. */
   private readonly scratch: DeviceMemory
   /** A batch between two mixes. */
@@ -52,6 +54,7 @@ export class PictureMaker {
     this.rows = memory()
     this.addresses = memory()
     this.decoded = memory()
+    this.read = gpu.event()
     this.scratch = memory()
     this.spare = memory()
   }
@@ -73,6 +76,7 @@ export class PictureMaker {
     for (const memory of this.memories) memory.free()
     for (const pointer of this.lookups.values()) this.gpu.free(pointer)
     this.lookups.clear()
+    this.gpu.destroyEvent(this.read)
   }
 
   private uploadRows({ device, from, unitBytes, count }: PictureBatch, to: bigint): void {
@@ -93,6 +97,8 @@ export class PictureMaker {
     desk.words.fill(0n, 0, count)
     const refused: number[] = []
     for (const part of plan.parts) {
+      // The JPEG engines write at once, whatever else the stream has still to do.
+      this.gpu.finish(this.read)
       refused.push(...this.decode(batch, part, decoded))
       // What is left is only gone through to find all that is refused.
       if (refused.length > 0) continue
@@ -115,6 +121,7 @@ export class PictureMaker {
         device.width,
         device.height,
       ])
+      this.gpu.record(this.read, lane.stream)
     }
     return refused
   }

@@ -96,9 +96,11 @@ describe('a batch', () => {
       'upload 20',
       'rows 192x4',
       'upload 768', // the lookup table, once
+      'finish', // whatever read the pictures before these
       'decode hardware 4',
       'upload 32',
       'picture 4x512 rows 4',
+      'record lane', // the pictures are read
       'record lane',
     ])
     expect(made.poll()).toEqual([])

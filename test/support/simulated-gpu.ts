@@ -48,6 +48,8 @@ export type SimulatedKernel = (gpu: SimulatedGpu, blocks: Blocks, args: readonly
 export class SimulatedGpu implements Gpu {
   readonly facts = { ordinal: 0, name: 'Simulated', multiprocessors: 132, architecture: 'sm_90' }
   readonly log: string[] = []
+  /** Calls of the decoder. */
+  decoded = 0
   /** CUDA's default stream. */
   readonly consumer = new Stream()
   readonly streams = new Map<bigint, Stream>([[0n, this.consumer]])
@@ -203,12 +205,19 @@ class SimulatedLane implements Lane {
   }
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
     this.gpu.log.push(`decode ${backend} ${pictures.length}`)
-    this.finish()
+    // The engines may write at once, and as late as when the stream comes to it: here they do this, then that.
+    const late = this.gpu.decoded++ % 2 === 0
     const refused: number[] = []
     for (const [i, { from, bytes, to, width }] of pictures.entries()) {
       const jpeg = this.gpu.at(from, bytes).slice()
-      if (this.gpu.refuse(backend, jpeg)) refused.push(i)
-      else decode(jpeg, width, height => this.gpu.at(to, width * height * 3))
+      if (this.gpu.refuse(backend, jpeg)) {
+        refused.push(i)
+        continue
+      }
+      const pixels = decode(jpeg, width)
+      const write = () => this.gpu.at(to, pixels.length).set(pixels)
+      if (late) this.queue.put(write)
+      else write()
     }
     return refused
   }
@@ -234,11 +243,11 @@ class SimulatedLane implements Lane {
   }
 }
 
-function decode(jpeg: Uint8Array, width: number, target: (height: number) => Uint8Array): void {
+function decode(jpeg: Uint8Array, width: number): Uint8Array {
   const height = heightOf(jpeg)
   const rgb = new Uint8Array(width * height * 3)
   decompress(jpeg, width, height, addressOf(rgb.buffer), width * 3, 'rgb')
-  target(height).set(rgb)
+  return rgb
 }
 
 /** Height, from the frame header. */
