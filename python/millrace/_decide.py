@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 CPU, GPU, BOTH = "cpu", "gpu", "both"
 
-#: What a trial takes at least: steps, seconds. What comes before it says nothing yet: batches are on their way,
-#: kernels are chosen, and the makers, who fill their ring anew, are busier than they will be.
+#: What a trial takes at least: steps, seconds. What comes before it says nothing yet: batches are on their
+#: way, kernels are chosen, and the makers, who fill their ring anew, are busier than they will be.
 SETTLING = (10, 1.5)
 MEASURING = (20, 1.5)
 #: Below this share of the time nobody minds waiting.
