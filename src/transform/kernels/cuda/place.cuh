@@ -7,7 +7,8 @@
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"
-#include "weights.cuh"
+#include "sum.cuh"
+#include "tables.cuh"
 
 struct Place {
   Picture box;
@@ -28,133 +29,6 @@ struct Place {
 
   /** What is left when nothing is resized. */
   __device__ Picture view() const { return box.part(x.from, y.from, x.count, y.count).mirrored(flipX, flipY); }
-};
-
-/** Takes the next part of some memory, aligned to 16 bytes. */
-template <class T>
-__device__ T* carve(u8*& memory, int elements) {
-  T* part = (T*)memory;
-  memory += (elements * (int)sizeof(T) + 15) / 16 * 16;
-  return part;
-}
-
-struct Axes {
-  Axis x, y;
-};
-
-/** An axis while its tables are made, by all threads. */
-struct Making {
-  Axis axis;
-  Curve curve;
-  unsigned long long greatest; // weight: the bits of a double, whose order is that of the numbers, as none is negative
-
-  __device__ void begin(Axis of, u8*& memory) {
-    axis = of;
-    axis.shift = axis.most = 0;
-    greatest = 0;
-    curve = Curve::of(axis);
-    int most = curve.mostTaps();
-    axis.spans = carve<Span>(memory, axis.count);
-    axis.pairs = carve<int>(memory, axis.count * ((most + 1) / 2));
-    axis.exact = carve<double>(memory, axis.output * most);
-  }
-};
-
-/**
- * The axes with their tables, made of both at once. (That of an axis which is not resized changes nothing.) It is called
- * for every row, when hardly any of a GPU's instructions are at hand: the less code the better.
- */
-__device__ __noinline__ inline Axes makeTables(Axis x, Axis y, u8* memory) {
-  __shared__ Making making[2];
-  if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int i = 0; i < 2; i++) making[i].begin(i == 0 ? x : y, memory);
-  }
-  __syncthreads();
-  int first = making[0].axis.output;
-#pragma unroll 1
-  for (int i = threadIdx.x; i < first + making[1].axis.output; i += blockDim.x) {
-    Making& of = making[i < first ? 0 : 1];
-    double greatest = weighExactly(of.axis, of.curve, i < first ? i : i - first);
-    atomicMax(&of.greatest, (unsigned long long)__double_as_longlong(greatest));
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int i = threadIdx.x; i < 2; i += blockDim.x)
-    making[i].axis.shift = bitsFor(__longlong_as_double((long long)making[i].greatest));
-  __syncthreads();
-  first = making[0].axis.count;
-#pragma unroll 1
-  for (int i = threadIdx.x; i < first + making[1].axis.count; i += blockDim.x) {
-    Making& of = making[i < first ? 0 : 1];
-    atomicMax(&of.axis.most, weigh(of.axis, of.curve, i < first ? i : i - first));
-  }
-  __syncthreads();
-  return {making[0].axis, making[1].axis};
-}
-
-/** A pixel as a weighed sum. */
-struct Sum {
-  int shift, red, green, blue;
-
-  __device__ explicit Sum(int shift) : shift(shift), red(1 << (shift - 1)), green(red), blue(red) {}
-
-  __device__ void add(int weight, const u8* p) {
-    red += weight * p[0];
-    green += weight * p[1];
-    blue += weight * p[2];
-  }
-
-  /** Two pixels with their weights: `order` says where in low and high, bytes 0 to 7, their reds lie; greens, blues follow. */
-  __device__ void add(int pair, unsigned low, unsigned high, unsigned order) {
-    red = paired(pair, __byte_perm(low, high, order), red);
-    green = paired(pair, __byte_perm(low, high, order + 0x11), green);
-    blue = paired(pair, __byte_perm(low, high, order + 0x22), blue);
-  }
-
-  __device__ Pixel pixel() const { return {rounded(red), rounded(green), rounded(blue)}; }
-
-  __device__ unsigned word() const { return rounded(red) | rounded(green) << 8 | rounded(blue) << 16; }
-
-  __device__ u8 rounded(int sum) const { return (u8)min(max(sum >> shift, 0), 255); }
-
-  /** `sum`, and each of two bytes times its weight. */
-  __device__ static int paired(int pair, unsigned bytes, int sum) {
-#ifdef __CUDA_ARCH__
-    asm("dp2a.lo.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(pair), "r"(bytes));
-    return sum;
-#else
-    return sum + (short)pair * (int)(bytes & 255) + (pair >> 16) * (int)(bytes >> 8 & 255);
-#endif
-  }
-};
-
-/** Pixels that lie side by side, brought together from whole words: faster than byte by byte. */
-template <int PAIRS>
-struct Neighbours {
-  static constexpr int WORDS = (6 * PAIRS + 3) / 4;
-  unsigned bytes[WORDS];
-
-  /** Those at p, of which `count` are needed: nothing is read behind the word in which they end. */
-  __device__ Neighbours(const u8* p, int count) {
-    unsigned skip = (unsigned)((unsigned long long)p & 3), last = (skip + 3 * count - 1) / 4;
-    const unsigned* words = (const unsigned*)(p - skip);
-    unsigned word = words[0];
-#pragma unroll
-    for (int k = 0; k < WORDS; k++) {
-      unsigned next = words[min(k + 1u, last)];
-      bytes[k] = __funnelshift_r(word, next, 8 * skip);
-      word = next;
-    }
-  }
-
-  __device__ void addTo(Sum& sum, const int* pairs) const {
-#pragma unroll
-    for (int k = 0; k < PAIRS; k++) {
-      int at = 6 * k / 4;
-      sum.add(pairs[k], bytes[at], bytes[at + 1], k % 2 ? 0x52 : 0x30);
-    }
-  }
 };
 
 /** A part of the window that is made at once: columns and lines of it, and the lines of the box that this takes. */
