@@ -18,7 +18,7 @@ import torch
 
 BACKEND_HARDWARE = 3
 #: Forms in which pictures come: nvjpegOutputFormat_t.
-OUTPUTS = {"unchanged": 0, "yuv": 1, "y": 2, "rgb": 3, "rgbi": 5, "nv12": 8}
+OUTPUTS = {"yuv": 1, "y": 2, "rgbi": 5}
 UPSAMPLING_WITH_INTERPOLATION = 32
 
 

@@ -62,7 +62,7 @@ PARTS = [
     Part("node", NODE, 40, 90, "the device stage in Node: the same, and its rates"),
     Part("nvml", NVML, 15, 60, "NVML and GPM, at rest and under load"),
     Part("nvcomp", ours("check_nvcomp.py"), 60, 150, "compressed arrays by nvCOMP and by the CPU"),
-    Part("beside", ours("beside.py"), 40, 90, "nvJPEG beside a trainer: what a call takes, by output form"),
+    Part("beside", ours("beside.py"), 40, 90, "nvJPEG beside a trainer: what a call takes, and costs"),
     Part("cpu", ours("rates.py", "cpu"), 60, 110, "bar 1: the CPU decodes, nobody trains"),
     Part("gpu", ours("rates.py", "gpu"), 65, 120, "bar 2: the GPU decodes, nobody trains; nvJPEG by itself"),
     Part("train", ours("train.py", "train"), 190, 300, "bar 3: ResNets, every mode, DataLoader"),
