@@ -79,13 +79,8 @@ class CudaView(OnGpu, TorchView):
 
     # ------------------------------------------------------------ on the way
 
-    @property
-    def _on_stage(self) -> bool:
-        """Whether the device stage finishes batches."""
-        return bool(self.feed._stream.opened.decode == "gpu")
-
     def _prepare(self, taken: Taken) -> Staged:
-        if self._on_stage:
+        if self.feed._stream.opened.decode == "gpu":
             return super()._prepare(taken)
         self._pins.lock(self.feed._stream.client.memory)
         cuda = self._cuda

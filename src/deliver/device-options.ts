@@ -13,8 +13,8 @@ export interface DeviceOptions {
   device?: string
   /**
    * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default): the makers, and if they don't keep
-   * up with the trainer in the first seconds, whoever is fastest, or both. Only pixel values change, and by less than 2/255 on
-   * average.
+   * up with the trainer in the first seconds, whoever is fastest, or both. Only pixel values change, and by less than
+   * 2/255 on average.
    */
   decode?: 'auto' | 'cpu' | 'gpu'
   /** With a device: the memory of images is [n, h, w, c], though their shape is [n, c, h, w]. */

@@ -22,7 +22,7 @@ export interface PictureOps {
   taps: number
 }
 
-/** The kernel has room for so many lines. */
+/** The kernel has room for so many lines, two pixels wide (ROOM in kernels/cuda/picture.cuh). */
 export const MOST_TAPS = 4096
 
 /** The ops that carry out `steps` on a picture of this size. Normalize and erase are not among them. */

@@ -95,8 +95,8 @@ class Decoder:
     def decode(self, batch: Bitstreams, stream: int) -> int:
         """Decodes all, or says why not. The data was read when this returns; pixels come on the stream.
 
-        The engines don't wait for the stream (seen on an H100): when this is called, nobody may need what is
-        where the pixels go.
+        The engines don't wait for the stream, as others report of the H100: when this is called, nobody may
+        need what is where the pixels go.
         """
         count = len(batch.data)
         if count != self._size:

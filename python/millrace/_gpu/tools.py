@@ -4,8 +4,8 @@
                                                                       │
     work  ── kernel of batch k ────────────────────────────────────►  └─ kernel of batch k+1 ──►●
 
-Both have the highest priority: on an H200, in GPU mode, ResNet-18 trained on 11,603 images a second with it,
-and on 11,415 with the lowest; ResNet-50 on 4,551 and on 4,438.
+Both have the highest priority: on an H200, in GPU mode and with 8 of CUDA's queues, ResNet-18 trained on
+11,603 images a second with it, and on 11,415 with the lowest; ResNet-50 on 4,551 and on 4,438.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
  * A GPU as the device stage uses it: its primary context, our kernels, and lanes. A lane is a stream with a decoder of
  * its own; two of them let one batch be decoded while another is being transformed.
  *
- * Streams have the highest priority. On an H200, in GPU mode (in Python, which has the same stage), ResNet-18 trained on
- * 11,603 images a second with it, and on 11,415 with the lowest; ResNet-50 on 4,551 and on 4,438.
+ * Streams have the highest priority: a trainer lost less beside them than with the lowest (python/millrace/_gpu/tools.py
+ * has the figures).
  */
 import { koffi } from '../native.js'
 import { type DeviceFacts, Driver } from './driver.js'

@@ -116,7 +116,7 @@ export class JpegDecoder {
   /**
    * Decodes pictures into the stream. Returns the numbers of those that were refused; their pixels mean nothing. A GPU
    * without JPEG engines (they are there from the A100 on) refuses all that is meant for them. The engines don't wait
-   * for the stream (seen on an H100): when this is called, nobody may need what is where the pixels go.
+   * for the stream, as others report of the H100: when this is called, nobody may need what is where the pixels go.
    */
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
     const engine = this.engine(backend)

@@ -81,8 +81,8 @@ __device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Fini
  * Any number of blocks, of up to 1,024 threads.
  *
  *   rows          `count` parameter rows of `words` words
- *   pictures      the address of each row's decoded picture, RGB without gaps, a multiple of 4, as is where its memory
- *                 ends; 0: none, the row becomes zeros
+ *   pictures      the address of each row's decoded picture, RGB without gaps; its memory begins and ends at a multiple
+ *                 of 4. 0: none, the row becomes zeros
  *   scratch       for each block 2 · pictureBytes + tableBytes: the maxima of the rows' headers, each rounded up to a
  *                 multiple of 256
  *   out           the finished rows: 3 × width × height elements each, chw or hwc

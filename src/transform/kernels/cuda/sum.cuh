@@ -14,7 +14,7 @@ struct Sum {
     blue += weight * p[2];
   }
 
-  /** Two pixels with their weights: `order` says where in low and high, bytes 0 to 7, their reds lie; greens, blues follow. */
+  /** Two pixels with their weights. `order`: which of the 8 bytes of low and high are their reds; the rest follows. */
   __device__ void add(int pair, unsigned low, unsigned high, unsigned order) {
     red = paired(pair, __byte_perm(low, high, order), red);
     green = paired(pair, __byte_perm(low, high, order + 0x11), green);

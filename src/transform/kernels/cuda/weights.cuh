@@ -22,7 +22,7 @@ struct Axis {
   int* pairs;
   int shift;
   int most; // taps of an output
-  /** Weights before they are rounded, of all outputs: the greatest decides how. The weight k of i is exact[k · output + i]. */
+  // Weights before they are rounded, of all outputs, since the greatest decides how: exact[k · output + i].
   double* exact;
 
   __device__ bool resized() const { return input != output; }
@@ -71,16 +71,15 @@ struct Curve {
 __device__ inline double weighExactly(const Axis& axis, const Curve& curve, int i) {
   Window w = curve.window(i);
   double* exact = axis.exact + i;
-  double total = 0, greatest = 0, same = 0;
+  double total = 0, greatest = 0, tap = 0;
 #pragma unroll 1 // divisions are long
   for (int j = w.from; j < w.to; j++) {
     double weight = curve.at((j - w.centre + 0.5) / curve.stretch);
     total += weight;
-    // Inputs beyond the edge count as the edge.
-    int k = min(max(j, w.low), w.high) - w.low;
-    bool next = j > w.low && j <= w.high;
-    same = next ? weight : same + weight;
-    exact[k * axis.output] = same;
+    // Inputs beyond the edge count as the edge: their weights belong to its tap.
+    bool beyond = j <= w.low || j > w.high;
+    tap = beyond ? tap + weight : weight;
+    exact[(min(max(j, w.low), w.high) - w.low) * axis.output] = tap;
   }
 #pragma unroll 1
   for (int k = 0; k <= w.high - w.low; k++) {
