@@ -1,4 +1,4 @@
-"""A feed's batches and the device stages (_gpu/): what goes in, what comes back, what becomes of bad rows."""
+"""A feed's batches and the device stage (_gpu/): what goes in, what comes back, what becomes of bad rows."""
 
 from __future__ import annotations
 
@@ -47,12 +47,8 @@ def impossible(feed: "Feed", device: int) -> Optional[str]:
     return None
 
 
-#: Stages that take turns: while one waits in nvJPEG, the other plans, copies and launches.
-LANES = 2
-
-
 class Staging:
-    """Takes batches of a feed through device stages, in turns. One a view; they are made when needed."""
+    """Takes batches of a feed through a device stage. One a view; the stage is made when needed."""
 
     def __init__(
         self,
@@ -70,8 +66,7 @@ class Staging:
         self._open_stage = open_stage
         #: Element types that are brought to the device as others.
         self._narrow = narrow or {}
-        self._stages: List["DeviceStage"] = []
-        self._turn = 0
+        self._stage: Optional["DeviceStage"] = None
         self._made_for: Any = None
         self._last_words: Optional["weakref.finalize[Any, Any]"] = None
         #: Fields that are made with their channels last.
@@ -91,7 +86,7 @@ class Staging:
         host = taken.batch.settled()
         arrays = self._arrays(host)
         fields = client.memory.layout.fields
-        stage = self._next({field.name: field.device for field in fields if field.device}, client)
+        stage = self._stage_for({field.name: field.device for field in fields if field.device}, client)
         about = host._known
         made = None if about.rows is None else Made(about.epoch, about.positions, about.rows)
         ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot), made))
@@ -137,52 +132,42 @@ class Staging:
 
     def room(self, wait: bool) -> None:
         """Lets go of the slots that the device has read; with ``wait``, waits for the oldest of them."""
-        for i, stage in enumerate(self._stages):
-            stage.reap(wait and i == self._turn % len(self._stages))
+        if self._stage is not None:
+            self._stage.reap(wait)
 
     def drain(self, tickets: Iterable["Ticket"]) -> None:
         """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
         for ticket in tickets:
             with suppress(Exception):  # it would have been raised in its turn, which never comes
                 ticket.wait()
-        for stage in self._stages:
-            with suppress(MillraceError):  # a GPU that is lost reads no slots
-                while stage.reap(wait=True):
-                    pass
+        with suppress(MillraceError):  # a GPU that is lost reads no slots
+            while self._stage is not None and self._stage.reap(wait=True):
+                pass
 
-    # ------------------------------------------------------------ the stages
+    # ------------------------------------------------------------ the stage
 
-    def _next(self, pictures: Mapping[str, Any], client: Client) -> "DeviceStage":
-        """The stage whose turn it is, for fields like these."""
+    def _stage_for(self, told: Mapping[str, Any], client: Client) -> "DeviceStage":
+        """The stage for fields like these: they are others once somebody else decodes."""
         generator = client.opened.generator or {}
         # The pool of a synthetic generator lies elsewhere with every ring, and is the same.
-        made_for = (dict(pictures), {key: value for key, value in generator.items() if key != "pool"})
-        if not self._stages or self._made_for != made_for:
+        made_for = (dict(told), {key: value for key, value in generator.items() if key != "pool"})
+        if self._stage is None or self._made_for != made_for:
             self.close()
+            self._stage = self._make(told, client)
             self._made_for = made_for
-            # Only pictures are worth a second one.
-            lanes = LANES if any(told["kind"] == "picture" for told in pictures.values()) else 1
-            self._last_words = weakref.finalize(self, _end, self._stages)
-            try:
-                while len(self._stages) < lanes:
-                    self._stages.append(self._make(pictures, client, lanes))
-            except BaseException:
-                self.close()
-                raise
-        self._turn += 1
-        return self._stages[(self._turn - 1) % len(self._stages)]
+            # Nobody waits for it: garbage is collected in any thread, the stage's own included.
+            self._last_words = weakref.finalize(self, self._stage.end)
+        return self._stage
 
-    def _make(self, pictures: Mapping[str, Any], client: Client, lanes: int) -> "DeviceStage":
+    def _make(self, told: Mapping[str, Any], client: Client) -> "DeviceStage":
         from ._gpu.stage import open_stage
-        from ._gpu.tools import GIB
 
         make = self._open_stage or open_stage
-        told = {name: hwc(device) if self._turns(device) else device for name, device in pictures.items()}
-        self._turned = {name for name, device in pictures.items() if self._turns(device)}
-        told_of = client.opened.generator
-        more: Dict[str, Any] = {} if told_of is None else {"generator": told_of}
-        kernels = Path(client.opened.kernels)
-        return make(told, kernels, self._device, self._memory, budget=GIB // lanes, **more)
+        self._turned = {name for name, device in told.items() if self._turns(device)}
+        fields = {name: hwc(device) if name in self._turned else device for name, device in told.items()}
+        generator = client.opened.generator
+        more: Dict[str, Any] = {} if generator is None else {"generator": generator}
+        return make(fields, Path(client.opened.kernels), self._device, self._memory, **more)
 
     def _turns(self, device: Mapping[str, Any]) -> bool:
         """Whether it is made as hwc although it is chw."""
@@ -199,15 +184,9 @@ class Staging:
         if self._last_words is not None:
             self._last_words.detach()
         self._last_words = None
-        _end(self._stages)
-        while self._stages:
-            self._stages.pop().close()
-
-
-def _end(stages: List["DeviceStage"]) -> None:
-    """Has them end, and waits for none: garbage is collected in any thread, a stage's own included."""
-    for stage in stages:
-        stage.end()
+        stage, self._stage = self._stage, None
+        if stage is not None:
+            stage.close()
 
 
 def hwc(device: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -119,10 +119,8 @@ class FakeGpuView(View):
     def __init__(self, feed: Any, driver: Any) -> None:
         super().__init__(feed, None)
 
-        def opened(
-            pictures: Any, _folder: Any, _device: int, memory: Any, budget: int, generator: Any
-        ) -> DeviceStage:
-            tools = lambda: Tools(driver, Kernels(driver), lambda: None, budget=budget)  # noqa: E731
+        def opened(pictures: Any, _folder: Any, _device: int, memory: Any, generator: Any) -> DeviceStage:
+            tools = lambda: Tools(driver, Kernels(driver), lambda: None)  # noqa: E731
             return DeviceStage(tools, pictures, memory, generator)
 
         self._staging = Staging(feed, 0, open_stage=opened)
