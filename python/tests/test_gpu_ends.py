@@ -24,7 +24,7 @@ from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
 from millrace._pins import Pins
-from millrace._staging import _end, impossible
+from millrace._staging import impossible
 from millrace.views import NumpyView
 
 
@@ -124,7 +124,7 @@ def test_garbage_may_be_collected_in_the_stages_own_thread():
         pass
 
     owner = Owner()
-    weakref.finalize(owner, _end, [stage])
+    weakref.finalize(owner, stage.end)
     holder = [owner]
     del owner
 
