@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional, Sequence, Tuple
 
-from ._meter import Meter
+from ._meter import StreamMeter
 from ._on_gpu import OnGpu, decide
-from ._pins import Pins
+from ._pins import Pins, driver_pins
 from ._reading import Taken
 from ._staging import Staging
 from ._torch import TorchView
@@ -42,6 +42,7 @@ class CudaView(OnGpu, TorchView):
         channels_last: bool = False,
         cuda: Any = None,
         open_stage: Optional[Callable[..., Any]] = None,
+        pins: Optional[Pins] = None,
     ) -> None:
         super().__init__(feed, names)
         self.prefetch = max(0, prefetch)
@@ -52,11 +53,11 @@ class CudaView(OnGpu, TorchView):
         self._side = self._cuda.Stream(device=device)
         #: Copies under way, oldest first: the event of each, and what must not change until it has come.
         self._copying: Deque[Tuple[Any, Batch]] = deque()
-        self._meter = Meter(self._cuda)
+        self._steps = StreamMeter(self._cuda)
         index, simulated = self._index, cuda is not None and open_stage is None
         decision = decide(feed, "cpu" if simulated else decode, index)
-        memory = torch_memory(self._torch, index)
-        self._open(Staging(feed, index, memory, channels_last, open_stage), pins_of(self._cuda), decision)
+        staging = Staging(feed, index, torch_memory(self._torch, index), channels_last, open_stage)
+        self._open(staging, pins or driver_pins(index), decision, self._steps)
 
     @property
     def _index(self) -> int:
@@ -66,16 +67,10 @@ class CudaView(OnGpu, TorchView):
 
     # ------------------------------------------------------------ who decodes
 
-    def _restart(self) -> None:
-        self._meter.restart()
-
     def _ask(self, loop: "Loop") -> None:
-        for step in self._meter.steps():
+        for step in self._steps.steps():
             self._step(loop, *step)
-        self._meter.ask(self._cuda.current_stream(self._device))
-
-    def _measured(self) -> Tuple[float, float]:
-        return self._meter.seconds, self._meter.waited
+        self._steps.ask(self._cuda.current_stream(self._device))
 
     # ------------------------------------------------------------ on the way
 
@@ -106,7 +101,7 @@ class CudaView(OnGpu, TorchView):
         else:
             current.wait_event(staged.ticket)
             batch = staged.taken.batch
-        self._meter.there(current, staged.taken.batch.count)
+        self._steps.there(current, staged.taken.batch.count)
         for tensor in tensors(batch):
             tensor.record_stream(current)
         self._release()
@@ -135,19 +130,7 @@ class CudaView(OnGpu, TorchView):
         return made if numbers.dtype in ("int32", "bool") else made.long()
 
 
-# Neither of these may refer to a view: what they make outlives it.
-
-
-def pins_of(cuda: Any) -> Pins:
-    """Page-locking by torch's CUDA runtime."""
-
-    def lock(address: int, size: int) -> Optional[str]:
-        error = int(cuda.cudart().cudaHostRegister(address, size, 0))
-        return None if error == 0 else f"CUDA error {error}"
-
-    return Pins(lock, lambda address: cuda.cudart().cudaHostUnregister(address))
-
-
+# It may not refer to a view: what it makes outlives that.
 def torch_memory(torch: Any, device: int) -> Callable[[Any], Any]:
     """Finished batches are torch's own tensors."""
 

@@ -1,4 +1,5 @@
-"""How long a GPU stands still for want of data, by events on the stream that the trainer uses.
+"""How long a GPU stands still for want of data: by events on the trainer's stream, or by the host's clock
+where that stream can't be had.
 
     trainer's stream ──step k──● asked ····(idle)···· ● there ──step k+1──● asked ● there ──…
 
@@ -9,20 +10,32 @@ the batch was there in time. Events are looked at steps later, nobody waits for 
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from typing import Any, Deque, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, Deque, Iterator, NamedTuple, Optional, Protocol, Tuple
 
 
 class Step(NamedTuple):
-    """One step of the trainer, on the GPU's clock (seconds)."""
+    """One step of the trainer (seconds)."""
 
     samples: int
     seconds: float
     waited: float
 
 
-class Meter:
-    """Measures the steps of one loop."""
+class Meter(Protocol):
+    """Measures the steps of loops."""
+
+    #: All steps so far, and how much of them was waited, in seconds.
+    seconds: float
+    waited: float
+
+    def restart(self) -> None:
+        """Another loop begins: what lies between is no step."""
+
+
+class StreamMeter:
+    """On the GPU's clock."""
 
     #: Steps whose events may be outstanding; older ones are let go unmeasured.
     MOST = 64
@@ -31,7 +44,6 @@ class Meter:
         self._cuda = cuda
         self._pending: Deque[Tuple[Any, Any, int]] = deque()
         self._asked: Optional[Any] = None
-        #: All steps so far, in seconds.
         self.seconds = 0.0
         self.waited = 0.0
 
@@ -59,7 +71,6 @@ class Meter:
             yield Step(samples, seconds, waited)
 
     def restart(self) -> None:
-        """Another loop begins: what lies between is no step."""
         self._pending.clear()
         self._asked = None
 
@@ -67,3 +78,31 @@ class Meter:
         event = self._cuda.Event(enable_timing=True)
         event.record(stream)
         return event
+
+
+class HostMeter:
+    """On the host's clock: how long the trainer is held up when it comes for a batch."""
+
+    def __init__(self) -> None:
+        #: When the trainer last came, and how long it had to wait then.
+        self._came = 0.0
+        self._held_up = 0.0
+        self.seconds = 0.0
+        self.waited = 0.0
+
+    def ask(self, samples: int) -> Optional[Step]:
+        """The trainer comes for a batch, and has made a step with so many samples; not the first time."""
+        now = time.perf_counter()
+        step = Step(samples, now - self._came, self._held_up) if self._came else None
+        if step is not None:
+            self.seconds += step.seconds
+            self.waited += step.waited
+        self._came, self._held_up = time.perf_counter(), 0.0
+        return step
+
+    def there(self) -> None:
+        """It has one."""
+        self._held_up = time.perf_counter() - self._came
+
+    def restart(self) -> None:
+        self._came = 0.0

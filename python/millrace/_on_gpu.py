@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional, Tuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional
 
 from . import _queues
 from ._decide import Decision
+from ._meter import Meter
 from ._pins import Pins
 from ._reading import Taken
 from ._staging import Staging, impossible, without_bad
@@ -33,6 +35,18 @@ def decide(feed: "Feed", asked: str, device: int) -> Decision:
     return Decision(asked, reason)
 
 
+def report(decision: Decision, meter: Meter) -> Dict[str, Any]:
+    """What ``stats()`` says of the device."""
+    return {
+        "decode": decision.who,
+        "cpuShare": decision.cpu_share,
+        "deciding": decision.open,
+        "why": decision.why,
+        "waitMs": meter.waited * 1000,
+        "ms": meter.seconds * 1000,
+    }
+
+
 class Failed:
     """Stands for the ticket of a batch that no stage would take."""
 
@@ -50,22 +64,17 @@ class OnGpu(View, ABC):
     _staging: Staging
     _pins: Pins
     _decision: Decision
+    _meter: Meter
 
-    def _open(self, staging: Staging, pins: Pins, decision: Decision) -> None:
-        self._staging, self._pins, self._decision = staging, pins, decision
+    def _open(self, staging: Staging, pins: Pins, decision: Decision, meter: Meter) -> None:
+        self._staging, self._pins, self._decision, self._meter = staging, pins, decision, meter
         if decision.open:
             staging.compile_ahead()
-        self.feed._stats.device = self._report
+        # Without the view: the two would keep each other until a garbage collection, and that may come in a
+        # fork, where nothing of CUDA can be given back.
+        self.feed._stats.device = partial(report, decision, meter)
 
     # ------------------------------------------------------------ what a library adds
-
-    @abstractmethod
-    def _restart(self) -> None:
-        """A loop begins: what lies between this one and the last is no step."""
-
-    @abstractmethod
-    def _measured(self) -> Tuple[float, float]:
-        """All steps so far, and how much of them was waited (seconds)."""
 
     @abstractmethod
     def _beside(self, numbers: Any, array: Any) -> Any:
@@ -74,7 +83,7 @@ class OnGpu(View, ABC):
     # ------------------------------------------------------------ who decodes
 
     def _enter(self) -> None:
-        self._restart()
+        self._meter.restart()
         self._decode(None)
 
     def _step(self, loop: "Loop", samples: int, seconds: float, waited: float) -> None:
@@ -91,18 +100,6 @@ class OnGpu(View, ABC):
         if decision.where == "gpu" and _queues.late:
             _queues.late = False  # once
             say("CUDA was in use before millrace was imported: import it first, and the GPU decodes faster")
-
-    def _report(self) -> Dict[str, Any]:
-        decision = self._decision
-        seconds, waited = self._measured()
-        return {
-            "decode": decision.who,
-            "cpuShare": decision.cpu_share,
-            "deciding": decision.open,
-            "why": decision.why,
-            "waitMs": waited * 1000,
-            "ms": seconds * 1000,
-        }
 
     # ------------------------------------------------------------ on the way
 

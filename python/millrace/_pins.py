@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import weakref
-from typing import Callable, List, Optional
+from contextlib import suppress
+from typing import Any, Callable, List, Optional
 
 from ._memory import Memory
 
@@ -39,6 +40,28 @@ class Pins:
                 continue
             self._refused = True
             log.warning("slots can't be page-locked (%s): copies to the GPU are slower", problem)
+
+
+def driver_pins(device: int, driver: Any = None) -> Pins:
+    """Page-locking by CUDA's driver: what that refuses leaves no error behind for PyTorch to come upon."""
+    from ._gpu.driver import driver_of
+    from ._gpu.errors import CudaError
+
+    driver = driver or driver_of(device)
+
+    def lock(address: int, size: int) -> Optional[str]:
+        try:
+            with driver.current():
+                driver.register(address, size)
+        except CudaError as error:
+            return str(error)
+        return None
+
+    def unlock(address: int) -> None:
+        with suppress(CudaError), driver.current():  # a GPU that is lost has let go of it
+            driver.unregister(address)
+
+    return Pins(lock, unlock)
 
 
 def _unlock(unlock: Callable[[int], None], addresses: List[int], pid: int) -> None:

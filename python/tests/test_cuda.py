@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from collections import deque
 from contextlib import contextmanager
 
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 
 import millrace
+from millrace._gpu.errors import CudaError
+from millrace._pins import driver_pins
 
 torch = pytest.importorskip("torch")
 
@@ -56,12 +60,15 @@ class FakeEvent:
 
 
 class FakeCuda:
+    """PyTorch's streams and events, and the driver's page-locking."""
+
     Stream, Event = FakeStream, FakeEvent
 
     def __init__(self, refuse=False):
         self.mine = self.now = FakeStream()
         self.locked = []
         self.refuse = refuse
+        self.lost = False
 
     @contextmanager
     def stream(self, stream):
@@ -72,17 +79,19 @@ class FakeCuda:
     def current_stream(self, device):
         return self.now
 
-    def cudart(self):
-        return self
+    @contextmanager
+    def current(self):
+        yield
 
-    def cudaHostRegister(self, address, size, flags):
-        if not self.refuse:
-            self.locked.append(address)
-        return 1 if self.refuse else 0
+    def register(self, address, size):
+        if self.refuse:
+            raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemHostRegister_v2")
+        self.locked.append(address)
 
-    def cudaHostUnregister(self, address):
+    def unregister(self, address):
         self.locked.remove(address)
-        return 0
+        if self.lost:
+            raise CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", "cuMemHostUnregister")
 
 
 class FakeTensor:
@@ -107,7 +116,7 @@ def view_of(monkeypatch):
             return out
 
     def make(feed, cuda, prefetch=2):
-        return View(feed, None, torch.device("cuda"), prefetch, cuda=cuda)
+        return View(feed, None, torch.device("cuda"), prefetch, cuda=cuda, pins=driver_pins(0, cuda))
 
     return make
 
@@ -163,6 +172,30 @@ def test_slots_are_locked_once_and_unlocked(fake, view_of):
     feed.close()
     del feed, view
     assert cuda.locked == []
+
+
+def test_a_gpu_that_is_lost_keeps_no_slots(fake, view_of, capsys):
+    cuda = FakeCuda()
+    with millrace.Feed(fake(80)) as feed:
+        list(view_of(feed, cuda))
+        cuda.lost = True
+    assert cuda.locked == [] and "Traceback" not in capsys.readouterr().err
+
+
+def test_nothing_of_cuda_is_left_to_the_garbage_collector(fake, view_of):
+    gc.collect()
+    gc.disable()
+    try:
+        feed = millrace.Feed(fake(80))
+        view = view_of(feed, FakeCuda())
+        assert len(list(view)) == 20
+        gone = weakref.ref(feed), weakref.ref(view), weakref.ref(view._steps)
+        assert feed.stats()["device"]["decode"] == "cpu"
+        feed.close()
+        del feed, view
+        assert [one() for one in gone] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_copies_go_on_where_nothing_can_be_locked(fake, view_of, caplog):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from millrace import _meter
 from millrace._decide import MEASURING, SETTLING, Decision
-from millrace._meter import Meter
+from millrace._meter import HostMeter, StreamMeter
 
 
 def run(decision, rates, waits, most=2000):
@@ -111,7 +112,7 @@ class Event:
 
 def test_waiting_is_what_lies_between_asking_and_having():
     clock = Clock()
-    meter = Meter(clock)
+    meter = StreamMeter(clock)
     for _ in range(3):
         meter.ask("stream")
         clock.now += 0.25  # idle
@@ -126,7 +127,7 @@ def test_waiting_is_what_lies_between_asking_and_having():
 
 def test_the_time_between_two_loops_is_no_step():
     clock = Clock()
-    meter = Meter(clock)
+    meter = StreamMeter(clock)
     meter.ask(None)
     meter.there(None, 1)
     meter.restart()
@@ -138,3 +139,20 @@ def test_the_time_between_two_loops_is_no_step():
     meter.there(None, 1)
     clock.done = clock.now
     assert [step.seconds for step in meter.steps()] == [1.0]
+
+
+def test_the_hosts_clock_counts_what_it_is_held_up(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(_meter.time, "perf_counter", lambda: clock.now)
+    clock.now = 5.0
+    meter = HostMeter()
+    assert meter.ask(0) is None  # the first time it comes, no step was made
+    clock.now += 2  # it waits for the batch
+    meter.there()
+    clock.now += 6
+    assert meter.ask(32) == (32, 8.0, 2.0)
+    meter.there()
+    meter.restart()
+    clock.now += 100
+    assert meter.ask(32) is None
+    assert (meter.seconds, meter.waited) == (8.0, 2.0)

@@ -14,6 +14,7 @@ from millrace._decide import Decision
 from millrace._gpu import nvjpeg
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import Bitstreams, Decoder
+from millrace._meter import HostMeter
 from millrace._on_gpu import OnGpu
 from millrace._staging import Staging, without_bad
 from millrace.batch import About, Batch, Ragged
@@ -234,13 +235,7 @@ class OnTrial(OnGpu):
             return Failing(told)
 
         self._staging, self._decision = Staging(feed, 0, open_stage=opened), decision
-        self._pins = SimpleNamespace(lock=lambda memory: None)
-
-    def _restart(self):
-        pass
-
-    def _measured(self):
-        return 0.0, 0.0
+        self._pins, self._meter = SimpleNamespace(lock=lambda memory: None), HostMeter()
 
     def _beside(self, numbers, array):
         return numbers
