@@ -5,6 +5,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
 import { watchProcess } from '../source/python-process.js'
+import { shareMappings } from '../system/mmap.js'
 import { giveWay } from '../system/priority.js'
 import { SpanLane } from '../system/spans.js'
 import { noteChild } from './children.js'
@@ -101,6 +102,7 @@ const live = (life: number): void => {
   Atomics.notify(data.words, PoolWord.Life + data.maker)
 }
 giveWay()
+shareMappings(data.mappings)
 live(Life.Running)
 process.on('exit', () => live(Life.None))
 await new Maker(data).run()

@@ -23,6 +23,8 @@ export interface MakerData {
   maker: number
   words: Int32Array
   spans: SharedArrayBuffer
+  /** Which files are mapped where. */
+  mappings: SharedArrayBuffer
   /** From the pool: jobs to take up and to leave. */
   inbox: MessagePort
   /** To the pool: bad samples, and what went wrong with a job. */

@@ -7,6 +7,7 @@ import { MAX_MAKERS, type Ring } from '../batch/ring.js'
 import { EngineError } from '../errors.js'
 import { BlockCache } from '../store/block-cache.js'
 import { endChild } from '../system/child.js'
+import { mappings } from '../system/mmap.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { leftChild, POOL_WORDS } from './children.js'
 import type { BadReport, Job } from './job.js'
@@ -192,6 +193,7 @@ export class Pool {
       maker,
       words: this.words,
       spans: this.spanBuffer,
+      mappings: mappings(),
       inbox: inbox.port2,
       outbox: outbox.port2,
     }

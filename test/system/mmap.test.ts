@@ -1,7 +1,9 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
-import { mapFile } from '../../src/system/mmap.js'
+import { mapFile, mappings, shareMappings } from '../../src/system/mmap.js'
 import { temporaryFolder } from '../support/folder.js'
 
 const folder = temporaryFolder()
@@ -20,4 +22,45 @@ it('shows an empty file as nothing, and names a missing one', () => {
   writeFileSync(join(folder, 'empty'), '')
   expect(mapFile(join(folder, 'empty')).byteLength).toBe(0)
   expect(() => mapFile(join(folder, 'missing'))).toThrow(/missing/)
+})
+
+/** How often this process has mapped a file. */
+const mapped = (path: string): number =>
+  readFileSync('/proc/self/maps', 'utf8')
+    .split('\n')
+    .filter(line => line.endsWith(path)).length
+
+it.runIf(process.platform === 'linux')(
+  'maps a file once for all threads that share what they know',
+  async () => {
+    const path = join(folder, 'shared')
+    writeFileSync(path, 'some text')
+    const module = new URL('../../dist/system/mmap.js', import.meta.url).href
+    const program = `
+    const { workerData, parentPort } = require('node:worker_threads')
+    import(${JSON.stringify(module)}).then(({ mapFile, shareMappings }) => {
+      shareMappings(workerData)
+      const found = Array.from({ length: 50 }, () => Buffer.from(mapFile(${JSON.stringify(path)})).toString())
+      parentPort.postMessage([...new Set(found)])
+    })`
+    const workers = Array.from(
+      { length: 4 },
+      () => new Worker(program, { eval: true, workerData: mappings() }),
+    )
+    for (const found of await Promise.all(workers.map(worker => once(worker, 'message')))) {
+      expect(found).toEqual([['some text']])
+    }
+    expect(Buffer.from(mapFile(path)).toString()).toBe('some text')
+    expect(mapped(path)).toBe(1)
+  },
+)
+
+it('goes on where nothing more can be remembered', () => {
+  const before = mappings()
+  shareMappings(new SharedArrayBuffer(2 ** 20))
+  new BigUint64Array(mappings()).fill(2n)
+  const path = join(folder, 'one more')
+  writeFileSync(path, 'text')
+  expect(Buffer.from(mapFile(path)).toString()).toBe('text')
+  shareMappings(before)
 })
