@@ -9,11 +9,12 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Any, Dict, List
 
 import numpy as np
 import pytest
-from conftest import HERE
+from conftest import HERE, wait_until
 
 import millrace
 from millrace._node import engine_command
@@ -232,3 +233,20 @@ def test_what_was_in_flight_is_named(caplog):
         assert sorted(seen, key=int) == [str(i) for i in range(40)]
     said = re.search(r"In flight: (\S+?)[,.\n]?$", caplog.records[0].getMessage().split("\n")[0])
     assert said and said.group(1) in seen[8:]
+
+
+def test_a_feed_that_is_closed_leaves_no_memory_in_the_engine():
+    def rings() -> int:
+        return Path(f"/proc/{train._stream.client.engine.pid}/maps").read_text().count("memfd:millrace")
+
+    with millrace.Feed(PICTURES, epochs=None, workers=2) as train:
+        batches = iter(train)
+        next(batches)
+        alone = rings()
+        for _ in range(3):
+            with millrace.Feed(NUMBERS, workers=2) as other:
+                kept = list(other)
+                assert rings() > alone
+            assert wait_until(lambda: rings() == alone)
+            assert kept[0]["ragged"].values.any()  # it is ours as long as we want
+        next(batches)

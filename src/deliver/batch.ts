@@ -9,7 +9,7 @@ import type { FieldPlace } from '../batch/layout.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { DTYPES, elements, type TypedArray } from '../define/dtype.js'
 import { MillraceError } from '../errors.js'
-import { mapOver, newMemory, type SharedRegion } from '../system/memory.js'
+import { mapOver, newMemory, type SharedRegion, vacate } from '../system/memory.js'
 
 /** Values of all rows one after the other; row i is values[offsets[i]…offsets[i+1]]. */
 export interface Ragged {
@@ -42,6 +42,11 @@ export class SlotWindow implements Window {
   /** Detaches every view. Growing by nothing gives the memory a new buffer over the same bytes. */
   detach(): void {
     this.memory.grow(0)
+  }
+
+  close(): void {
+    this.detach()
+    vacate(this.memory)
   }
 }
 

@@ -63,6 +63,6 @@ export class HostDelivery implements Delivery {
   async drain(): Promise<void> {}
 
   async close(): Promise<void> {
-    for (const window of this.windows) window.detach()
+    for (const window of this.windows) window.close()
   }
 }

@@ -25,6 +25,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   readonly ready: Promise<void>
   private plan!: FeedPlan
   private feeding!: Feeding
+  /** The one before, which the device may still have its hands on. */
+  private former: Feeding | undefined
   private share!: StepShare
   private steps!: StepPlan
   private delivery!: Delivery
@@ -146,6 +148,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.changeDecoder()
     const asked = performance.now()
     const taken = await this.delivery.take(this.handed)
+    this.forgetFormer()
     this.counters.waited(asked)
     this.judge(taken)
     const { epoch, nextState } = this.steps.at(this.handed)
@@ -183,6 +186,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.stepFrom(this.place)
     this.deliver(other)
     await feeding.close()
+    this.former = feeding
+  }
+
+  /** The device has come to another ring, and lets go of this one's slots before that. */
+  private forgetFormer(): void {
+    this.former?.vacate()
+    this.former = undefined
   }
 
   /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
@@ -329,6 +339,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.current = undefined
     // Whoever waits for a batch is told at once; the device goes on reading slots until it is closed as well.
     await Promise.all([this.feeding?.close(), this.delivery?.close()])
+    this.forgetFormer()
+    this.feeding?.vacate()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -105,6 +105,7 @@ export class Serving {
     }
     this.ended = true
     await this.feeding.close()
+    this.feeding.vacate()
     closePipe(this.first)
     return true
   }

@@ -10,7 +10,16 @@ import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
-import { createRegion, free, mapOver, newMemory, reserve, type SharedRegion } from '../system/memory.js'
+import {
+  createRegion,
+  free,
+  mapOver,
+  newMemory,
+  reserve,
+  type SharedRegion,
+  vacate,
+  vacateBuffer,
+} from '../system/memory.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
@@ -272,6 +281,13 @@ export class Feeding {
     while (this.ring.busy && performance.now() < patience)
       await new Promise(resolve => setTimeout(resolve, 2))
     free(this.region)
+  }
+
+  /** After the end, when nobody here looks at batches any more. Other processes keep theirs. */
+  vacate(): void {
+    if (this.ring.busy) return // by a row that hangs: its memory stays
+    vacate(this.ring.memory, CONTROL_BYTES)
+    if (this.job.cache) vacateBuffer(this.job.cache.memory)
   }
 
   // ---------------------------------------------------------------- waiting

@@ -5,7 +5,7 @@
  */
 import type { Random } from '../define/random.js'
 import { EngineError, SourceError } from '../errors.js'
-import { Child, ChildEnded, type ChildNote, closeDescriptor } from '../system/child.js'
+import { Child, ChildEnded, type ChildNote } from '../system/child.js'
 import {
   Arena,
   type Ask,
@@ -144,7 +144,7 @@ export class PythonProcess {
 
   end(): void {
     this.child?.end()
-    if (this.memory) closeDescriptor(this.memory.region.fd)
+    this.memory?.close()
   }
 
   // ---------------------------------------------------------------- asking

@@ -7,8 +7,16 @@
  *
  * A request is a list of asks; each is answered by one reply, in order. The other end is python/millrace/_maker.py.
  */
-import type { Child } from '../system/child.js'
-import { createRegion, mapOver, PAGE, reserveSync, type SharedRegion } from '../system/memory.js'
+import { type Child, closeDescriptor } from '../system/child.js'
+import {
+  createRegion,
+  mapOver,
+  newMemory,
+  PAGE,
+  reserveSync,
+  type SharedRegion,
+  vacate,
+} from '../system/memory.js'
 
 /** A stretch of the arena, bytes from … to. */
 export type Room = readonly [from: number, to: number]
@@ -69,18 +77,23 @@ export class Arena {
   readonly region: SharedRegion = createRegion(ARENA_BYTES)
   readonly u8: Uint8Array
   private readonly words: Uint32Array
+  private readonly memory = newMemory(ARENA_BYTES)
 
   constructor() {
     reserveSync(this.region)
-    const memory = new WebAssembly.Memory({ initial: ARENA_BYTES / PAGE, maximum: ARENA_BYTES / PAGE })
-    mapOver(memory, this.region)
-    this.u8 = new Uint8Array(memory.buffer)
-    this.words = new Uint32Array(memory.buffer, 0, 1)
+    mapOver(this.memory, this.region)
+    this.u8 = new Uint8Array(this.memory.buffer)
+    this.words = new Uint32Array(this.memory.buffer, 0, 1)
   }
 
   /** The ask that Python is at, or was at when it died. */
   get at(): number {
     return this.words[0]
+  }
+
+  close(): void {
+    closeDescriptor(this.region.fd)
+    vacate(this.memory)
   }
 }
 

@@ -18,6 +18,10 @@ export const MEMORY_LIMIT = 4 * 2 ** 30
 const PROT_READ_WRITE = 3
 const MAP_SHARED = 0x01
 const MAP_FIXED = 0x10
+/** Linux's: private, anonymous, and without a claim to memory before it is used. */
+const MAP_BLANK = 0x02 | 0x20 | 0x4000
+const MREMAP_OVER = 1 | 2
+const MADV_DONTNEED = 4
 const MFD_CLOEXEC = 1
 const ENOSPC = koffi.os.errno.ENOSPC
 const FAILED = 2n ** 64n - 1n
@@ -27,6 +31,11 @@ const posixFallocate = () => libc.func('int posix_fallocate(int fd, int64_t offs
 const mmap = libc.func(
   'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
 )
+
+/** Linux's own. */
+const mremap = () => libc.func('void *mremap(void *from, size_t bytes, size_t newBytes, int flags, void *to)')
+const madvise = () => libc.func('int madvise(void *at, size_t length, int advice)')
+const memcpy = libc.func('void *memcpy(void *to, void *from, size_t bytes)')
 
 /** Memory that several threads, kernels and processes share. */
 export interface SharedRegion {
@@ -109,6 +118,30 @@ export function mapOver(
   if (BigInt.asUintN(64, BigInt(got)) === FAILED || BigInt(got) !== address) {
     throw new BudgetError(`can't map ${bytes} bytes of shared memory: errno ${errno()}; check \`ulimit -v\``)
   }
+}
+
+/**
+ * Gives the pages of a memory back to the system: what is under it from now on is blank, but for its first `kept` bytes.
+ * V8 frees a memory once every thread that has known it has collected its garbage, and one with nothing to do never
+ * does. Whoever comes late finds zeros; at no moment is there nothing.
+ */
+export function vacate(memory: WebAssembly.Memory, kept = 0): void {
+  if (process.platform !== 'linux') return
+  const address = addressOf(memory.buffer)
+  const bytes = memory.buffer.byteLength
+  const blank: bigint = mmap(null, bytes, PROT_READ_WRITE, MAP_BLANK, -1, 0)
+  if (BigInt.asUintN(64, BigInt(blank)) === FAILED) return // no addresses left: then it is as without this
+  if (kept > 0) memcpy(blank, address, kept)
+  mremap()(blank, bytes, bytes, MREMAP_OVER, address)
+}
+
+/** The same for a buffer that has pages of its own. */
+export function vacateBuffer(buffer: SharedArrayBuffer): void {
+  if (process.platform !== 'linux') return
+  const address = addressOf(buffer)
+  const first = (address + 4095n) & ~4095n
+  const behind = (address + BigInt(buffer.byteLength)) & ~4095n
+  if (behind > first) madvise()(first, Number(behind - first), MADV_DONTNEED)
 }
 
 /** A memfd where the system has it, otherwise a temporary file that loses its name at once. */

@@ -1,14 +1,18 @@
 /** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
   type AnyBatch,
   type AnyLoader,
+  type FeedJson,
   loopIds,
   numberFeed,
   numbersIn,
   open,
   using,
 } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { writeShards } from '../support/pictures.js'
 
 const FEED = numberFeed(64, { batch: { size: 4, last: 'keep' } })
 const values = (batch: AnyBatch) => (batch.number as { values: Uint8Array }).values
@@ -171,4 +175,38 @@ describe('a loader', () => {
       expect((await loopIds(train)).flat()).toHaveLength(64)
     })
   })
+
+  test.runIf(process.platform === 'linux')(
+    'gives its memory back with its end, though others go on',
+    async () => {
+      const folder = temporaryFolder()
+      writeShards(folder, 24, 3)
+      const shards: FeedJson = {
+        source: { tar: `${folder}/*.tar` },
+        fields: { label: { from: 'cls', as: 'int' } },
+        batch: 4,
+      }
+      await using(FEED, { workers: 2 }, async train => {
+        await loopIds(train, 3)
+        const alone = mapped('memfd:millrace')
+        for (let i = 0; i < 4; i++) {
+          await using(shards, { workers: 2 }, async other => {
+            await loopIds(other)
+            expect(mapped('memfd:millrace')).toBeGreaterThan(alone)
+          })
+          expect(mapped('memfd:millrace')).toBe(alone)
+          // An index is mapped once, whoever looks at it, and however often.
+          expect(mapped(folder)).toBe(3)
+        }
+        expect(await loopIds(train)).toHaveLength(16)
+      })
+    },
+  )
 })
+
+/** How many stretches of this process's memory are of such a file. */
+function mapped(name: string): number {
+  return readFileSync('/proc/self/maps', 'utf8')
+    .split('\n')
+    .filter(line => line.includes(name)).length
+}
