@@ -17,10 +17,13 @@ import gzip
 import io
 import mmap
 import statistics
+import sys
 import tarfile
 import time
 import zlib
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -129,8 +132,9 @@ def stream_of(codec: str, packed: bytes) -> tuple[str, bytes]:
     return ("deflate", packed[10:-8]) if codec == "gzip" else (codec, packed)
 
 
-def slot_of(streams: list[bytes]) -> "np.ndarray[Any, Any]":
-    """Rows as a maker writes them, page-locked."""
+@contextmanager
+def locked_slot(streams: list[bytes]) -> "Iterator[np.ndarray[Any, Any]]":
+    """Rows as a maker writes them, page-locked: memory that goes while it is locked stays so, for CUDA."""
     from millrace._gpu.driver import driver_of
 
     stride = HEAD + SIZE
@@ -139,9 +143,14 @@ def slot_of(streams: list[bytes]) -> "np.ndarray[Any, Any]":
         data = streams[row % DIFFERENT]
         pages[row, :HEAD].view("<u4")[:3] = 1, len(data), SIZE
         pages[row, HEAD : HEAD + len(data)] = np.frombuffer(data, np.uint8)
-    with driver_of(0).current():
-        driver_of(0).register(pages.ctypes.data, pages.nbytes)
-    return pages
+    driver = driver_of(0)
+    with driver.current():
+        driver.register(pages.ctypes.data, pages.nbytes)
+    try:
+        yield pages
+    finally:
+        with driver.current():
+            driver.unregister(pages.ctypes.data)
 
 
 def check_stage(result: Result, codec: str, packed: list[bytes], expected: "np.ndarray[Any, Any]") -> None:
@@ -154,10 +163,10 @@ def check_stage(result: Result, codec: str, packed: list[bytes], expected: "np.n
 
     name, streams = stream_of(codec, packed[0])[0], [stream_of(codec, one)[1] for one in packed]
     told = {"kind": "compressed", "codec": name, "dtype": "f32", "shape": list(SHAPE), "headBytes": HEAD}
-    slot = slot_of(streams)
-    batch = HostBatch([HostArray("x", slot, "u8")])
     truth = torch.from_numpy(expected).cuda()
-    with open_stage({"x": told}, KERNELS, memory=lambda _: TorchMemory(torch, "cuda:0")) as stage:
+    memory = lambda _: TorchMemory(torch, "cuda:0")  # noqa: E731
+    with locked_slot(streams) as slot, open_stage({"x": told}, KERNELS, memory=memory) as stage:
+        batch = HostBatch([HostArray("x", slot, "u8")])
         ticket = stage.submit(batch).wait(60)
         ticket.before(torch.cuda.current_stream().cuda_stream)
         wrong = wrong_rows(ticket.arrays["x"], truth) + [one["row"] for one in ticket.bad.get("x", [])]
@@ -249,6 +258,8 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001  one that fails must not keep the others from being tried
             result.failed(codec, error)
     result.done()
+    wrong = [name for name, rows in result.found.items() if name.endswith("wrong rows") and rows]
+    sys.exit(1 if wrong or result.found.get("failures") else 0)
 
 
 if __name__ == "__main__":

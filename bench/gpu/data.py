@@ -5,7 +5,7 @@
     small-files/, photos-files/   the same as image folders, for PyTorch's DataLoader
     golden/  the tests' own pictures
     odd/     what a decoder meets in the wild: PNG, progressive, CMYK, grey, turned by EXIF, cut off
-    jpegs.npz   a batch of small ones and one of each odd kind, for check_stage.py
+    jpegs.npz   a batch of small ones, one of photographs, and one of each odd kind, for check_stage.py
 
 Everything is read once at the end, so that the page cache is warm. About 15 s on 16 cores.
 """
@@ -20,8 +20,9 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -142,13 +143,21 @@ def odd_one(i: int, picture: Any) -> tuple[str, str, bytes, tuple[int, int]]:
     return "plain", "jpg", encoded(picture, optimize=kind == 14), picture.size
 
 
+def pictures(shards: Iterable[Path], count: int) -> list[bytes]:
+    """The first JPEGs of some shards."""
+    return list(islice((members["jpg"] for shard in shards for _, members in samples(shard)), count))
+
+
 def few(small: Path, photos: Path, to: Path) -> None:
-    """A batch of JPEGs (a0 …), and one of each kind that decoders stumble over (odd_…), as bytes."""
+    """A batch of small JPEGs (a0 …), one of photographs (b0 …), and one of each kind that decoders stumble
+    over (odd_…), as bytes.
+    """
     import numpy as np
     from PIL import Image
 
-    files = {f"a{i}": members["jpg"] for i, (_, members) in enumerate(samples(small)) if i < 256}
-    photograph = next(members["jpg"] for _, members in samples(photos))
+    files = {f"a{i}": data for i, data in enumerate(pictures([small], 256))}
+    files.update({f"b{i}": data for i, data in enumerate(pictures([photos], 256))})
+    photograph = files["b0"]
     picture = Image.open(io.BytesIO(photograph)).convert("RGB")
     plain = encoded(picture, subsampling=2)
     odd = {

@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from data import SETS, samples
+from data import SETS, pictures
 from support import BATCH, CROP, Result, Turns, arguments, definition, on_device, rate_for
 
 import millrace
@@ -29,16 +28,6 @@ def fed(args: Any, feed: dict[str, Any], decode: str, workers: int) -> Any:
     if not args.dry and told.get("decode") != decode:
         raise RuntimeError(f"decode={decode!r} was asked for, and this is what happened: {told}")
     return value, {"firstBatchMs": round(stats["firstBatchMs"])}
-
-
-def pictures(shards: Path, count: int) -> list[bytes]:
-    """JPEGs out of the shards."""
-    found: list[bytes] = []
-    for shard in sorted(shards.glob("*.tar")):
-        found += [members["jpg"] for _, members in samples(shard)]
-        if len(found) >= count:
-            break
-    return found[:count]
 
 
 def by_cpu(args: Any) -> None:
@@ -65,7 +54,8 @@ def by_gpu(args: Any) -> None:
 
         if name not in alone:
             _, width, height, _ = SETS[name]
-            alone[name] = Hardware(pictures(args.data / name, 16 * BATCH), width, height, BATCH)
+            shards = sorted((args.data / name).glob("*.tar"))
+            alone[name] = Hardware(pictures(shards, 16 * BATCH), width, height, BATCH)
         return alone[name].rate(SECONDS)
 
     for turn in range(args.rounds):

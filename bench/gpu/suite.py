@@ -116,12 +116,25 @@ class Suite:
                 try:
                     code = process.wait(max(1.0, until - time.monotonic()))
                 except subprocess.TimeoutExpired:
+                    self._where(part, process, log)
                     return f"STOPPED after {limit:.0f} s", end(process)
                 finally:
                     reader.join(5)
                 if code != 0:
                     return f"FAILED with {code}", code
         return "ok", code
+
+    def _where(self, part: Part, process: "subprocess.Popen[bytes]", log: Any) -> None:
+        """Where a part stands that has to be stopped: what its threads do in Python, and in the system."""
+        if part.ours:
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(1)
+        for pid in (process.pid, *children(process.pid)):
+            before = threads(pid)
+            time.sleep(0.5)
+            for task, (name, ran, waits) in threads(pid).items():
+                share = (ran - before.get(task, ("", ran, ""))[1]) / 0.5e9
+                print(f"{pid}/{task} {name}: {share:.0%} of a core, {waits}", file=log, flush=True)
 
     def _lines(self, part: Part, limit: float) -> list[list[str]]:
         """What is typed."""
@@ -188,6 +201,34 @@ class Suite:
                     if path.suffix in (".json", ".md", ".txt"):
                         tar.add(path, path.name)
             draft.replace(self.args.tar)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started, its engine among them, and theirs."""
+    found = [
+        int(child) for task in Path(f"/proc/{pid}/task").glob("*/children") for child in read(task).split()
+    ]
+    return [one for child in found for one in (child, *children(child))]
+
+
+def threads(pid: int) -> dict[str, tuple[str, int, str]]:
+    """The threads of a process: name, nanoseconds on a core, and what the system has it wait for."""
+    return {
+        task.name: (
+            read(task / "comm").strip(),
+            int((read(task / "schedstat").split() or ["0"])[0]),
+            f"{read(task / 'wchan')}, call {' '.join(read(task / 'syscall').split()[:2])}",
+        )
+        for task in sorted(Path(f"/proc/{pid}/task").glob("*"))
+    }
+
+
+def read(path: Path) -> str:
+    """A file of the system; nothing where that is gone meanwhile, or secret."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def printed(lines: list[str]) -> dict[str, Any]:

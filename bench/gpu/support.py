@@ -7,11 +7,13 @@ out on a machine without a GPU: everything stays on the CPU and is small, and th
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import importlib.metadata
 import json
 import logging
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -44,6 +46,8 @@ def arguments(what: Optional[str], add: Any = None) -> argparse.Namespace:
     # Lines about epochs and decisions are in the results.
     logging.getLogger("millrace").setLevel(logging.WARNING)
     given.until = time.monotonic() + given.seconds
+    # The suite asks where a part stands before it stops it.
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     return given
 
 

@@ -107,7 +107,7 @@ def checks(found: Found) -> Iterator[Row]:
             worst = max((case.get("mean255", 0.0) for case in right), default=0.0)
             reached = f"{len(right)} of {len(one['cases'])} cases; worst mean difference {worst:.3f}/255"
             good = len(right) == len(one["cases"]) and one.get("complete", False)
-        wrong = list(complaints(one.get("found", {})))
+        wrong = [*complaints(one.get("found", {})), *one.get("failures", {})]
         if wrong:
             good, reached = False, f"{len(wrong)} wrong: {', '.join(wrong[:3])}"
         if ended.get("code", 0) is None:
