@@ -104,6 +104,7 @@ class Client:
                 self.wire.close()
                 # It was about to end for want of clients, unless it crashed.
                 if not self.engine.ended_well or attempt == MEETINGS - 1:
+                    _sweep(meeting, self.engine)
                     raise self.death(str(error)) from error
             except EngineDied:  # stopped before it answered, perhaps long ago: nobody else would end it
                 self.wire.close()
@@ -226,10 +227,16 @@ def _end(wire: Wire, leases: Leases, ready: int, meeting: Meeting, engine: Engin
             pass
     wire.close()
     leases.close()
-    if died and meeting.starter is not None:
-        engine.wait(0.5)  # our connection may be the first thing that a dying process closes
-        meeting.clear()  # it could not do that itself
+    if died:
+        _sweep(meeting, engine)
     try:
         os.close(ready)
     except OSError:
         pass
+
+
+def _sweep(meeting: Meeting, engine: Engine) -> None:
+    """Removes what an engine that died could not remove itself."""
+    if meeting.starter is not None:
+        engine.wait(0.5)  # our connection may be the first thing that a dying process closes
+        meeting.clear()

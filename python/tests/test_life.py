@@ -94,6 +94,21 @@ def test_an_engine_that_cannot_start(fake, monkeypatch):
         millrace.Feed(fake())
 
 
+def test_an_engine_that_is_killed_while_it_opens_the_feed(fake, monkeypatch, runtime_folder):
+    program = """
+import os, signal, socket, sys
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[sys.argv.index("--socket") + 1])
+listening.listen()
+listening.accept()[0].recv(10)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    monkeypatch.setattr("millrace._process.engine_command", lambda: [sys.executable, "-c", program])
+    with pytest.raises(millrace.EngineDied, match="by SIGKILL"):
+        millrace.Feed(fake())
+    assert not sockets(runtime_folder)
+
+
 def test_the_engine_ends_with_the_feed(fake, runtime_folder):
     feed = millrace.Feed(fake())
     pid = engine_of(feed)

@@ -24,7 +24,7 @@ from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
 from millrace._gpu.arrays import DeviceArray, compact  # noqa: E402
 from millrace._gpu.nvjpeg import HARDWARE, Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
-from millrace._gpu.tools import Tools  # noqa: E402
+from millrace._gpu.tools import GIB, Tools  # noqa: E402
 from millrace._staging import Staging, without_bad  # noqa: E402
 from millrace.batch import Ragged  # noqa: E402
 from millrace.views import Staged, View  # noqa: E402
@@ -137,11 +137,10 @@ class DeviceView(View):
         def decoder(_, backend):
             return Decoder(driver, turbo, backend, self.decoded)
 
-        def open_stage(pictures, folder, device, memory, budget):
+        def open_stage(pictures, folder, device, memory):
             def tools():
-                return Tools(
-                    driver, FakeKernels(driver), lambda: Jpegs(None, decoder), None, scratch or budget
-                )
+                jpegs = lambda: Jpegs(None, decoder)  # noqa: E731
+                return Tools(driver, FakeKernels(driver), jpegs, budget=scratch or GIB)
 
             return DeviceStage(tools, pictures, memory)
 
