@@ -82,7 +82,9 @@ async function look(index) {
   const gpm = gpmSupported(nvml, index)
   console.log(gpm ? 'GPM is there' : 'no GPM')
   const under = process.argv.includes('--no-load') ? undefined : await loaded(index, gpm)
-  return { gpu, rest, pcie, gpm, under }
+  // Which one it was is nobody's business.
+  const { uuid: _, ...known } = gpu
+  return { gpu: known, rest, pcie, gpm, under }
 }
 
 /** Readings while the GPU works; undefined where torch is not to be had. */
