@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -107,18 +108,14 @@ def test_a_move_leaves_kept_batches_alone(fake):
 
 def test_batches_may_be_dropped_by_any_thread(fake):
     with millrace.Feed(fake(400), depth=8) as feed:
-        parcels = []
-        ready = threading.Event()
+        parcels = SimpleQueue()
+        wrong = []
 
         def drop():
-            while True:
-                ready.wait()
-                while parcels:
-                    batch = parcels.pop()
-                    if batch is None:
-                        return
-                    assert (batch["image"][:, 0, 0, 0] == batch["number"]).all()
-                    del batch
+            for batch in iter(parcels.get, None):
+                if (batch["image"][:, 0, 0, 0] != batch["number"]).any():
+                    wrong.append(batch.ids)
+                del batch
 
         threads = [threading.Thread(target=drop) for _ in range(4)]
         for thread in threads:
@@ -126,12 +123,13 @@ def test_batches_may_be_dropped_by_any_thread(fake):
         seen = []
         for batch in feed:
             seen.append(int(batch["number"][0]))
-            parcels.append(batch)
-            ready.set()
+            parcels.put(batch)
             del batch
-        parcels.extend([None] * 4)
+        for thread in threads:
+            parcels.put(None)
         for thread in threads:
             thread.join(5)
+        assert not wrong
         assert seen == list(range(0, 400, 4))
         assert wait_until(lambda: held(feed) == 0)
 
