@@ -125,7 +125,7 @@ def test_batches_may_be_dropped_by_any_thread(fake):
             seen.append(int(batch["number"][0]))
             parcels.put(batch)
             del batch
-        for thread in threads:
+        for _ in threads:
             parcels.put(None)
         for thread in threads:
             thread.join(5)
