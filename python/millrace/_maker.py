@@ -204,7 +204,7 @@ class _Maker:
                 before = room.next
                 try:
                     reply = self._answer(ask, room, buffers)
-                except Exception as error:
+                except (Exception, SystemExit) as error:  # nobody's exit() is meant for this process
                     room.next, room.buffers = before, []
                     reply = {"error": _told(error)}
                 reply["t"] = ask["t"]
@@ -243,6 +243,7 @@ def _load(path):
             if entry not in sys.path:
                 sys.path.append(entry)
         _speak_to(setting.get("output"))
+        sys.argv = setting["argv"]  # a program may look at them when it is imported
         if setting.get("main") is not None:
             _import_main(setting["main"])
         loaded = pickle.load(file)

@@ -72,6 +72,7 @@ def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
         "kind": kind,
         "path": [os.path.abspath(entry) for entry in sys.path],
         "main": main,
+        "argv": sys.argv,
         "output": f"/proc/{os.getpid()}/fd/2",
     }
     memory = _Memory(pickle.dumps(setting) + data)

@@ -310,12 +310,14 @@ SCRIPT = """
     import sys
     import millrace
 
+    FACTOR = int(sys.argv[1])
+
     class Mine:
         def __len__(self):
             return 16
 
         def __getitem__(self, i):
-            return i * 10
+            return i * FACTOR
 
     def double(value, rng):
         return value * 2
@@ -332,12 +334,25 @@ def run_script(tmp_path, guard):
     path.write_text(textwrap.dedent(SCRIPT.format(guard=guard)))
     root = os.path.dirname(os.path.dirname(millrace.__file__))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=env, timeout=60)
+    return subprocess.run(
+        [sys.executable, str(path), "10"], capture_output=True, text=True, env=env, timeout=60
+    )
 
 
 def test_what_the_main_program_defines(tmp_path):
     done = run_script(tmp_path, 'if __name__ == "__main__":')
     assert done.stdout.strip() == str([[20 * i for i in range(16)]]), done.stderr
+
+
+def test_a_main_program_that_ends_when_it_is_imported_is_told(tmp_path):
+    guard = 'if __name__ != "__main__":\n        sys.exit("no more of this")\n    else:'
+    done = run_script(tmp_path, guard)
+    try:
+        import cloudpickle  # noqa: F401 - pickles by value: nothing is imported
+    except ImportError:
+        assert done.returncode != 0 and "Python can't load it: SystemExit: no more of this" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_main_program_without_its_guard_is_told(tmp_path):

@@ -53,7 +53,7 @@ export class PythonModule {
       `sys.path.insert(0, ${JSON.stringify(this.folder)})`,
       `from ${this.name} import *`,
       `with open(${JSON.stringify(path)}, "wb") as file:`,
-      `    pickle.dump({"kind": "${kind}", "path": [${JSON.stringify(this.folder)}], "main": None}, file)`,
+      `    pickle.dump({"kind": "${kind}", "path": [${JSON.stringify(this.folder)}], "main": None, "argv": [""]}, file)`,
       `    pickle.dump(${expression}, file)`,
     ]
     const made = spawnSync('python3', ['-c', code.join('\n')], { encoding: 'utf8' })
