@@ -3,7 +3,7 @@
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
  * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
  */
-import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, monotonic, Word } from './control.js'
+import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, monotonic, NO_SLOT, Word } from './control.js'
 import { Header, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
@@ -57,11 +57,13 @@ export class Claims extends Control {
   }
 
   private open(place: number, name: number, open: (slot: Slot) => void): void {
+    // Which slot it has is noted at once: if this maker dies before the batch is open, the owner frees it.
+    Atomics.store(this.words, Word.TableSlot + place, NO_SLOT)
     const index = this.takeFree()
+    Atomics.store(this.words, Word.TableSlot + place, index)
     const slot = this.slots[index]
     slot.clear()
     open(slot)
-    Atomics.store(this.words, Word.TableSlot + place, index)
     Atomics.store(this.words, Word.TableBatch + place, name)
   }
 

@@ -40,6 +40,9 @@ export const Word = {
   Opening: 96,
 } as const
 
+/** In place of a slot's number, while a batch is being opened. */
+export const NO_SLOT = -1
+
 // Byte offsets of the wider columns of the control page.
 const BEAT_AT = 640 // f64: CLOCK_MONOTONIC of the engine, in seconds
 const START_AT = 1024 // f64: epoch, position, limit

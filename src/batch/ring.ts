@@ -14,7 +14,7 @@
  * out in the order of batches and come back in any order.
  */
 import { Claims } from './claims.js'
-import { type Claim, MAX_DEPTH, MAX_MAKERS, MAX_POISON, Word } from './control.js'
+import { type Claim, MAX_DEPTH, MAX_MAKERS, MAX_POISON, NO_SLOT, Word } from './control.js'
 import { Header, Stamp } from './slot.js'
 
 export { type Claim, CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS, type RingStart } from './control.js'
@@ -63,7 +63,9 @@ export class Ring extends Claims {
   abandon(maker: number): Claim | undefined {
     const number = Atomics.exchange(this.claims, maker, 0n)
     this.since[maker] = 0
-    for (let i = 0; i < MAX_DEPTH; i++) Atomics.compareExchange(this.words, Word.Opening + i, maker + 1, 0)
+    for (let i = 0; i < MAX_DEPTH; i++) {
+      if (Atomics.load(this.words, Word.Opening + i) === maker + 1) this.openedByHalf(i, Number(number) - 1)
+    }
     if (number === 0n || number - 1n >= Atomics.load(this.claim, 0)) return undefined
     for (let i = 0; i < MAX_MAKERS; i++) if (Atomics.load(this.claims, i) === number) return undefined
     const claim = this.describe(Number(number) - 1)
@@ -87,6 +89,14 @@ export class Ring extends Claims {
     }
     this.again(claim.number)
     return claim
+  }
+
+  /** A maker died while it opened a batch: others may, and the slot that it had taken for that is free again. */
+  private openedByHalf(place: number, claim: number): void {
+    const index = Atomics.load(this.words, Word.TableSlot + place)
+    const open = Atomics.load(this.words, Word.TableBatch + place) === ((this.describe(claim).batch + 1) | 0)
+    if (!open && index !== NO_SLOT) Atomics.or(this.words, Word.Free, 1 << index)
+    Atomics.store(this.words, Word.Opening + place, 0)
   }
 
   /** From now on nobody tries this row again: it is bad. */

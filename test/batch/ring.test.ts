@@ -1,6 +1,7 @@
 /** The ring: claims in order, back-pressure by depth, slots back in any order, and nothing lost when makers die. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Word } from '../../src/batch/control.js'
 import { layoutSlot, type SlotLayout } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'
@@ -129,6 +130,34 @@ describe('ring', () => {
     })!
     ring.finish(claim, slot)
     expect(ring.abandon(3)).toBeUndefined()
+  })
+
+  test('a slot is not lost with a maker that died while it opened a batch', () => {
+    const ring = makeRing(8, 2)
+    const dies = (): never => {
+      throw new Error('dead')
+    }
+    for (let death = 0; death < 5; death++) {
+      const claim = ring.next(4)!
+      expect(() => ring.slotOf(claim, 4, dies)).toThrow('dead')
+      expect(ring.abandon(4)).toEqual(claim)
+    }
+    work(ring)
+    expect(new Set([0, 1].map(batch => ring.ready(batch)))).toEqual(new Set([0, 1]))
+  })
+
+  test('a batch that was open when its maker died stays where it is', () => {
+    const ring = makeRing(8, 2)
+    const claim = ring.next(4)!
+    const slot = ring.slotOf(claim, 4, () => {})
+    ring.words[Word.Opening + claim.batch] = 4 + 1 // it had still to take that back
+    expect(ring.abandon(4)).toEqual(claim)
+    const again = ring.next(0)!
+    expect(again).toEqual(claim)
+    expect(ring.slotOf(again, 0, () => expect.unreachable())).toBe(slot)
+    finish(ring, 0, again)
+    work(ring)
+    expect(new Set([0, 1].map(batch => ring.ready(batch)))).toEqual(new Set([0, 1]))
   })
 
   test('a batch whose closing was interrupted is made again as a whole', () => {
