@@ -95,15 +95,26 @@ export class Pool {
     const ring = this.served.get(id)?.ring
     this.served.delete(id)
     this.tell({ leave: id })
-    if (this.served.size === 0) await this.end()
-    else if (ring) await this.leave(ring)
+    if (this.served.size > 0) {
+      if (ring) await this.leave(ring)
+      return
+    }
+    await this.end()
+    // Those that had to be ended could not let go of what they held.
+    for (let maker = 0; maker < this.members.length; maker++) ring?.drop(maker)
   }
 
   /** Waits until makers have left a ring. Those that are stuck there are ended, for others to take their places. */
   private async leave(ring: Ring): Promise<void> {
     const patient = performance.now() + PATIENCE
     while (ring.busy && performance.now() < patient) await new Promise(resolve => setTimeout(resolve, 1))
-    await Promise.all(this.members.map((member, maker) => ring.held(maker) && member?.worker.terminate()))
+    await Promise.all(
+      this.members.map(async (member, maker) => {
+        if (!ring.held(maker)) return
+        await member?.worker.terminate()
+        ring.drop(maker)
+      }),
+    )
   }
 
   /** Something changed that may give makers work: a slot is free, a ring moved. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { mapped } from '../support/maps.js'
 import { programs } from '../support/program.js'
 
 const root = temporaryFolder()
@@ -146,9 +147,12 @@ describe('a sample that hangs', () => {
 
   test('does not stop another feed of the process, once its own is closed', async () => {
     const other = open(numberFeed(200), { workers: 1 })
+    await other.ready
+    const memory = mapped('memfd:millrace')
     const stuck = open(await deadly(SPIN), { workers: 1, timeout: 0.5 })
     await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
     await stuck.close()
+    expect(mapped('memfd:millrace')).toBe(memory)
     expect((await loopIds(other)).flat()).toHaveLength(200)
     await other.close()
   })

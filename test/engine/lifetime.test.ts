@@ -1,5 +1,4 @@
 /** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
   type AnyBatch,
@@ -12,6 +11,7 @@ import {
   using,
 } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { mapped } from '../support/maps.js'
 import { writeShards } from '../support/pictures.js'
 
 const FEED = numberFeed(64, { batch: { size: 4, last: 'keep' } })
@@ -203,10 +203,3 @@ describe('a loader', () => {
     },
   )
 })
-
-/** How many stretches of this process's memory are of such a file. */
-function mapped(name: string): number {
-  return readFileSync('/proc/self/maps', 'utf8')
-    .split('\n')
-    .filter(line => line.includes(name)).length
-}

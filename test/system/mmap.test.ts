@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { mapFile, mappings, shareMappings } from '../../src/system/mmap.js'
 import { temporaryFolder } from '../support/folder.js'
+import { mapped } from '../support/maps.js'
 
 const folder = temporaryFolder()
 
@@ -23,12 +24,6 @@ it('shows an empty file as nothing, and names a missing one', () => {
   expect(mapFile(join(folder, 'empty')).byteLength).toBe(0)
   expect(() => mapFile(join(folder, 'missing'))).toThrow(/missing/)
 })
-
-/** How often this process has mapped a file. */
-const mapped = (path: string): number =>
-  readFileSync('/proc/self/maps', 'utf8')
-    .split('\n')
-    .filter(line => line.endsWith(path)).length
 
 it.runIf(process.platform === 'linux')(
   'maps a file once for all threads that share what they know',
