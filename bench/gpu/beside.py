@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 import torch
+from data import pictures
 from nvjpeg import Hardware
-from rates import pictures
 from support import BATCH, Result, Turns, arguments
 from train import rate, there_already, trainer
 
@@ -76,7 +76,7 @@ def main() -> None:
     if not args.dry:
         torch.backends.cudnn.benchmark = True
         step = trainer("resnet18", "cuda")
-        jpegs = pictures(args.data / "photos", 4 * BATCH)
+        jpegs = pictures(sorted((args.data / "photos").glob("*.tar")), 4 * BATCH)
         turns.take("nobody beside", lambda: rate(there_already("cuda"), step, STEPS, WARM))
         for count, output in CALLS:
             turns.take(f"{count} pictures, {output}", partial(measured, step, jpegs, count, output))
