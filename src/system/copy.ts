@@ -2,10 +2,8 @@
  * Copying bytes into shared memory. V8 copies into a shared buffer word by word, so that no word is torn; nobody looks
  * at a row that is being made, so the C library's memcpy will do, which is three to ten times as fast.
  */
-import { libc } from './native.js'
+import { memcpy } from './native.js'
 import type { Workspace } from './workspace.js'
-
-const memcpy = libc.func('void *memcpy(void *to, const void *from, size_t bytes)')
 
 /** Below this a call into native code costs more than it saves. */
 const WORTH_IT = 16384

@@ -7,7 +7,7 @@ import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BudgetError } from '../errors.js'
-import { addressOf, errno, koffi, libc } from './native.js'
+import { addressOf, errno, koffi, libc, map, memcpy, unmap } from './native.js'
 
 /** A page of WebAssembly memory: the grain of every region here. */
 export const PAGE = 65536
@@ -24,18 +24,12 @@ const MREMAP_OVER = 1 | 2
 const MADV_DONTNEED = 4
 const MFD_CLOEXEC = 1
 const ENOSPC = koffi.os.errno.ENOSPC
-const FAILED = 2n ** 64n - 1n
 
 /** Not everywhere: looked up when it is needed. */
 const posixFallocate = () => libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
-const mmap = libc.func(
-  'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
-)
-
 /** Linux's own. */
 const mremap = () => libc.func('void *mremap(void *from, size_t bytes, size_t newBytes, int flags, void *to)')
 const madvise = () => libc.func('int madvise(void *at, size_t length, int advice)')
-const memcpy = libc.func('void *memcpy(void *to, void *from, size_t bytes)')
 
 /** Memory that several threads, kernels and processes share. */
 export interface SharedRegion {
@@ -114,8 +108,7 @@ export function mapOver(
   bytes = region.bytes,
 ): void {
   const address = addressOf(memory.buffer)
-  const got: bigint = mmap(address, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, region.fd, offset)
-  if (BigInt.asUintN(64, BigInt(got)) === FAILED || BigInt(got) !== address) {
+  if (map(address, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, region.fd, offset) !== address) {
     throw new BudgetError(`can't map ${bytes} bytes of shared memory: errno ${errno()}; check \`ulimit -v\``)
   }
 }
@@ -129,10 +122,10 @@ export function vacate(memory: WebAssembly.Memory, kept = 0): void {
   if (process.platform !== 'linux') return
   const address = addressOf(memory.buffer)
   const bytes = memory.buffer.byteLength
-  const blank: bigint = mmap(null, bytes, PROT_READ_WRITE, MAP_BLANK, -1, 0)
-  if (BigInt.asUintN(64, BigInt(blank)) === FAILED) return // no addresses left: then it is as without this
+  const blank = map(null, bytes, PROT_READ_WRITE, MAP_BLANK, -1)
+  if (blank === undefined) return // no addresses left: then it is as without this
   if (kept > 0) memcpy(blank, address, kept)
-  mremap()(blank, bytes, bytes, MREMAP_OVER, address)
+  if (BigInt(mremap()(blank, bytes, bytes, MREMAP_OVER, address)) !== address) unmap(blank, bytes)
 }
 
 /** The same for a buffer that has pages of its own. */

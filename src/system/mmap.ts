@@ -8,21 +8,15 @@
  */
 import { createHash } from 'node:crypto'
 import { type BigIntStats, closeSync, fstatSync, openSync } from 'node:fs'
-import { errno, koffi, libc } from './native.js'
+import { errno, koffi, map, unmap } from './native.js'
 
 const PROT_READ = 1
 const MAP_SHARED = 1
-const FAILED = -1n
 /** Files that are remembered, as a power of two. */
 const PLACES_LOG = 16
 const PLACES = 1 << PLACES_LOG
 /** How long a thread waits for another that is mapping the same file, in ms; then it has a mapping of its own. */
 const PATIENCE = 100
-
-const mmap = libc.func(
-  'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
-)
-const munmap = libc.func('int munmap(void *at, size_t length)')
 
 /** Which file lies where: its fingerprint and its address, for each place. Zeros: nothing yet. */
 let table = new BigInt64Array(new SharedArrayBuffer(PLACES * 16))
@@ -48,15 +42,15 @@ export function mapFile(path: string): ArrayBuffer {
     const size = Number(stats.size)
     if (size === 0) return new ArrayBuffer(0) // the system refuses empty mappings
     const file = fingerprint(stats)
-    return koffi.view(known(file) ?? remember(file, map(fd, size, path), size), size)
+    return koffi.view(known(file) ?? remember(file, mapNew(path, fd, size), size), size)
   } finally {
     closeSync(fd)
   }
 }
 
-function map(fd: number, size: number, path: string): bigint {
-  const address = BigInt.asIntN(64, BigInt(mmap(null, size, PROT_READ, MAP_SHARED, fd, 0)))
-  if (address !== FAILED) return address
+function mapNew(path: string, fd: number, size: number): bigint {
+  const address = map(null, size, PROT_READ, MAP_SHARED, fd)
+  if (address !== undefined) return address
   throw new Error(
     `can't map ${path} (${size} bytes): errno ${errno()}; check \`ulimit -v\` and \`sysctl vm.max_map_count\``,
   )
@@ -95,7 +89,7 @@ function remember(file: bigint, address: bigint, size: number): bigint {
     }
     if (there !== file) continue
     const other = addressAt(at)
-    if (other !== undefined) munmap(address, size)
+    if (other !== undefined) unmap(address, size)
     return other ?? address
   }
   return address

@@ -30,6 +30,26 @@ export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): bigint {
   return BigInt(koffi.address(new Uint8Array(buffer)))
 }
 
+const mmap = libc.func(
+  'void *mmap(void *at, size_t length, int protection, int flags, int fd, int64_t offset)',
+)
+
+/** Where the system has mapped memory; undefined when it refused, and `errno` says why. */
+export function map(
+  at: bigint | null,
+  bytes: number,
+  protection: number,
+  flags: number,
+  fd: number,
+  offset = 0,
+): bigint | undefined {
+  const address = BigInt.asUintN(64, BigInt(mmap(at, bytes, protection, flags, fd, offset)))
+  return address === 2n ** 64n - 1n ? undefined : address
+}
+
+export const unmap = libc.func('int munmap(void *at, size_t length)')
+export const memcpy = libc.func('void *memcpy(void *to, const void *from, size_t bytes)')
+
 /** The errno of the last call on this thread. */
 export function errno(): number {
   return koffi.errno()
