@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class CudaView(OnGpu, TorchView):
     """Tensors on a CUDA device, ``prefetch`` batches ahead of the user."""
 
+    _meter: StreamMeter
+
     def __init__(
         self,
         feed: "Feed",
@@ -53,11 +55,10 @@ class CudaView(OnGpu, TorchView):
         self._side = self._cuda.Stream(device=device)
         #: Copies under way, oldest first: the event of each, and what must not change until it has come.
         self._copying: Deque[Tuple[Any, Batch]] = deque()
-        self._steps = StreamMeter(self._cuda)
         index, simulated = self._index, cuda is not None and open_stage is None
         decision = decide(feed, "cpu" if simulated else decode, index)
         staging = Staging(feed, index, torch_memory(self._torch, index), channels_last, open_stage)
-        self._open(staging, pins or driver_pins(index), decision, self._steps)
+        self._open(staging, pins or driver_pins(index), decision, StreamMeter(self._cuda))
 
     @property
     def _index(self) -> int:
@@ -68,9 +69,9 @@ class CudaView(OnGpu, TorchView):
     # ------------------------------------------------------------ who decodes
 
     def _ask(self, loop: "Loop") -> None:
-        for step in self._steps.steps():
+        for step in self._meter.steps():
             self._step(loop, *step)
-        self._steps.ask(self._cuda.current_stream(self._device))
+        self._meter.ask(self._cuda.current_stream(self._device))
 
     # ------------------------------------------------------------ on the way
 
@@ -101,7 +102,7 @@ class CudaView(OnGpu, TorchView):
         else:
             current.wait_event(staged.ticket)
             batch = staged.taken.batch
-        self._steps.there(current, staged.taken.batch.count)
+        self._meter.there(current, staged.taken.batch.count)
         for tensor in tensors(batch):
             tensor.record_stream(current)
         self._release()

@@ -29,19 +29,20 @@ NARROW = {"i64": ("i32", np.int32), "f64": ("f32", np.float32)}
 class JaxCudaView(OnGpu, JaxView):
     """Arrays on a GPU, ``prefetch`` batches ahead of the user."""
 
+    #: JAX's own stream can't be asked: here the host's waiting counts.
+    _meter: HostMeter
+
     def __init__(
         self, feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: str
     ) -> None:
         super().__init__(feed, device, names, prefetch)
         index = int(getattr(device, "local_hardware_id", None) or 0)
-        # JAX's own stream can't be asked: here the host's waiting counts.
-        self._host = HostMeter()
         narrow = {} if self._jax.config.jax_enable_x64 else NARROW
         staging, decision = Staging(feed, index, narrow=narrow), decide(feed, decode, index)
-        self._open(staging, driver_pins(index), decision, self._host)
+        self._open(staging, driver_pins(index), decision, HostMeter())
 
     def _ask(self, loop: "Loop") -> None:
-        step = self._host.ask(loop.samples)
+        step = self._meter.ask(loop.samples)
         if step is not None:
             self._step(loop, *step)
 
@@ -49,7 +50,7 @@ class JaxCudaView(OnGpu, JaxView):
         staged.ticket.wait()
         batch = self._arrived(staged, self._jax.dlpack.from_dlpack)
         self._release()
-        self._host.there()
+        self._meter.there()
         return batch
 
     def _beside(self, numbers: Any, array: Any) -> Any:

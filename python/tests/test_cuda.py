@@ -189,7 +189,7 @@ def test_nothing_of_cuda_is_left_to_the_garbage_collector(fake, view_of):
         feed = millrace.Feed(fake(80))
         view = view_of(feed, FakeCuda())
         assert len(list(view)) == 20
-        gone = weakref.ref(feed), weakref.ref(view), weakref.ref(view._steps)
+        gone = weakref.ref(feed), weakref.ref(view), weakref.ref(view._meter)
         assert feed.stats()["device"]["decode"] == "cpu"
         feed.close()
         del feed, view
