@@ -55,6 +55,9 @@ const LOOK = 500
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
 
+/** Number of the maker in the calling thread, where there are no others. */
+const ALONE = 0
+
 let nextId = 1
 
 export class Feeding {
@@ -273,7 +276,11 @@ export class Feeding {
   async close(): Promise<void> {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
-    this.alone?.close()
+    if (this.alone) {
+      this.alone.close()
+      // It may still wait for a function of the user's, which nobody waits for any more.
+      this.ring.drop(ALONE)
+    }
     this.decoder?.close()
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
@@ -348,7 +355,7 @@ export class Feeding {
 
   // ---------------------------------------------------------------- no workers
 
-  private async makerOfOwn(number = 0): Promise<RowMaker> {
+  private async makerOfOwn(number = ALONE): Promise<RowMaker> {
     const functions = await loadFunctions(this.plan.feed, this.options.functions)
     return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane)
   }
@@ -357,7 +364,7 @@ export class Feeding {
     for (;;) {
       const index = this.ring.ready(batch)
       if (index !== undefined) return index
-      const claim = this.ring.next(0)
+      const claim = this.ring.next(ALONE)
       if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
       const pending = this.alone!.make(claim)
       if (pending) await this.unlessHung(pending)

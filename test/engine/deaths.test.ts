@@ -135,6 +135,7 @@ describe('a sample that hangs', () => {
     expect(error).toBeInstanceOf(engine.EngineError)
     expect(error.message).toMatch(/^sample 20 has taken \d+ s \(limit 0\.5 s\): .*timeout/)
     await loader.close()
+    expect(mapped('memfd:millrace')).toBe(0)
   })
 
   test('after a break the next epoch does not wait for it in silence', async () => {
