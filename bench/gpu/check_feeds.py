@@ -202,6 +202,7 @@ def cases(args: Any) -> dict[str, Callable[[Check], dict[str, Any]]]:
         "odd pictures, everything": lambda check: check.both(all_kinds("drop", apply=EVERYTHING), bad="cut"),
         "golden files": lambda check: check.both(tests()),
         "cpu mode is exact": exact,
+        "many batches, nobody waiting": many,
         "resumed in the other mode": resumed,
         "auto goes over within a loop": goes_over,
     }
@@ -220,6 +221,34 @@ def exact(check: Check) -> dict[str, Any]:
                     raise Wrong(f"batch {count}: {name} differs between host and device")
             count += 1
     return {"batches": count}
+
+
+def many(check: Check) -> dict[str, Any]:
+    """As fast as they come, in each mode: every label is the right one. A slot that were given back before the
+    device has read it would show here.
+    """
+    args = check.args
+    feed, steps = definition(args.data / "small"), 6 if args.dry else 300
+    labels = {**feed, "fields": {"label": feed["fields"]["label"]}}
+    with millrace.Feed(labels, workers=args.workers, steps=steps, epochs=None) as one:
+        expected = [(batch.epoch, batch.position, batch["label"].copy()) for batch in one.numpy()]
+    for decode in ("cpu", "gpu"):
+        with millrace.Feed(feed, workers=args.workers, steps=steps, epochs=None) as two:
+            found = [(b.epoch, b.position, b["label"].clone()) for b in on_device(args, two, decode)]
+        same_samples(expected, found)
+    return {"batches": 2 * steps}
+
+
+def same_samples(expected: list[Any], found: list[Any]) -> None:
+    """Two lists of (epoch, position, label)."""
+    if len(expected) != len(found):
+        raise Wrong(f"{len(found)} batches instead of {len(expected)}")
+    for step, (a, b) in enumerate(zip(expected, found)):
+        if a[:2] != b[:2]:
+            raise Wrong(f"batch {step} is from epoch and position {b[:2]} instead of {a[:2]}")
+        rows = np.flatnonzero(np.asarray(a[2]) != b[2].cpu().numpy())
+        if len(rows):
+            raise Wrong(f"batch {step} has other labels in {len(rows)} rows, {rows[:8].tolist()} for instance")
 
 
 def resumed(check: Check) -> dict[str, Any]:
@@ -253,7 +282,8 @@ def goes_over(check: Check) -> dict[str, Any]:
     feed = definition(args.data / "small")
     most = 6 if args.dry else 600
     begun, where = time.monotonic(), set()
-    labels, told = [], {}
+    labels: list[Any] = []
+    told: dict[str, Any] = {}
     with millrace.Feed(feed, workers=args.workers, epochs=None) as one:
         for step, batch in enumerate(on_device(args, one, None)):
             labels.append((batch.epoch, batch.position, batch["label"].clone()))
@@ -265,10 +295,8 @@ def goes_over(check: Check) -> dict[str, Any]:
             if step + 1 == most or time.monotonic() - begun > 15:
                 break
     with millrace.Feed(feed, workers=args.workers, epochs=None, steps=len(labels)) as two:
-        for step, batch in enumerate(on_device(args, two, "gpu")):
-            epoch, position, label = labels[step]
-            if (batch.epoch, batch.position) != (epoch, position) or not torch.equal(batch["label"], label):
-                raise Wrong(f"batch {step} has other samples")
+        again = [(b.epoch, b.position, b["label"].clone()) for b in on_device(args, two, "gpu")]
+    same_samples([(epoch, position, label.cpu()) for epoch, position, label in labels], again)
     if not args.dry and "gpu" not in where:
         raise Wrong(f"the GPU was never tried: {told}")
     return {"batches": len(labels), "decoded by": sorted(map(str, where)), "why": told.get("why")}

@@ -116,14 +116,19 @@ class CudaView(OnGpu, TorchView):
 
     def _wait_for_room(self) -> None:
         while not self.feed._stream.room and self._copying:
-            self._copying.popleft()[0].synchronize()
+            self._wait_for_oldest()
         if not self.feed._stream.room:
             super()._wait_for_room()
 
     def _finish(self, staged: Deque[Staged]) -> None:
         while self._copying:
-            self._copying.popleft()[0].synchronize()
+            self._wait_for_oldest()
         super()._finish(staged)
+
+    def _wait_for_oldest(self) -> None:
+        """The slot goes with the last reference to it: that is here, and must outlast the wait."""
+        self._copying[0][0].synchronize()
+        self._copying.popleft()
 
     def _beside(self, numbers: Any, array: Any) -> Any:
         # Indexes are int64; everything else is as its neighbour.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import random
 import weakref
 from collections import deque
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -103,6 +105,21 @@ class FakeTensor:
         self.streams.append(stream)
 
 
+def late_read(out, array):
+    """The bytes are read when the device gets to it, which keeps nobody from giving the slot back before."""
+    if array.base is None:  # ordinary memory: CUDA has read it when the call returns
+        return partial(setattr, out, "value", array)
+    lease, shape, dtype = weakref.ref(array.base), array.shape, array.dtype
+    offset = array.ctypes.data - ctypes.addressof(array.base)
+
+    def read():
+        slot = lease()
+        assert slot is not None, "the slot was given back before the device had read it"
+        out.value = np.ndarray(shape, dtype, slot, offset).copy()
+
+    return read
+
+
 @pytest.fixture
 def view_of(monkeypatch):
     from millrace._cuda import CudaView
@@ -110,9 +127,7 @@ def view_of(monkeypatch):
     class View(CudaView):
         def _upload(self, name, array):
             out = FakeTensor()
-            # The bytes are read when the device gets to it: had the slot been given back, they would be
-            # others.
-            self._cuda.now.work.append(lambda: setattr(out, "value", np.array(array)))
+            self._cuda.now.work.append(late_read(out, array))
             return out
 
     def make(feed, cuda, prefetch=2):
