@@ -220,7 +220,11 @@ def head(found: Found) -> list[str]:
     """Where and when."""
     one = max(found.parts.values(), key=lambda part: part["date"])
     versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
-    commit = [f"commit {one['commit']}"] if one.get("commit") else []
+    commits: dict[str, list[str]] = {}
+    for name, part in found.parts.items():
+        commits.setdefault(part.get("commit", ""), []).append(name)
+    alone = len(commits) == 1
+    commit = [f"commit {c}" + ("" if alone else f" ({', '.join(names)})") for c, names in commits.items() if c]
     gpu = f"{one['gpu']}, driver {one['driver']}"
     words = [gpu, one["machine"], versions, one["cache"], one["date"][:10]]
     dry = ["**A dry run without a GPU: the figures mean nothing.**", ""] if one.get("dry") else []

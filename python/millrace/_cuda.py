@@ -97,7 +97,7 @@ class CudaView(OnGpu, TorchView):
     def _deliver(self, staged: Staged) -> Batch:
         current = self._cuda.current_stream(self._device)
         if staged.on_stage:
-            staged.ticket.wait().before(current.cuda_stream)
+            self._staging.wait(staged.ticket).before(current.cuda_stream)
             batch = self._arrived(staged, lambda tensor: tensor)
         else:
             current.wait_event(staged.ticket)
@@ -121,7 +121,7 @@ class CudaView(OnGpu, TorchView):
             super()._wait_for_room()
 
     def _finish(self, staged: Deque[Staged]) -> None:
-        while self._copying:
+        while self._copying and not self._staging.given_up:
             self._wait_for_oldest()
         super()._finish(staged)
 

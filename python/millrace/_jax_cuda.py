@@ -47,7 +47,7 @@ class JaxCudaView(OnGpu, JaxView):
             self._step(loop, *step)
 
     def _deliver(self, staged: Staged) -> Batch:
-        staged.ticket.wait()
+        self._staging.wait(staged.ticket)
         batch = self._arrived(staged, self._jax.dlpack.from_dlpack)
         self._release()
         self._meter.there()

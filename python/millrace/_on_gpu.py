@@ -53,6 +53,10 @@ class Failed:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
+    def comes(self, seconds: float) -> bool:
+        """It is here."""
+        return True
+
     def wait(self) -> Any:
         """Says so."""
         raise self._error
@@ -118,7 +122,7 @@ class OnGpu(View, ABC):
         if not (self._decision.open and staged[0].on_stage):
             return True
         try:
-            staged[0].ticket.wait()
+            self._staging.wait(staged[0].ticket)
             return True
         except Exception as error:
             self._decision.refuse(f"the GPU could not do it: {error}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from ._gpu.stage import DeviceStage
     from ._gpu.ticket import HostArray, Ticket
     from .feed import Feed
+
+
+#: How often whoever waits looks whether the GPU stands still (seconds).
+LOOK = 0.5
 
 
 def impossible(feed: "Feed", device: int) -> Optional[str]:
@@ -66,6 +71,9 @@ class Staging:
         self._open_stage = open_stage
         #: Element types that are brought to the device as others.
         self._narrow = narrow or {}
+        #: Seconds that a batch may take, and whether one took longer: nobody waits for the GPU any more.
+        self._patience = feed._timeout
+        self.given_up = False
         self._stage: Optional["DeviceStage"] = None
         self._made_for: Any = None
         self._last_words: Optional["weakref.finalize[Any, Any]"] = None
@@ -130,6 +138,19 @@ class Staging:
         for name, parts in ragged.items():
             batch[name] = Ragged(parts["values"], parts["offsets"])
 
+    def wait(self, ticket: "Ticket") -> "Ticket":
+        """Waits until a batch is on the streams; not forever, since a GPU may stand still."""
+        # Looks are counted, since a process that was stopped meanwhile (Ctrl-Z) has seen nothing.
+        for _ in range(max(1, ceil(self._patience / LOOK))):
+            if ticket.comes(LOOK):
+                return ticket.wait()
+        self.given_up = True
+        where = "gone" if self._stage is None else self._stage.give_up()
+        raise MillraceError(
+            f"{self._feed.name}: the GPU has been at one batch for {self._patience:g} s; the thread that "
+            f'drives it is {where}. Use decode="cpu", or raise "timeout" if that may take so long'
+        )
+
     def room(self, wait: bool) -> None:
         """Lets go of the slots that the device has read; with ``wait``, waits for the oldest of them."""
         if self._stage is not None:
@@ -137,9 +158,11 @@ class Staging:
 
     def drain(self, tickets: Iterable["Ticket"]) -> None:
         """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
+        if self.given_up:
+            return
         for ticket in tickets:
             with suppress(Exception):  # it would have been raised in its turn, which never comes
-                ticket.wait()
+                self.wait(ticket)
         with suppress(MillraceError):  # a GPU that is lost reads no slots
             while self._stage is not None and self._stage.reap(wait=True):
                 pass

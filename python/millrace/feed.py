@@ -57,7 +57,7 @@ class Feed:
       batches.
     * ``workers``: maker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
-    * ``state``: goes on from there. ``timeout``: seconds that one sample may take.
+    * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
@@ -116,6 +116,8 @@ class Feed:
         request: Dict[str, Any] = {**asked, "options": options}
         restarts = RESTARTS if restart is True else int(restart)
         self._shared = members > 1
+        #: Seconds that a batch may take on a device.
+        self._timeout = timeout
         #: What must end with the feed: device stages of its views.
         self._closers: List[Any] = []
         if members > 1:

@@ -24,7 +24,7 @@ from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
 from millrace._pins import Pins
-from millrace._staging import impossible
+from millrace._staging import Staging, impossible
 from millrace.views import NumpyView
 
 
@@ -273,3 +273,18 @@ def test_a_view_that_can_not_finish_still_leaves_its_loop(engine):
         with pytest.raises(RuntimeError, match="gone"):
             list(View(feed, None))
         assert feed._loop is None
+
+
+def test_nobody_waits_forever_for_a_gpu_that_stands_still(fake, monkeypatch):
+    going = threading.Event()
+    monkeypatch.setattr(FakeDecoder, "decode", lambda *_: going.wait() and 0)
+    with millrace.Feed(fake(8), timeout=0.2) as feed:
+        staging = Staging(feed, 0)
+        staging._stage = stage = open_stage({"image": field()}, FakeDriver())
+        ticket = stage.submit(pictures())
+        with pytest.raises(millrace.MillraceError, match=r"at one batch for 0\.2 s; .* in wait \(threading"):
+            staging.wait(ticket)
+        assert ends(lambda: staging.drain([ticket])) and ends(lambda: staging.room(wait=True))
+    assert ends(feed.close)
+    going.set()
+    assert wait_until(stage._gone.is_set)

@@ -35,7 +35,8 @@ class Stage:
         arrays = {one.name: Array(np.array(one.values), self.told.get(one.name)) for one in batch.arrays}
         told = {"ok": False, "id": "a sample", "stage": "decode"}
         bad = {"image": [{"row": row, "message": f"row {row} is bad", **told} for row in self.bad]}
-        return SimpleNamespace(arrays=arrays, bad=bad if self.bad else {}, turned=(), wait=lambda: None)
+        bad = bad if self.bad else {}
+        return SimpleNamespace(arrays=arrays, bad=bad, turned=(), comes=lambda _: True, wait=lambda: None)
 
     def reap(self, wait=False):
         self.batches.clear()
@@ -232,7 +233,7 @@ class OnTrial(OnGpu):
         def opened(told, folder, device, memory):
             if fails == "opening":
                 raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
-            return Failing(told)
+            return Failing(told) if fails == "later" else Hanging(told)
 
         self._staging, self._decision = Staging(feed, 0, open_stage=opened), decision
         self._pins, self._meter = SimpleNamespace(lock=lambda memory: None), HostMeter()
@@ -264,7 +265,28 @@ class Failing(Stage):
         return ticket
 
 
-@pytest.mark.parametrize("fails", ["opening", "later"])
+class Hanging(Stage):
+    """Never comes to an end with a batch, and must not be asked again."""
+
+    looks = 0
+
+    def submit(self, batch):
+        def comes(seconds):
+            self.looks += 1
+            assert seconds * self.looks <= 60
+            return False
+
+        return SimpleNamespace(comes=comes, turned=())
+
+    def give_up(self):
+        return "in decode (nvjpeg.py)"
+
+
+#: When the GPU fails, and what is said of it.
+FAILURES = {"opening": "OUT_OF_MEMORY", "later": "OUT_OF_MEMORY", "never": "60 s; the thread that drives it"}
+
+
+@pytest.mark.parametrize("fails", FAILURES)
 def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
     caplog.set_level("INFO", "millrace")
     with millrace.Feed(definition()) as feed:
@@ -277,6 +299,6 @@ def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
             found.append(batch.ids)
             states.append(feed.state_dict()["position"])
         assert not view._decision.open and view._decision.who == "cpu"
-        assert "OUT_OF_MEMORY" in view._decision.why
+        assert FAILURES[fails] in view._decision.why
     assert found == expected[:6] and states == [8 * (i + 1) for i in range(6)]
     assert "the CPU decodes images: the GPU could not do it" in caplog.text

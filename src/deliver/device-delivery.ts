@@ -27,6 +27,8 @@ interface Delivered {
 
 /** Batches that are on the device, or on their way, beyond the one that is asked for. */
 const AHEAD = 3
+/** How often (ms) whoever waits looks whether the device stands still. */
+const LOOK = 500
 /** Bytes for decoded pictures on the device. */
 const SCRATCH = 2 ** 30
 
@@ -52,8 +54,9 @@ export class DeviceDelivery implements Delivery {
   /** The batch that was asked for last, and the next to be taken from the makers. */
   private asked = 0
   private next = 0
-  /** Slots that are with the stage. */
+  /** Slots that are with the stage, and how often somebody has looked since it last did something. */
   private holding = 0
+  private looks = 0
   /** Outputs that the consumer has. */
   private readonly lent = new Set<number>()
   private readonly ready = new Map<number, Delivered | Error>()
@@ -121,7 +124,7 @@ export class DeviceDelivery implements Delivery {
           this.lent.add(found.output)
           return found
         }
-        await this.change()
+        await this.changeUnlessHung()
       }
     } finally {
       this.device.hold(false)
@@ -136,7 +139,7 @@ export class DeviceDelivery implements Delivery {
     this.stopped = true
     this.device.hold(true)
     await this.pumping
-    while (this.holding > 0 && this.failure === undefined) await this.change()
+    while (this.holding > 0 && this.failure === undefined) await this.changeUnlessHung()
     this.device.hold(false)
     for (const one of this.ready.values())
       if (!(one instanceof Error)) this.device.post({ release: one.output })
@@ -168,7 +171,7 @@ export class DeviceDelivery implements Delivery {
           this.feeding.release(slot)
           return
         }
-        this.holding++
+        if (this.holding++ === 0) this.looks = 0
         this.device.post({ stage: { batch, slot } })
       } catch (error) {
         this.settle(batch, error as Error)
@@ -184,6 +187,7 @@ export class DeviceDelivery implements Delivery {
   }
 
   private finished({ batch, slot, output, pointer }: Finished): void {
+    this.looks = 0
     const host = hostPart(this.feeding.slot(slot))
     this.giveBack(slot)
     const bad = this.bad.get(batch) ?? []
@@ -208,6 +212,7 @@ export class DeviceDelivery implements Delivery {
           this.options.policy,
         )
       }
+      this.looks = 0
       this.device.post({ again: { batch, slot } })
     } catch (error) {
       this.giveBack(slot)
@@ -230,6 +235,24 @@ export class DeviceDelivery implements Delivery {
   /** Resolves when something has come to its end. */
   private change(): Promise<void> {
     return new Promise(resolve => this.wakers.push(resolve))
+  }
+
+  /** The same, but not forever: a GPU may stand still. */
+  private async changeUnlessHung(): Promise<void> {
+    // Looks are counted, since a process that was stopped meanwhile (Ctrl-Z) has seen nothing.
+    const timer = setTimeout(() => {
+      this.looks++
+      this.wake()
+    }, LOOK)
+    await this.change()
+    clearTimeout(timer)
+    const { timeout } = this.feeding.options
+    if (this.holding === 0 || this.looks * LOOK < timeout * 1000) return
+    this.device.giveUp(
+      new EngineError(
+        `the GPU has been at one batch for ${timeout} s: use decode: "cpu", or raise "timeout" if that may take so long`,
+      ),
+    )
   }
 
   private wake(): void {

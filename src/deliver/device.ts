@@ -69,6 +69,8 @@ export class Device {
   private holders = 0
   private failure: Error | undefined
   private ended = false
+  /** The thread is in the middle of something that does not end: nobody waits for it any more. */
+  private stuck = false
 
   private constructor(private readonly port: StagePort) {
     port.listen(
@@ -128,6 +130,12 @@ export class Device {
     }
   }
 
+  /** Nothing has come from the device in a very long time: whoever waits is told why, and nobody does from now on. */
+  giveUp(error: Error): void {
+    this.stuck = true
+    this.fail(error)
+  }
+
   /** Gives the device's memory back, also after a failure, and ends the thread. */
   close(): Promise<void> {
     this.closing ??= this.end()
@@ -136,6 +144,10 @@ export class Device {
 
   private async end(): Promise<void> {
     this.listener = undefined
+    if (this.stuck) {
+      void this.port.end()
+      return
+    }
     if (!this.ended) {
       this.hold(true)
       await new Promise<void>(resolve => {

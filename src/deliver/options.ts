@@ -29,7 +29,7 @@ export interface OpenOptions extends DeviceOptions {
   cache?: number
   /** Bytes that the workspace of one maker may grow to. Default 512 MiB. */
   scratch?: number
-  /** Seconds that one sample may take before the run ends with its name. Default 60. */
+  /** Seconds that one sample may take before the run ends with its name, and one batch on a device. Default 60. */
   timeout?: number
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean

@@ -376,6 +376,17 @@ describe('opening', () => {
     await failing.close()
   })
 
+  test('nobody waits forever for a GPU that stands still', async () => {
+    const gpu = new SimulatedGpu()
+    const loader = openSimulated(feed(), gpu, { decode: 'gpu', timeout: 0.1 })
+    await loader.ready
+    gpu.hangs = true
+    await expect(loader[Symbol.asyncIterator]().next()).rejects.toThrow(
+      'the GPU has been at one batch for 0.1 s: use decode: "cpu"',
+    )
+    await loader.close()
+  })
+
   test('who decodes is said in one line', async () => {
     const said: string[] = []
     const notice = (text: string): void => void said.push(text)

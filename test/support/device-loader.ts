@@ -27,7 +27,7 @@ export function openSimulated(
   return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
 }
 
-/** Messages are copied, as between threads, and come in another turn of the event loop. */
+/** Messages are copied, as between threads, and come in another turn of the event loop. A GPU that hangs hears nothing. */
 export function simulatedPort(gpu: SimulatedGpu): StagePort {
   let heard: (message: FromStage) => void = () => {}
   const say = (message: FromStage): void => {
@@ -44,6 +44,7 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
   )
   return {
     post: (message: ToStage) => {
+      if (gpu.hangs) return
       // A WebAssembly memory can't be cloned here; it is shared anyway.
       const copy = 'ring' in message ? { ring: withScratch(message.ring, gpu) } : structuredClone(message)
       setImmediate(() => server.hear(copy))
@@ -54,7 +55,8 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
       say({ opened: { facts, decoder: 'nvJPEG 0.0.0', ...(nvcomp && { nvcomp }) } })
     },
     hold: () => {},
-    end: async () => {},
+    // Nor does a thread end that is in the middle of a call.
+    end: () => (gpu.hangs ? new Promise(() => {}) : Promise.resolve()),
   }
 }
 

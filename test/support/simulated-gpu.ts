@@ -56,6 +56,8 @@ export class SimulatedGpu implements Gpu {
   readonly events = new Map<bigint, { stream: Stream; place: number } | undefined>()
   readonly locked = new Map<bigint, number>()
   closed = false
+  /** Nothing that is asked of it comes to an end. */
+  hangs = false
   /** Bytes for decoded pictures, where a stage shall have others than it asks for. */
   scratchBytes: number | undefined
   /** The name of its nvCOMP, if it has one. */

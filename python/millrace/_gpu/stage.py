@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections import deque
 from contextlib import ExitStack, suppress
@@ -55,11 +56,13 @@ class DeviceStage:
         self._reaping = threading.Lock()
         self._closed = False
         self._gone = threading.Event()
+        #: Nobody waits for it any more: it is in the middle of something that does not end.
+        self._stuck = False
         opened = Ticket()
         arguments = (make_tools, pictures, memory or _pool_memory, generator, opened)
-        thread = threading.Thread(target=self._run, args=arguments, name="millrace-device", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="millrace-device", daemon=True)
         _running.add(self)
-        thread.start()
+        self._thread.start()
         try:
             opened.wait()
         except BaseException:  # also Ctrl-C: nobody else knows of the thread
@@ -81,6 +84,8 @@ class DeviceStage:
 
         How many are still needed, of the batches that the stage has come to.
         """
+        if self._stuck:
+            return 0
         if wait:
             # Not under the lock: the stage's thread would wait as well.
             with self._reaping:
@@ -101,9 +106,20 @@ class DeviceStage:
     def close(self) -> None:
         """Finishes what is in line, waits for the device, gives its memory back. Arrays in use stay."""
         self.end()
+        if self._stuck:
+            return
         self._gone.wait()
         with self._reaping:
             self._held.clear()
+
+    def give_up(self) -> str:
+        """A batch has not come in a very long time: nobody waits for this stage any more. What it is at."""
+        self._stuck = True
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        if frame is None:
+            return "gone"
+        code = frame.f_code
+        return f"in {code.co_name} ({Path(code.co_filename).name})"
 
     def _forked(self) -> None:
         """In a forked child: the thread is not here, and may have held a lock."""

@@ -45,10 +45,9 @@ class Ticket:
         #: Names of pictures that were asked for with their channels last: the submitter's note.
         self.turned: Collection[str] = ()
 
-    @property
-    def done(self) -> bool:
-        """Whether ``wait`` returns, or raises, at once."""
-        return self._done.is_set()
+    def comes(self, seconds: float) -> bool:
+        """Whether ``wait`` returns, or raises, at once: now, or within so many seconds."""
+        return self._done.wait(seconds)
 
     def wait(self, timeout: Optional[float] = None) -> "Ticket":
         """Waits until everything is on the streams: for the stage's thread, not for the GPU."""
