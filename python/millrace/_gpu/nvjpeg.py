@@ -72,7 +72,7 @@ def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
     return library
 
 
-#: Two calls at once, each with a handle and a state of its own, were seen to wait for each other forever
+#: Two calls at once, each with a handle and a state of its own, were once seen to wait for each other forever
 #: (nvJPEG 13.0 on the hardware's decoders). The hardware is shared anyway: one call at a time, whoever calls.
 _ALONE = threading.Lock()
 

@@ -69,7 +69,7 @@ export function bindNvjpeg(): NvjpegCalls {
 export type Alone = <T>(work: () => T) => T
 
 /**
- * Two calls at once, each with a handle and a state of its own, were seen to wait for each other forever (nvJPEG 13.0 on
+ * Two calls at once, each with a handle and a state of its own, were once seen to wait for each other forever (nvJPEG 13.0 on
  * the hardware's decoders): here each is made alone.
  */
 export function calledAlone(calls: NvjpegCalls, alone: Alone): NvjpegCalls {
