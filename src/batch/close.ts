@@ -14,10 +14,12 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
   const { layout, words } = slot
   const planned = words[Header.Planned]
   for (const [i, field] of layout.fields.entries()) {
-    const wanted = words[Header.Cursor + i] * field.unitBytes
-    if (field.form !== 'dense' && field.form !== 'padded' && wanted > field.bytes) {
+    const wanted = words[Header.Cursor + i]
+    if (field.form !== 'dense' && field.form !== 'padded' && wanted * field.unitBytes > field.bytes) {
+      // It has no rows, and says so: nobody may look for elements that there was no room for.
+      words.fill(0, Header.Cursor, Header.Cursor + layout.fields.length)
       return (
-        `field "${field.name}" needs ${words[Header.Cursor + i]} elements in this batch, but its "total" is ` +
+        `field "${field.name}" needs ${wanted} elements in this batch, but its "total" is ` +
         `${field.bytes / field.unitBytes}: raise ragged.total of the field`
       )
     }

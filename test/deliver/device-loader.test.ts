@@ -144,6 +144,14 @@ describe.each(['cpu', 'gpu'] as const)('decode: %s', decode => {
     await loader.close()
   })
 
+  test('a batch with more elements than there is room for names the field', async () => {
+    const json = feed()
+    json.fields.bytes = { from: 'jpg|png', as: 'bytes', ragged: { max: 4000, total: 4000 } }
+    await expect(onDevice(json, new SimulatedGpu(), { decode })).rejects.toThrow(
+      /^field "bytes" needs \d+ elements in this batch, but its "total" is 4000/,
+    )
+  })
+
   test('nothing is left: memory, locked slots, events', async () => {
     const gpu = new SimulatedGpu()
     await onDevice(feed(), gpu, { decode })
