@@ -18,7 +18,7 @@ export function strikeRows(slot: Slot, rows: readonly number[], policy: BadPolic
       if (field.form !== 'dense') continue
       for (const row of bad) {
         const at = slot.at + field.at + row * field.unitBytes
-        bytes.fill(0, at, at + field.unitBytes)
+        bytes.fill(0, at, at + blankBytes(field))
       }
     }
     return
@@ -39,6 +39,14 @@ export function strikeRows(slot: Slot, rows: readonly number[], policy: BadPolic
     slot.sources[to] = slot.sources[from]
   }
   slot.words[Header.Count] = kept.length
+}
+
+/**
+ * How many bytes of a bad row have to be zeros. Of a picture that is finished on the device it is the word that says what
+ * it is: how the batch is mixed stays noted behind it.
+ */
+export function blankBytes({ device, unitBytes }: FieldPlace): number {
+  return device?.kind === 'picture' ? 4 : unitBytes
 }
 
 function closeUp(bytes: Uint8Array, at: number, kept: readonly number[], rowBytes: number): void {

@@ -9,6 +9,7 @@
 import { closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
+import { blankBytes } from '../batch/strike.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
 import type { SampleWhere } from '../errors.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
@@ -138,7 +139,7 @@ export class RowMaker {
       redo(this.job.feed.fields[index], at, this.context)
       return undefined
     } catch (error) {
-      this.work.u8.fill(0, at, at + place.unitBytes)
+      this.work.u8.fill(0, at, at + blankBytes(place))
       const source = this.sources[slot.sources[row]]
       const { where, problem } = describeBad(source, slot.rows[row], new FieldFailure(name, error))
       return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, where, problem }

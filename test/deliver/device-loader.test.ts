@@ -194,6 +194,15 @@ describe('bad samples are those of the CPU', () => {
   /** A JPEG that has a proper header and nothing behind it. */
   const torn = (i: number): Uint8Array => jpeg(i, 40, 40).slice(0, 700)
 
+  /** A JPEG of which only decoding shows that it can't be decoded: it names quantization tables that it has not. */
+  const undecodable = (bytes: Uint8Array): Uint8Array => {
+    const out = Uint8Array.from(bytes)
+    let frame = 2
+    while (out[frame + 1] !== 0xc0) frame += 2 + out[frame + 2] * 256 + out[frame + 3]
+    for (let i = 0; i < out[frame + 9]; i++) out[frame + 12 + 3 * i] = 3
+    return out
+  }
+
   beforeAll(() => {
     const entries = Array.from({ length: 12 }, (_, i) => {
       const name = `s${String(i).padStart(3, '0')}`
@@ -220,6 +229,28 @@ describe('bad samples are those of the CPU', () => {
       for (const [i, { ids, image, label, valid }] of expected.entries())
         expect(got[i]).toMatchObject({ ids, image, label, valid })
     } else expect(got).toEqual(expected)
+  })
+
+  test('mask, where they are mixed: pictures and labels of the others, still', async () => {
+    const entries = Array.from({ length: 6 }, (_, i) => [
+      { name: `s${i}.jpg`, data: i === 0 ? undecodable(jpeg(i, 40, 40)) : jpeg(i, 40, 40) },
+      { name: `s${i}.cls`, data: String(i % 5) },
+      { name: `s${i}.txt`, data: 'text' },
+      { name: `s${i}.raw`, data: new Uint8Array(1) },
+    ])
+    writeFileSync(join(folder, 'undecodable.tar'), tarFile(entries.flat()))
+    const json = feed({
+      source: { tar: join(folder, 'undecodable.tar') },
+      order: 'none',
+      onError: 'mask',
+      batch: { size: 6, last: 'keep', apply: [{ mixup: { alpha: 0.4, classes: 5 } }] },
+    })
+    const [expected] = await onHost(json)
+    const [got] = await onDevice(json, new SimulatedGpu((_, bytes) => bytes[1] === 0xd8), { decode: 'gpu' })
+    expect(got.valid).toEqual([0, 1, 1, 1, 1, 1])
+    expect(got.image).toEqual(expected.image)
+    // All but the bad row's own, and those that were mixed with it: they were mixed before it was known.
+    expect(got.label.slice(10)).toEqual(expected.label.slice(10))
   })
 
   test('fail names the sample', async () => {
