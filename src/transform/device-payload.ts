@@ -49,7 +49,7 @@ const READERS: Readonly<Record<Compression, (bytes: Uint8Array, size: number) =>
     const single = singleBlock(bytes)
     return single?.size === size ? { stream: single.block, checksum: NONE } : undefined
   },
-  deflate: bytes => elements({ stream: bytes, checksum: NONE }),
+  deflate: bytes => (bytes.length > 0 ? elements({ stream: bytes, checksum: NONE }) : undefined),
   zlib: bytes => (isZlib(bytes) ? elements(around(bytes, 2, 4)) : undefined),
   gzip(bytes, size) {
     const start = gzipStart(bytes)
