@@ -16,10 +16,11 @@ export function mixings(apply: readonly OpJson[], fields: Fields, path: string):
     const here = at(at(path, i), op.name)
     const field = pick('field', op.params.field as string, fields, isImage, here)
     const label = pick('label', op.params.label as string, fields, isLabel, here)
-    if (op.name === 'mixup' && !isFloat(layoutOf(field, fields).dtype)) {
+    const { dtype } = layoutOf(field, fields)
+    if (op.name === 'mixup' && (!isFloat(dtype) || dtype === 'f64')) {
       throw new DefinitionError(
         here,
-        `"${field}" must be of a floating type: normalize it, or give it dtype f32`,
+        `"${field}" must be of a floating type (f32, f16 or bf16): normalize it, or give it dtype f32`,
       )
     }
     const classes = op.params.classes as number

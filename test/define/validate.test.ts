@@ -311,6 +311,16 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /floating type/,
   ],
   [
+    'mixup of f64, for which there is no kernel',
+    {
+      ...good,
+      fields: { ...good.fields, image: { ...good.fields.image, dtype: 'f64' } },
+      batch: { size: 4, apply: [{ mixup: { classes: 3 } }] },
+    },
+    'batch.apply[0].mixup',
+    /f32, f16 or bf16/,
+  ],
+  [
     'mixup of another label',
     { ...good, batch: { size: 4, apply: [{ cutmix: { classes: 3, label: 'lable' } }] } },
     'batch.apply[0].cutmix.label',
