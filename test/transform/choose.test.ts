@@ -104,6 +104,25 @@ describe('randomResizedCrop', () => {
     for (const count of quarters) expect(Math.abs(count - N / 4)).toBeLessThan(5 * Math.sqrt(N / 4))
   })
 
+  it('takes a pixel at least, however small the picture is', () => {
+    for (const ratio of [
+      [3, 4],
+      [0.1, 0.2],
+    ] as const)
+      for (const of of [
+        { width: 1, height: 1 },
+        { width: 1, height: 2 },
+        { width: 2, height: 1 },
+      ]) {
+        const crop = pick(choose([{ randomResizedCrop: { size: 8, ratio: [...ratio] } }], of), 'crop') ?? {
+          ...{ x: 0, y: 0 },
+          ...of,
+        }
+        expect(Math.min(crop.width, crop.height)).toBeGreaterThanOrEqual(1)
+        expect([crop.x + crop.width <= of.width, crop.y + crop.height <= of.height]).toEqual([true, true])
+      }
+  })
+
   it('falls back to the centre of a picture that is too long', () => {
     const steps = choose([{ randomResizedCrop: { size: 8, scale: [1, 1] } }], { width: 1000, height: 10 })
     expect(steps[0]).toEqual({ do: 'crop', x: 493, y: 0, width: 13, height: 10 })

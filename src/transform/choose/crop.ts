@@ -85,10 +85,10 @@ function randomPart(size: Size, scale: Range, ratio: Range, random: Random) {
       return { x, y, width, height }
     }
   }
-  // The largest central part with an aspect in range.
+  // The largest central part with an aspect in range, but never none of it.
   let { width, height } = size
-  if (width / height < ratio[0]) height = roundEven(width / ratio[0])
-  else if (width / height > ratio[1]) width = roundEven(height * ratio[1])
+  if (width / height < ratio[0]) height = Math.max(1, roundEven(width / ratio[0]))
+  else if (width / height > ratio[1]) width = Math.max(1, roundEven(height * ratio[1]))
   const x = Math.floor((size.width - width) / 2)
   const y = Math.floor((size.height - height) / 2)
   return { x, y, width, height }
