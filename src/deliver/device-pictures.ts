@@ -45,6 +45,8 @@ export class PictureMaker {
     private readonly lane: Lane,
     /** Blocks of a kernel at most: its share of the GPU. */
     private readonly blocks: number,
+    /** What they may take of memory, all together; one block takes what it needs. */
+    private readonly scratchBytes: number,
   ) {
     const memory = (): DeviceMemory => {
       const made = new DeviceMemory(gpu)
@@ -90,8 +92,8 @@ export class PictureMaker {
     const { pictureBytes, tableBytes } = plan
     const addresses = this.addresses.atLeast(count * 8)
     const decoded = this.decoded.atLeast(Math.max(DEVICE_ALIGN, plan.decodedBytes))
-    const blocks = Math.min(count, this.blocks)
     const blockBytes = Math.max(DEVICE_ALIGN, 2 * pictureBytes + tableBytes)
+    const blocks = Math.max(1, Math.min(count, this.blocks, Math.floor(this.scratchBytes / blockBytes)))
     const scratch = this.scratch.atLeast(blocks * blockBytes)
     const lookup = this.lookup(device)
     desk.words.fill(0n, 0, count)

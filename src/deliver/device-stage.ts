@@ -69,6 +69,8 @@ interface Line {
 }
 
 const LANES = 2
+/** Beside its share for decoded pictures, a lane's kernel has this part of it all for pictures on their way. */
+const SCRATCH_PARTS = 4
 
 export class DeviceStage {
   readonly output: OutputLayout
@@ -91,7 +93,7 @@ export class DeviceStage {
     const blocks = 2 * gpu.facts.multiprocessors
     this.lines = Array.from({ length: LANES }, () => {
       const lane = gpu.lane()
-      const pictures = new PictureMaker(gpu, lane, blocks)
+      const pictures = new PictureMaker(gpu, lane, blocks, options.scratchBytes / SCRATCH_PARTS)
       const desk = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
       const { generator: made, layout } = options
       const generator = made && generatorMaker(gpu, lane, made, layout.rows, blocks)

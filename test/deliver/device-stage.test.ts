@@ -175,6 +175,19 @@ describe('pictures', () => {
     whole.close()
   })
 
+  test('where pictures on their way are large, fewer are made at once', () => {
+    const made = stage(2 ** 22)
+    fill(0, 1)
+    const image = CONTROL_BYTES + layout.fields[1].at
+    new Int32Array(memory.buffer, image + 2 * UNIT, WORDS)[Word.PictureBytes] = 200 * 1024
+    gpu.log.length = 0
+    made.begin(0, 0)
+    expect(gpu.log.filter(line => line.startsWith('picture'))).toEqual(['picture 2x512 rows 4'])
+    expect(gpu.log).toContain(`allocate ${2 * 2 * 200 * 1024}`)
+    made.finishOldest()
+    made.close()
+  })
+
   test('each form goes its way: hardware, hybrid, pixels as they are, nothing', () => {
     const made = stage()
     fill(0, 9, [Form.Jpeg, Form.OtherJpeg, Form.Pixels, Form.Nothing])
