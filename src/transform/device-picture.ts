@@ -12,11 +12,11 @@ import type { DenseProgram, RowContext } from './field.js'
 import { bytesOf, checkSize, choosePicture } from './image.js'
 import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
 import {
-  MOST_TAPS,
   mostOps,
   type PictureOps,
   type PictureRow,
   pictureOps,
+  suitsDevice,
   writePictureRow,
 } from './picture-ops.js'
 import type { Step } from './steps.js'
@@ -126,7 +126,7 @@ export function compileDevicePicture(
       checkSize(plan.width, plan.height, device)
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
-      const fits = onDevice !== undefined && onDevice.bytes.length <= room && plan.taps <= MOST_TAPS
+      const fits = onDevice !== undefined && onDevice.bytes.length <= room && suitsDevice(plan)
       if (fits && !isHere(context.position, here)) row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },

@@ -2,6 +2,7 @@
  * From steps to the ops of a parameter row: crop, resize and flip are gathered into one `place`, as the canvas gathers
  * them on the CPU.
  */
+import { MAX_PIXELS } from '../decode/image.js'
 import type { Box } from '../decode/picture.js'
 import { Gathered } from './gathered.js'
 import { eraseOp, FILTER_CODES, type Op, OpCode, PAD_CODES, type RowWriter, Word } from './parameter-row.js'
@@ -23,7 +24,15 @@ export interface PictureOps {
 }
 
 /** The kernel has room for so many lines, two pixels wide (ROOM in kernels/cuda/picture.cuh). */
-export const MOST_TAPS = 4096
+const MOST_TAPS = 4096
+
+/** Bytes of a picture on the way, or of tables: as many as the largest that is decoded has. Offsets have 31 bits there. */
+const MOST_BYTES = 3 * MAX_PIXELS
+
+/** Whether the device can do it; what it can't, such as a line of pixels that is enlarged, is left to the CPU. */
+export function suitsDevice({ taps, pictureBytes, tableBytes }: PictureOps): boolean {
+  return taps <= MOST_TAPS && Math.max(pictureBytes, tableBytes) <= MOST_BYTES
+}
 
 /** The ops that carry out `steps` on a picture of this size. Normalize and erase are not among them. */
 export function pictureOps(steps: readonly Step[], width: number, height: number): PictureOps {

@@ -253,6 +253,22 @@ describe('bad samples are those of the CPU', () => {
     expect(got.label.slice(10)).toEqual(expected.label.slice(10))
   })
 
+  test('a picture that would become too large on its way', async () => {
+    const entries = [jpeg(0, 40, 40), jpeg(1, 1, 3000)].flatMap((data, i) => [
+      { name: `s${i}.jpg`, data },
+      { name: `s${i}.cls`, data: '0' },
+      { name: `s${i}.txt`, data: 'text' },
+      { name: `s${i}.raw`, data: new Uint8Array(1) },
+    ])
+    writeFileSync(join(folder, 'thin.tar'), tarFile(entries))
+    const json = feed({ source: { tar: join(folder, 'thin.tar') }, onError: 'drop' })
+    // 256 × 768,000 pixels are to be grey before all but a few of them are cut off.
+    json.fields.image.apply = [{ resize: 256 }, { grayscale: 1 }, { centerCrop: 16 }]
+    const got = await onDevice(json, new SimulatedGpu(), { decode: 'gpu' })
+    expect(got.map(({ ids }) => ids)).toEqual([['thin.tar:s0']])
+    expect(got).toEqual(await onHost(json))
+  })
+
   test('fail names the sample', async () => {
     await expect(onDevice(bad('fail'), gpu(), { decode: 'gpu' })).rejects.toThrow(
       /sample a?.*s004.*decode of field "image" failed/,
