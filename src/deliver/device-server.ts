@@ -47,8 +47,11 @@ export class StageServer {
 
   private open({ memory, layout, scratchBytes, consumer, generator }: RingWanted): void {
     const { buffer } = memory
+    const { stage: former } = this
+    // Should the next one not come about, nobody may go on with streams that are gone.
+    this.stage = undefined
     // Of the ring before nothing is under way, and nobody holds a batch.
-    this.stage?.close()
+    former?.close()
     this.stage = new DeviceStage(this.gpu, {
       layout,
       buffer,

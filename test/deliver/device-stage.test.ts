@@ -267,6 +267,24 @@ describe('the server', () => {
       { failed: { id: 3 } },
     ])
   })
+
+  test('a ring that can not be served leaves nothing of the one before to work with', async () => {
+    const { server, said } = served()
+    const { allocateHost } = gpu
+    gpu.allocateHost = () => {
+      throw new CudaError('cuMemHostAlloc', 'CUDA_ERROR_OUT_OF_MEMORY')
+    }
+    server.hear({ ring: { memory, layout, scratchBytes: 2 ** 30, consumer: 0n } })
+    gpu.allocateHost = allocateHost
+    fill(0, 0)
+    server.hear({ stage: { batch: 0, slot: 0 } })
+    await turns()
+    server.hear({ close: true })
+    expect(said).toMatchObject([
+      { failed: { error: { code: 'CUDA_ERROR_OUT_OF_MEMORY' } } },
+      { closed: true },
+    ])
+  })
 })
 
 test('errors keep their class on the way between threads', () => {

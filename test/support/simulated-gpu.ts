@@ -242,6 +242,11 @@ class SimulatedLane implements Lane {
   }
   close(): void {
     this.finish()
+    if (!this.gpu.streams.delete(this.stream)) throw new Error('closed twice')
+    // Whoever goes on with a stream that is gone crashes.
+    this.queue.put = this.queue.upTo = () => {
+      throw new Error('no such stream')
+    }
   }
 }
 
