@@ -59,6 +59,7 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
   let at = 2
   let orientation: Orientation = 1
   let frame = 0 // offset of the frame header's body, 0 while there is none
+  let frames = 0 // where there are two, decoders need not mean the same one: only the CPU's gets such a file
   let kind = 0
   let jfif = false
   let adobe = -1 // the colour transform that Adobe's marker names
@@ -75,6 +76,7 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
     const end = at + length
     if (length < 2 || end > bytes.length) throw truncated(bytes, 'within its header')
     if (marker === SOS) break
+    if (isFrame(marker)) frames++
     if (isFrame(marker) && frame === 0) {
       frame = body
       kind = marker
@@ -99,9 +101,10 @@ export function readJpegHeader(bytes: Uint8Array): JpegHeader {
     mcuWidth: lossless ? 0 : mcuWidth(bytes, frame),
     lossless,
     orientation,
-    gpu: isOrdinary(bytes, frame, jfif, adobe)
-      ? gpuDecoder(kind, bytes[at + 2] === bytes[frame + 5])
-      : undefined,
+    gpu:
+      frames === 1 && isOrdinary(bytes, frame, jfif, adobe)
+        ? gpuDecoder(kind, bytes[at + 2] === bytes[frame + 5])
+        : undefined,
   }
 }
 

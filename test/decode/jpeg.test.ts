@@ -68,4 +68,17 @@ describe('header', () => {
       expect(ours.mcuWidth).toBe(subsampling[1] === '2' ? 16 : subsampling === '411' ? 32 : 8)
     }
   })
+
+  it('with two frames is for the CPU alone, which refuses it: another decoder might take the larger one', () => {
+    const jpeg = Buffer.from(encodeJpeg(noise(37, 21, 5), 37, 21, 80, '420'))
+    expect(readJpegHeader(jpeg).gpu).toBe('hardware')
+    const at = jpeg.indexOf(Buffer.from([0xff, 0xc0]))
+    const end = at + 2 + jpeg.readUInt16BE(at + 2)
+    const other = Buffer.from(jpeg.subarray(at, end))
+    other.writeUInt16BE(2100, 5)
+    const twice = Buffer.concat([jpeg.subarray(0, end), other, jpeg.subarray(end)])
+    const header = readJpegHeader(twice)
+    expect([header.width, header.height, header.gpu]).toEqual([37, 21, undefined])
+    expect(() => decodeJpeg(twice, header, undefined, 1, 3, Workspace.alone())).toThrow()
+  })
 })
