@@ -24,7 +24,7 @@ export interface Delivery {
   release(index: number): void
   /** The ring may make more batches than before. */
   extended(): void
-  /** Throws away what was made ahead, so that the ring can be moved. Batches that are kept stay. */
+  /** Throws away what was made ahead, so that the ring can be moved. Batches that are kept stay. Rejects where it has failed. */
   drain(): Promise<void>
   /** From now on nothing that was handed out can be used. */
   close(): Promise<void>

@@ -147,6 +147,8 @@ export class DeviceDelivery implements Delivery {
     this.bad.clear()
     this.asked = this.next = 0
     this.stopped = false
+    // It may still be at work: nobody must take what it says later for another ring's.
+    if (this.failure) throw this.failure
   }
 
   /** Whether the consumer holds no batch. */

@@ -176,11 +176,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     } catch (error) {
       return device.refuse(error as Error)
     }
-    // What the old ring has made ahead is made again by the new one.
-    await this.delivery.drain()
-    // Whoever has closed the loader meanwhile knew nothing of the new ring.
-    if (this.closing) await other.close()
-    this.checkOpen()
+    try {
+      // What the old ring has made ahead is made again by the new one.
+      await this.delivery.drain()
+      this.checkOpen()
+    } catch (error) {
+      // Whoever has closed the loader meanwhile knew nothing of the new ring.
+      await other.close()
+      this.checkOpen()
+      throw error
+    }
     device.who = who
     this.until -= handed
     this.stepFrom(this.place)

@@ -5,11 +5,14 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { TypedArray } from '../../src/define/dtype.js'
 import type { FeedJson } from '../../src/define/types.js'
 import type { Ragged } from '../../src/deliver/batch.js'
+import type { StagePort } from '../../src/deliver/device.js'
 import type { DeviceArray, DeviceRagged } from '../../src/deliver/device-array.js'
+import { essence, type FromStage } from '../../src/deliver/device-messages.js'
 import { open } from '../../src/deliver/open.js'
 import type { OpenOptions } from '../../src/deliver/options.js'
 import { MissingError } from '../../src/errors.js'
-import { type AnyDeviceBatch, failingPort, openSimulated } from '../support/device-loader.js'
+import { CudaError } from '../../src/system/cuda/index.js'
+import { type AnyDeviceBatch, failingPort, openSimulated, simulatedPort } from '../support/device-loader.js'
 import { temporaryFolder } from '../support/folder.js'
 import { greyPng, jpeg } from '../support/pictures.js'
 import { SimulatedGpu } from '../support/simulated-gpu.js'
@@ -382,6 +385,34 @@ describe('decode: auto', () => {
     )
     await loader.close()
     expect([gpu.allocations, gpu.locked.size, gpu.events.size]).toEqual([0, 0, 0])
+  })
+
+  test('a device that fails while the change is made has failed: what it says later is of a ring that is gone', async () => {
+    const gpu = new SimulatedGpu()
+    let say: (message: FromStage) => void = () => {}
+    const late: FromStage[] = []
+    /** Batches after the trial come late. */
+    const start = (): StagePort => {
+      const port = simulatedPort(gpu)
+      const listen: StagePort['listen'] = (heard, ended) => {
+        say = heard
+        port.listen(message => {
+          if ('finished' in message && message.finished.batch >= 4 && late.length < 3) late.push(message)
+          else heard(message)
+        }, ended)
+      }
+      return { ...port, listen }
+    }
+    const loader = openSimulated(feed(), gpu, { steps: 12 }, '/', TRIAL, start)
+    const run = async (): Promise<void> => {
+      for await (const _ of loader);
+    }
+    const ran = run()
+    await expect.poll(() => late.length).toBe(3)
+    say({ failed: { batch: 4, error: essence(new CudaError('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY')) } })
+    setTimeout(() => late.forEach(say), 20)
+    await expect(ran).rejects.toThrow(/CUDA_ERROR_OUT_OF_MEMORY/)
+    await loader.close()
   })
 
   test('while a batch is kept nothing changes', async () => {

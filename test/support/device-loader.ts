@@ -21,9 +21,10 @@ export function openSimulated(
   options: OpenOptions = {},
   root = '/',
   trial?: TrialLength,
+  start = () => simulatedPort(gpu),
 ): Loader<AnyDeviceBatch> {
   const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
-  const device = { ...readDeviceOptions(all)!, trial, start: () => simulatedPort(gpu) }
+  const device = { ...readDeviceOptions(all)!, trial, start }
   return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
 }
 
