@@ -73,9 +73,9 @@ class Loop:
 
     def put_back(self, count: int) -> None:
         """Batches that were taken and can't be handed out: the next ones begin where the user stands."""
-        self._feed._stream.ahead = self._feed._place
         if self.left is not None:
             self.left += count
+        self._feed._stream.go(self._feed._place, self.left if self.limited else None)
 
     def hand(self, taken: "Taken") -> None:
         """From here on the state counts this batch."""

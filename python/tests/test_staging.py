@@ -225,10 +225,10 @@ class OnTrial(OnGpu):
 
     prefetch = 2
 
-    def __init__(self, feed, fails):
+    def __init__(self, feed, fails, who="gpu"):
         super().__init__(feed, None)
         decision = Decision("auto")
-        decision.who = "gpu"
+        decision.who = who
 
         def opened(told, folder, device, memory):
             if fails == "opening":
@@ -302,3 +302,39 @@ def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
         assert FAILURES[fails] in view._decision.why
     assert found == expected[:6] and states == [8 * (i + 1) for i in range(6)]
     assert "the CPU decodes images: the GPU could not do it" in caplog.text
+
+
+class AllOnStage(OnTrial):
+    """As JAX's view: what the CPU has decoded goes through the stage as well."""
+
+    def _prepare(self, taken):
+        return OnGpu._prepare(self, taken)
+
+
+class FailingOnce(Stage):
+    """Fails with the batches that are under way at the second one, and with none after them."""
+
+    made = 0
+
+    def submit(self, batch):
+        ticket = super().submit(batch)
+        FailingOnce.made += 1
+        number = FailingOnce.made
+
+        def wait():
+            if 2 <= number <= 4:
+                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
+
+        ticket.wait = wait
+        return ticket
+
+
+def test_no_batch_is_lost_when_the_stage_fails_while_the_cpu_decodes(engine):
+    with millrace.Feed(definition()) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    FailingOnce.made = 0
+    with millrace.Feed(definition()) as feed:
+        view = AllOnStage(feed, None, who="cpu")
+        view._staging._open_stage = lambda told, *_: FailingOnce(told)
+        assert [batch.ids for batch in view] == expected
+        assert view._decision.who == "cpu" and "OUT_OF_MEMORY" in view._decision.why
