@@ -14,7 +14,7 @@ from ._reading import Taken
 from ._staging import Staging, impossible, without_bad
 from ._stats import say
 from .batch import Batch
-from .errors import MissingError
+from .errors import EngineDied, MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -119,12 +119,16 @@ class OnGpu(View, ABC):
 
     def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
         """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop."""
-        if not (self._decision.open and staged[0].on_stage):
+        if not staged[0].on_stage:
             return True
         try:
             self._staging.wait(staged[0].ticket)
             return True
+        except EngineDied:
+            pass  # or its ring was replaced, before it could redo what the GPU refused: it is made again
         except Exception as error:
+            if not self._decision.open:
+                raise
             self._decision.refuse(f"the GPU could not do it: {error}")
         loop.put_back(len(staged))
         OnGpu._finish(self, staged)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from types import SimpleNamespace
@@ -246,7 +248,10 @@ class OnTrial(OnGpu):
         return super()._prepare(taken) if on_gpu else Staged(taken, taken.batch)
 
     def _deliver(self, staged):
-        return self._arrived(staged, lambda array: array) if staged.on_stage else staged.fields
+        if not staged.on_stage:
+            return staged.fields
+        self._staging.wait(staged.ticket)
+        return self._arrived(staged, lambda array: array)
 
 
 class Failing(Stage):
@@ -312,7 +317,7 @@ class AllOnStage(OnTrial):
 
 
 class FailingOnce(Stage):
-    """Fails with the batches that are under way at the second one, and with none after them."""
+    """Fails with the second batch alone."""
 
     made = 0
 
@@ -322,7 +327,7 @@ class FailingOnce(Stage):
         number = FailingOnce.made
 
         def wait():
-            if 2 <= number <= 4:
+            if number == 2:
                 raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
 
         ticket.wait = wait
@@ -338,3 +343,33 @@ def test_no_batch_is_lost_when_the_stage_fails_while_the_cpu_decodes(engine):
         view._staging._open_stage = lambda told, *_: FailingOnce(told)
         assert [batch.ids for batch in view] == expected
         assert view._decision.who == "cpu" and "OUT_OF_MEMORY" in view._decision.why
+
+
+class Asking(Stage):
+    """Has the engine redo a row of every batch, when the batch is waited for."""
+
+    def submit(self, batch):
+        ticket = super().submit(batch)
+        ticket.wait = lambda: batch.redo("image", [0])
+        return ticket
+
+
+@pytest.mark.parametrize("gone", ["engine", "ring"])
+def test_batches_whose_engine_is_gone_before_it_has_redone_their_rows_are_made_again(
+    engine, runtime_folder, gone
+):
+    with millrace.Feed(definition()) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    with millrace.Feed(definition()) as feed:
+        view = OnTrial(feed, None)
+        view._decision = Decision("gpu")
+        view._staging._open_stage = lambda told, *_: Asking(told)
+        found, states = [], []
+        for batch in view:
+            found.append(batch.ids)
+            states.append(feed.state_dict()["position"])
+            if len(found) == 3 and gone == "engine":
+                os.kill(feed._stream.client.engine.pid, signal.SIGKILL)
+            elif len(found) == 3:
+                feed._stream.decode_on("gpu", None, 0.5)
+    assert found == expected and states == [*range(8, 64, 8), 0]
