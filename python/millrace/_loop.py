@@ -58,8 +58,6 @@ class Loop:
 
     def take(self, block: bool = True) -> "Optional[Taken]":
         """The next batch; None after the last one, or, without ``block``, when it is not ready."""
-        if self.superseded:
-            raise MillraceError("another loop over this feed has begun: this one is over")
         if self.left == 0:
             return None
         try:
@@ -90,6 +88,8 @@ class Loop:
 
     def between(self) -> None:
         """The user asks for more: an epoch that ended with the last batch is summed up."""
+        if self.superseded:  # what was taken ahead is of no use to anybody, either
+            raise MillraceError("another loop over this feed has begun: this one is over")
         epoch, self._ended_epoch = self._ended_epoch, None
         if epoch is not None:
             self._feed._end_of_epoch(epoch)

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import wait_until
 
 import millrace
 from millrace._gpu.errors import CudaError
@@ -172,6 +173,22 @@ def test_a_break_waits_for_the_copies_under_way(fake, view_of):
             break
         assert not view._copying
         assert next(iter(view))["caption"][0] == "sample 1000"
+
+
+def test_a_loop_that_is_over_hands_out_nothing_that_it_took_ahead(fake, view_of):
+    with millrace.Feed(fake(80)) as feed:
+        view = view_of(feed, FakeCuda())
+        first = iter(view)
+        next(first)
+        assert wait_until(lambda: feed._stream.client.memory.ready(2) is not None)
+        next(first)  # by now others are taken ahead
+        second = iter(view)
+        assert next(second)["caption"][0] == "sample 1000"
+        state = feed.state_dict()
+        with pytest.raises(millrace.MillraceError, match="another loop"):
+            next(first)
+        assert feed.state_dict() == state
+        assert next(second)["caption"][0] == "sample 1004"
 
 
 def test_slots_are_locked_once_and_unlocked(fake, view_of):
