@@ -96,15 +96,22 @@ class CudaView(OnGpu, TorchView):
 
     def _deliver(self, staged: Staged) -> Batch:
         current = self._cuda.current_stream(self._device)
+
+        def used(tensor: Any) -> Any:
+            """PyTorch gives its memory to nobody before this stream is done with it."""
+            tensor.record_stream(current)
+            return tensor
+
         if staged.on_stage:
             self._staging.wait(staged.ticket).before(current.cuda_stream)
-            batch = self._arrived(staged, lambda tensor: tensor)
+            # Before rows are dropped: that reads what the stage has made, and leaves it to PyTorch.
+            batch = self._arrived(staged, used)
         else:
             current.wait_event(staged.ticket)
             batch = staged.taken.batch
+            for tensor in tensors(batch):
+                used(tensor)
         self._meter.there(current, staged.taken.batch.count)
-        for tensor in tensors(batch):
-            tensor.record_stream(current)
         self._release()
         return batch
 

@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -189,6 +190,60 @@ def test_a_loop_that_is_over_hands_out_nothing_that_it_took_ahead(fake, view_of)
             next(first)
         assert feed.state_dict() == state
         assert next(second)["caption"][0] == "sample 1004"
+
+
+class StageTensor(FakeTensor):
+    """What a stage has made, in memory that comes back to the stage's stream unless others are recorded."""
+
+    def data_ptr(self):
+        return id(self)
+
+    def new_tensor(self, numbers):
+        return torch.tensor(numbers)
+
+    def __getitem__(self, rows):
+        assert self.streams, "rows are read on a stream that the memory's owner knows nothing of"
+        return FakeTensor()
+
+
+def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engine, monkeypatch):
+    from millrace._cuda import CudaView
+
+    class Stage:
+        def __init__(self, told, *_):
+            pass
+
+        def submit(self, batch):
+            bad = {"image": [{"row": 3, "id": "x", "stage": "decode", "message": "torn"}]}
+            arrays = {one.name: StageTensor() for one in batch.arrays}
+            ticket = SimpleNamespace(arrays=arrays, bad=bad, comes=lambda _: True, before=lambda _: None)
+            ticket.wait = lambda: ticket
+            return ticket
+
+        def reap(self, wait=False):
+            return 0
+
+        def end(self):
+            pass
+
+        close = end
+
+    monkeypatch.setattr("millrace._on_gpu.impossible", lambda *_: None)
+    cuda = FakeCuda()
+    cuda.mine.cuda_stream = 0
+    definition = {
+        "source": {"synthetic": {"count": 16, "images": {"width": 40, "height": 32, "classes": 7}}},
+        "fields": {
+            "image": {"from": "jpg", "as": "image", "apply": [{"resize": [20, 24]}]},
+            "label": {"from": "cls", "as": "int"},
+        },
+        "batch": {"size": 8},
+        "onError": "drop",
+    }
+    with millrace.Feed(definition) as feed:
+        pins = driver_pins(0, cuda)
+        view = CudaView(feed, None, torch.device("cuda"), 0, "gpu", cuda=cuda, open_stage=Stage, pins=pins)
+        assert [batch.count for batch in view] == [7, 7]
 
 
 def test_slots_are_locked_once_and_unlocked(fake, view_of):
