@@ -11,6 +11,7 @@ Each turn takes as many rows as an area holds, usually all of them:
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from math import prod
 from typing import Any, List, Mapping, Optional
 
@@ -20,6 +21,7 @@ from ..errors import EngineError
 from . import kernels, plan
 from .areas import Area
 from .arrays import item_bytes
+from .errors import CudaError
 from .memory import Buffer
 from .slot import Redo, Slot, redone, slot_of
 from .tools import THREADS, Tools
@@ -68,12 +70,19 @@ class PictureField:
         bad: List[Mapping[str, Any]] = []
         for first, behind in plan.cut(plan.aligned(heads.pixels), self._tools.capacity):
             some = Turn(self._tools, slot.only(first, behind), heads.only(first, behind), first, self.name)
-            bad += some.decode(redo)
-            self._launch(some, into + first * self._row_bytes)
-            if behind == count:
-                # Mixes are the same in all rows.
-                for which, (source, target) in enumerate(mixes):
-                    self._launch_mix(some.area, which, count, source, target)
+            try:
+                bad += some.decode(redo)
+                self._launch(some, into + first * self._row_bytes)
+                if behind == count:
+                    # Mixes are the same in all rows.
+                    for which, (source, target) in enumerate(mixes):
+                        self._launch_mix(some.area, which, count, source, target)
+            except BaseException:
+                # What is on the streams already uses the area; where the GPU is lost, nothing does.
+                with suppress(CudaError):
+                    self._tools.fed()
+                    some.leave()
+                raise
             some.leave()
         return bad
 
