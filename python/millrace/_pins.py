@@ -12,6 +12,8 @@ from ._memory import Memory
 
 log = logging.getLogger("millrace")
 
+LOCKED_ALREADY = "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"
+
 #: Locks (address, bytes); what is wrong, if it can't be done.
 Lock = Callable[[int, int], Optional[str]]
 
@@ -54,7 +56,8 @@ def driver_pins(device: int, driver: Any = None) -> Pins:
             with driver.current():
                 driver.register(address, size)
         except CudaError as error:
-            return str(error)
+            # Another view of the feed may have locked it: that lasts as long as the mapping, too.
+            return None if error.name == LOCKED_ALREADY else str(error)
         return None
 
     def unlock(address: int) -> None:

@@ -90,9 +90,13 @@ class FakeCuda:
     def register(self, address, size):
         if self.refuse:
             raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemHostRegister_v2")
+        if address in self.locked:
+            raise CudaError("CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "cuMemHostRegister_v2")
         self.locked.append(address)
 
     def unregister(self, address):
+        if address not in self.locked:
+            raise CudaError("CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "cuMemHostUnregister")
         self.locked.remove(address)
         if self.lost:
             raise CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", "cuMemHostUnregister")
@@ -256,6 +260,21 @@ def test_slots_are_locked_once_and_unlocked(fake, view_of):
     feed.tune(depth=5)
     list(view)
     assert len(cuda.locked) == 5
+    feed.close()
+    del feed, view
+    assert cuda.locked == []
+
+
+def test_slots_that_another_view_has_locked_are_locked(fake, view_of, caplog):
+    cuda = FakeCuda()
+    feed = millrace.Feed(fake(80), depth=3, max_depth=6)
+    for _ in range(3):
+        assert len(list(view_of(feed, cuda))) == 20  # a view of its own each time
+    view = view_of(feed, cuda)
+    list(view)
+    feed.tune(depth=5)
+    list(view)
+    assert len(cuda.locked) == 5 and "page-locked" not in caplog.text
     feed.close()
     del feed, view
     assert cuda.locked == []
