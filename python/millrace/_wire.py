@@ -91,7 +91,8 @@ class Wire:
         os.set_blocking(self._woken, False)
         os.set_blocking(self._waker, False)
         self._inbox = _Inbox(self._waker)
-        self.sending = threading.Lock()
+        # A garbage collection under it may end the client, which says so.
+        self.sending = threading.RLock()
         self._numbers = itertools.count(1)
         self.closed = False
         self._thread = threading.Thread(target=_read, args=(sock, self._inbox), name="millrace", daemon=True)

@@ -186,3 +186,17 @@ def test_tuples_and_batch_map(fake):
         assert number.tolist() == [0, 2, 4, 6] and caption[0] == "sample 0"
         with pytest.raises(millrace.DefinitionError, match="no field 'label'"):
             feed.numpy(tuple=("label",))
+
+
+def test_a_client_may_be_collected_while_the_engine_is_told_of_a_slot(fake):
+    feed = millrace.Feed(fake())
+    client = feed._stream.client
+
+    def collect():
+        with client.wire.sending:  # a garbage collection comes here
+            client._end()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
