@@ -158,7 +158,9 @@ class Staging:
 
     def drain(self, tickets: Iterable["Ticket"]) -> None:
         """Waits for batches that nobody wants any more. Nothing refers to a slot when this is over."""
-        if self.given_up:
+        # Loops are closed by the garbage collector, too, in any thread: in the stage's own, it lets go of
+        # the slots later.
+        if self.given_up or (self._stage is not None and self._stage.here):
             return
         for ticket in tickets:
             with suppress(Exception):  # it would have been raised in its turn, which never comes

@@ -160,6 +160,48 @@ def test_waiting_for_a_slot_does_not_stop_the_stage():
     stage.close()
 
 
+def test_a_loop_that_is_collected_while_slots_are_let_go_of_lets_go_of_them_as_well():
+    driver = FakeDriver()
+    stage = open_stage({"image": field()}, driver)
+    for _ in range(3):
+        stage.submit(pictures()).wait(5)
+    query, inside = driver.query, []
+
+    def collecting(event):
+        come = query(event)
+        if not inside:  # a garbage collection may come here, and close a loop
+            inside.append(True)
+            stage.reap(True)
+        return come
+
+    driver.query = collecting
+    held = list(stage._held)
+    assert ends(stage.reap)
+    for event, batch in held:
+        assert event.query() or (event, batch) in stage._held
+    driver.query = query
+    stage.close()
+
+
+def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_itself(fake):
+    stage = open_stage({"image": field()}, FakeDriver())
+    slot = Slot(1)
+    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+    with millrace.Feed(fake(8), timeout=1) as feed:
+        staging = Staging(feed, 0)
+        staging._stage = stage
+        tickets = []
+
+        def redo(_name, rows):
+            tickets.append(stage.submit(pictures()))  # in line behind this one
+            staging.drain(tickets)
+            return [{"row": row, "ok": False} for row in rows]
+
+        assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5).bad
+        assert not staging.given_up and tickets[0].wait(5).arrays
+    assert stage._gone.is_set()
+
+
 def in_fork(work):
     """What a forked child's exit status is, when it does this; None when it does not end."""
     child = os.fork()

@@ -26,6 +26,8 @@ from millrace.views import Staged, View
 class Stage:
     """Stands for a device stage: takes rows as they are, and says which rows are bad."""
 
+    here = False
+
     def __init__(self, told, bad=()):
         self.told = told
         self.bad = bad

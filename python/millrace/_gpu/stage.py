@@ -53,7 +53,8 @@ class DeviceStage:
         self._jobs: "SimpleQueue[Optional[Tuple[HostBatch, Ticket]]]" = SimpleQueue()
         #: Batches whose slot is still read, oldest first.
         self._held: Deque[Tuple[Event, HostBatch]] = deque()
-        self._reaping = threading.Lock()
+        # A garbage collection under it may close a loop, which reaps as well.
+        self._reaping = threading.RLock()
         self._closed = False
         self._gone = threading.Event()
         #: Nobody waits for it any more: it is in the middle of something that does not end.
@@ -93,8 +94,12 @@ class DeviceStage:
             if oldest is not None:
                 oldest.synchronize()
         with self._reaping:
-            while self._held and self._held[0][0].query():
-                self._held.popleft()
+            while self._held:
+                first = self._held[0]
+                if not first[0].query():
+                    break
+                if self._held and self._held[0] is first:
+                    self._held.popleft()
             return len(self._held)
 
     def end(self) -> None:
@@ -112,6 +117,11 @@ class DeviceStage:
         with self._reaping:
             self._held.clear()
 
+    @property
+    def here(self) -> bool:
+        """Whether the calling thread is the stage's own: whoever waits for a batch there waits for itself."""
+        return threading.current_thread() is self._thread
+
     def give_up(self) -> str:
         """A batch has not come in a very long time: nobody waits for this stage any more. What it is at."""
         self._stuck = True
@@ -124,7 +134,7 @@ class DeviceStage:
     def _forked(self) -> None:
         """In a forked child: the thread is not here, and may have held a lock."""
         self._closed = True
-        self._reaping = threading.Lock()
+        self._reaping = threading.RLock()
         self._gone = threading.Event()
         self._gone.set()
 
