@@ -12,6 +12,7 @@ read it; memory of the device is kept from reuse until the user's stream is done
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional, Sequence, Tuple
 
@@ -55,6 +56,7 @@ class CudaView(OnGpu, TorchView):
         self._side = self._cuda.Stream(device=device)
         #: Copies under way, oldest first: the event of each, and what must not change until it has come.
         self._copying: Deque[Tuple[Any, Batch]] = deque()
+        self._letting_go = threading.RLock()
         index, simulated = self._index, cuda is not None and open_stage is None
         decision = decide(feed, "cpu" if simulated else decode, index)
         staging = Staging(feed, index, torch_memory(self._torch, index), channels_last, open_stage)
@@ -117,8 +119,11 @@ class CudaView(OnGpu, TorchView):
 
     def _release(self) -> None:
         # The device reads them in order.
-        while self._copying and self._copying[0][0].query():
-            self._copying.popleft()
+        while self._copying:
+            oldest = self._copying[0]
+            if not oldest[0].query():
+                break
+            self._let_go(oldest)
         super()._release()
 
     def _wait_for_room(self) -> None:
@@ -134,8 +139,15 @@ class CudaView(OnGpu, TorchView):
 
     def _wait_for_oldest(self) -> None:
         """The slot goes with the last reference to it: that is here, and must outlast the wait."""
-        self._copying[0][0].synchronize()
-        self._copying.popleft()
+        oldest = self._copying[0]
+        oldest[0].synchronize()
+        self._let_go(oldest)
+
+    def _let_go(self, copy: Tuple[Any, Batch]) -> None:
+        """A copy is over. A loop that was collected meanwhile, in any thread, may have seen that before."""
+        with self._letting_go:
+            if self._copying and self._copying[0] is copy:
+                self._copying.popleft()
 
     def _beside(self, numbers: Any, array: Any) -> Any:
         # Indexes are int64; everything else is as its neighbour.

@@ -196,6 +196,43 @@ def test_a_loop_that_is_over_hands_out_nothing_that_it_took_ahead(fake, view_of)
         assert next(second)["caption"][0] == "sample 1004"
 
 
+def test_a_loop_that_is_collected_meanwhile_takes_no_copy_from_another(fake, view_of):
+    """The garbage collector may close one loop while another waits for a copy, or looks for one."""
+
+    class Event(FakeEvent):
+        def synchronize(self):
+            super().synchronize()
+            collect()
+
+        def query(self):
+            collect()
+            return super().query()
+
+    abandoned = []
+
+    def collect():
+        while abandoned:
+            abandoned.pop().close()
+
+    cuda = FakeCuda()
+    cuda.Event = Event
+    with millrace.Feed(fake(80), depth=3) as feed:
+        view = view_of(feed, cuda)
+        for i in range(8):
+            loop = iter(view)
+            next(loop)
+            abandoned.append(loop)
+            numbers = []
+            for k, batch in enumerate(view):
+                numbers.append(batch["number"])
+                if k == 2:
+                    break
+            while cuda.mine.step() or view._side.step():
+                pass
+            first = 1000 * (2 * i + 1)
+            assert [int(one.value[0]) for one in numbers] == [first, first + 4, first + 8]
+
+
 class StageTensor(FakeTensor):
     """What a stage has made, in memory that comes back to the stage's stream unless others are recorded."""
 
