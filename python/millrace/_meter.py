@@ -61,8 +61,11 @@ class StreamMeter:
 
     def steps(self) -> Iterator[Step]:
         """Steps that the GPU has done since this was last asked."""
-        while len(self._pending) > 1 and self._pending[1][0].query():
+        while len(self._pending) > 1:
             (asked, there, samples), (following, _, _) = self._pending[0], self._pending[1]
+            # Both: the next step may be on another stream, which does not wait for this one.
+            if not (there.query() and following.query()):
+                return
             seconds = asked.elapsed_time(following) / 1000
             waited = asked.elapsed_time(there) / 1000
             self._pending.popleft()

@@ -49,6 +49,8 @@ class FakeEvent:
         self.come = False
 
     def elapsed_time(self, other):
+        if not (self.come and other.come):
+            raise RuntimeError("CUDA error: device not ready")
         return 1.0
 
     def record(self, stream):
@@ -231,6 +233,23 @@ def test_a_loop_that_is_collected_meanwhile_takes_no_copy_from_another(fake, vie
                 pass
             first = 1000 * (2 * i + 1)
             assert [int(one.value[0]) for one in numbers] == [first, first + 4, first + 8]
+
+
+def test_steps_on_streams_of_their_own_are_measured_when_they_are_over(fake, view_of):
+    cuda = FakeCuda()
+    with millrace.Feed(fake(80)) as feed:
+        view = view_of(feed, cuda)
+        streams, batches = [cuda.mine, FakeStream()], iter(view)
+        for i in range(20):
+            cuda.now = streams[i % 2]
+            next(batches)
+            while streams[i % 3 == 0].step():  # the other one is far behind
+                pass
+        for _ in range(3):
+            for stream in (view._side, *streams):
+                while stream.step():
+                    pass
+        assert not list(batches) and view._meter.seconds > 0
 
 
 class StageTensor(FakeTensor):
