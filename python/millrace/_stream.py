@@ -79,6 +79,10 @@ class Stream:
         if before is not None:
             before.close()
 
+    def remember(self, options: Mapping[str, Any]) -> None:
+        """Rings that are opened later have these as well."""
+        self._request["options"] = {**self._request["options"], **options}
+
     def decode_on(self, where: str, limit: Optional[int], cpu_share: float = 0.0) -> None:
         """Has images decoded elsewhere ("cpu" or "gpu") from the next batch on.
 

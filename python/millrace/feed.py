@@ -288,8 +288,10 @@ class Feed:
         change = {
             name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None
         }
-        tuned = dict(self._stream.ask({"tune": change})["tuned"])
-        self._stream.opened.depth = self._stream.client.memory.used = tuned["depth"]
+        stream = self._stream
+        tuned = dict(stream.ask({"tune": change})["tuned"])
+        stream.opened.depth = stream.client.memory.used = tuned["depth"]
+        stream.remember({name: tuned[name] for name in change})
         return tuned
 
     def stats(self) -> Dict[str, Any]:

@@ -246,3 +246,13 @@ def test_a_stopped_engine_that_a_rank_meets_is_replaced(runtime_folder):
             seen = [int(name) for feed in (one, two) for batch in feed for name in batch.ids]
             assert one._stream.client.engine.pid == two._stream.client.engine.pid
     assert sorted(seen) == list(range(SAMPLES))
+
+
+def test_a_new_engine_is_tuned_as_the_last_one_was(fake):
+    with millrace.Feed(fake(80), depth=3, max_depth=6) as feed:
+        feed.tune(depth=5)
+        batches = iter(feed)
+        next(batches)
+        os.kill(feed._stream.client.engine.pid, signal.SIGKILL)
+        assert len(list(batches)) == 19 and feed._stats.restarts == 1
+        assert feed._stream.opened.depth == feed._stream.client.memory.used == 5
