@@ -113,6 +113,7 @@ class View:
                 yield self._hand(loop, staged)
             finished = True
         finally:
+            failure = None  # its traceback refers to what is here, slots among it
             try:
                 self._finish(staged)
             finally:

@@ -202,6 +202,34 @@ def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_its
     assert stage._gone.is_set()
 
 
+def test_the_slot_of_a_batch_that_failed_is_not_left_to_the_garbage_collector():
+    driver = FakeDriver()
+    stage = open_stage({"image": field()}, driver)
+    slot = Slot(1)
+    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+
+    def redo(_name, _rows):
+        raise millrace.EngineDied("the engine died")
+
+    values = slot.values[:]
+    lease = weakref.ref(values)
+    gc.collect()
+    gc.disable()
+    try:
+        ticket = stage.submit(HostBatch([HostArray("image", values, "u8")], redo))
+        del values
+        try:
+            ticket.wait(5)
+        except millrace.EngineDied:
+            del ticket
+        driver.finish()
+        assert stage.reap() == 0
+        assert wait_until(lambda: lease() is None)
+    finally:
+        gc.enable()
+    stage.close()
+
+
 def in_fork(work):
     """What a forked child's exit status is, when it does this; None when it does not end."""
     child = os.fork()

@@ -200,3 +200,21 @@ def test_a_client_may_be_collected_while_the_engine_is_told_of_a_slot(fake):
     thread.start()
     thread.join(5)
     assert not thread.is_alive()
+
+
+def test_the_slot_of_a_bad_sample_is_not_left_to_the_garbage_collector(fake):
+    with millrace.Feed(fake(20, bad=[9])) as feed:
+        gc.collect()
+        gc.disable()
+        try:
+            view = feed.numpy()
+            view.prefetch = 2
+            try:
+                for batch in view:
+                    del batch
+            except millrace.SampleError:
+                pass
+            feed._stream.client.leases.settle()
+            assert len(feed._stream.client.leases) == 0
+        finally:
+            gc.enable()

@@ -17,6 +17,7 @@ import atexit
 import os
 import sys
 import threading
+import traceback
 from collections import deque
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -189,6 +190,8 @@ class DeviceStage:
             try:
                 self._stage(parts, batch, ticket)
             except BaseException as error:
+                # The ticket keeps the error, and that would keep the batch, and its slot with it.
+                traceback.clear_frames(error.__traceback__)
                 ticket._complete(error)
             # Nothing here refers to a batch while the thread waits for the next one.
             del job, batch, ticket

@@ -64,4 +64,6 @@ class Ticket:
 
     def _complete(self, error: Optional[BaseException] = None) -> None:
         self._error = error
+        if error is not None:
+            self.arrays.clear()  # the error's traceback will refer to the ticket, and they to each other
         self._done.set()
