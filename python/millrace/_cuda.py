@@ -133,7 +133,7 @@ class CudaView(OnGpu, TorchView):
             super()._wait_for_room()
 
     def _finish(self, staged: Deque[Staged]) -> None:
-        while self._copying and not self._staging.given_up:
+        while self._copying and not (self._staging.given_up or self.feed._stream.foreign):
             self._wait_for_oldest()
         super()._finish(staged)
 

@@ -165,5 +165,6 @@ class OnGpu(View, ABC):
         return True
 
     def _finish(self, staged: Deque[Staged]) -> None:
-        self._staging.drain(one.ticket for one in staged if one.on_stage)
+        if not self.feed._stream.foreign:  # a fork has neither CUDA nor the stage's thread
+            self._staging.drain(one.ticket for one in staged if one.on_stage)
         staged.clear()

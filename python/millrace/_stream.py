@@ -49,7 +49,7 @@ class Stream:
     @property
     def client(self) -> Client:
         """The present ring."""
-        if os.getpid() != self._pid:
+        if self.foreign:
             raise ForkedError(
                 f"this feed belongs to process {self._pid}, and this is a fork of it: "
                 "open a Feed of its own here, or start processes by the method 'spawn'"
@@ -230,14 +230,19 @@ class Stream:
     # ------------------------------------------------------------ ending
 
     @property
+    def foreign(self) -> bool:
+        """Whether this process is a fork of the one that it belongs to."""
+        return os.getpid() != self._pid
+
+    @property
     def closed(self) -> bool:
         """Whether it can't be used here any more."""
-        return self._client is None or os.getpid() != self._pid
+        return self._client is None or self.foreign
 
     def close(self) -> None:
         """Ends the ring; what is in the user's hands stays readable."""
         client, self._client = self._client, None
-        if client is not None and os.getpid() == self._pid:
+        if client is not None and not self.foreign:
             client.close()
 
     def forked(self) -> None:

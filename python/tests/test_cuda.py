@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import random
+import time
 import weakref
 from collections import deque
 from contextlib import contextmanager
@@ -14,10 +16,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conftest import wait_until
+from test_gpu_ends import in_fork
 
 import millrace
 from millrace._gpu.errors import CudaError
+from millrace._on_gpu import OnGpu
 from millrace._pins import driver_pins
+from millrace._staging import Staging
+from millrace.views import Staged
 
 torch = pytest.importorskip("torch")
 
@@ -250,6 +256,57 @@ def test_steps_on_streams_of_their_own_are_measured_when_they_are_over(fake, vie
                 while stream.step():
                     pass
         assert not list(batches) and view._meter.seconds > 0
+
+
+def test_a_fork_that_leaves_a_loop_waits_for_nothing_of_cuda(fake, view_of):
+    class Event(FakeEvent):
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.pid = os.getpid()
+
+        def synchronize(self):
+            assert os.getpid() == self.pid, "CUDA error: initialization error"
+            super().synchronize()
+
+    cuda = FakeCuda()
+    cuda.Event = Event
+    with millrace.Feed(fake(80)) as feed:
+        batches = iter(view_of(feed, cuda))
+        next(batches)
+        assert in_fork(batches.close) == 7
+        assert len(list(batches)) == 19
+
+
+def test_a_fork_that_leaves_a_loop_waits_for_no_stage(fake):
+    never = SimpleNamespace(comes=lambda seconds: time.sleep(seconds), before=None)
+
+    class View(OnGpu):
+        def _enter(self):
+            pass
+
+        def _prepare(self, taken):
+            return Staged(taken, taken.batch, never, on_stage=True)
+
+        def _arrives(self, loop, staged):
+            return True
+
+        def _beside(self, numbers, array):
+            return numbers
+
+        def _release(self):
+            pass
+
+    with millrace.Feed(fake(80), timeout=0.1) as feed:
+        view = View(feed, None)
+        view.prefetch, view._staging = 1, Staging(feed, 0)
+        view._staging._patience = 30
+        batches = iter(view)
+        assert wait_until(lambda: feed._stream.client.memory.ready(2) is not None)
+        next(batches)
+        next(batches)
+        assert in_fork(batches.close) == 7
+        view._staging._patience = 0.1
+        batches.close()
 
 
 class StageTensor(FakeTensor):
