@@ -10,6 +10,7 @@ import threading
 import weakref
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from conftest import HERE, wait_until
 from fake_cuda import FakeDecoder, FakeDriver, FakeKernels
@@ -227,6 +228,38 @@ def test_the_slot_of_a_batch_that_failed_is_not_left_to_the_garbage_collector():
         assert wait_until(lambda: lease() is None)
     finally:
         gc.enable()
+    stage.close()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_failed_batch_left_on_the_streams_harms_no_other(seed):
+    driver = FakeDriver(seed)
+    stage = open_stage({"image": field()}, driver)
+
+    def batch(number, form, kind=b"b"):
+        slot = Slot(3)
+        for row in range(3):
+            slot.fill(row, form, 20, 16, 10 * number + row)
+        if kind == b"c":
+            slot.fill(2, plan.JPEG, 20, 16, 10 * number + 2, kind)
+        return slot
+
+    def redo(_name, _rows):
+        raise millrace.EngineDied("the engine died")
+
+    def submitted(slot):
+        return stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo))
+
+    for number in range(2):  # all memory is there from now on
+        submitted(batch(number, plan.JPEG)).wait(5)
+    driver.finish()
+    driver.stir = lambda most=3: None  # nothing is done before it must
+    with pytest.raises(millrace.EngineDied):
+        submitted(batch(2, plan.PIXELS, b"c")).wait(5)
+    slots = [batch(number, plan.JPEG) for number in range(3, 7)]
+    tickets = [submitted(slot).wait(5) for slot in slots]
+    for slot, ticket in zip(slots, tickets):
+        assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     stage.close()
 
 

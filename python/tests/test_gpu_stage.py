@@ -21,7 +21,6 @@ from fake_cuda import (
     shown,
 )  # fmt: skip
 
-import millrace
 from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
@@ -366,36 +365,6 @@ def test_an_error_belongs_to_its_batch(opened):
     with pytest.raises(Exception, match="row 1: its parameters make no sense"):
         first.wait(5)
     assert np.array_equal(second.wait(5).arrays["image"].copy_to_host(), good.expected())
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_what_a_failed_batch_left_on_the_streams_harms_no_other(opened, seed):
-    stage, driver = opened({"image": field()}, seed)
-
-    def batch(number, form, kind=b"b"):
-        slot = Slot(3)
-        for row in range(3):
-            slot.fill(row, form, 20, 16, 10 * number + row)
-        if kind == b"c":
-            slot.fill(2, plan.JPEG, 20, 16, 10 * number + 2, kind)
-        return slot
-
-    def redo(_name, _rows):
-        raise millrace.EngineDied("the engine died")
-
-    def submitted(slot):
-        return stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo))
-
-    for number in range(2):  # all memory is there from now on
-        submitted(batch(number, plan.JPEG)).wait(5)
-    driver.finish()
-    driver.stir = lambda most=3: None  # nothing is done before it must
-    with pytest.raises(millrace.EngineDied):
-        submitted(batch(2, plan.PIXELS, b"c")).wait(5)
-    slots = [batch(number, plan.JPEG) for number in range(3, 7)]
-    tickets = [submitted(slot).wait(5) for slot in slots]
-    for slot, ticket in zip(slots, tickets):
-        assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
 
 
 def test_what_can_not_be_opened_is_said_at_once():
