@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from millrace._gpu import dlpack
 from millrace._gpu.arrays import DeviceArray, compact
 from millrace._gpu.events import Events
 from millrace._gpu.memory import Pool, PoolMemory, TorchMemory, rounded
+from millrace._jax_cuda import Fence, fenced_memory
 
 
 @pytest.fixture
@@ -227,6 +229,48 @@ class TestPool:
         pool.collect()
         driver.finish()
         assert pool.take(10_000).address == address
+
+    def test_a_consumer_that_names_no_stream_is_waited_for(self, driver, pool):
+        fences = []
+
+        class Moment:
+            come = False
+
+            def is_ready(self):
+                return self.come
+
+            def block_until_ready(self):
+                self.come = True
+
+        def fence():
+            fences.append(Moment())
+            return Fence(fences[-1])
+
+        pool.fence = fence
+        buffer = pool.take(10_000)
+        buffer.streams.add(driver.stream())
+        address = buffer.address
+        del buffer
+        own = pool.take(10_000)  # the stage's own, which nobody else has seen
+        driver.finish()
+        assert own.address != address and len(fences) == 1
+        del own
+        again = pool.take(10_000)
+        assert again.address != address and len(fences) == 1
+        fences[0].come = True
+        assert pool.take(10_000).address == address
+        again.streams.add(driver.stream())
+        del again
+        pool.close()
+        assert [one.come for one in fences] == [True, True]
+
+    def test_jax_is_waited_for(self, pool):
+        jax = pytest.importorskip("jax")
+        tools = SimpleNamespace(driver=None, pool=pool)
+        assert isinstance(fenced_memory(jax, jax.devices()[0])(tools), PoolMemory)
+        fence = pool.fence()
+        fence.synchronize()
+        assert fence.query()
 
     def test_idle_memory_goes_back_before_there_is_none(self, pool, driver):
         driver.left = 100_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import prod
 from queue import SimpleQueue
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
 
 from ..errors import MissingError
 from .arrays import DeviceArray, item_bytes
@@ -73,15 +73,28 @@ class Buffer:
         self._dropped.put(Spent(self.address, self.size, self.finished, self.streams))
 
 
+class Passed(Protocol):
+    """A moment in the consumer's work: an Event, or what a library has in its place."""
+
+    def query(self) -> bool:
+        """Whether it has come."""
+
+    def synchronize(self) -> None:
+        """Waits for it, on the host."""
+
+
 class Pool:
     """Buffers by size. ``take`` and ``close`` belong to one thread."""
 
     def __init__(self, driver: Any, events: Events) -> None:
         self._driver = driver
         self._events = events
+        #: Of consumers that do not name the streams on which they compute: the moment when all that they were
+        #: given so far is done.
+        self.fence: Optional[Callable[[], Passed]] = None
         self._dropped: "SimpleQueue[Spent]" = SimpleQueue()
         self._uncooled: List[Spent] = []
-        self._cooling: List[Tuple[List[Event], Spent]] = []
+        self._cooling: List[Tuple[List[Passed], Spent]] = []
         self._spare: Dict[int, List[int]] = {}
         #: Buffers in somebody's hands, and bytes taken from the device, in use or not.
         self._lent = 0
@@ -109,12 +122,15 @@ class Pool:
         """Sees what was dropped, and what of it may be used again."""
         self._uncooled += self._drain()
         still: List[Spent] = []
+        fences: List[Passed] = []
+        if self.fence is not None and any(spent.streams for spent in self._uncooled):
+            fences.append(self.fence())
         for spent in self._uncooled:
             if any(self._driver.capturing(stream) for stream in spent.streams):
                 still.append(spent)  # an event recorded now would become a part of somebody's graph
                 continue
-            passed = [self._events.take().record(stream) for stream in sorted(spent.streams)]
-            self._cooling.append((passed, spent))
+            passed: List[Passed] = [self._events.take().record(stream) for stream in sorted(spent.streams)]
+            self._cooling.append((passed + fences if spent.streams else passed, spent))
         self._uncooled = still
         warm = []
         for passed, spent in self._cooling:

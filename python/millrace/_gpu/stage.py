@@ -178,7 +178,7 @@ class DeviceStage:
             _running.discard(self)
             self._gone.set()
         if tools is not None:
-            with suppress(CudaError):
+            with suppress(Exception):  # the GPU may be lost, or, with the process, the library that used it
                 tools.pool.linger()
 
     def _serve(self, parts: Parts) -> None:
