@@ -3,7 +3,16 @@
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
  * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
  */
-import { type Claim, Control, MAX_DEPTH, MAX_POISON, MAX_REDO, monotonic, NO_SLOT, Word } from './control.js'
+import {
+  type Claim,
+  Control,
+  MAX_DEPTH,
+  MAX_POISON,
+  MAX_REDO,
+  monotonic,
+  OPENING_SLOT,
+  Word,
+} from './control.js'
 import { Header, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
@@ -19,11 +28,11 @@ export class Claims extends Control {
       const batch = Math.floor(Number(number) / this.layout.chunks)
       if (!this.mayOpen(batch)) break
       // The intention is written before the claim is taken: if this maker dies in between, the owner sees it.
-      Atomics.store(this.claims, maker, number + 1n)
+      Atomics.store(this.claims, maker, -(number + 1n))
       if (this.paused) break
       if (this.generation !== generation) continue // moved in between: that number means another batch now
       if (Atomics.compareExchange(this.claim, 0, number, number + 1n) === number)
-        return this.describe(Number(number))
+        return this.took(maker, number + 1n)
     }
     Atomics.store(this.claims, maker, 0n)
     return undefined
@@ -47,7 +56,7 @@ export class Claims extends Control {
       if (seen === name) return this.slots[Atomics.load(this.words, Word.TableSlot + place)]
       if (this.paused) return undefined
       if (Atomics.compareExchange(this.words, Word.Opening + place, 0, maker + 1) === 0) {
-        if (Atomics.load(this.words, Word.TableBatch + place) !== name) this.open(place, name, open)
+        if (Atomics.load(this.words, Word.TableBatch + place) !== name) this.open(place, name, maker, open)
         Atomics.store(this.words, Word.Opening + place, 0)
         Atomics.notify(this.words, Word.TableBatch + place)
       } else {
@@ -56,14 +65,15 @@ export class Claims extends Control {
     }
   }
 
-  private open(place: number, name: number, open: (slot: Slot) => void): void {
-    // Which slot it has is noted at once: if this maker dies before the batch is open, the owner frees it.
-    Atomics.store(this.words, Word.TableSlot + place, NO_SLOT)
+  private open(place: number, name: number, maker: number, open: (slot: Slot) => void): void {
     const index = this.takeFree()
-    Atomics.store(this.words, Word.TableSlot + place, index)
+    // Which slot it has is noted at once: if this maker dies before the batch is open, the owner frees it.
+    Atomics.store(this.words, Word.Opening + place, (maker + 1) | ((index + 1) << OPENING_SLOT))
     const slot = this.slots[index]
     slot.clear()
+    slot.words[Header.Batch] = name
     open(slot)
+    Atomics.store(this.words, Word.TableSlot + place, index)
     Atomics.store(this.words, Word.TableBatch + place, name)
   }
 
@@ -86,7 +96,9 @@ export class Claims extends Control {
   finish(claim: Claim, slot: Slot): boolean {
     const chunk = claim.number % this.layout.chunks
     if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
-    return Atomics.sub(slot.words, Header.Remaining, 1) === 1
+    if (Atomics.sub(slot.words, Header.Remaining, 1) !== 1) return false
+    Atomics.store(slot.words, Header.Closer, chunk + 1)
+    return true
   }
 
   /** Makes a closed batch visible to the consumer. */
@@ -129,14 +141,20 @@ export class Claims extends Control {
     for (let i = 0; i < MAX_REDO; i++) {
       const number = Atomics.load(this.redo, i)
       if (number === 0n) continue
-      Atomics.store(this.claims, maker, number)
+      Atomics.store(this.claims, maker, -number)
       if (Atomics.compareExchange(this.redo, i, number, 0n) === number) {
         Atomics.sub(this.words, Word.Redo, 1)
-        return this.describe(Number(number) - 1)
+        return this.took(maker, number)
       }
       Atomics.store(this.claims, maker, 0n)
     }
     return undefined
+  }
+
+  /** Books a claim that a maker has taken: its number + 1. */
+  private took(maker: number, number: bigint): Claim {
+    Atomics.store(this.claims, maker, number)
+    return this.describe(Number(number) - 1)
   }
 
   private mayOpen(batch: number): boolean {

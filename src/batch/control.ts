@@ -36,18 +36,18 @@ export const Word = {
   /** Slot and (low bits of batch number + 1) of each opened batch, by batch modulo MAX_DEPTH. */
   TableSlot: 32,
   TableBatch: 64,
-  /** Maker + 1 while it opens the batch of that place. */
+  /** Maker + 1 while it opens the batch of that place; and, from OPENING_SLOT on, slot + 1 once it has taken one. */
   Opening: 96,
 } as const
 
-/** In place of a slot's number, while a batch is being opened. */
-export const NO_SLOT = -1
+/** Bits of a word `Opening` below the slot's. */
+export const OPENING_SLOT = 16
 
 // Byte offsets of the wider columns of the control page.
 const BEAT_AT = 640 // f64: CLOCK_MONOTONIC of the engine, in seconds
 const START_AT = 1024 // f64: epoch, position, limit
 const CLAIM_AT = 1088 // i64: next claim
-const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, + 1
+const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, + 1; negative while it is about to take that
 const POISON_AT = 4608 // f64[MAX_POISON]: rows that killed two makers, as batch × rows + row
 const SINCE_AT = 8192 // f64[MAX_MAKERS]: when each maker began its present row, in ms since 1970
 const ROW_AT = 10240 // i32[MAX_MAKERS]: which row of its batch that is

@@ -14,8 +14,8 @@
  * out in the order of batches and come back in any order.
  */
 import { Claims } from './claims.js'
-import { type Claim, MAX_DEPTH, MAX_MAKERS, MAX_POISON, NO_SLOT, Word } from './control.js'
-import { Header, Stamp } from './slot.js'
+import { type Claim, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, OPENING_SLOT, Word } from './control.js'
+import { Header, type Slot, Stamp } from './slot.js'
 
 export { type Claim, CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS, type RingStart } from './control.js'
 
@@ -42,7 +42,9 @@ export class Ring extends Claims {
 
   /** Gives a slot back. The caller wakes the makers. */
   release(index: number): void {
-    Atomics.store(this.slots[index].words, Header.Ready, 0)
+    const { words } = this.slots[index]
+    Atomics.store(words, Header.Batch, 0)
+    Atomics.store(words, Header.Ready, 0)
     Atomics.or(this.words, Word.Free, 1 << index)
     Atomics.add(this.words, Word.Released, 1)
   }
@@ -50,7 +52,7 @@ export class Ring extends Claims {
   /** What a maker holds, and for how long it has been at its present row. */
   held(maker: number): { claim: Claim; row: number; since: number } | undefined {
     const number = Atomics.load(this.claims, maker)
-    if (number === 0n) return undefined
+    if (number <= 0n) return undefined
     return { claim: this.describe(Number(number) - 1), row: this.row[maker], since: this.since[maker] }
   }
 
@@ -58,44 +60,64 @@ export class Ring extends Claims {
 
   /**
    * A maker is dead: what it held has to be made again by another. Returns the claim, if it held one. A claim that
-   * was only intended (someone else has it, or nobody yet) is left alone.
+   * was only intended (someone else has it, or nobody yet) is left alone, and so is one that was finished: by now its
+   * batch may be delivered, and its slot have another.
    */
   abandon(maker: number): Claim | undefined {
-    const number = Atomics.exchange(this.claims, maker, 0n)
+    const held = Atomics.exchange(this.claims, maker, 0n)
     this.since[maker] = 0
+    if (held === 0n) return undefined
+    const claim = this.describe(Number(held < 0n ? -held : held) - 1)
     for (let i = 0; i < MAX_DEPTH; i++) {
-      if (Atomics.load(this.words, Word.Opening + i) === maker + 1) this.openedByHalf(i, Number(number) - 1)
+      const word = Atomics.load(this.words, Word.Opening + i)
+      if ((word & ((1 << OPENING_SLOT) - 1)) === maker + 1) this.openedByHalf(i, word, claim.batch)
     }
-    if (number === 0n || number - 1n >= Atomics.load(this.claim, 0)) return undefined
-    for (let i = 0; i < MAX_MAKERS; i++) if (Atomics.load(this.claims, i) === number) return undefined
-    const claim = this.describe(Number(number) - 1)
+    if (held < 0n && !this.vanished(-held)) return undefined
     const place = claim.batch % MAX_DEPTH
-    if (Atomics.load(this.words, Word.TableBatch + place) === ((claim.batch + 1) | 0)) {
+    const name = (claim.batch + 1) | 0
+    const seen = Atomics.load(this.words, Word.TableBatch + place)
+    if (seen === name) {
       const slot = this.slots[Atomics.load(this.words, Word.TableSlot + place)]
+      if (Atomics.load(slot.words, Header.Batch) !== name) return undefined // given back
       if (Atomics.load(slot.words, Header.Ready) === 1) return undefined
+      const chunk = claim.number % this.layout.chunks
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
-        // It died while closing: rows may have been moved already, so the whole batch is made again.
-        const [planned, valid] = [slot.words[Header.Planned], slot.words[Header.Valid]]
-        const stamps = slot.stamps.slice(Stamp.NextEpoch)
-        slot.clear()
-        slot.words[Header.Planned] = planned
-        slot.words[Header.Valid] = valid
-        slot.stamps.set(stamps, Stamp.NextEpoch)
-        for (let chunk = 0; chunk < this.layout.chunks; chunk++)
-          this.again(claim.batch * this.layout.chunks + chunk)
+        if (Atomics.load(slot.words, Header.Closer) !== chunk + 1) return undefined // another is closing it
+        this.emptied(slot)
+        for (let i = 0; i < this.layout.chunks; i++) this.again(claim.batch * this.layout.chunks + i)
         return claim
       }
-      if (Atomics.load(slot.done, claim.number % this.layout.chunks) === 1) return undefined
-    }
+      if (Atomics.load(slot.done, chunk) === 1) return undefined
+    } else if (seen !== 0 && ((seen - name) | 0) > 0) return undefined // a later batch has its place
     this.again(claim.number)
     return claim
   }
 
+  /** Whether a claim (its number + 1) that a dead maker was about to take is with nobody: then that one had it. */
+  private vanished(number: bigint): boolean {
+    if (number - 1n >= Atomics.load(this.claim, 0)) return false
+    for (let i = 0; i < MAX_REDO; i++) if (Atomics.load(this.redo, i) === number) return false
+    for (let i = 0; i < MAX_MAKERS; i++) {
+      const held = Atomics.load(this.claims, i)
+      if (held === number || held === -number) return false
+    }
+    return true
+  }
+
+  /** Its maker died while closing: rows may have been moved already, so the whole batch is made again. */
+  private emptied(slot: Slot): void {
+    const kept = [Header.Planned, Header.Valid, Header.Batch].map(word => [word, slot.words[word]])
+    const stamps = slot.stamps.slice(Stamp.NextEpoch)
+    slot.clear()
+    for (const [word, value] of kept) slot.words[word] = value
+    slot.stamps.set(stamps, Stamp.NextEpoch)
+  }
+
   /** A maker died while it opened a batch: others may, and the slot that it had taken for that is free again. */
-  private openedByHalf(place: number, claim: number): void {
-    const index = Atomics.load(this.words, Word.TableSlot + place)
-    const open = Atomics.load(this.words, Word.TableBatch + place) === ((this.describe(claim).batch + 1) | 0)
-    if (!open && index !== NO_SLOT) Atomics.or(this.words, Word.Free, 1 << index)
+  private openedByHalf(place: number, word: number, batch: number): void {
+    const index = (word >>> OPENING_SLOT) - 1
+    const open = Atomics.load(this.words, Word.TableBatch + place) === ((batch + 1) | 0)
+    if (!open && index >= 0) Atomics.or(this.words, Word.Free, 1 << index)
     Atomics.store(this.words, Word.Opening + place, 0)
   }
 

@@ -24,6 +24,10 @@ export const Header = {
   Bad: 3,
   /** 1 when closed and ready. */
   Ready: 4,
+  /** Low bits of the batch's number + 1, from its opening until it is given back. */
+  Batch: 6,
+  /** Chunk + 1 of whoever closes the batch. */
+  Closer: 7,
   /** Of a padded or ragged field, by its number: the actual length (padded) or the staging cursor (ragged). */
   Cursor: 8,
 } as const

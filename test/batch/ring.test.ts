@@ -6,6 +6,9 @@ import { layoutSlot, type SlotLayout } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'
 
+/** Byte offset of what each maker holds (docs/protocol.md). */
+const CLAIMS_AT = 2048
+
 /** Rows of 8 KiB: several claims a batch. */
 const FIELD = { name: 'vector', dtype: 'i64', form: 'dense' } as const
 
@@ -18,11 +21,16 @@ function makeRing(rows: number, capacity: number, depth = capacity, limit = Infi
   return ring
 }
 
-/** What a maker does with a claim, without making anything. */
-function finish(ring: Ring, maker: number, claim: Claim): Slot {
-  const slot = ring.slotOf(claim, 0, opened => {
+/** The slot of a claim's batch. */
+function open(ring: Ring, maker: number, claim: Claim): Slot {
+  return ring.slotOf(claim, maker, opened => {
     opened.words[Header.Planned] = ring.layout.rows
   })!
+}
+
+/** What a maker does with a claim, without making anything. */
+function finish(ring: Ring, maker: number, claim: Claim): Slot {
+  const slot = open(ring, maker, claim)
   if (ring.finish(claim, slot)) ring.publish(slot)
   ring.drop(maker)
   return slot
@@ -176,6 +184,82 @@ describe('ring', () => {
     expect(ring.slots[ring.ready(0)!].words[Header.Planned]).toBe(8)
   })
 
+  test('a maker that died before it had a slot for a batch does not free the one of another', () => {
+    const ring = makeRing(8, 2)
+    const claims = ring.layout.chunks
+    for (let i = 0; i < claims; i++) finish(ring, 0, ring.next(0)!)
+    const lent = ring.ready(0)!
+    const claim = ring.next(4)!
+    ring.words[Word.Opening + claim.batch] = 4 + 1 // it had just begun to open it
+    expect(ring.abandon(4)).toEqual(claim)
+    work(ring)
+    expect(ring.ready(0)).toBe(lent)
+    expect(ring.ready(1)).not.toBe(lent)
+  })
+
+  test('a batch that another maker is closing is left to that one', () => {
+    const ring = makeRing(64, 1)
+    const [first, ...others] = Array.from({ length: ring.layout.chunks }, (_, maker) => ring.next(maker)!)
+    const slot = open(ring, 0, first)
+    expect(ring.finish(first, slot)).toBe(false) // and dies before it drops the claim
+    for (const [i, claim] of others.entries()) {
+      expect(ring.finish(claim, slot)).toBe(i === others.length - 1)
+    }
+    expect(ring.abandon(0)).toBeUndefined()
+    expect(slot.words[Header.Planned]).toBe(64)
+    expect(ring.words[Word.Redo]).toBe(0)
+  })
+
+  test('a batch that was delivered while its last maker died is not made again', () => {
+    const ring = makeRing(64, 1)
+    let last!: Claim
+    for (let claim = ring.next(0); claim; claim = ring.next(0)) {
+      last = claim
+      const slot = open(ring, 0, claim)
+      const closes = ring.finish(claim, slot)
+      if (closes) ring.publish(slot)
+      if (closes) break // dies here, before it drops the claim
+      ring.drop(0)
+    }
+    expect(ring.held(0)?.claim).toEqual(last)
+    ring.release(ring.ready(0)!)
+    expect(ring.abandon(0)).toBeUndefined()
+    expect(ring.words[Word.Redo]).toBe(0)
+  })
+
+  test.each([1, 2, 40])('nor is it when %i more batches have come', batches => {
+    const ring = makeRing(64, 1)
+    const claim = ring.next(7)!
+    ring.finish(claim, open(ring, 7, claim)) // and dies before it drops the claim
+    for (let batch = 0; batch <= batches; batch++) {
+      work(ring)
+      if (batch < batches) ring.release(ring.ready(batch)!)
+    }
+    ring.release(ring.ready(batches)!)
+    const next = ring.next(0)!
+    open(ring, 0, next)
+    expect(ring.abandon(7)).toBeUndefined()
+    expect(ring.words[Word.Redo]).toBe(0)
+  })
+
+  test('what a dead maker held is made again, though others were about to take it', () => {
+    const ring = makeRing(64, 2)
+    const claim = ring.next(3)!
+    const claims = new BigInt64Array(ring.memory.buffer, CLAIMS_AT)
+    claims[5] = -BigInt(claim.number + 1) // it has seen that number before, and not yet that it is gone
+    expect(ring.abandon(3)).toEqual(claim)
+  })
+
+  test('what waits to be made again waits once, though a maker died as it was about to take it', () => {
+    const ring = makeRing(64, 2)
+    const claim = ring.next(3)!
+    ring.giveBack(claim, 3)
+    const claims = new BigInt64Array(ring.memory.buffer, CLAIMS_AT)
+    claims[5] = -BigInt(claim.number + 1)
+    expect(ring.abandon(5)).toBeUndefined()
+    expect(ring.words[Word.Redo]).toBe(1)
+  })
+
   test('poisoned rows are known to everybody', () => {
     const ring = makeRing(8, 2)
     ring.poisonRow(1, 5)
@@ -233,6 +317,72 @@ describe('ring', () => {
         },
       ),
       { numRuns: 200 },
+    )
+  })
+
+  test('makers may die between any two steps, and be found dead any time later', () => {
+    const acts = ['go', 'go', 'go', 'go', 'go', 'die', 'bury', 'take', 'take']
+    const step = fc.record({ maker: fc.nat(2), act: fc.constantFrom(...acts) })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { minLength: 300, maxLength: 300 }),
+        (depth, steps) => {
+          const ring = makeRing(16, 4, depth)
+          /** Where each maker is: it has a claim, has made it, or has closed and published the batch. */
+          const at = new Map<number, { claim: Claim; slot?: Slot; closes?: boolean; dead?: boolean }>()
+          const published: number[] = []
+          const go = (maker: number): void => {
+            const now = at.get(maker)
+            if (now?.dead) return
+            if (now === undefined) {
+              const claim = ring.next(maker)
+              if (claim) at.set(maker, { claim })
+            } else if (now.slot === undefined) {
+              now.slot = open(ring, maker, now.claim)
+              expect(now.slot.words[Header.Ready]).toBe(0)
+              now.closes = ring.finish(now.claim, now.slot)
+            } else if (now.closes) {
+              expect([...now.slot.done]).not.toContain(0)
+              expect(now.slot.words[Header.Planned]).toBe(16)
+              published.push(now.claim.batch)
+              ring.publish(now.slot)
+              now.closes = false
+            } else {
+              ring.drop(maker)
+              at.delete(maker)
+            }
+          }
+          const bury = (maker: number): void => {
+            ring.abandon(maker)
+            at.delete(maker)
+          }
+          let next = 0
+          const take = (): void => {
+            const slot = ring.ready(next)
+            if (slot === undefined) return
+            next++
+            ring.release(slot)
+          }
+          for (const { maker, act } of steps) {
+            const now = at.get(maker)
+            if (act === 'go') go(maker)
+            else if (act === 'die' && now) now.dead = true
+            else if (act === 'bury' && now?.dead) bury(maker)
+            else if (act === 'take') take()
+          }
+          for (const [maker, { dead }] of at) if (dead) bury(maker)
+          const reached = next
+          for (let i = 0; i < 200; i++) {
+            go(i % 3)
+            take()
+          }
+          expect(next).toBeGreaterThan(reached)
+          expect(published).toEqual([...new Set(published)])
+          expect(ring.words[Word.Redo]).toBe(0)
+        },
+      ),
+      { numRuns: 100 },
     )
   })
 })
