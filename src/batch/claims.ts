@@ -142,7 +142,8 @@ export class Claims extends Control {
       const number = Atomics.load(this.redo, i)
       if (number === 0n) continue
       Atomics.store(this.claims, maker, -number)
-      if (Atomics.compareExchange(this.redo, i, number, 0n) === number) {
+      // As for any claim: the ring is not moved under somebody who is about to take one.
+      if (!this.paused && Atomics.compareExchange(this.redo, i, number, 0n) === number) {
         Atomics.sub(this.words, Word.Redo, 1)
         return this.took(maker, number)
       }

@@ -184,6 +184,15 @@ describe('ring', () => {
     expect(ring.slots[ring.ready(0)!].words[Header.Planned]).toBe(8)
   })
 
+  test('a paused ring hands out nothing that waits to be made again, either', () => {
+    const ring = makeRing(64, 2)
+    const claim = ring.next(3)!
+    ring.giveBack(claim, 3)
+    ring.pause()
+    expect(ring.next(4)).toBeUndefined()
+    expect(ring.busy).toBe(false)
+  })
+
   test('a maker that died before it had a slot for a batch does not free the one of another', () => {
     const ring = makeRing(8, 2)
     const claims = ring.layout.chunks
