@@ -97,6 +97,8 @@ export class Serving {
     this.members.delete(member)
     this.movers.delete(member)
     this.expected--
+    // What it gave back counts no more: the others are fewer now, and have yet to give back theirs.
+    for (const by of this.givenBack.values()) by.delete(member)
     if (member.pipe !== this.first) closePipe(member.pipe)
     if (this.expected > 0 && this.members.size > 0) {
       for (const slot of [...this.givenBack.keys()]) this.settle(slot)

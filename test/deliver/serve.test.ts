@@ -211,6 +211,21 @@ describe('serve', () => {
     two.end()
   })
 
+  test('a client that leaves its rank takes no batches from the others', async () => {
+    const { socket } = serve()
+    const clients = [await Client.connect(socket), await Client.connect(socket)]
+    const share = { name: 'dp', members: 2 }
+    for (const client of clients) await client.open({ workers: 1, depth: 2 }, FEED, share)
+    const [one, two] = clients
+    one.say({ release: await one.take(0) })
+    one.end()
+    await sleep(300)
+    expect(two.word(256 + 4 * 2)).not.toBe(3) // batch 2 has no slot yet
+    const left = await Promise.race([epoch(two), sleep(5000)])
+    expect(left).toHaveLength(two.opened.steps.first)
+    two.end()
+  })
+
   test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
     const { socket } = serve('--stay')
     const client = await Client.connect(socket)
