@@ -49,7 +49,9 @@ export class Serving {
   /** Members that have asked to move, and the others' coming that they wait for. */
   private readonly movers = new Map<Member, Move>()
   private meeting: Meeting | undefined
-  private ended = false
+  /** Whether all that were to come have come, and whether the last of them has left. */
+  complete = false
+  ended = false
 
   private constructor(
     readonly opened: Opened,
@@ -89,11 +91,12 @@ export class Serving {
     }
     const member = { pipe: this.members.size === 0 ? this.first : openPipe() }
     this.members.add(member)
+    this.complete = this.members.size === this.expected
     return member
   }
 
   /** A client goes; the last one ends the ring. */
-  async leave(member: Member): Promise<boolean> {
+  async leave(member: Member): Promise<void> {
     this.members.delete(member)
     this.movers.delete(member)
     this.expected--
@@ -103,13 +106,12 @@ export class Serving {
     if (this.expected > 0 && this.members.size > 0) {
       for (const slot of [...this.givenBack.keys()]) this.settle(slot)
       this.moveTogether()
-      return false
+      return
     }
     this.ended = true
     await this.feeding.close()
     this.feeding.vacate()
     closePipe(this.first)
-    return true
   }
 
   release(slot: number, member: Member): void {

@@ -63,14 +63,14 @@ export interface House {
   version: string
   /** Finds the feed that a request means; modules are loaded by the command line. */
   find(request: OpenRequest): Promise<{ json: FeedJson; root: string }>
-  /** Rings that are shared, by name; as promises, so that the second client waits for the first one's. */
+  /** Rings that are shared, by name, until the first client leaves; as promises, so that the second client waits for the first one's. */
   shared: Map<string, Promise<Serving>>
 }
 
 export class Session {
   private serving: Serving | undefined
   private member: Member | undefined
-  private sharedName: string | undefined
+  private shared: { name: string; serving: Promise<Serving> } | undefined
   private said = false
   private readonly generator = new ToldGenerator()
 
@@ -103,9 +103,16 @@ export class Session {
     const { serving, member } = this
     this.serving = undefined
     this.generator.close()
-    if (serving && member && (await serving.leave(member)) && this.sharedName !== undefined) {
-      this.house.shared.delete(this.sharedName)
-    }
+    if (!serving || !member) return
+    const leaving = serving.leave(member)
+    if (serving.ended || serving.complete) this.forgetShared()
+    await leaving
+  }
+
+  /** Whoever asks for a ring of this name from now on gets another one. */
+  private forgetShared(): void {
+    if (this.shared && this.house.shared.get(this.shared.name) === this.shared.serving)
+      this.house.shared.delete(this.shared.name)
   }
 
   private async answer(request: Request): Promise<object | undefined> {
@@ -164,7 +171,7 @@ export class Session {
       shared.set(name, serving)
       serving.catch(() => shared.delete(name))
     }
-    this.sharedName = name
+    this.shared = { name, serving }
     return serving
   }
 

@@ -226,6 +226,23 @@ describe('serve', () => {
     two.end()
   })
 
+  test('a rank whose members are all here can be opened once more, in whatever order they leave', async () => {
+    const { socket } = serve()
+    const share = { name: 'dp', members: 2 }
+    const pair = async (): Promise<Client[]> => {
+      const clients = [await Client.connect(socket), await Client.connect(socket)]
+      for (const client of clients) await client.open({ workers: 1 }, FEED, share)
+      return clients
+    }
+    const [one, two] = await pair()
+    one.end()
+    const again = await pair()
+    two.end()
+    const [first, second] = await Promise.all(again.map(epoch))
+    expect(first).toEqual(second)
+    for (const client of again) client.end()
+  })
+
   test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
     const { socket } = serve('--stay')
     const client = await Client.connect(socket)
