@@ -63,7 +63,7 @@ export interface House {
   version: string
   /** Finds the feed that a request means; modules are loaded by the command line. */
   find(request: OpenRequest): Promise<{ json: FeedJson; root: string }>
-  /** Rings that are shared, by name, until the first client leaves; as promises, so that the second client waits for the first one's. */
+  /** Rings that are shared, by name, until a client leaves; as promises, so that the second waits for the first one's. */
   shared: Map<string, Promise<Serving>>
 }
 
@@ -72,6 +72,8 @@ export class Session {
   private member: Member | undefined
   private shared: { name: string; serving: Promise<Serving> } | undefined
   private said = false
+  private opening = false
+  private closed = false
   private readonly generator = new ToldGenerator()
 
   constructor(
@@ -100,6 +102,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
+    this.closed = true
     const { serving, member } = this
     this.serving = undefined
     this.generator.close()
@@ -153,10 +156,21 @@ export class Session {
           'install the same Millrace on both sides',
       )
     }
-    if (this.serving) throw new MillraceError('one connection is one ring: it is open already')
+    if (this.opening) throw new MillraceError('one connection is one ring: it is open already')
+    this.opening = true
     const notices: string[] = []
-    this.serving = await this.serve(request, notices)
-    this.member = this.serving.join()
+    try {
+      const serving = await this.serve(request, notices)
+      this.member = serving.join()
+      this.serving = serving
+    } catch (error) {
+      this.opening = false
+      throw error
+    }
+    if (this.closed) {
+      await this.close()
+      throw new MillraceError('the client has left while its feed was being opened')
+    }
     return this.describe(this.serving, this.member, notices)
   }
 

@@ -1,7 +1,16 @@
 /** `millrace serve`, spoken to by hand: the protocol of docs/protocol.md, with real processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  statSync,
+} from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -241,6 +250,25 @@ describe('serve', () => {
     const [first, second] = await Promise.all(again.map(epoch))
     expect(first).toEqual(second)
     for (const client of again) client.end()
+  })
+
+  test('a client that vanishes while its feed is opened leaves no ring behind', async () => {
+    const { child, socket } = serve('--stay')
+    const rings = (): number =>
+      readdirSync(`/proc/${child.pid}/fd`).filter(fd => {
+        const path = `/proc/${child.pid}/fd/${fd}`
+        return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
+      }).length
+    const here = await Client.connect(socket)
+    await here.open({ workers: 1 })
+    expect(rings()).toBe(1)
+    const gone = await Client.connect(socket)
+    const open = { version: 1, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
+    gone.socket.write(`${JSON.stringify({ id: 1, open })}\n`, () => gone.end())
+    await sleep(1000)
+    expect(rings()).toBe(1)
+    expect(await epoch(here)).toHaveLength(here.opened.steps.first)
+    here.end()
   })
 
   test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
