@@ -35,6 +35,12 @@ export class Ring extends Claims {
       : undefined
   }
 
+  /** Whether a slot has a batch that is ready: it is neither free nor being filled. */
+  filled(index: number): boolean {
+    if ((Atomics.load(this.words, Word.Free) & (1 << index)) !== 0) return false
+    return Atomics.load(this.slots[index].words, Header.Ready) === 1
+  }
+
   /** For waiting until another batch is closed: the word, its index, and the value seen. */
   get completed(): [Int32Array, number, number] {
     return [this.words, Word.Completed, Atomics.load(this.words, Word.Completed)]

@@ -173,9 +173,10 @@ export class Feeding {
     this.pool?.wake()
   }
 
-  /** A slot that a consumer in another process is done with. */
+  /** A slot that a consumer in another process is done with. One without a batch is free, or being filled: not its own. */
   giveBack(index: number): void {
     if (!Number.isInteger(index) || index < 0 || index >= this.ring.capacity) return
+    if (!this.ring.filled(index)) return
     this.kept.add(index)
     this.release(index)
   }

@@ -271,6 +271,21 @@ describe('serve', () => {
     here.end()
   })
 
+  test('slots that nobody holds are not given back, and makers go on', async () => {
+    const { socket } = serve()
+    const [wild, calm] = [await Client.connect(socket), await Client.connect(socket)]
+    await wild.open({ workers: 1, depth: 2 })
+    await wild.take(1)
+    for (const slot of [3, 3, 3, 2, 2, 2]) wild.say({ release: slot })
+    await wild.ask({ move: { epoch: 0, position: 0, limit: 0 } })
+    for (const slot of [0, 0, 1, 1, 2, 3]) wild.say({ release: slot })
+    wild.say({ limit: null })
+    await calm.open({ workers: 1 })
+    expect(await Promise.race([epoch(calm), sleep(5000)])).toHaveLength(calm.opened.steps.first)
+    expect(await Promise.race([epoch(wild), sleep(5000)])).toHaveLength(wild.opened.steps.first)
+    for (const client of [wild, calm]) client.end()
+  })
+
   test('refuses another version, a wrong feed and nonsense, each with a message', async () => {
     const { socket } = serve('--stay')
     const client = await Client.connect(socket)
