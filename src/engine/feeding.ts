@@ -21,6 +21,7 @@ import {
   vacateBuffer,
 } from '../system/memory.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
+import type { Workspace } from '../system/workspace.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
 import { loadFunctions } from './functions.js'
 import { type Generator, generatorOf } from './generate.js'
@@ -228,10 +229,9 @@ export class Feeding {
     if (plan !== this.plan) {
       this.plan = plan
       this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
-      if (this.pool) this.pool.replace(this.job)
-      else this.alone = await this.makerOfOwn()
-      this.decoder?.close()
-      this.decoder = undefined
+      this.pool?.replace(this.job)
+      if (this.alone) this.alone = await this.renewed(this.alone)
+      if (this.decoder) this.decoder = await this.renewed(this.decoder)
     }
     this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
@@ -356,9 +356,16 @@ export class Feeding {
 
   // ---------------------------------------------------------------- no workers
 
-  private async makerOfOwn(number = ALONE): Promise<RowMaker> {
+  private async makerOfOwn(number = ALONE, work?: Workspace): Promise<RowMaker> {
     const functions = await loadFunctions(this.plan.feed, this.options.functions)
-    return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane)
+    return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane, work)
+  }
+
+  /** The same maker, for a job that has changed. */
+  private async renewed(former: RowMaker): Promise<RowMaker> {
+    const maker = await this.makerOfOwn(former.maker, former.work)
+    former.close()
+    return maker
   }
 
   private async makeAlone(batch: number): Promise<number> {

@@ -81,8 +81,9 @@ class Maker {
     try {
       const functions = await loadFunctions(job.feed)
       const report = (bad: BadReport): void => this.say({ bad })
-      this.rings.get(job.id)?.close()
-      this.rings.set(job.id, new RowMaker(job, this.data.maker, functions, report, this.lane))
+      const former = this.rings.get(job.id)
+      former?.close()
+      this.rings.set(job.id, new RowMaker(job, this.data.maker, functions, report, this.lane, former?.work))
       this.say({ took: job.id })
     } catch (error) {
       const { message, stack } = error as Error

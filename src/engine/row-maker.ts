@@ -51,7 +51,6 @@ export class RowMaker {
   private readonly fields: CompiledField[]
   private readonly context: { -readonly [name in keyof RowContext]: RowContext[name] }
   private readonly random = new Random()
-  private readonly work: Workspace
   private readonly draws: Draw[]
   private plan!: StepPlan
   private generation = -1
@@ -64,13 +63,10 @@ export class RowMaker {
     private readonly functions: UserFunctions,
     private readonly report: (bad: BadReport) => void,
     private readonly spans?: SpanLane,
+    /** Of the one that this one takes the place of: the memory of a ring never shrinks. */
+    readonly work: Workspace = workspaceOf(job, maker),
   ) {
     this.ring = new Ring(job.memory, job.layout, job.capacity)
-    const { at, bytes, count, limit } = job.workspaces
-    this.work =
-      maker < count
-        ? new Workspace(job.memory, at + maker * bytes, at + (maker + 1) * bytes, limit)
-        : Workspace.behind(job.memory, bytes, limit)
     this.order = compileOrder(job.order)
     this.sources = attachInOrder(job.sources, this.order)
     // A function on the sample gets all of it; fields only need what they name.
@@ -364,6 +360,12 @@ export class RowMaker {
   private reportBad(batch: number, row: number, where: SampleWhere, problem: string): void {
     this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, where, problem })
   }
+}
+
+function workspaceOf({ memory, workspaces: { at, bytes, count, limit } }: Job, maker: number): Workspace {
+  return maker < count
+    ? new Workspace(memory, at + maker * bytes, at + (maker + 1) * bytes, limit)
+    : Workspace.behind(memory, bytes, limit)
 }
 
 /** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */

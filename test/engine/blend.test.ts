@@ -1,6 +1,9 @@
 /** The weights of a blend, changed while running: part of the state, and the same for everyone. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type AnyLoader, type FeedJson, numberFeed, numbers, type State, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
 
 const FEED: FeedJson = numberFeed(0, {
   source: {
@@ -122,6 +125,54 @@ describe('changed weights', () => {
       }
       await loader.setWeights([2, 1])
       for await (const batch of loader) expect(batch.epoch).toBe(2)
+    })
+  })
+
+  test('take no more memory, however often they change', async () => {
+    await using(FEED, { workers: 1, depth: 2 }, async loader => {
+      // More makers than this feed was laid out for: the others have their workspaces behind it.
+      await using(numberFeed(64), { workers: 3 }, async other => {
+        await Promise.all([loader.ready, other.ready])
+        const { memory } = (loader as unknown as { feeding: { ring: { memory: WebAssembly.Memory } } })
+          .feeding.ring
+        const sizes: number[] = []
+        for (let i = 0; i < 12; i++) {
+          for await (const batch of loader) if (batch.step === 3) break
+          await loader.setWeights({ a: 1 + (i % 3), b: 1 })
+          await new Promise(resolve => setTimeout(resolve, 50))
+          sizes.push(memory.buffer.byteLength)
+        }
+        expect(new Set(sizes.slice(4)).size).toBe(1)
+      })
+    })
+  })
+
+  test('leave no files open', async () => {
+    const folder = temporaryFolder()
+    for (const name of ['a', 'b']) {
+      mkdirSync(join(folder, name))
+      for (let i = 0; i < 8; i++) writeFileSync(join(folder, name, `${i}.txt`), `${name}${i}`)
+    }
+    const source = (name: string) => ({
+      source: { folder: { path: name, extensions: ['.txt'] } },
+      weight: 1,
+      name,
+    })
+    const feed: FeedJson = {
+      source: { blend: { entries: [source('a'), source('b')], epoch: 16 } },
+      fields: { text: { from: 'image', as: 'bytes', ragged: { max: 16 } } },
+      batch: { size: 4 },
+    } as unknown as FeedJson
+    await using(feed, { workers: 0, root: folder }, async loader => {
+      const open = () => readdirSync('/proc/self/fd').length
+      const counts: number[] = []
+      for (let i = 0; i < 10; i++) {
+        for await (const _ of loader) {
+        }
+        await loader.setWeights({ a: 1 + (i % 3), b: 1 })
+        counts.push(open())
+      }
+      expect(counts.at(-1)! - counts[2]).toBeLessThan(8)
     })
   })
 
