@@ -13,7 +13,7 @@ export const SPAN_NAMES = ['', 'read', 'decode', 'transform', 'map', 'close'] as
 
 const RECORD = 4 // f64 values
 const RECORDS = 16384 // a maker keeps its latest that many: minutes of work on pictures
-const HEAD = 8 // bytes before the records: an i32 that counts them all
+const HEAD = 8 // bytes before the records: 32 bits that count them all, and begin again after days
 
 /** Bytes of the rings of `lanes` makers. */
 export function spanBytes(lanes: number): number {
@@ -61,7 +61,7 @@ export class SpanLane {
     let start = performance.timeOrigin + last - sum
     for (let kind = 1; kind < totals.length; kind++) {
       if (totals[kind] === 0) continue
-      const at = (this.head[0] % RECORDS) * RECORD
+      const at = ((this.head[0] >>> 0) % RECORDS) * RECORD
       this.records[at] = kind
       this.records[at + 1] = start
       this.records[at + 2] = totals[kind]
@@ -73,7 +73,7 @@ export class SpanLane {
 
   /** The latest spans, oldest first. */
   read(): Span[] {
-    const count = Atomics.load(this.head, 0)
+    const count = Atomics.load(this.head, 0) >>> 0
     const spans: Span[] = []
     for (let i = Math.max(0, count - RECORDS); i < count; i++) {
       const at = (i % RECORDS) * RECORD
