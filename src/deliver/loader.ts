@@ -53,6 +53,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
   private closing: Promise<void> | undefined
+  /** The latest that takes a batch or moves the ring. */
+  private turn: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly feed: NormalFeed,
@@ -107,7 +109,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
-    if (this.moveTo) await this.move(this.moveTo)
+    await this.inTurn(async () => this.moveTo && this.move(this.moveTo))
     this.until = this.handed + this.loopLength()
     this.epoch = this.place.epoch
     // What lies between two loops is no step.
@@ -116,13 +118,20 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.delivery.extended()
     let finished = false
     try {
-      while (this.handed < this.until) yield (await this.next()) as B
+      while (this.handed < this.until) yield (await this.inTurn(() => this.next())) as B
       finished = true
     } finally {
       this.releaseCurrent()
       // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
       if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
     }
+  }
+
+  /** Whoever moves the ring waits for whoever takes a batch from it, and the other way round. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(work)
+    this.turn = done.catch(() => {})
+    return done
   }
 
   /** Steps of one loop, counted from here. */
@@ -252,6 +261,10 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
    */
   async setWeights(weights: Record<string, number> | number[]): Promise<void> {
     await this.ready
+    await this.inTurn(() => this.weigh(weights))
+  }
+
+  private async weigh(weights: Record<string, number> | number[]): Promise<void> {
     this.checkOpen()
     if (!this.plan.order.changed)
       throw new MillraceError('only a blend has weights to change: this feed has one source')

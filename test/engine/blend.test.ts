@@ -128,6 +128,24 @@ describe('changed weights', () => {
     })
   })
 
+  test.each([0, 2])('may change while a batch is waited for (%i workers)', async workers => {
+    await using(FEED, { workers, depth: 2, epochs: 10 }, async loader => {
+      let over = false
+      const changes = async (): Promise<void> => {
+        for (let i = 0; !over; i++) {
+          await loader.setWeights({ a: 1 + (i % 3), b: 1 })
+          await new Promise(resolve => setTimeout(resolve, 1))
+        }
+      }
+      const changing = changes()
+      const positions: number[] = []
+      for await (const batch of loader) positions.push(96 * batch.epoch + batch.position)
+      over = true
+      await changing
+      expect(positions).toEqual(Array.from({ length: 10 * STEPS }, (_, i) => 8 * i))
+    })
+  })
+
   test('take no more memory, however often they change', async () => {
     await using(FEED, { workers: 1, depth: 2 }, async loader => {
       // More makers than this feed was laid out for: the others have their workspaces behind it.
