@@ -99,6 +99,7 @@ export class Feeding {
       python: needsPython(plan.feed),
     })
     const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
+    const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
     const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
     const makers = Math.max(1, options.workers)
     const memory = newMemory(sharedBytes + makers * WORKSPACE_BYTES, { shared: true, grows: true })
@@ -126,7 +127,7 @@ export class Feeding {
       share: { length, world: options.world, rank: options.rank, batch },
       ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
       ready: options.ready,
-      cache: cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined,
+      cache,
     }
     const pool = options.workers > 0 ? Pool.shared() : undefined
     const feeding = new Feeding(plan, options, job, ring, region, budget, pool)
@@ -137,10 +138,16 @@ export class Feeding {
         took: () => feeding.nudge(),
       })
       pool.resize(Math.max(options.workers, pool.workers))
-    } else {
-      feeding.alone = await feeding.makerOfOwn()
+      return feeding
     }
-    return feeding
+    try {
+      feeding.alone = await feeding.makerOfOwn()
+      return feeding
+    } catch (error) {
+      await feeding.close()
+      feeding.vacate()
+      throw error
+    }
   }
 
   /** The slot of a batch, when it is ready: waits for it, or makes it where there are no makers. */

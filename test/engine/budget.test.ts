@@ -1,5 +1,5 @@
 /** The budget: what a feed would take is known before it starts, and too much is refused with the ways out. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { SlotLayout } from '../../src/batch/layout.js'
 import { preflight } from '../../src/engine/budget.js'
@@ -69,4 +69,18 @@ test('what was reserved is reported', async () => {
     expect(slotBytes % 65536).toBe(0)
     expect(budgetBytes).toBeGreaterThan(slotBytes * depth)
   })
+})
+
+test('nor does one that fails after its memory was laid out', async () => {
+  const map = { call: { module: '/nowhere.mjs', path: 'fields.number.map', hash: '0'.repeat(16) } }
+  const mapped = numberFeed(8)
+  Object.assign(mapped.fields.number, { map })
+  const rings = (): number =>
+    readdirSync('/proc/self/fd').filter(fd => {
+      const path = `/proc/self/fd/${fd}`
+      return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
+    }).length
+  const before = rings()
+  await expect(using(mapped, { workers: 0 }, loader => loader.ready)).rejects.toThrow(/nowhere/)
+  expect(rings()).toBe(before)
 })
