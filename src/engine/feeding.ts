@@ -226,22 +226,22 @@ export class Feeding {
 
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
-    this.ring.pause()
-    this.pool?.wake()
-    while (this.ring.busy) {
+    // Every time again: another move, which was quicker, may have set the ring going.
+    for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
       await new Promise(resolve => setTimeout(resolve, 1))
       this.checkHung()
       if (this.failure) throw this.failure
     }
-    if (plan !== this.plan) {
+    const changed = plan !== this.plan
+    if (changed) {
       this.plan = plan
       this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
       this.pool?.replace(this.job)
       if (this.alone) this.alone = await this.renewed(this.alone)
-      if (this.decoder) this.decoder = await this.renewed(this.decoder)
     }
     this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
+    if (changed && this.decoder) this.decoder = await this.renewed(this.decoder)
   }
 
   /** Lets the ring make batches up to this number. */

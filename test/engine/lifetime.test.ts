@@ -1,5 +1,6 @@
 /** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
 import { describe, expect, test } from 'vitest'
+import type { Feeding } from '../../src/engine/feeding.js'
 import {
   type AnyBatch,
   type AnyLoader,
@@ -136,6 +137,27 @@ describe('a loader', () => {
     expect(() => loader.state()).toThrow(/not open yet: await loader.ready/)
     expect(() => loader.stats()).toThrow(/not open yet/)
     await loader.close()
+  })
+
+  test('is moved while it is paused, also by two who do not wait for each other', async () => {
+    await using(numberFeed(64), { workers: 1, depth: 2 }, async loader => {
+      await loader.ready
+      const { feeding } = loader as unknown as { feeding: Feeding }
+      const { ring } = feeding
+      const paused: boolean[] = []
+      const reset = ring.reset.bind(ring)
+      ring.reset = (...words) => {
+        paused.push(ring.paused)
+        reset(...words)
+      }
+      const busy = 200 // a maker that takes its time
+      while (!ring.next(busy)) await feeding.move({ epoch: 0, position: 0, limit: 9 })
+      paused.length = 0
+      const moves = [1, 2].map(epoch => feeding.move({ epoch, position: 0, limit: 9 }))
+      setTimeout(() => ring.drop(busy), 20)
+      await Promise.all(moves)
+      expect(paused).toEqual([true, true])
+    })
   })
 
   test('that is closed while somebody waits ends the waiting', async () => {
