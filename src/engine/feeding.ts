@@ -53,6 +53,9 @@ export interface FeedingOptions extends MakingOptions {
 /** How often (ms) whoever waits looks for hung samples. */
 const LOOK = 500
 
+/** Nobody can have looked for so long (ms) but in a process that was stopped: its makers have seen nothing of that time, either. */
+const STOPPED = 1500
+
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
 
@@ -67,6 +70,9 @@ export class Feeding {
   /** Slots that the consumer holds. */
   readonly kept = new Set<number>()
   private failure: Error | undefined
+  /** When somebody last looked for hung samples, and since when the process runs (ms since 1970). */
+  private looked = 0
+  private running = 0
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
   /** Decodes what a device could not. */
@@ -226,6 +232,7 @@ export class Feeding {
 
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
+    this.looked = Date.now()
     // Every time again: another move, which was quicker, may have set the ring going.
     for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
       await new Promise(resolve => setTimeout(resolve, 1))
@@ -309,6 +316,7 @@ export class Feeding {
 
   private async waitFor(batch: number): Promise<number> {
     this.pool!.hold(true)
+    this.looked = Date.now()
     try {
       for (;;) {
         const [words, index, seen] = this.ring.completed
@@ -337,10 +345,13 @@ export class Feeding {
 
   /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
   private checkHung(): void {
+    const now = Date.now()
+    if (now - this.looked > STOPPED) this.running = now
+    this.looked = now
     for (let maker = 0; maker < MAX_MAKERS; maker++) {
       const held = this.ring.held(maker)
       if (!held || held.since === 0) continue
-      const seconds = (Date.now() - held.since) / 1000
+      const seconds = (now - Math.max(held.since, this.running)) / 1000
       if (seconds < this.options.timeout) continue
       this.fail(
         new EngineError(
@@ -389,6 +400,7 @@ export class Feeding {
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
   private unlessHung(pending: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
+    this.looked = Date.now()
     const hung = new Promise<void>((_, reject) => {
       timer = setInterval(() => {
         this.checkHung()

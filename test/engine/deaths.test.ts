@@ -158,6 +158,26 @@ describe('a sample that hangs', () => {
     await other.close()
   })
 
+  test('is not one that was being made while the process was stopped (Ctrl-Z)', async () => {
+    // Work by the number of turns, not by the clock: a stopped thread comes no further.
+    await deadly('value => { for (let i = 0, sum = 0; i < 3e8; i++) sum += i % 3; return value }')
+    const { child, ended } = programs(root).start(
+      `import slow from './deadly-${modules - 1}.feed.mjs'
+      const loader = open(slow, { workers: 1, timeout: 3 })
+      await loader.ready
+      console.log('begun')
+      for await (const batch of loader) break
+      await loader.close()
+      console.log('well')`,
+    )
+    await new Promise(resolve => child.stdout.once('data', resolve))
+    await new Promise(resolve => setTimeout(resolve, 700))
+    child.kill('SIGSTOP')
+    await new Promise(resolve => setTimeout(resolve, 3500))
+    child.kill('SIGCONT')
+    expect(await ended).toMatchObject({ code: 0, stdout: 'begun\nwell\n' })
+  })
+
   test('close() ends it, also before the time is over', async () => {
     const loader = open(await deadly(SPIN), { workers: 2 })
     const waiting = loopIds(loader as never).catch(error => error as Error)
