@@ -159,7 +159,7 @@ export class Serving {
     this.givenBack.clear()
     const held = new Set([...movers.values()].flatMap(({ held = [] }) => held))
     for (const slot of held) {
-      const done = [...movers.keys()].filter(member => !movers.get(member)!.held!.includes(slot))
+      const done = [...movers.keys()].filter(member => !movers.get(member)!.held?.includes(slot))
       if (done.length > 0) this.givenBack.set(slot, new Set(done))
     }
     feeding.lent(held)

@@ -139,6 +139,14 @@ function serve(...words: string[]): { child: ChildProcess; socket: string; exit:
   return { child, socket, exit: new Promise(resolve => child.once('exit', resolve)) }
 }
 
+/** How many rings an engine has. */
+function rings({ pid }: ChildProcess): number {
+  return readdirSync(`/proc/${pid}/fd`).filter(fd => {
+    const path = `/proc/${pid}/fd/${fd}`
+    return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
+  }).length
+}
+
 /** ids and a digest of every field of the first epoch, in order. */
 function epoch(client: Client): Promise<string[]> {
   return epochFrom(client, 0)
@@ -235,6 +243,20 @@ describe('serve', () => {
     two.end()
   })
 
+  test('clients that share a rank move together, whatever each of them still holds', async () => {
+    const { socket } = serve()
+    const clients = [await Client.connect(socket), await Client.connect(socket)]
+    const share = { name: 'dp', members: 2 }
+    for (const client of clients) await client.open({ workers: 1, depth: 2 }, FEED, share)
+    const [one, two] = clients
+    const held = await one.take(0)
+    const place = { epoch: 1, position: 0, limit: null }
+    const moved = await Promise.all([one.ask({ move: { ...place, held: [held] } }), two.ask({ move: place })])
+    expect(moved.map(({ error }) => error)).toEqual([undefined, undefined])
+    expect(await one.take(0)).not.toBe(held)
+    for (const client of clients) client.end()
+  })
+
   test('a rank whose members are all here can be opened once more, in whatever order they leave', async () => {
     const { socket } = serve()
     const share = { name: 'dp', members: 2 }
@@ -254,19 +276,14 @@ describe('serve', () => {
 
   test('a client that vanishes while its feed is opened leaves no ring behind', async () => {
     const { child, socket } = serve('--stay')
-    const rings = (): number =>
-      readdirSync(`/proc/${child.pid}/fd`).filter(fd => {
-        const path = `/proc/${child.pid}/fd/${fd}`
-        return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
-      }).length
     const here = await Client.connect(socket)
     await here.open({ workers: 1 })
-    expect(rings()).toBe(1)
+    expect(rings(child)).toBe(1)
     const gone = await Client.connect(socket)
     const open = { version: 1, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
     gone.socket.write(`${JSON.stringify({ id: 1, open })}\n`, () => gone.end())
     await sleep(1000)
-    expect(rings()).toBe(1)
+    expect(rings(child)).toBe(1)
     expect(await epoch(here)).toHaveLength(here.opened.steps.first)
     here.end()
   })
