@@ -48,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     sessions.set(socket, session)
     readLines(socket, line => {
       const request = JSON.parse(line) as Request
-      if (request.close) socket.end()
+      if (request.close) socket.destroySoon()
       else void session.hear(request)
     })
     socket.on('error', () => socket.destroy())

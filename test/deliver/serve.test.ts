@@ -288,6 +288,17 @@ describe('serve', () => {
     here.end()
   })
 
+  test('a client that says "close" need not close its socket', async () => {
+    const { child, socket } = serve('--stay')
+    const client = await Client.connect(socket)
+    client.socket.allowHalfOpen = true
+    await client.open({ workers: 1 })
+    client.say({ close: true })
+    await sleep(1000)
+    expect(rings(child)).toBe(0)
+    client.end()
+  })
+
   test('slots that nobody holds are not given back, and makers go on', async () => {
     const { socket } = serve()
     const [wild, calm] = [await Client.connect(socket), await Client.connect(socket)]
