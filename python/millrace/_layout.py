@@ -19,6 +19,8 @@ HEARTBEAT_AT = 640
 #: Byte offsets of what each maker holds: claim + 1 (i64), since when (f64, 0: not at a row), at which row
 #: (i32).
 CLAIMS_AT = 2048
+#: The bits of a claim that are its number; those above tell how often its batch was begun again.
+CLAIM = (1 << 48) - 1
 SINCE_AT = 8192
 ROW_AT = 10240
 MAKERS = 256

@@ -86,10 +86,10 @@ class Memory:
         rows = self._whole[at.ROW_AT : at.ROW_AT + 4 * at.MAKERS].cast("i")
         found = []
         for claim, begun, row in zip(claims, since, rows):
-            batch = (claim - 1) // chunks
+            batch = ((claim & at.CLAIM) - 1) // chunks
             place = batch % at.TABLE
             opened = self._words[at.TABLE_BATCH + place] & 0xFFFFFFFF == (batch + 1) & 0xFFFFFFFF
-            if claim == 0 or begun == 0 or not opened or not 0 <= row < self.layout.rows:
+            if claim <= 0 or begun == 0 or not opened or not 0 <= row < self.layout.rows:
                 continue
             slot = self._words[at.TABLE_SLOT + place]
             if self._heads[slot][at.READY] == 1:

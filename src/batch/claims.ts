@@ -97,7 +97,7 @@ export class Claims extends Control {
     const chunk = claim.number % this.layout.chunks
     if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
     if (Atomics.sub(slot.words, Header.Remaining, 1) !== 1) return false
-    Atomics.store(slot.words, Header.Closer, chunk + 1)
+    Atomics.or(slot.words, Header.Closer, chunk + 1)
     return true
   }
 
@@ -116,8 +116,8 @@ export class Claims extends Control {
   }
 
   /** Gives a claim back unmade, for another maker. */
-  giveBack(claim: Claim, maker: number): void {
-    this.again(claim.number)
+  giveBack(maker: number): void {
+    this.again(Atomics.load(this.claims, maker))
     this.drop(maker)
   }
 
@@ -128,9 +128,9 @@ export class Claims extends Control {
     return false
   }
 
-  protected again(number: number): void {
+  protected again(word: bigint): void {
     for (let i = 0; i < MAX_REDO; i++) {
-      if (Atomics.compareExchange(this.redo, i, 0n, BigInt(number) + 1n) === 0n) {
+      if (Atomics.compareExchange(this.redo, i, 0n, word) === 0n) {
         Atomics.add(this.words, Word.Redo, 1)
         return
       }
@@ -139,23 +139,23 @@ export class Claims extends Control {
 
   protected nextRedo(maker: number): Claim | undefined {
     for (let i = 0; i < MAX_REDO; i++) {
-      const number = Atomics.load(this.redo, i)
-      if (number === 0n) continue
-      Atomics.store(this.claims, maker, -number)
+      const word = Atomics.load(this.redo, i)
+      if (word === 0n) continue
+      Atomics.store(this.claims, maker, -word)
       // As for any claim: the ring is not moved under somebody who is about to take one.
-      if (!this.paused && Atomics.compareExchange(this.redo, i, number, 0n) === number) {
+      if (!this.paused && Atomics.compareExchange(this.redo, i, word, 0n) === word) {
         Atomics.sub(this.words, Word.Redo, 1)
-        return this.took(maker, number)
+        return this.took(maker, word)
       }
       Atomics.store(this.claims, maker, 0n)
     }
     return undefined
   }
 
-  /** Books a claim that a maker has taken: its number + 1. */
-  private took(maker: number, number: bigint): Claim {
-    Atomics.store(this.claims, maker, number)
-    return this.describe(Number(number) - 1)
+  /** Books a claim that a maker has taken. */
+  private took(maker: number, word: bigint): Claim {
+    Atomics.store(this.claims, maker, word)
+    return this.describe(word)
   }
 
   private mayOpen(batch: number): boolean {

@@ -40,6 +40,9 @@ export const Word = {
   Opening: 96,
 } as const
 
+/** A claim's word: its number + 1, and above that many bits how often its batch was begun again. */
+export const CLAIM_BITS = 48n
+
 /** Bits of a word `Opening` below the slot's. */
 export const OPENING_SLOT = 16
 
@@ -47,12 +50,12 @@ export const OPENING_SLOT = 16
 const BEAT_AT = 640 // f64: CLOCK_MONOTONIC of the engine, in seconds
 const START_AT = 1024 // f64: epoch, position, limit
 const CLAIM_AT = 1088 // i64: next claim
-const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, + 1; negative while it is about to take that
+const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, a claim's word; negative while it is about to take it
 const POISON_AT = 4608 // f64[MAX_POISON]: rows that killed two makers, as batch × rows + row
 const SINCE_AT = 8192 // f64[MAX_MAKERS]: when each maker began its present row, in ms since 1970
 const ROW_AT = 10240 // i32[MAX_MAKERS]: which row of its batch that is
 const BYTES_AT = 12288 // f64[MAX_MAKERS]: bytes that each maker has read
-const REDO_AT = 16384 // i64[MAX_REDO]: claims to be made again, + 1
+const REDO_AT = 16384 // i64[MAX_REDO]: claims to be made again
 
 /** A chunk of rows of one batch. */
 export interface Claim {
@@ -175,8 +178,10 @@ export class Control {
     return false
   }
 
-  protected describe(number: number): Claim {
+  /** The claim that a word of the page means. */
+  protected describe(word: bigint): Claim {
     const { chunks, chunkRows, rows } = this.layout
+    const number = Number(BigInt.asUintN(Number(CLAIM_BITS), word)) - 1
     const batch = Math.floor(number / chunks)
     const from = (number % chunks) * chunkRows
     return { number, batch, from, to: Math.min(rows, from + chunkRows) }

@@ -14,8 +14,17 @@
  * out in the order of batches and come back in any order.
  */
 import { Claims } from './claims.js'
-import { type Claim, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, OPENING_SLOT, Word } from './control.js'
-import { Header, type Slot, Stamp } from './slot.js'
+import {
+  CLAIM_BITS,
+  type Claim,
+  MAX_DEPTH,
+  MAX_MAKERS,
+  MAX_POISON,
+  MAX_REDO,
+  OPENING_SLOT,
+  Word,
+} from './control.js'
+import { Header, PASS, type Slot, Stamp } from './slot.js'
 
 export { type Claim, CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS, type RingStart } from './control.js'
 
@@ -59,7 +68,7 @@ export class Ring extends Claims {
   held(maker: number): { claim: Claim; row: number; since: number } | undefined {
     const number = Atomics.load(this.claims, maker)
     if (number <= 0n) return undefined
-    return { claim: this.describe(Number(number) - 1), row: this.row[maker], since: this.since[maker] }
+    return { claim: this.describe(number), row: this.row[maker], since: this.since[maker] }
   }
 
   // ---------------------------------------------------------------- recovery, by the owner alone
@@ -73,12 +82,13 @@ export class Ring extends Claims {
     const held = Atomics.exchange(this.claims, maker, 0n)
     this.since[maker] = 0
     if (held === 0n) return undefined
-    const claim = this.describe(Number(held < 0n ? -held : held) - 1)
+    const word = held < 0n ? -held : held
+    const claim = this.describe(word)
     for (let i = 0; i < MAX_DEPTH; i++) {
-      const word = Atomics.load(this.words, Word.Opening + i)
-      if ((word & ((1 << OPENING_SLOT) - 1)) === maker + 1) this.openedByHalf(i, word, claim.batch)
+      const opening = Atomics.load(this.words, Word.Opening + i)
+      if ((opening & ((1 << OPENING_SLOT) - 1)) === maker + 1) this.openedByHalf(i, opening, claim.batch)
     }
-    if (held < 0n && !this.vanished(-held)) return undefined
+    if (held < 0n && !this.vanished(word)) return undefined
     const place = claim.batch % MAX_DEPTH
     const name = (claim.batch + 1) | 0
     const seen = Atomics.load(this.words, Word.TableBatch + place)
@@ -86,37 +96,42 @@ export class Ring extends Claims {
       const slot = this.slots[Atomics.load(this.words, Word.TableSlot + place)]
       if (Atomics.load(slot.words, Header.Batch) !== name) return undefined // given back
       if (Atomics.load(slot.words, Header.Ready) === 1) return undefined
+      const closer = Atomics.load(slot.words, Header.Closer)
+      if (closer >> PASS !== Number(word >> CLAIM_BITS)) return undefined // finished, before all was made again
       const chunk = claim.number % this.layout.chunks
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
-        if (Atomics.load(slot.words, Header.Closer) !== chunk + 1) return undefined // another is closing it
-        this.emptied(slot)
-        for (let i = 0; i < this.layout.chunks; i++) this.again(claim.batch * this.layout.chunks + i)
+        if ((closer & ((1 << PASS) - 1)) !== chunk + 1) return undefined // another is closing it
+        this.beginAgain(slot, claim.batch)
         return claim
       }
       if (Atomics.load(slot.done, chunk) === 1) return undefined
     } else if (seen !== 0 && ((seen - name) | 0) > 0) return undefined // a later batch has its place
-    this.again(claim.number)
+    this.again(word)
     return claim
   }
 
-  /** Whether a claim (its number + 1) that a dead maker was about to take is with nobody: then that one had it. */
-  private vanished(number: bigint): boolean {
-    if (number - 1n >= Atomics.load(this.claim, 0)) return false
-    for (let i = 0; i < MAX_REDO; i++) if (Atomics.load(this.redo, i) === number) return false
+  /** Whether a claim that a dead maker was about to take is with nobody: then that one had it. */
+  private vanished(word: bigint): boolean {
+    if (word > Atomics.load(this.claim, 0) && word >> CLAIM_BITS === 0n) return false
+    for (let i = 0; i < MAX_REDO; i++) if (Atomics.load(this.redo, i) === word) return false
     for (let i = 0; i < MAX_MAKERS; i++) {
-      const held = Atomics.load(this.claims, i)
-      if (held === number || held === -number) return false
+      const other = Atomics.load(this.claims, i)
+      if (other === word || other === -word) return false
     }
     return true
   }
 
-  /** Its maker died while closing: rows may have been moved already, so the whole batch is made again. */
-  private emptied(slot: Slot): void {
+  /** The maker of a batch died while closing it: rows may have been moved already, so the whole batch is made again. */
+  private beginAgain(slot: Slot, batch: number): void {
     const kept = [Header.Planned, Header.Valid, Header.Batch].map(word => [word, slot.words[word]])
     const stamps = slot.stamps.slice(Stamp.NextEpoch)
+    const pass = (slot.words[Header.Closer] >> PASS) + 1
     slot.clear()
     for (const [word, value] of kept) slot.words[word] = value
+    slot.words[Header.Closer] = pass << PASS
     slot.stamps.set(stamps, Stamp.NextEpoch)
+    const first = (BigInt(pass) << CLAIM_BITS) + BigInt(batch * this.layout.chunks + 1)
+    for (let chunk = 0; chunk < this.layout.chunks; chunk++) this.again(first + BigInt(chunk))
   }
 
   /** A maker died while it opened a batch: others may, and the slot that it had taken for that is free again. */

@@ -26,11 +26,14 @@ export const Header = {
   Ready: 4,
   /** Low bits of the batch's number + 1, from its opening until it is given back. */
   Batch: 6,
-  /** Chunk + 1 of whoever closes the batch. */
+  /** Chunk + 1 of whoever closes the batch; from PASS on, how often it was begun again, since that one had died. */
   Closer: 7,
   /** Of a padded or ragged field, by its number: the actual length (padded) or the staging cursor (ragged). */
   Cursor: 8,
 } as const
+
+/** Bits of the word `Closer` below the number of passes. */
+export const PASS = 16
 
 /** Words of the header, as 64-bit floats. */
 export const Stamp = {

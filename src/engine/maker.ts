@@ -54,7 +54,7 @@ class Maker {
       if (claim === undefined) continue
       if (rowMaker.job.version !== rowMaker.ring.version) {
         // The ring has moved to another order a moment ago; the job that knows it is in the inbox.
-        rowMaker.ring.giveBack(claim, this.data.maker)
+        rowMaker.ring.giveBack(this.data.maker)
         return true
       }
       const pending = rowMaker.make(claim)
