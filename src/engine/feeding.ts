@@ -26,6 +26,7 @@ import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js
 import { loadFunctions } from './functions.js'
 import { type Generator, generatorOf } from './generate.js'
 import type { BadReport, Job } from './job.js'
+import { Patience } from './patience.js'
 import { type FeedPlan, type MakingOptions, planMaking } from './plan.js'
 import { Pool } from './pool.js'
 import { needsPython } from './python.js'
@@ -53,9 +54,6 @@ export interface FeedingOptions extends MakingOptions {
 /** How often (ms) whoever waits looks for hung samples. */
 const LOOK = 500
 
-/** Nobody can have looked for so long (ms) but in a process that was stopped: its makers have seen nothing of that time, either. */
-const STOPPED = 1500
-
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
 
@@ -70,9 +68,7 @@ export class Feeding {
   /** Slots that the consumer holds. */
   readonly kept = new Set<number>()
   private failure: Error | undefined
-  /** When somebody last looked for hung samples, and since when the process runs (ms since 1970). */
-  private looked = 0
-  private running = 0
+  private readonly patience: Patience
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
   /** Decodes what a device could not. */
@@ -91,6 +87,7 @@ export class Feeding {
   ) {
     this.budget = budget
     this.layout = job.layout
+    this.patience = new Patience(ring, options.timeout)
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
@@ -232,7 +229,7 @@ export class Feeding {
 
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
-    this.looked = Date.now()
+    this.patience.begin()
     // Every time again: another move, which was quicker, may have set the ring going.
     for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
       await new Promise(resolve => setTimeout(resolve, 1))
@@ -316,7 +313,7 @@ export class Feeding {
 
   private async waitFor(batch: number): Promise<number> {
     this.pool!.hold(true)
-    this.looked = Date.now()
+    this.patience.begin()
     try {
       for (;;) {
         const [words, index, seen] = this.ring.completed
@@ -345,21 +342,8 @@ export class Feeding {
 
   /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
   private checkHung(): void {
-    const now = Date.now()
-    if (now - this.looked > STOPPED) this.running = now
-    this.looked = now
-    for (let maker = 0; maker < MAX_MAKERS; maker++) {
-      const held = this.ring.held(maker)
-      if (!held || held.since === 0) continue
-      const seconds = (now - Math.max(held.since, this.running)) / 1000
-      if (seconds < this.options.timeout) continue
-      this.fail(
-        new EngineError(
-          `sample ${this.nameOf(held.claim, held.row)} has taken ${Math.round(seconds)} s (limit ${this.options.timeout} s): ` +
-            'its file does not answer, or a function of yours hangs. Look at it, or raise the option "timeout"',
-        ),
-      )
-    }
+    const hung = this.patience.lost((claim, row) => this.nameOf(claim, row))
+    if (hung) this.fail(hung)
   }
 
   private nameOf(claim: Claim, row: number): string {
@@ -400,7 +384,7 @@ export class Feeding {
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
   private unlessHung(pending: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    this.looked = Date.now()
+    this.patience.begin()
     const hung = new Promise<void>((_, reject) => {
       timer = setInterval(() => {
         this.checkHung()
