@@ -100,7 +100,9 @@ export class Ring extends Claims {
       if (closer >> PASS !== Number(word >> CLAIM_BITS)) return undefined // finished, before all was made again
       const chunk = claim.number % this.layout.chunks
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
-        if ((closer & ((1 << PASS) - 1)) !== chunk + 1) return undefined // another is closing it
+        const by = closer & ((1 << PASS) - 1)
+        // Another is closing it, or is about to say so.
+        if (by !== chunk + 1 && (by !== 0 || this.isMade(claim.batch))) return undefined
         this.beginAgain(slot, claim.batch)
         return claim
       }
@@ -119,6 +121,12 @@ export class Ring extends Claims {
       if (other === word || other === -word) return false
     }
     return true
+  }
+
+  /** Whether anybody holds a claim of this batch. */
+  private isMade(batch: number): boolean {
+    for (let maker = 0; maker < MAX_MAKERS; maker++) if (this.held(maker)?.claim.batch === batch) return true
+    return false
   }
 
   /** The maker of a batch died while closing it: rows may have been moved already, so the whole batch is made again. */

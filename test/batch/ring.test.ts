@@ -184,6 +184,23 @@ describe('ring', () => {
     expect(ring.slots[ring.ready(0)!].words[Header.Planned]).toBe(8)
   })
 
+  test('the same where nobody had said yet that it closes: unless another may be about to', () => {
+    const ring = makeRing(64, 1)
+    const claims = Array.from({ length: ring.layout.chunks }, (_, maker) => ring.next(maker)!)
+    const last = claims.length - 1
+    let slot!: Slot
+    for (const [maker, claim] of claims.entries()) {
+      slot = open(ring, maker, claim)
+      ring.finish(claim, slot)
+      if (maker > 0 && maker < last) ring.drop(maker)
+    }
+    slot.words[Header.Closer] = 0 // dead before it could note that
+    expect(ring.abandon(0)).toBeUndefined() // the last one has its claim still
+    expect(ring.abandon(last)).toEqual(claims[last])
+    expect(work(ring, 1)).toBe(ring.layout.chunks)
+    expect(ring.ready(0)).toBeDefined()
+  })
+
   test('a paused ring hands out nothing that waits to be made again, either', () => {
     const ring = makeRing(64, 2)
     ring.next(3)
