@@ -119,32 +119,38 @@ export class JpegDecoder {
    * for the stream, as others report of the H100: when this is called, nobody may need what is where the pixels go.
    */
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
-    const engine = this.engine(backend)
-    if (engine === undefined) return pictures.map((_, i) => i)
-    return this.narrow(engine, pictures, 0)
+    return this.narrow(backend, pictures, 0)
   }
 
   close(): void {
-    for (const engine of this.engines.values()) {
-      if (engine === undefined) continue
-      this.calls.destroyState(engine.state)
-      this.calls.destroy(engine.handle)
-    }
-    this.engines.clear()
+    for (const backend of [...this.engines.keys()]) this.drop(backend)
+  }
+
+  private drop(backend: Backend): void {
+    const engine = this.engines.get(backend)
+    this.engines.delete(backend)
+    if (engine === undefined) return
+    this.calls.destroyState(engine.state)
+    this.calls.destroy(engine.handle)
   }
 
   /** Decodes; where that fails, each half by itself. */
-  private narrow(engine: Engine, pictures: readonly JpegPicture[], first: number): number[] {
+  private narrow(backend: Backend, pictures: readonly JpegPicture[], first: number): number[] {
     if (pictures.length === 0) return []
+    const engine = this.engine(backend)
+    if (engine === undefined) return pictures.map((_, i) => first + i)
     const status = this.run(engine, pictures)
     if (status === Status.Success) return []
     if (FATAL.includes(status)) throw new CudaError('nvjpegDecodeBatched', nvjpegStatus(status))
-    if (status === Status.ExecutionFailed || status === Status.InternalError) this.checkContext()
+    if (status === Status.ExecutionFailed || status === Status.InternalError) {
+      this.checkContext()
+      this.drop(backend) // it may be in the middle of something: the next one is made anew
+    }
     if (pictures.length === 1) return [first]
     const half = pictures.length >> 1
     return [
-      ...this.narrow(engine, pictures.slice(0, half), first),
-      ...this.narrow(engine, pictures.slice(half), first + half),
+      ...this.narrow(backend, pictures.slice(0, half), first),
+      ...this.narrow(backend, pictures.slice(half), first + half),
     ]
   }
 

@@ -118,6 +118,21 @@ describe('decoding', () => {
     expect(fake.log.filter(line => line.startsWith('init'))).toHaveLength(2)
   })
 
+  test.each([6, 8])(
+    'after status %i the decoder may be in the middle of something: it is made anew',
+    status => {
+      const fake = new FakeNvjpeg({ [HARDWARE]: [3n] })
+      fake.refusal = status
+      const jpeg = decoder(fake)
+      expect(jpeg.decode('hardware', pictures(4))).toEqual([2])
+      expect(jpeg.decode('hardware', pictures(2))).toEqual([])
+      // All four, two of them, and one failed.
+      expect(fake.log.filter(line => line.startsWith('create'))).toHaveLength(1 + 3)
+      jpeg.close()
+      expect(fake.alive).toBe(0)
+    },
+  )
+
   test('a GPU without the JPEG engine refuses everything that is meant for it', () => {
     for (const status of [7, 9]) {
       const fake = new FakeNvjpeg()
