@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _layout as at
 from ._client import Client, Opened, Place
@@ -93,7 +93,11 @@ class Stream:
         if self.opened.decode == where and before.get("cpuShare", 0.0) == cpu_share:
             return
         nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
-        wanted = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
+        wanted: Dict[str, Any] = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
+        if where == "gpu":
+            # With one slot every batch is a copy, and what the GPU refuses can't be redone in its place.
+            deep = [name for name in ("depth", "maxDepth") if name in before]
+            wanted.update({name: max(2, before[name]) for name in deep})
         self._request["options"] = {**before, **wanted}
         place = self.ahead
         changes = {"changes": self.changes} if self.changes else {}

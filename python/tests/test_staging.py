@@ -375,3 +375,13 @@ def test_batches_whose_engine_is_gone_before_it_has_redone_their_rows_are_made_a
             elif len(found) == 3:
                 feed._stream.decode_on("gpu", None, 0.5)
     assert found == expected and states == [*range(8, 64, 8), 0]
+
+
+def test_one_slot_is_too_few_for_a_gpu(engine):
+    with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+        assert feed._stream.opened.depth == 1
+    with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
+        view = GpuView(feed)
+        assert [batch.ids for batch in view] == expected
+        assert feed._stream.opened.depth == 2 and feed.stats()["copies"] == 0
