@@ -118,14 +118,16 @@ class OnGpu(View, ABC):
         return Staged(taken, taken.batch, ticket, on_stage=True)
 
     def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
-        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop."""
+        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop; nor is
+        it at any time that an engine could not redo what the GPU refused: those batches are made again.
+        """
         if not staged[0].on_stage:
             return True
         try:
             self._staging.wait(staged[0].ticket)
             return True
         except EngineDied:
-            pass  # or its ring was replaced, before it could redo what the GPU refused: it is made again
+            pass  # so it says, too, where its ring was replaced
         except Exception as error:
             if not self._decision.open:
                 raise

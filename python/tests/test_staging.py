@@ -257,15 +257,20 @@ class OnTrial(OnGpu):
 
 
 class Failing(Stage):
+    """Fails with the second batch, and with all that follow, whichever stage has them."""
+
     made = 0
+
+    def fails(self, number):
+        return number >= 2
 
     def submit(self, batch):
         ticket = super().submit(batch)
-        Failing.made += 1
-        number = Failing.made
+        type(self).made += 1
+        number = self.made
 
         def wait():
-            if number >= 2:
+            if self.fails(number):
                 raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
 
         ticket.wait = wait
@@ -318,22 +323,11 @@ class AllOnStage(OnTrial):
         return OnGpu._prepare(self, taken)
 
 
-class FailingOnce(Stage):
+class FailingOnce(Failing):
     """Fails with the second batch alone."""
 
-    made = 0
-
-    def submit(self, batch):
-        ticket = super().submit(batch)
-        FailingOnce.made += 1
-        number = FailingOnce.made
-
-        def wait():
-            if number == 2:
-                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
-
-        ticket.wait = wait
-        return ticket
+    def fails(self, number):
+        return number == 2
 
 
 def test_no_batch_is_lost_when_the_stage_fails_while_the_cpu_decodes(engine):

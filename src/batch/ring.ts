@@ -102,7 +102,7 @@ export class Ring extends Claims {
       if (Atomics.load(slot.words, Header.Remaining) === 0) {
         const by = closer & ((1 << PASS) - 1)
         // Another is closing it, or is about to say so.
-        if (by !== chunk + 1 && (by !== 0 || this.isMade(claim.batch))) return undefined
+        if (by !== chunk + 1 && (by !== 0 || this.isBeingMade(claim.batch))) return undefined
         this.beginAgain(slot, claim.batch)
         return claim
       }
@@ -124,7 +124,7 @@ export class Ring extends Claims {
   }
 
   /** Whether anybody holds a claim of this batch. */
-  private isMade(batch: number): boolean {
+  private isBeingMade(batch: number): boolean {
     for (let maker = 0; maker < MAX_MAKERS; maker++) if (this.held(maker)?.claim.batch === batch) return true
     return false
   }
