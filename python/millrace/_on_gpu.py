@@ -118,8 +118,9 @@ class OnGpu(View, ABC):
         return Staged(taken, taken.batch, ticket, on_stage=True)
 
     def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
-        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop; nor is
-        it at any time that an engine could not redo what the GPU refused: those batches are made again.
+        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop.
+
+        An engine that could not redo what the GPU refused never is: those batches are made again.
         """
         if not staged[0].on_stage:
             return True

@@ -147,6 +147,13 @@ function rings({ pid }: ChildProcess): number {
   }).length
 }
 
+/** Two clients of one rank. */
+async function shareRank(socket: string, options: object): Promise<Client[]> {
+  const clients = [await Client.connect(socket), await Client.connect(socket)]
+  for (const client of clients) await client.open(options, FEED, { name: 'dp', members: 2 })
+  return clients
+}
+
 /** ids and a digest of every field of the first epoch, in order. */
 function epoch(client: Client): Promise<string[]> {
   return epochFrom(client, 0)
@@ -213,10 +220,7 @@ describe('serve', () => {
 
   test('clients that share a rank see the same batches, and a slot waits for both', async () => {
     const { socket } = serve()
-    const clients = [await Client.connect(socket), await Client.connect(socket)]
-    const share = { name: 'dp', members: 2 }
-    for (const client of clients) await client.open({ workers: 2, depth: 2 }, FEED, share)
-    const [one, two] = clients
+    const [one, two] = await shareRank(socket, { workers: 2, depth: 2 })
     const alone = [await one.take(0), await one.take(1)]
     for (const slot of alone) one.say({ release: slot })
     await sleep(300)
@@ -230,10 +234,7 @@ describe('serve', () => {
 
   test('a client that leaves its rank takes no batches from the others', async () => {
     const { socket } = serve()
-    const clients = [await Client.connect(socket), await Client.connect(socket)]
-    const share = { name: 'dp', members: 2 }
-    for (const client of clients) await client.open({ workers: 1, depth: 2 }, FEED, share)
-    const [one, two] = clients
+    const [one, two] = await shareRank(socket, { workers: 1, depth: 2 })
     one.say({ release: await one.take(0) })
     one.end()
     await sleep(300)
@@ -245,29 +246,21 @@ describe('serve', () => {
 
   test('clients that share a rank move together, whatever each of them still holds', async () => {
     const { socket } = serve()
-    const clients = [await Client.connect(socket), await Client.connect(socket)]
-    const share = { name: 'dp', members: 2 }
-    for (const client of clients) await client.open({ workers: 1, depth: 2 }, FEED, share)
-    const [one, two] = clients
+    const [one, two] = await shareRank(socket, { workers: 1, depth: 2 })
     const held = await one.take(0)
     const place = { epoch: 1, position: 0, limit: null }
     const moved = await Promise.all([one.ask({ move: { ...place, held: [held] } }), two.ask({ move: place })])
     expect(moved.map(({ error }) => error)).toEqual([undefined, undefined])
     expect(await one.take(0)).not.toBe(held)
-    for (const client of clients) client.end()
+    one.end()
+    two.end()
   })
 
   test('a rank whose members are all here can be opened once more, in whatever order they leave', async () => {
     const { socket } = serve()
-    const share = { name: 'dp', members: 2 }
-    const pair = async (): Promise<Client[]> => {
-      const clients = [await Client.connect(socket), await Client.connect(socket)]
-      for (const client of clients) await client.open({ workers: 1 }, FEED, share)
-      return clients
-    }
-    const [one, two] = await pair()
+    const [one, two] = await shareRank(socket, { workers: 1 })
     one.end()
-    const again = await pair()
+    const again = await shareRank(socket, { workers: 1 })
     two.end()
     const [first, second] = await Promise.all(again.map(epoch))
     expect(first).toEqual(second)
