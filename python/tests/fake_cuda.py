@@ -243,7 +243,7 @@ def fake_pixels(width, height, value):
 
 
 class FakeDecoder:
-    """Stands for nvjpeg.Decoder: reads the data at once.
+    """Stands for nvjpeg.Decoder: reads the data at once. The real one may hang where the stream has work left.
 
     The engines may write at once, and as late as when the stream comes to it: here they do this, then that.
     """
@@ -255,6 +255,7 @@ class FakeDecoder:
         self.backend = backend
 
     def decode(self, batch, stream):
+        assert not self.driver.streams[stream], "nvJPEG was called with work left on its stream"
         self.driver.log.append(("decode", self.backend, len(batch.data), stream))
         work = []
         for data, length, image in zip(batch.data, batch.lengths, batch.images):

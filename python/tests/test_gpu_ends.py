@@ -58,8 +58,8 @@ class LosableDriver(FakeDriver):
 
 def open_stage(pictures, driver, generator=None):
     def tools():
-        jpegs = Jpegs(None, lambda _library, backend: FakeDecoder(driver, backend))
-        return Tools(driver, FakeKernels(driver), lambda: jpegs)
+        make = lambda _library, backend: FakeDecoder(driver, backend)  # noqa: E731
+        return Tools(driver, FakeKernels(driver), lambda: Jpegs(None, driver.synchronize_stream, make))
 
     return DeviceStage(tools, pictures, generator=generator)
 

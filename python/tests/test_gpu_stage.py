@@ -102,7 +102,8 @@ def opened():
 
         def tools():
             driver.bind()
-            return Tools(driver, FakeKernels(driver), lambda: Jpegs(None, decoder), blocks, budget)
+            jpegs = lambda: Jpegs(None, driver.synchronize_stream, decoder)  # noqa: E731
+            return Tools(driver, FakeKernels(driver), jpegs, blocks, budget)
 
         stage = DeviceStage(tools, pictures, memory)
         stages.append((stage, driver))

@@ -128,8 +128,14 @@ def open_tools(
 
     def make() -> Tools:
         driver.bind()
-        jpegs: Callable[[], Any] = lambda: nvjpeg.Jpegs(nvjpeg.load(driver.version // 1000))  # noqa: E731
-        nvcomps = lambda: nvcomp.load(driver.version // 1000)  # noqa: E731
+        version = driver.version // 1000
+
+        def jpegs() -> Any:
+            return nvjpeg.Jpegs(nvjpeg.load(version), driver.synchronize_stream)
+
+        def nvcomps() -> Any:
+            return nvcomp.load(version)
+
         return Tools(driver, Kernels(driver, folder), jpegs, blocks, budget, nvcomps)
 
     return make

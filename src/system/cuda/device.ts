@@ -212,7 +212,7 @@ export class CudaDevice implements Gpu {
 
 class CudaLane implements Lane {
   readonly stream: bigint
-  private decoder: JpegDecoder | undefined
+  private jpegs: Jpegs | undefined
   private decompressor: Decompressor | undefined
 
   constructor(
@@ -248,8 +248,12 @@ class CudaLane implements Lane {
 
   decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
     if (this.nvjpeg === undefined) throw new Error('decoding was not prepared')
-    this.decoder ??= new JpegDecoder(this.nvjpeg, this.stream, () => this.finish())
-    return this.decoder.decode(backend, pictures)
+    this.jpegs ??= new Jpegs(this.driver, this.nvjpeg)
+    try {
+      return this.jpegs.decoder.decode(backend, pictures)
+    } finally {
+      this.jpegs.before(this.stream)
+    }
   }
 
   decompress(codec: NvcompCodec, streams: readonly DeviceStream[]): number[] {
@@ -265,9 +269,38 @@ class CudaLane implements Lane {
 
   close(): void {
     this.finish()
-    this.decoder?.close()
+    this.jpegs?.close()
     this.decompressor?.close()
     this.driver.destroyStream(this.stream)
     this.closed()
+  }
+}
+
+/** A decoder on a stream that nothing else uses: it has to be settled before each call, and the lane's may wait for the trainer. */
+class Jpegs {
+  readonly decoder: JpegDecoder
+  private readonly stream: bigint
+  private readonly decoded: bigint
+
+  constructor(
+    private readonly driver: Driver,
+    nvjpeg: NvjpegCalls,
+  ) {
+    this.stream = driver.stream()
+    this.decoded = driver.event()
+    this.decoder = new JpegDecoder(nvjpeg, this.stream, () => driver.finishStream(this.stream))
+  }
+
+  /** What is put into a stream from now on finds the pictures there. */
+  before(stream: bigint): void {
+    this.driver.record(this.decoded, this.stream)
+    this.driver.waitInStream(stream, this.decoded)
+  }
+
+  close(): void {
+    this.driver.finishStream(this.stream)
+    this.decoder.close()
+    this.driver.destroyEvent(this.decoded)
+    this.driver.destroyStream(this.stream)
   }
 }

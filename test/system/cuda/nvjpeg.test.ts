@@ -18,6 +18,8 @@ class FakeNvjpeg implements NvjpegCalls {
   alive = 0
   private size = 0
 
+  onDecode = (): void => {}
+
   constructor(private readonly refused: Partial<Record<number, readonly bigint[]>> = {}) {}
 
   create(backend: number, _device: null, _pinned: null, flags: number, handle: Uint8Array): number {
@@ -57,6 +59,7 @@ class FakeNvjpeg implements NvjpegCalls {
     expect([state, stream]).toEqual([handle * 100n, STREAM])
     expect(images.length).toBeGreaterThanOrEqual(this.size * 64)
     expect(lengths.length).toBeGreaterThanOrEqual(this.size * 8)
+    this.onDecode()
     this.sizes.push(this.size)
     const addresses = new BigUint64Array(data.buffer, data.byteOffset, this.size)
     return addresses.some(address => this.refused[Number(handle)]?.includes(address) ?? false)
@@ -78,8 +81,8 @@ function pictures(count: number): JpegPicture[] {
   }))
 }
 
-function decoder(fake: NvjpegCalls, checkContext = () => {}): JpegDecoder {
-  return new JpegDecoder(fake, STREAM, checkContext)
+function decoder(fake: NvjpegCalls, settle = () => {}): JpegDecoder {
+  return new JpegDecoder(fake, STREAM, settle)
 }
 
 describe('decoding', () => {
@@ -93,6 +96,16 @@ describe('decoding', () => {
     expect(fake.log.slice(3)).toEqual(['create 2 32', 'initialize 2 2'])
     jpeg.close()
     expect(fake.alive).toBe(0)
+  })
+
+  test('whatever is called, nothing is left on the stream', () => {
+    const fake = new FakeNvjpeg({ [HARDWARE]: [2n] })
+    let settled = 0
+    fake.onDecode = () => expect(settled).toBe(fake.sizes.length + 1)
+    const jpeg = decoder(fake, () => settled++)
+    expect(jpeg.decode('hardware', pictures(4))).toEqual([1])
+    expect(jpeg.decode('hybrid', pictures(1))).toEqual([])
+    expect(fake.sizes).toEqual([4, 2, 1, 1, 2, 1])
   })
 
   test('nothing to decode is no call', () => {
