@@ -129,6 +129,7 @@ export class Feeding {
       order: plan.orderData,
       share: { length, world: options.world, rank: options.rank, batch },
       ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
+      timeout: options.timeout,
       ready: options.ready,
       cache,
     }
@@ -359,7 +360,7 @@ export class Feeding {
   // ---------------------------------------------------------------- no workers
 
   private async makerOfOwn(number = ALONE, work?: Workspace): Promise<RowMaker> {
-    const functions = await loadFunctions(this.plan.feed, this.options.functions)
+    const functions = await loadFunctions(this.plan.feed, this.options.timeout, this.options.functions)
     return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane, work)
   }
 

@@ -5,9 +5,13 @@
 import { isPython, resolveCall, type UserFunction } from '../define/call.js'
 import type { Random } from '../define/random.js'
 import type { CallJson, NormalFeed } from '../define/types.js'
+import { DefinitionError } from '../errors.js'
 import type { Column } from '../source/source.js'
 import { importModule } from '../system/typescript.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
+
+/** Of a timer (ms). */
+const LONGEST = 2 ** 31 - 1
 
 export type SampleFunction = (
   sample: Record<string, Column>,
@@ -31,23 +35,25 @@ export class MapError extends Error {
 }
 
 /**
- * Imports them, and starts Python where the feed needs it. In a maker this happens once, before its first row. Those
- * that are `here` already, by their path in the feed, need no import: in the thread that defined them.
+ * Imports them, each in so many seconds at most, and starts Python where the feed needs it. In a maker this happens
+ * once, before its first row. Those that are `here` already, by their path in the feed, need no import: in the thread
+ * that defined them.
  */
 export async function loadFunctions(
   feed: NormalFeed,
+  seconds: number,
   here: ReadonlyMap<string, UserFunction> = new Map(),
 ): Promise<UserFunctions> {
   const fields = new Map<string, FieldFunction>()
   for (const { name, map } of feed.fields) {
     if (map === undefined) continue
-    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map, here)
+    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map, seconds, here)
     fields.set(name, (value, random) => guarded(() => fn(value, random)))
   }
   if (!feed.map) return { fields, close: holdPython(feed) }
   const sample = isPython(feed.map)
     ? pythonSampleFunction(feed.map)
-    : await imported<SampleFunction>(feed.map, here)
+    : await imported<SampleFunction>(feed.map, seconds, here)
   return {
     sample: (columns, random) => guarded(() => sample(columns, random), checkColumns),
     fields,
@@ -55,9 +61,31 @@ export async function loadFunctions(
   }
 }
 
-async function imported<T>(map: CallJson, here: ReadonlyMap<string, UserFunction>): Promise<T> {
+async function imported<T>(
+  map: CallJson,
+  seconds: number,
+  here: ReadonlyMap<string, UserFunction>,
+): Promise<T> {
   const found = map.call.path === undefined ? undefined : here.get(map.call.path)
-  return (found ?? (await resolveCall(map, importModule))) as T
+  return (found ?? (await resolveCall(map, url => importWithin(url, seconds)))) as T
+}
+
+/** An `await` at the top of a module may never end, and would stop whatever else this thread has to do. */
+async function importWithin(url: string, seconds: number): Promise<Record<string, unknown>> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new DefinitionError(
+      '',
+      `${url} is still loading after ${seconds} s: an "await" at its top level does not end. ` +
+        'Do that inside the function, or raise the option "timeout"',
+    )
+    timer = setTimeout(reject, Math.min(seconds * 1000, LONGEST), error)
+  })
+  try {
+    return await Promise.race([importModule(url), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Calls a function, which may be asynchronous, and checks its result. */

@@ -30,6 +30,8 @@ export interface Job {
   share: { length: number; world: number; rank: number; batch: number }
   /** Only makers with a smaller number serve this ring: 1 where samples can only be had one after the other. */
   makers?: number
+  /** Seconds that loading the user's functions may take. */
+  timeout: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */
   ready?: number
   /** Where sources have units of several rows, or the order reads by blocks: the cache that loads each once. */

@@ -79,7 +79,7 @@ class Maker {
   private async take(job: Job): Promise<void> {
     if (job.makers !== undefined && this.data.maker >= job.makers) return
     try {
-      const functions = await loadFunctions(job.feed)
+      const functions = await loadFunctions(job.feed, job.timeout)
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)
       former?.close()

@@ -147,3 +147,22 @@ test('a function that is another one in the makers is refused', async () => {
     }),
   ).rejects.toThrow(/not the one of the definition/)
 })
+
+test('a module that never finishes loading in a maker is named, and other feeds go on', async () => {
+  const feed = await feedModule(
+    root,
+    'endless.feed.mjs',
+    `import { isMainThread } from 'node:worker_threads'
+    export default feed({
+      source: synthetic({ count: 32, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(value => value) },
+      batch: 8,
+    })
+    if (!isMainThread) await new Promise(() => setInterval(() => {}, 1000))`,
+  )
+  const first = using(feed, { workers: 2, timeout: 0.5 }, loader => loader[Symbol.asyncIterator]().next())
+  await expect(first).rejects.toThrow(
+    /endless\.feed\.mjs is still loading after 0\.5 s: an "await" at its top level does not end/,
+  )
+  expect(await labels(await withMap('value => value * 2'), 2)).toEqual(counted(i => i * 2))
+})
