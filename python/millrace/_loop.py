@@ -75,6 +75,15 @@ class Loop:
             self.left += count
         self._feed._stream.go(self._feed._place, self.left if self.limited else None)
 
+    def judge(self, taken: "Taken") -> None:
+        """The user's turn has come to this batch: its bad samples count, and may end the run."""
+        try:
+            for one in taken.bad:
+                self._feed._stream.judge(one)
+        except BaseException:
+            self._failed = True
+            raise
+
     def hand(self, taken: "Taken") -> None:
         """From here on the state counts this batch."""
         feed = self._feed

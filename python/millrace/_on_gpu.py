@@ -144,7 +144,7 @@ class OnGpu(View, ABC):
         self._staging.fill(batch, ticket, make)
         bad = [one for found in ticket.bad.values() for one in found]
         for one in bad:
-            stream._judge(one, stream.opened)
+            stream.judge(one)
         if bad:
             rows = sorted({int(one["row"]) for one in bad})
             batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, self._beside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .batch import About, Batch, Ragged, decode
 class Taken:
     """A batch that has left the ring, and where a run goes on after it."""
 
-    __slots__ = ("after", "batch", "epoch", "slot")
+    __slots__ = ("after", "bad", "batch", "epoch", "slot")
 
     def __init__(self, batch: Batch, epoch: int, after: Place, slot: Optional[int] = None) -> None:
         self.batch = batch
@@ -23,6 +23,8 @@ class Taken:
         self.after = after
         #: The slot it lies in; None where it is a copy.
         self.slot = slot
+        #: Its bad samples, as the engine told of them.
+        self.bad: Sequence[Mapping[str, Any]] = ()
 
 
 def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]], List[str]]) -> Taken:

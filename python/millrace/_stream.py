@@ -198,8 +198,7 @@ class Stream:
         taken = read(client, slot, copy, self.names)
         self._number += 1
         self.ahead = taken.after
-        for one in bad:
-            self._judge(one, client.opened)
+        taken.bad = bad
         return taken
 
     def _copied(self, client: Client) -> None:
@@ -215,9 +214,13 @@ class Stream:
             client.opened.depth,
         )
 
-    def _judge(self, bad: Mapping[str, Any], opened: Opened) -> None:
+    def spoilt(self, taken: Taken) -> bool:
+        """Whether nobody will get this batch: ``judge`` will end the run."""
+        return any(one["row"] < 0 or self.opened.policy == "fail" for one in taken.bad)
+
+    def judge(self, bad: Mapping[str, Any]) -> None:
         """Bad samples are counted at delivery, in order; the policy or the budget may end the run here."""
-        message, stats = str(bad["message"]), self._stats
+        message, stats, opened = str(bad["message"]), self._stats, self.opened
         if bad["row"] < 0:
             raise MillraceError(message)
         stats.bad_count += 1

@@ -92,7 +92,7 @@ class View:
             while True:
                 loop.between()
                 self._ask(loop)
-                while len(staged) <= self.prefetch and failure is None and self._make_room(staged):
+                while self._wants(staged) and failure is None and self._make_room(staged):
                     try:
                         taken = loop.take(block=not staged)
                     except MillraceError as error:
@@ -100,7 +100,8 @@ class View:
                         break
                     if taken is None:
                         break
-                    staged.append(self._prepare(taken))
+                    spoilt = self.feed._stream.spoilt(taken)
+                    staged.append(Staged(taken, taken.batch) if spoilt else self._prepare(taken))
                     del taken
                 if not staged:
                     if failure is not None:
@@ -119,7 +120,14 @@ class View:
             finally:
                 loop.leave(finished)
 
+    def _wants(self, staged: Deque[Staged]) -> bool:
+        """Whether more are to be taken ahead; nothing comes after a batch that ends the run."""
+        if staged and self.feed._stream.spoilt(staged[-1].taken):
+            return False
+        return len(staged) <= self.prefetch
+
     def _hand(self, loop: "Loop", staged: Deque[Staged]) -> Any:
+        loop.judge(staged[0].taken)
         one = staged.popleft()
         batch: Any = self._deliver(one)
         if self.feed.batch_map is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import millrace
+from millrace.views import View
 
 
 def numbers(feed, stop=None):
@@ -220,3 +221,29 @@ def test_tensorflow_is_asked_for_by_name(fake):
             pytest.raises(millrace.MissingError, match="pip install tensorflow"),
         ):
             feed.tensorflow()
+
+
+def test_bad_samples_of_batches_that_are_put_back_count_once(fake):
+    class Hesitant(View):
+        prefetch = 2
+        asked = 0
+
+        def _arrives(self, loop, staged):
+            self.asked += 1
+            if self.asked != 2:
+                return True
+            loop.put_back(len(staged))
+            staged.clear()
+            return False
+
+    with millrace.Feed(fake(16, bad=[1, 6], policy="drop")) as feed:
+        seen = [batch["number"].tolist() for batch in Hesitant(feed, None)]
+        assert seen == [[0, 2, 3], [4, 5, 7], [8, 9, 10, 11], [12, 13, 14, 15]]
+        assert feed.stats()["bad"]["count"] == 2
+    with millrace.Feed(fake(16, bad=[9])) as feed:
+        seen = []
+        with pytest.raises(millrace.SampleError, match="torn"):
+            for batch in Hesitant(feed, None):
+                seen.append(batch["number"].tolist())
+        assert seen == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert feed.stats()["bad"]["count"] == 1

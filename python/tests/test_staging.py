@@ -108,7 +108,7 @@ class GpuView(View):
         self.staging.fill(batch, staged.ticket, lambda array: array)
         bad = [one for found in staged.ticket.bad.values() for one in found]
         for one in bad:
-            stream._judge(one, stream.opened)
+            stream.judge(one)
         return batch
 
     def _make_room(self, staged):
