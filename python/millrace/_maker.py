@@ -53,11 +53,13 @@ class _Frames:
         os.dup2(2, 1)  # what the user prints goes where errors go
 
     def receive(self):
-        head = self._exactly(4)
-        if head is None:
+        """The next request, or None at the end of the input, also in the middle of a frame."""
+        try:
+            length = struct.unpack("<I", self._exactly(4))[0]
+            header = json.loads(bytes(self._exactly(length)))
+            return header, [self._exactly(length) for length in header["buffers"]]
+        except EOFError:
             return None
-        header = json.loads(bytes(self._exactly(struct.unpack("<I", head)[0])))
-        return header, [self._exactly(length) for length in header["buffers"]]
 
     def send(self, header, buffers):
         if buffers:
@@ -84,7 +86,7 @@ class _Frames:
         while at < length:
             got = os.readv(self._read, [view[at:]])
             if got == 0:
-                return None
+                raise EOFError
             at += got
         return data
 

@@ -18,7 +18,7 @@ from conftest import wait_until
 
 import millrace
 from millrace._functions import function_hash
-from millrace._payload import without_payloads
+from millrace._payload import command, without_payloads
 
 
 class Pairs:
@@ -363,6 +363,15 @@ def test_a_main_program_without_its_guard_is_told(tmp_path):
         assert done.returncode != 0 and 'if __name__ == "__main__"' in done.stderr
     else:
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("input", [b"", b"\x05\0", b'\x05\0\0\0{"ro'])
+def test_an_input_that_ends_anywhere_ends_a_process_without_a_word(tmp_path, input):
+    memory = tmp_path / "memory"
+    memory.write_bytes(bytes(64))
+    program = ["sh", "-c", 'exec "$@" 3<>"$0"', str(memory), *command()]
+    done = subprocess.run(program, input=input, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_no_process_stays():
