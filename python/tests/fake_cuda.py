@@ -243,7 +243,7 @@ def fake_pixels(width, height, value):
 
 
 class FakeDecoder:
-    """Stands for nvjpeg.Decoder: reads the data at once. The real one may hang where the stream has work left.
+    """Stands for nvjpeg.Decoder: reads the data at once. The real one may hang if the stream has work left.
 
     The engines may write at once, and as late as when the stream comes to it: here they do this, then that.
     """

@@ -77,7 +77,7 @@ def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
     return library
 
 
-#: Two calls at once, each with a handle and a state of its own, were once seen to wait for each other for ever.
+#: Two calls at once, each with a handle and a state of its own, once waited for each other for ever.
 #: The hardware is shared anyway: one call at a time, whoever calls.
 _ALONE = threading.Lock()
 
