@@ -128,7 +128,7 @@ class Builder:
         parts = {name: _variant_parts(name, variant) for name, variant in variants.items()}
         return self._with(variants={**self._parts.get("variants", {}), **parts})
 
-    def relative_to(self: B, path: Union[str, os.PathLike]) -> B:
+    def relative_to(self: B, path: Union[str, os.PathLike[str]]) -> B:
         """Resolves relative paths against this folder, or the folder of this file:
         ``.relative_to(__file__)``."""
         place = os.path.abspath(os.fspath(path))
@@ -189,7 +189,8 @@ def source_json(what: Any, where: str) -> Json:
             raise TypeError(
                 f"{where} takes sources alone: say {', '.join(more)} about the whole, after {where}(...)"
             )
-        return what._parts["source"]
+        source: Json = what._parts["source"]
+        return source
     if isinstance(what, Mapping):
         return dict(what)
     raise TypeError(f'{where} takes sources such as millrace.tar("x.tar"), and {what!r} is none')
@@ -210,9 +211,10 @@ def _variant_parts(name: str, variant: Union[Builder, Mapping[str, Any]]) -> Jso
     if not isinstance(variant, Mapping):
         raise TypeError(f'variant "{name}": expected a builder or a dict of what differs, found {variant!r}')
     refuse_unknown(f'variant "{name}"', variant, _VARIANT_KEYS)
-    parts = {_VARIANT_KEYS[key]: value for key, value in variant.items()}
+    parts: Json = {_VARIANT_KEYS[key]: value for key, value in variant.items()}
     if "source" in parts:
         parts["source"] = source_json(parts["source"], f'variant "{name}"')
     if "fields" in parts:
         parts["fields"] = _fields_json(parts["fields"])
-    return plain(parts)
+    parts = plain(parts)
+    return parts

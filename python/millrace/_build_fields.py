@@ -25,7 +25,8 @@ class Field:
 
     def json(self) -> Dict[str, Any]:
         """The field in the canonical form."""
-        return plain(self._json)
+        json: Dict[str, Any] = plain(self._json)
+        return json
 
     def map(self: F, fn: Function) -> F:
         """Passes every value through ``fn(value, rng)``, in a Python process of the engine; ``rng`` is a

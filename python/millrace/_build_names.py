@@ -7,7 +7,7 @@ import difflib
 import math
 import os
 import re
-from typing import Any, Iterable, Mapping, Optional
+from typing import Any, Dict, Iterable, Mapping, Optional
 
 
 def camel(name: str) -> str:
@@ -79,7 +79,7 @@ def patch_between(before: Any, after: Any) -> Optional[Any]:
     """The least JSON merge patch (RFC 7396) that makes ``after`` of ``before``; None when they are equal."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None if before == after and type(before) is type(after) else after
-    patch: dict = {key: None for key in before if key not in after}
+    patch: Dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         change = patch_between(before[key], value) if key in before else value
         if change is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable, Dict, Literal, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, Literal, Sequence, Tuple, TypeVar, Union
 
 from ._build_names import camel, plain, refuse_unknown
 
@@ -23,6 +23,8 @@ Spread = Union[float, Sequence[float]]
 Channels = Union[float, Sequence[float]]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+#: Arguments by their names, or parameters by theirs.
+Named = Dict[str, Any]
 
 
 def operator(name: str, **always: Any) -> Callable[[Method], Method]:
@@ -55,13 +57,13 @@ def batch_operator(name: str) -> Callable[[Method], Method]:
     return make
 
 
-def _parameters_of(declared: Callable[..., Any]) -> Callable[[dict, tuple, dict], Any]:
+def _parameters_of(declared: Callable[..., Any]) -> Callable[[Named, Tuple[Any, ...], Named], Any]:
     """From the arguments of a call to parameters in the definition's spelling."""
     name = declared.__name__
     signature = inspect.signature(declared)
     signature = signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "self"])
 
-    def parameters(written: dict, args: tuple, kwargs: dict) -> Any:
+    def parameters(written: Named, args: Tuple[Any, ...], kwargs: Named) -> Any:
         refuse_unknown(name, kwargs, signature.parameters)
         try:
             given = signature.bind(*args, **kwargs).arguments

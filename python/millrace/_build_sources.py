@@ -8,7 +8,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 from ._build_feed import Builder, source_json
 from ._build_names import plain, refuse_unknown
 
-Path = Union[str, os.PathLike]
+Path = Union[str, "os.PathLike[str]"]
 Source = Union[Builder, Mapping[str, Any]]
 Row = Union[int, float, str]
 

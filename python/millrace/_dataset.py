@@ -173,7 +173,7 @@ def _field(column: str, value: Any) -> Dict[str, Any]:
     if array is None and isinstance(value, (list, tuple)):
         array = np.asarray(value)
     if array is not None and array.ndim == 0:
-        array, value = None, array.item()
+        value, array = array.item(), None
     if array is not None and array.dtype.str[1:] in _DTYPES:
         return {
             "from": column,

@@ -12,6 +12,8 @@ Results depend on what is asked and on nothing else: before every sample and eve
 of random, numpy and torch are seeded with the ask's own key.
 """
 
+from __future__ import annotations
+
 import faulthandler
 import json
 import mmap
@@ -23,6 +25,17 @@ import time
 import traceback
 
 from _maker_values import Room, pack, pack_columns, unpack
+
+TYPE_CHECKING = False  # typing's own, without the time that it takes to load typing
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+    from _maker_values import Bytes, WireValue
+    from numpy.random import Generator
+
+    Function = Callable[[Any, Generator], Any]
+    Ask = Dict[str, Any]
+    Reply = Dict[str, Any]
 
 #: Answers are sent together, unless they took longer than this (seconds): the engine goes on with some.
 _TOGETHER = 0.0005
@@ -40,7 +53,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 class _Frames:
     """Frames over two descriptors that nothing else in this process can reach by printing."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._out = bytearray()
         self._flushed = 0.0
         self._read = os.dup(0)
@@ -52,7 +65,7 @@ class _Frames:
         os.close(nothing)
         os.dup2(2, 1)  # what the user prints goes where errors go
 
-    def receive(self):
+    def receive(self) -> Optional[Tuple[Dict[str, Any], List[bytearray]]]:
         """The next request, or None at the end of the input, also in the middle of a frame."""
         try:
             length = struct.unpack("<I", self._exactly(4))[0]
@@ -61,7 +74,7 @@ class _Frames:
         except EOFError:
             return None
 
-    def send(self, header, buffers):
+    def send(self, header: Reply, buffers: Sequence[Bytes]) -> None:
         if buffers:
             header["buffers"] = [len(data) for data in buffers]
         text = _encode(header).encode()
@@ -73,13 +86,13 @@ class _Frames:
         if len(self._out) > _TOGETHER_BYTES or time.monotonic() - self._flushed > _TOGETHER:
             self.flush()
 
-    def flush(self):
+    def flush(self) -> None:
         if self._out:
             self._all(self._out)
             self._out = bytearray()
         self._flushed = time.monotonic()
 
-    def _exactly(self, length):
+    def _exactly(self, length: int) -> bytearray:
         data = bytearray(length)
         view = memoryview(data)
         at = 0
@@ -90,7 +103,7 @@ class _Frames:
             at += got
         return data
 
-    def _all(self, data):
+    def _all(self, data: Bytes) -> None:
         view = memoryview(data)
         while len(view) > 0:
             view = view[os.write(self._write, view) :]
@@ -99,7 +112,7 @@ class _Frames:
 # ------------------------------------------------------------------------------------ random numbers
 
 
-def _seed(key):
+def _seed(key: int) -> None:
     """Seeds every global generator that is loaded, so that a sample is the same whoever makes it."""
     if "random" in sys.modules:
         sys.modules["random"].seed(key)
@@ -110,7 +123,7 @@ def _seed(key):
         torch.default_generator.manual_seed(key >> 65)  # 63 bits; torch.manual_seed would bother CUDA as well
 
 
-def _generator(key):
+def _generator(key: int) -> Generator:
     import numpy as np
 
     return np.random.Generator(np.random.Philox(key=key))
@@ -122,15 +135,21 @@ def _generator(key):
 class _Dataset:
     """A dataset of the user's, by row. ``count`` is given for iterables only."""
 
-    def __init__(self, dataset, names, function, count):
+    def __init__(
+        self,
+        dataset: Any,
+        names: Optional[Sequence[str]],
+        function: Optional[Function],
+        count: Optional[int],
+    ) -> None:
         self._dataset = dataset
         self._names = names
         self._function = function
         self._count = count
-        self._epoch = None
-        self._passes = {}
+        self._epoch: Optional[int] = None
+        self._passes: Dict[int, _Pass] = {}
 
-    def columns(self, ask, room):
+    def columns(self, ask: Ask, room: Room) -> Dict[str, WireValue]:
         row, epoch = ask["row"], ask["epoch"]
         key = int(ask["key"], 16)
         if epoch != self._epoch and hasattr(self._dataset, "set_epoch"):
@@ -145,7 +164,7 @@ class _Dataset:
             sample = self._function(sample, _generator(key))
         return pack_columns(sample, ask["columns"], room, self._names)
 
-    def _pass(self, stream, epoch, row):
+    def _pass(self, stream: int, epoch: int, row: int) -> _Pass:
         """The pass that leads to a row: a new one when the row is behind, or the epoch another one."""
         going = self._passes.get(stream)
         if going is None or going.epoch != epoch or row < going.row:
@@ -156,14 +175,14 @@ class _Dataset:
 class _Pass:
     """One way through an iterable, from its beginning."""
 
-    def __init__(self, dataset, count, epoch):
+    def __init__(self, dataset: Any, count: Optional[int], epoch: int) -> None:
         self.epoch = epoch
         self.row = 0
         self._count = count
         _seed(epoch + 1)
-        self._iterator = iter(dataset if hasattr(dataset, "__iter__") else dataset())
+        self._iterator: Iterator[Any] = iter(dataset if hasattr(dataset, "__iter__") else dataset())
 
-    def go(self, row):
+    def go(self, row: int) -> Any:
         """The sample of a row that is not behind."""
         while True:
             # Rows that are passed over draw the same random numbers as those that are wanted.
@@ -187,12 +206,12 @@ class _Pass:
 
 
 class _Maker:
-    def __init__(self, frames, memory):
+    def __init__(self, frames: _Frames, memory: mmap.mmap) -> None:
         self._frames = frames
         self._memory = memory
-        self._loaded = {}
+        self._loaded: Dict[str, Any] = {}
 
-    def run(self):
+    def run(self) -> None:
         while True:
             request = self._frames.receive()
             if request is None:
@@ -214,7 +233,7 @@ class _Maker:
                 self._frames.send(reply, room.buffers)
             self._frames.flush()
 
-    def _answer(self, ask, room, buffers):
+    def _answer(self, ask: Ask, room: Room, buffers: Sequence[Bytes]) -> Reply:
         if "load" in ask:
             self._loaded[ask["payload"]] = _load(ask["load"])
             return {}
@@ -235,7 +254,7 @@ class _Maker:
         return {"value": pack(target(unpack(ask["call"], self._memory, buffers), _generator(key)), room)}
 
 
-def _load(path):
+def _load(path: str) -> Any:
     """Reads what the trainer pickled: how to set this interpreter up, then the object itself."""
     import pickle
 
@@ -257,7 +276,7 @@ def _load(path):
     return loaded
 
 
-def _speak_to(path):
+def _speak_to(path: Optional[str]) -> None:
     """What the user's code prints belongs to the trainer, not among the engine's last words."""
     if path is None:
         return
@@ -272,7 +291,7 @@ def _speak_to(path):
     os.close(output)
 
 
-def _import_main(main):
+def _import_main(main: Dict[str, str]) -> None:
     """Makes what the trainer's program defines known here, as multiprocessing does: under another name, so
     that what stands under ``if __name__ == "__main__"`` is left out."""
     import runpy
@@ -281,7 +300,7 @@ def _import_main(main):
     if getattr(sys.modules["__main__"], "_millrace_main", None) == main:
         return
     module = types.ModuleType("__mp_main__")
-    module._millrace_main = main
+    module.__dict__["_millrace_main"] = main
     if "name" in main:
         found = runpy.run_module(main["name"], run_name="__mp_main__", alter_sys=True)
     else:
@@ -290,7 +309,7 @@ def _import_main(main):
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
 
 
-def _told(error):
+def _told(error: BaseException) -> str:
     """An exception in a few lines: what, and where in the user's code."""
     lines = traceback.format_exception_only(type(error), error)
     own = os.path.dirname(__file__)
@@ -299,7 +318,7 @@ def _told(error):
     return "\n".join(["".join(lines).strip(), *where[-_TRACE_LINES:]])
 
 
-def _die_with_the_engine():
+def _die_with_the_engine() -> None:
     """A process that is busy does not notice the end of its input: the kernel ends it when its thread is
     gone."""
     parent = os.getppid()
@@ -313,7 +332,7 @@ def _die_with_the_engine():
         os._exit(1)
 
 
-def main():
+def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the trainer
     _die_with_the_engine()
     faulthandler.enable()
@@ -321,7 +340,8 @@ def main():
     memory = mmap.mmap(3, 0)
     os.close(3)
     sys.path.pop(0)  # this file's folder: its neighbours are not for others to import by these names
-    sys.stdout.reconfigure(line_buffering=True)
+    stdout: Any = sys.stdout
+    stdout.reconfigure(line_buffering=True)
     try:
         _Maker(frames, memory).run()
     except BrokenPipeError:

@@ -2,10 +2,24 @@
 _maker.py as a neighbour, outside of the package, so that nothing else of it is loaded.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import os
 import sys
+
+TYPE_CHECKING = False  # typing's own, without the time that it takes to load typing
+if TYPE_CHECKING:
+    import mmap
+    from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+    from numpy.typing import NDArray
+
+    Bytes = Union[bytes, bytearray, memoryview]
+    #: Where bytes lie: ``at`` and ``bytes`` in the memory, or ``buffer``, the number of one behind the frame.
+    WireBytes = Dict[str, int]
+    WireValue = Union[int, float, str, Dict[str, Union[str, WireBytes]]]
 
 #: Arrays begin at multiples of this in the shared memory.
 _ALIGN = 64
@@ -15,12 +29,12 @@ class Room:
     """A stretch of the shared memory, filled from its start; what finds no room there goes behind the
     frame."""
 
-    def __init__(self, memory, room):
+    def __init__(self, memory: mmap.mmap, room: Tuple[int, int]) -> None:
         self.memory = memory
         self.next, self._end = room
-        self.buffers = []
+        self.buffers: List[Bytes] = []
 
-    def take(self, length):
+    def take(self, length: int) -> Optional[int]:
         """Offset of so many bytes, or None."""
         at = -(-self.next // _ALIGN) * _ALIGN
         if at + length > self._end:
@@ -28,7 +42,7 @@ class Room:
         self.next = at + length
         return at
 
-    def bytes(self, data):
+    def bytes(self, data: Bytes) -> WireBytes:
         at = self.take(len(data))
         if at is None:
             self.buffers.append(data)
@@ -39,10 +53,10 @@ class Room:
 
 _DTYPES = {"u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4", "i64": "<i8"}
 _DTYPES.update({"f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "?"})
-_headers = {}
+_headers: Dict[Tuple[str, Tuple[int, ...]], bytes] = {}
 
 
-def _npy_header(array):
+def _npy_header(array: NDArray[Any]) -> bytes:
     """The .npy header of an array in C order; few kinds of arrays come, again and again."""
     key = (array.dtype.str, array.shape)
     header = _headers.get(key)
@@ -60,7 +74,7 @@ def _npy_header(array):
     return header
 
 
-def _pack_array(array, room):
+def _pack_array(array: NDArray[Any], room: Room) -> WireValue:
     import numpy as np
 
     if array.ndim == 0:
@@ -77,7 +91,7 @@ def _pack_array(array, room):
     return {"npy": {"at": at, "bytes": len(header) + array.nbytes}}
 
 
-def as_array(value):
+def as_array(value: Any) -> Optional[NDArray[Any]]:
     """The value as a numpy array, if it is an array, a tensor or a picture of some library; None
     otherwise."""
     module = type(value).__module__.partition(".")[0]
@@ -85,7 +99,8 @@ def as_array(value):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
             value = value.float()
-        return value.numpy()
+        array: NDArray[Any] = value.numpy()
+        return array
     if module == "PIL":
         import numpy as np
 
@@ -97,7 +112,7 @@ def as_array(value):
     return None
 
 
-def pack(value, room):
+def pack(value: Any, room: Room) -> WireValue:
     """A value of the user's, for the engine."""
     if isinstance(value, (bool, int)):
         return int(value)
@@ -113,7 +128,8 @@ def pack(value, room):
     if array is not None:
         return _pack_array(array, room)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        path: str = os.fspath(value)
+        return path
     if value is None or isinstance(value, (dict, list, tuple)):
         return {"json": json.dumps(value, default=_plain, allow_nan=False)}
     raise TypeError(
@@ -122,7 +138,7 @@ def pack(value, room):
     )
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """What json does not know: numbers and arrays of numpy and torch."""
     array = as_array(value)
     if array is None:
@@ -130,11 +146,11 @@ def _plain(value):
     return array.tolist()
 
 
-def _float_name(value):
+def _float_name(value: float) -> str:
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
-def _numbers(values):
+def _numbers(values: Iterable[Any]) -> Optional[NDArray[Any]]:
     """A list of numbers, or of equally long lists of them, as an array; None for anything else."""
     import numpy as np
 
@@ -145,7 +161,9 @@ def _numbers(values):
     return array if array.dtype.kind in "biuf" and array.size > 0 else None
 
 
-def pack_columns(sample, columns, room, names=None):
+def pack_columns(
+    sample: Any, columns: Optional[Iterable[str]], room: Room, names: Optional[Sequence[str]] = None
+) -> Dict[str, WireValue]:
     """A sample as columns: a dict by its keys, a tuple by position, anything else as column "0"."""
     if isinstance(sample, dict):
         pairs = [(str(name), value) for name, value in sample.items()]
@@ -163,7 +181,7 @@ def pack_columns(sample, columns, room, names=None):
     }
 
 
-def unpack(value, memory, buffers):
+def unpack(value: Any, memory: mmap.mmap, buffers: Sequence[Bytes]) -> Any:
     """A value of the engine's, for the user's function: always a copy, which may be kept and changed."""
     if not isinstance(value, dict):
         return value
@@ -179,7 +197,7 @@ def unpack(value, memory, buffers):
     return np.frombuffer(data, _DTYPES[value["dtype"]]).reshape(value["shape"])
 
 
-def _bytes(where, memory, buffers):
+def _bytes(where: WireBytes, memory: mmap.mmap, buffers: Sequence[Bytes]) -> Bytes:
     if "buffer" in where:
         return buffers[where["buffer"]]
     return memoryview(memory)[where["at"] : where["at"] + where["bytes"]]

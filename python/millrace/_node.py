@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Iterator, List, NoReturn, Optional, Tuple
+from typing import Dict, Iterator, List, NoReturn, Optional, Tuple
 
 from .errors import MissingError
 
@@ -49,7 +49,8 @@ def engine() -> str:
 
 def _is_millrace(root: Path) -> bool:
     try:
-        return json.loads((root / "package.json").read_text("utf8")).get("name") == "millrace"
+        package: Dict[str, object] = json.loads((root / "package.json").read_text("utf8"))
+        return package.get("name") == "millrace"
     except (OSError, ValueError):
         return False
 

@@ -40,7 +40,7 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
     about.step = int(stamps[at.STEP])
     about.position = int(stamps[at.POSITION])
     about.positions = np.ndarray((count,), "<f8", lease, layout.position_at).astype(np.int64)
-    status = np.ndarray((count,), np.uint8, lease, layout.status_at)
+    status: np.ndarray[Any, Any] = np.ndarray((count,), np.uint8, lease, layout.status_at)
     about.valid = status == at.GOOD
     about.fillers = status == at.FILLER
 
@@ -59,7 +59,7 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
 
 def _add(batch: Batch, about: About, field: Field, head: Any, lease: Any, copy: bool) -> None:
     def array(shape: Any, dtype: Any, offset: int) -> Any:
-        view = np.ndarray(shape, dtype, lease, offset)
+        view: np.ndarray[Any, Any] = np.ndarray(shape, dtype, lease, offset)
         return view.copy() if copy else view
 
     name, count = field.name, about.count

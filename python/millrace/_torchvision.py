@@ -8,7 +8,7 @@ to do, all of it at once.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, List, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 from ._build_feed import Builder
 from ._build_fields import ImageField, image, int_
@@ -61,7 +61,7 @@ class ImageFolder(Builder):
 
     def __init__(
         self,
-        root: Union[str, os.PathLike],
+        root: Union[str, os.PathLike[str]],
         transform: Any = None,
         target_transform: Optional[Callable[[Any], Any]] = None,
     ):
@@ -82,7 +82,7 @@ class ImageFolder(Builder):
         return list(self._parts["source"]["folder"]["classes"])
 
     @property
-    def class_to_idx(self) -> dict:
+    def class_to_idx(self) -> Dict[str, int]:
         """The number of each class."""
         return {name: number for number, name in enumerate(self.classes)}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from ._build_fields import ImageField
+from ._build_fields import Dtype, ImageField
 
 _INTEGERS = ("u8",)
-_DTYPES = {
+_DTYPES: Dict[str, Dtype] = {
     "torch.uint8": "u8",
     "torch.float16": "f16",
     "torch.bfloat16": "bf16",
@@ -36,9 +36,9 @@ class Picture:
         self.unit = 1.0
         #: Whether torchvision has a tensor by now: some parameters count only then.
         self.tensor = False
-        self.dtype = "u8"
+        self.dtype: Dtype = "u8"
         self.mean_std: Optional[Tuple[List[float], List[float]]] = None
-        self.erasing: Optional[dict] = None
+        self.erasing: Optional[Dict[str, Any]] = None
 
     @property
     def is_float(self) -> bool:
@@ -62,14 +62,14 @@ class Picture:
         if self.mean_std is not None:
             field = field.normalize(mean=self.mean_std[0], std=self.mean_std[1])
             if self.dtype != "f32":
-                field = field.dtype(self.dtype)  # type: ignore[arg-type]
+                field = field.dtype(self.dtype)
         elif self.is_float:
             if self.unit == 1:
                 raise Cannot(
                     "floats of 0…255 without Normalize are not to be had",
                     "use ToDtype(torch.float32, scale=True), or leave ToDtype out and convert on the device",
                 )
-            field = field.dtype(self.dtype)  # type: ignore[arg-type]
+            field = field.dtype(self.dtype)
         return field if self.erasing is None else field.random_erasing(**self.erasing)
 
 

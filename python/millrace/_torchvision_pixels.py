@@ -3,7 +3,7 @@ transform."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 from ._torchvision_picture import Cannot, Picture
 
@@ -60,8 +60,8 @@ def resize(picture: Picture, step: Any) -> None:
     picture.pixels = picture.pixels.resize(_both(step.size), **_resampling(picture, step), **more)
 
 
-def _resampling(picture: Picture, step: Any) -> dict:
-    written: dict = {}
+def _resampling(picture: Picture, step: Any) -> Dict[str, Any]:
+    written: Dict[str, Any] = {}
     name = _filter(step)
     if name != "bilinear":
         written["filter"] = name
@@ -79,7 +79,7 @@ def center_crop(picture: Picture, step: Any) -> None:
 def random_crop(picture: Picture, step: Any) -> None:
     padded = bool(step.padding) or step.pad_if_needed
     picture.moves(commutes=not padded)
-    written: dict = {}
+    written: Dict[str, Any] = {}
     if step.padding:
         written["padding"] = _sides(step)
     if step.pad_if_needed:
@@ -97,8 +97,8 @@ def _sides(step: Any) -> Any:
     return [left, top, right, bottom]
 
 
-def _border(picture: Picture, step: Any) -> dict:
-    written: dict = {}
+def _border(picture: Picture, step: Any) -> Dict[str, Any]:
+    written: Dict[str, Any] = {}
     fill = _fill(picture, step)
     if fill != 0:
         written["fill"] = fill
@@ -123,13 +123,13 @@ def pad(picture: Picture, step: Any) -> None:
 def flip(axis: str) -> Callable[[Picture, Any], None]:
     def translate(picture: Picture, step: Any) -> None:
         picture.moves(commutes=True)
-        more: dict = {} if axis == "horizontal" else {"axis": axis}
+        more: Dict[str, Any] = {} if axis == "horizontal" else {"axis": axis}
         picture.pixels = picture.pixels.flip(step.p, **more)
 
     return translate
 
 
-def _warping(picture: Picture, step: Any) -> dict:
+def _warping(picture: Picture, step: Any) -> Dict[str, Any]:
     if step.center is not None:
         raise Cannot("a center is not to be had", "leave it out: pictures turn about their middle")
     written = {"filter": _filter(step, ("nearest", "bilinear"))}
@@ -209,5 +209,5 @@ def trivial_augment(picture: Picture, step: Any) -> None:
     if _fill(picture, step) != 0:
         raise Cannot("a fill is not to be had here", "leave it out: what is shifted in is black")
     name = _filter(step, ("nearest", "bilinear"))
-    more: dict = {} if name == "nearest" else {"filter": name}
+    more: Dict[str, Any] = {} if name == "nearest" else {"filter": name}
     picture.pixels = picture.pixels.trivial_augment(step.num_magnitude_bins, **more)

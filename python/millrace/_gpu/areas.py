@@ -57,7 +57,8 @@ class Numbers:
             size = rounded(count * 8)
             self.address, self._count = self._driver.alloc_host(size), size // 8
         memory: Any = (ctypes.c_uint64 * count).from_address(self.address)
-        return np.ndarray(count, np.uint64, memory)
+        numbers: np.ndarray[Any, Any] = np.ndarray(count, np.uint64, memory)
+        return numbers
 
     def put(self, numbers: "np.ndarray[Any, Any]") -> int:
         """Takes numbers over; the address at which they lie now."""
