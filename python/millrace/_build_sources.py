@@ -9,6 +9,8 @@ from ._build_feed import Builder, source_json
 from ._build_names import plain, refuse_unknown
 
 Path = Union[str, "os.PathLike[str]"]
+#: Several may come as one list.
+Paths = Union[Path, Sequence[Path]]
 Source = Union[Builder, Mapping[str, Any]]
 Row = Union[int, float, str]
 
@@ -17,7 +19,7 @@ def _source(kind: str, value: Any) -> Builder:
     return Builder({"source": plain({kind: value})})
 
 
-def _one_or_more(paths: Sequence[Path], where: str) -> Any:
+def _one_or_more(paths: Sequence[Paths], where: str) -> Any:
     if len(paths) == 1 and isinstance(paths[0], (list, tuple)):
         paths = paths[0]
     if len(paths) == 0:
@@ -25,7 +27,7 @@ def _one_or_more(paths: Sequence[Path], where: str) -> Any:
     return paths[0] if len(paths) == 1 else list(paths)
 
 
-def tar(*paths: Path) -> Builder:
+def tar(*paths: Paths) -> Builder:
     """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``."""
     return _source("tar", _one_or_more(paths, "tar"))
 
@@ -40,7 +42,7 @@ def folder(
     )
 
 
-def files(*paths: Path) -> Builder:
+def files(*paths: Paths) -> Builder:
     """Single files, by paths or patterns."""
     return _source("files", _one_or_more(paths, "files"))
 

@@ -128,8 +128,7 @@ def pack(value: Any, room: Room) -> WireValue:
     if array is not None:
         return _pack_array(array, room)
     if isinstance(value, os.PathLike):
-        path: str = os.fspath(value)
-        return path
+        return os.fsdecode(value)
     if value is None or isinstance(value, (dict, list, tuple)):
         return {"json": json.dumps(value, default=_plain, allow_nan=False)}
     raise TypeError(

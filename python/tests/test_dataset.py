@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from conftest import wait_until
 
 import millrace
 from millrace._functions import function_hash
+from millrace._maker_values import Room, pack
 from millrace._payload import command, without_payloads
 
 
@@ -397,3 +399,11 @@ def _children(pid):
             except OSError:
                 pass
     return found
+
+
+def test_a_path_that_is_bytes_becomes_text():
+    class BytesPath:
+        def __fspath__(self):
+            return b"a/b.jpg"
+
+    assert pack(BytesPath(), Room(None, (0, 0))) == pack(Path("a/b.jpg"), Room(None, (0, 0))) == "a/b.jpg"
