@@ -139,7 +139,7 @@ class DeviceView(View):
 
         def open_stage(pictures, folder, device, memory):
             def tools():
-                jpegs = lambda: Jpegs(None, decoder)  # noqa: E731
+                jpegs = lambda: Jpegs(None, driver.synchronize_stream, decoder)  # noqa: E731
                 return Tools(driver, FakeKernels(driver), jpegs, budget=scratch or GIB)
 
             return DeviceStage(tools, pictures, memory)
@@ -160,7 +160,7 @@ class DeviceView(View):
         stream = self.feed._stream
         bad = [one for found in ticket.bad.values() for one in found]
         for one in bad:
-            stream._judge(one, stream.opened)
+            stream.judge(one)
         rows = sorted({int(one["row"]) for one in bad})
         return without_bad(batch, rows, stream.opened.policy, lambda numbers, _: numbers) if rows else batch
 
@@ -169,7 +169,7 @@ class DeviceView(View):
         return not staged or bool(self.feed._stream.room)
 
     def _finish(self, staged):
-        self._staging.drain(one.ticket for one in staged)
+        self._staging.drain(one.ticket for one in staged if one.on_stage)
         staged.clear()
 
 
