@@ -12,6 +12,15 @@ export function arrayOf(
   return new DTYPES[dtype].array(buffer, at, length) as unknown as { [index: number]: number | bigint }
 }
 
+/** Integers that a dtype holds exactly; undefined for the floats. */
+export function rangeOf(dtype: Dtype): readonly [least: number, most: number] | undefined {
+  if (dtype === 'bool') return [0, 1]
+  if (dtype === 'i64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  const [kind, bits] = [dtype[0], DTYPES[dtype].dlpack[1]]
+  if (kind === 'u') return [0, 2 ** bits - 1]
+  return kind === 'i' ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : undefined
+}
+
 /** Turns a number into an element: floats rounded to nearest even, integers clamped and rounded towards zero. */
 export function encoder(dtype: Dtype): (value: number) => number | bigint {
   switch (dtype) {
@@ -27,10 +36,7 @@ export function encoder(dtype: Dtype): (value: number) => number | bigint {
     case 'i64':
       return value => BigInt(Math.trunc(value))
     default: {
-      const bits = DTYPES[dtype].dlpack[1]
-      const [low, high] = dtype.startsWith('u')
-        ? [0, 2 ** bits - 1]
-        : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
+      const [low, high] = rangeOf(dtype)!
       return value => Math.trunc(Math.min(Math.max(value, low), high))
     }
   }

@@ -9,7 +9,7 @@ import { DTYPES, elements } from '../define/dtype.js'
 import type { Dtype, NormalField, NormalOp } from '../define/types.js'
 import { DecodeError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
-import { arrayOf, encoder } from './encode.js'
+import { arrayOf, encoder, rangeOf } from './encode.js'
 import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from './field.js'
 import { unpacker } from './unpack.js'
 
@@ -29,33 +29,39 @@ function mapped<T, R>(
   return result instanceof Promise ? result.then(then as (value: unknown) => R) : then(result as T)
 }
 
-/** Integers that a dtype can hold. */
-const RANGES: Partial<Record<Dtype, [number, number]>> = {
-  u8: [0, 255],
-  i8: [-128, 127],
-  u16: [0, 65535],
-  i16: [-32768, 32767],
-  i32: [-(2 ** 31), 2 ** 31 - 1],
-  u32: [0, 2 ** 32 - 1],
-  bool: [0, 1],
+/** Refuses what a dtype of integers can't hold: it is never rounded or cut. (bool is whether a number is not 0.) */
+function checker(dtype: Dtype): (number: number) => void {
+  const range = rangeOf(dtype)
+  if (range === undefined || dtype === 'bool') return () => undefined
+  const [least, most] = range
+  return number => {
+    if (Number.isInteger(number) && number >= least && number <= most) return
+    throw new DecodeError(
+      `${number} is no ${dtype}, which holds integers from ${least} to ${most}: give the field another dtype`,
+    )
+  }
 }
 
 /** int, float, class: one number. Where the batch mixes labels, the row is a one-hot vector of all classes. */
 export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   const { dtype, shape } = field.layout
-  const [min, max] = RANGES[dtype] ?? [-(2 ** 53 - 1), 2 ** 53 - 1]
+  const [min, max] = rangeOf(dtype) ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
   const classes = classTable(field.classes ?? [])
   const decode = (value: FieldValue): number => {
     if (field.as === 'class') return decodeClass(value, classes)
     return field.as === 'int' ? decodeInt(value, min, max) : decodeFloat(value)
   }
   const encode = encoder(dtype)
+  const check = checker(dtype)
   const width = elements(shape)
   const write = (number: number, at: number, context: RowContext): void => {
     if (typeof number !== 'number')
-      throw new DecodeError(`map gave ${typeof number} where a number is needed`)
+      throw new DecodeError(
+        `map gave ${number === null ? 'nothing' : typeof number} where a number is needed`,
+      )
     const row = arrayOf(dtype, context.work.u8.buffer, at, width)
     if (shape.length === 0) {
+      check(number)
       row[0] = encode(number)
       return
     }
@@ -164,7 +170,7 @@ function arrayFrom(value: FieldValue, dtype: Dtype, shape: readonly (number | un
   return { dtype, shape: own, data: value }
 }
 
-/** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one. */
+/** Writes an array's elements in the field's dtype: as they are where it is the same, else one by one, if it holds them. */
 function putArray(array: NpyArray, dtype: Dtype, at: number, context: RowContext): void {
   if (array.dtype === dtype) {
     copyInto(context.work, array.data, at)
@@ -172,8 +178,12 @@ function putArray(array: NpyArray, dtype: Dtype, at: number, context: RowContext
   }
   const numbers = npyNumbers(array)
   const encode = encoder(dtype)
+  const check = checker(dtype)
   const out = arrayOf(dtype, context.work.u8.buffer, at, numbers.length)
-  for (let i = 0; i < numbers.length; i++) out[i] = encode(numbers[i])
+  for (let i = 0; i < numbers.length; i++) {
+    check(numbers[i])
+    out[i] = encode(numbers[i])
+  }
 }
 
 function sameShape(a: readonly number[], b: readonly number[]): boolean {

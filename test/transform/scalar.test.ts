@@ -1,0 +1,55 @@
+/** Numbers and arrays in another dtype than the field's: converted where it can hold them, refused where it can't. */
+import { expect, test } from 'vitest'
+import { DTYPES, elements } from '../../src/define/dtype.js'
+import { normalizeFeed } from '../../src/define/normalize.js'
+import type { FieldJson } from '../../src/define/types.js'
+import { Workspace } from '../../src/system/workspace.js'
+import { compileField } from '../../src/transform/compile.js'
+import type { DenseProgram, UserMap } from '../../src/transform/field.js'
+
+function made(json: FieldJson, value: Uint8Array, map?: UserMap): unknown[] {
+  const feed = normalizeFeed({ source: { tar: 'a.tar' }, fields: { x: json }, batch: 2 }, '/')
+  const { dtype, shape } = feed.fields[0].layout
+  const row = { work: Workspace.alone(), position: 0, chosen: new Map(), random: () => undefined as never }
+  const at = row.work.take(elements(shape) * DTYPES[dtype].bytes)
+  ;(compileField(feed.fields[0], map) as DenseProgram).run(value, at, row)
+  return [...(new DTYPES[dtype].array(row.work.u8.buffer, at, elements(shape)) as Iterable<unknown>)]
+}
+
+const npy = (dtype: FieldJson['dtype']): FieldJson => ({ from: 'x', as: 'npy', shape: [3], dtype })
+const int = (dtype: FieldJson['dtype']): FieldJson => ({ from: 'x', as: 'int', dtype })
+
+/** A .npy file of doubles. */
+function doubles(...values: number[]): Uint8Array {
+  const header = `{'descr': '<f8', 'fortran_order': False, 'shape': (${values.length},), }\n`
+  const prefix = Buffer.from([0x93, ...Buffer.from('NUMPY'), 1, 0, header.length, 0])
+  return new Uint8Array(
+    Buffer.concat([prefix, Buffer.from(header), Buffer.from(Float64Array.from(values).buffer)]),
+  )
+}
+
+test('an array of another dtype is converted', () => {
+  expect(made(npy('f32'), doubles(0.5, -1, 3))).toEqual([0.5, -1, 3])
+  expect(made(npy('i64'), doubles(0, -1, 2 ** 40))).toEqual([0n, -1n, 2n ** 40n])
+  expect(made(npy('u8'), doubles(0, 1, 255))).toEqual([0, 1, 255])
+  expect(made(npy('bool'), doubles(0, 0.5, 255))).toEqual([0, 1, 1])
+})
+
+test('what a dtype of integers cannot hold is refused, not rounded or cut', () => {
+  expect(() => made(npy('i64'), doubles(0, 0.5, 1))).toThrow(
+    /^0.5 is no i64, which holds integers from -9007199254740991 to 9007199254740991: give the field another dtype$/,
+  )
+  expect(() => made(npy('u8'), doubles(0, 300, 1))).toThrow(
+    '300 is no u8, which holds integers from 0 to 255',
+  )
+  expect(() => made(npy('u8'), doubles(-1, 0, 1))).toThrow('-1 is no u8')
+  expect(() => made(npy('i32'), doubles(NaN, 0, 1))).toThrow('NaN is no i32')
+})
+
+test('so is what a function makes of a number', () => {
+  const seven = Buffer.from('7')
+  expect(made(int('i64'), seven, value => Number(value) * 2)).toEqual([14n])
+  expect(() => made(int('i64'), seven, value => Number(value) / 2)).toThrow('3.5 is no i64')
+  expect(() => made(int('u8'), seven, value => Number(value) * 100)).toThrow('700 is no u8')
+  expect(() => made(int('i64'), seven, () => null)).toThrow('map gave nothing where a number is needed')
+})
