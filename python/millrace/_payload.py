@@ -3,11 +3,13 @@ name and is gone with this process. The path under which it is found keeps it al
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import io
 import os
 import pickle
+import stat
 import sys
 import tempfile
 import weakref
@@ -73,12 +75,26 @@ def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
         "path": [os.path.abspath(entry) for entry in sys.path],
         "main": main,
         "argv": sys.argv,
-        "output": f"/proc/{os.getpid()}/fd/2",
+        "output": _shared_stderr(),
     }
     memory = _Memory(pickle.dumps(setting) + data)
     path = PayloadPath(memory.path)
     path._memory = memory
     return path, hashlib.sha256(data).hexdigest()[:32]
+
+
+def _shared_stderr() -> str:
+    """Where the processes write what they print.
+
+    They open it anew, with a place of their own: in a log file the trainer, too, has to write at the end, or
+    it would overwrite their lines.
+    """
+    try:
+        if stat.S_ISREG(os.fstat(2).st_mode):
+            fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_APPEND)
+    except OSError:
+        pass  # closed, or it may not be changed: what they print may be lost, and nothing else
+    return f"/proc/{os.getpid()}/fd/2"
 
 
 def _pickled(value: Any, what: str) -> Tuple[bytes, Optional[Dict[str, str]]]:

@@ -367,6 +367,40 @@ def test_a_main_program_without_its_guard_is_told(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+TALKING = """
+    import sys
+    import millrace
+
+    class Talks:
+        def __len__(self):
+            return 64
+
+        def __getitem__(self, i):
+            print("sample", i)
+            return i
+
+    if __name__ == "__main__":
+        with millrace.dataset(Talks()).fields(x=millrace.int("0")).batch(8).open(workers=1) as feed:
+            for batch in feed.numpy():
+                print("step", batch.step, "of the trainer", file=sys.stderr, flush=True)
+"""
+
+
+def test_lines_of_the_processes_and_of_the_trainer_are_all_in_a_log_file(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(textwrap.dedent(TALKING))
+    root = os.path.dirname(os.path.dirname(millrace.__file__))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    log = tmp_path / "log"
+    with open(log, "w") as file:
+        subprocess.run([sys.executable, str(path)], stderr=file, env=env, timeout=60, check=True)
+    lines = log.read_text().splitlines()
+    assert [line for line in lines if line.startswith("step")] == [
+        f"step {i} of the trainer" for i in range(8)
+    ]
+    assert {line for line in lines if line.startswith("sample")} == {f"sample {i}" for i in range(64)}
+
+
 @pytest.mark.parametrize("input", [b"", b"\x05\0", b'\x05\0\0\0{"ro'])
 def test_an_input_that_ends_anywhere_ends_a_process_without_a_word(tmp_path, input):
     memory = tmp_path / "memory"
