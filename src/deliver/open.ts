@@ -3,12 +3,13 @@ import type { BatchFacts, BatchOf, Feed } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson, KernelFeedJson } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
+import { DefinitionError } from '../errors.js'
 import type { Batch } from './batch.js'
 import type { DeviceArray, DeviceRagged } from './device-array.js'
 import type { DeviceBatch } from './device-batch.js'
 import { readDeviceOptions } from './device-options.js'
 import { Loader } from './loader.js'
-import { fillOptions, type OpenOptions } from './options.js'
+import { checkNames, fillOptions, type OpenOptions } from './options.js'
 
 /**
  * Opens a feed. Makers start at once; iterate with `for await`.
@@ -21,12 +22,24 @@ export function open<F extends Feed | FeedJson | KernelFeedJson, O extends OpenO
   feed: F,
   options: O = {} as O,
 ): Loader<O extends { device: string } ? DeviceLoadedBatch<F> : LoadedBatch<F>> {
+  checkFeed(feed)
+  checkNames(options)
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
   const functions = 'functions' in feed ? (feed as Feed).functions : undefined
   const device = readDeviceOptions(options)
   return new Loader(normalizeFeed(chosen, root), { ...fillOptions(options), functions, device })
+}
+
+/** For programs without types, which may give a path, or a module in place of its default export. */
+function checkFeed(feed: unknown): void {
+  if (typeof feed === 'object' && feed !== null && !Array.isArray(feed)) return
+  const given = typeof feed === 'string' ? `the text ${JSON.stringify(feed)}` : String(feed)
+  throw new DefinitionError(
+    '',
+    `open takes a feed, made by feed({ … }), by fromJson(JSON.parse(text), folder), or its JSON, not ${given}`,
+  )
 }
 
 /** What comes out: the feed's own fields, typed, and what every batch has. */

@@ -2,7 +2,7 @@
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { FeedingOptions } from '../engine/feeding.js'
 import { rankOf } from '../engine/launcher.js'
-import { DefinitionError } from '../errors.js'
+import { DefinitionError, nearest } from '../errors.js'
 import type { State } from '../order/state.js'
 import { autoWorkers } from '../system/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
@@ -43,6 +43,31 @@ export interface OpenOptions extends DeviceOptions {
   root?: string
 }
 
+/** Every name there is, so that a misspelt one is told. */
+const NAMES: Record<keyof OpenOptions, true> = {
+  workers: true,
+  depth: true,
+  maxDepth: true,
+  rank: true,
+  world: true,
+  epochs: true,
+  steps: true,
+  state: true,
+  variant: true,
+  cache: true,
+  scratch: true,
+  timeout: true,
+  nvcomp: true,
+  cpuShare: true,
+  progress: true,
+  notice: true,
+  root: true,
+  device: true,
+  decode: true,
+  channelsLast: true,
+  stream: true,
+}
+
 export interface OpenedOptions extends FeedingOptions {
   /** The device that this process delivers to. */
   device?: DeviceChoice
@@ -68,7 +93,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
-    timeout: options.timeout ?? 60,
+    timeout: secondsOf(options.timeout ?? 60),
     // With a device of our own "auto" is decided when that is open.
     decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
     nvcomp: options.nvcomp ?? false,
@@ -84,6 +109,24 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
   }
 }
 
+/** For programs without types. (Clients of another version may send what this one does not know.) */
+export function checkNames(options: OpenOptions): void {
+  const known = Object.keys(NAMES)
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    const near = nearest(name, known)
+    throw new DefinitionError(
+      `options.${name}`,
+      `unknown option; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`}`,
+    )
+  }
+}
+
+function secondsOf(timeout: number): number {
+  if (typeof timeout === 'number' && timeout > 0) return timeout
+  throw new DefinitionError('options.timeout', `expected seconds, more than 0, not ${shown(timeout)}`)
+}
+
 function shareOf(cpuShare: number): number {
   if (cpuShare >= 0 && cpuShare <= 1) return cpuShare
   throw new DefinitionError('options.cpuShare', `expected a number from 0 to 1, not ${cpuShare}`)
@@ -93,8 +136,13 @@ function whole(name: string, value: number, least: number, most: number): number
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new DefinitionError(
       `options.${name}`,
-      `expected a whole number from ${least} to ${most}, not ${value}`,
+      `expected a whole number from ${least} to ${most}, not ${shown(value)}`,
     )
   }
   return value
+}
+
+/** A value as it was given: `"4"` is not 4. */
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value)
 }
