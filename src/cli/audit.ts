@@ -3,9 +3,21 @@
  * last finished step. Together they survive a kill at any moment: lines that the state does not cover are cut off
  * when the run is resumed, so that the file always tells of each sample once.
  */
-import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Batch } from '../deliver/batch.js'
-import { StateError } from '../errors.js'
+import { MillraceError, StateError } from '../errors.js'
 import { encodeState, readState, type State } from '../order/state.js'
 import type { Place } from '../order/steps.js'
 import { writeWhole } from '../system/draft.js'
@@ -21,7 +33,7 @@ export class IdLog {
     from?: Place,
   ) {
     this.fd = openSync(path, from && existsSync(path) ? 'r+' : 'w')
-    if (from) ftruncateSync(this.fd, coveredBytes(readFileSync(path, 'utf8'), from))
+    if (from) ftruncateSync(this.fd, coveredBytes(path, from))
   }
 
   add(batch: Batch): void {
@@ -36,16 +48,46 @@ export class IdLog {
 }
 
 /** Length of the lines before a place. A line cut short by a kill is not among them. */
-function coveredBytes(text: string, { epoch, position }: Place): number {
+function coveredBytes(path: string, { epoch, position }: Place): number {
+  const text = readFileSync(path, 'utf8')
   let at = 0
   for (;;) {
     const end = text.indexOf('\n', at)
     if (end < 0) break
-    const line = JSON.parse(text.slice(at, end)) as Place
+    const line = placeOf(text.slice(at, end), path)
     if (line.epoch > epoch || (line.epoch === epoch && line.position >= position)) break
     at = end + 1
   }
   return Buffer.byteLength(text.slice(0, at))
+}
+
+function placeOf(line: string, path: string): Place {
+  try {
+    const place = JSON.parse(line) as Partial<Place> | null
+    if (place?.epoch !== undefined && place.position !== undefined) return place as Place
+  } catch {
+    // said below
+  }
+  throw new StateError(
+    `${path} is no log of ids that could be gone on with: give --ids another file, or take this one away`,
+  )
+}
+
+/** Better to hear now than after the run that a file can't be written, or replaced by another (`byRename`). */
+export function checkPlace(option: string, path: string | undefined, byRename: boolean): void {
+  if (path === undefined) return
+  const folder = dirname(resolve(path))
+  const refuse = (why: string) => new MillraceError(`${option} ${path}: ${why}`)
+  if (!existsSync(folder)) throw refuse(`there is no folder ${folder}`)
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (there?.isDirectory()) throw refuse('that is a folder; give the name of a file')
+  if (there && !there.isFile()) throw refuse('that is no plain file')
+  const written = there && !byRename ? path : folder
+  try {
+    accessSync(written, constants.W_OK)
+  } catch {
+    throw refuse(`${written} can't be written`)
+  }
 }
 
 export function loadState(path: string): State {

@@ -7,8 +7,8 @@ import { MillraceError, nearest } from '../errors.js'
 import { pairs, wrap } from './table.js'
 import { parseBytes } from './units.js'
 
-/** flag: given or not; text: as it stands; number; bytes: `256MiB`, `3e9`. */
-export type OptionType = 'flag' | 'text' | 'number' | 'bytes'
+/** flag: given or not; text: as it stands; number: not negative; count: a whole one; bytes: `256MiB`, `3e9`. */
+export type OptionType = 'flag' | 'text' | 'number' | 'count' | 'bytes'
 
 export interface Option {
   type: OptionType
@@ -19,6 +19,8 @@ export interface Option {
   short?: string
   /** Used when the option is not given; shown in the help. */
   default?: string | number
+  /** The least that a number, count or amount may be; 0 unless told otherwise. */
+  least?: number
 }
 
 export interface Argument {
@@ -142,11 +144,30 @@ function convert(
   if (token.value === undefined)
     throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${valueName(option)}`)
   if (option.type === 'text') return token.value
-  const number = option.type === 'bytes' ? parseBytes(token.value) : Number(token.value)
-  if (number === undefined || !Number.isFinite(number) || token.value.trim() === '') {
-    const wanted = option.type === 'bytes' ? 'an amount such as 256MiB or 3e9' : 'a number'
-    throw new UsageError(`${token.rawName} wants ${wanted}, not "${token.value}"`)
+  const number = quantity(option, token.value)
+  if (number === undefined) {
+    throw new UsageError(`${token.rawName} wants ${wanted(option)}, not "${token.value}"`)
   }
+  return number
+}
+
+/** The number that a text means; undefined where the option can't be that. */
+function quantity({ type, least = 0 }: Option, text: string): number | undefined {
+  const number = type === 'bytes' ? parseBytes(text) : text.trim() === '' ? undefined : Number(text)
+  if (number === undefined || !Number.isFinite(number) || number < least) return undefined
+  return type === 'count' && !Number.isSafeInteger(number) ? undefined : number
+}
+
+function wanted({ type, least = 0 }: Option): string {
+  if (type === 'bytes') return 'an amount such as 256MiB or 3e9'
+  return `a ${type === 'count' ? 'whole ' : ''}number from ${least}`
+}
+
+/** `--workers`: how many, or `auto`. */
+export function workersOf(text: string): number | 'auto' {
+  if (text === 'auto') return text
+  const number = quantity({ type: 'count', about: '' }, text)
+  if (number === undefined) throw new UsageError(`--workers wants a whole number or auto, not "${text}"`)
   return number
 }
 
@@ -190,7 +211,7 @@ export function help(verb: Command, columns = 100): string {
 }
 
 function valueName(option: Option): string {
-  return option.value ?? { flag: '', text: 'TEXT', number: 'N', bytes: 'BYTES' }[option.type]
+  return option.value ?? { flag: '', text: 'TEXT', number: 'N', count: 'N', bytes: 'BYTES' }[option.type]
 }
 
 function indent(text: string): string {

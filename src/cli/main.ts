@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
-import { MillraceError, nearest } from '../errors.js'
+import { DefinitionError, MillraceError, nearest } from '../errors.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -59,16 +59,30 @@ function print(text: string): void {
 }
 
 function complain(error: unknown): number {
-  const debug = process.env.MILLRACE_DEBUG === '1'
-  if (!(error instanceof Error)) {
-    process.stderr.write(`millrace: ${String(error)}\n`)
-  } else if (debug || !(error instanceof MillraceError)) {
-    // Not one of ours: a bug, whose stack is what we want to see in a report.
-    process.stderr.write(`millrace: ${error.stack ?? error.message}\n`)
-  } else {
-    process.stderr.write(`millrace: ${error.message}\n`)
-  }
-  return error instanceof UsageError ? MISUSED : FAILED
+  process.stderr.write(`millrace: ${wording(error)}\n`)
+  return error instanceof UsageError || isOption(error) ? MISUSED : FAILED
+}
+
+function wording(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (process.env.MILLRACE_DEBUG === '1') return error.stack ?? error.message
+  if (isOption(error)) return error.message.replace(/^options\./, '--')
+  if (error instanceof MillraceError) return error.message
+  // What the system refuses is the user's to hear; anything else is a bug, whose stack is wanted in a report.
+  return refusal(error) ?? error.stack ?? error.message
+}
+
+/** Whether the engine found an option wrong that the command line has given it. */
+function isOption(error: unknown): error is DefinitionError {
+  return error instanceof DefinitionError && error.path.startsWith('options.')
+}
+
+/** `can't mkdir /x/y: permission denied (EACCES)`, for an error of the system. */
+function refusal(error: NodeJS.ErrnoException): string | undefined {
+  const { code, syscall, path, message } = error
+  if (code === undefined || syscall === undefined || path === undefined) return undefined
+  const reason = message.slice(message.indexOf(': ') + 2, message.indexOf(`, ${syscall}`))
+  return `can't ${syscall} ${path}: ${reason} (${code})`
 }
 
 // The reader of our output may leave early (`millrace inspect x | head`): that is no error of ours.

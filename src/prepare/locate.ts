@@ -24,7 +24,17 @@ export function sourceAt(path: string): SourceJson {
     )
   }
   if (isShardList(path)) return { tar: path }
-  if (!statSync(path).isDirectory()) return { files: path }
+  if (!statSync(path).isDirectory()) {
+    if (isDefinition(path)) {
+      throw new SourceError(
+        `${path} defines a feed; here its data is wanted: name the folder or the shards`,
+        {
+          file: path,
+        },
+      )
+    }
+    return { files: path }
+  }
   const shards = readdirSync(path)
     .filter(name => TAR.test(name))
     .sort()
@@ -44,6 +54,17 @@ function sourceIn(text: string): SourceJson {
 /** Whether a file is wids' list of shards. */
 function isShardList(path: string): boolean {
   return path.endsWith('.json') && readFileSync(path, 'utf8').includes('wids-shard-index')
+}
+
+/** Whether a file is the JSON of a feed, not a sample of somebody's data. */
+function isDefinition(path: string): boolean {
+  if (!path.endsWith('.json')) return false
+  try {
+    const json: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return typeof json === 'object' && json !== null && 'source' in json && 'batch' in json
+  } catch {
+    return false
+  }
 }
 
 /** Whether an argument is a definition of a feed rather than data: `x.json`, `x.feed.ts`, `x.json#val`, `{…}`. */

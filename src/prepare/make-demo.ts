@@ -43,6 +43,7 @@ export async function makeDemo(
   const mark = join(folder, MARK)
   const wanted = `${JSON.stringify({ version: 1, count })}\n`
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return { folder, count, reused: true }
+  rmSync(mark, { force: true }) // or a demo that is stopped now would seem whole to the one before it
   for (const name of DEMO_CLASSES) {
     rmSync(join(folder, name), { recursive: true, force: true })
     mkdirSync(join(folder, name), { recursive: true })

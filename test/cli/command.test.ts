@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { command, help, parse, UsageError } from '../../src/cli/command.js'
+import { command, help, parse, UsageError, workersOf } from '../../src/cli/command.js'
 
 const verb = command({
   name: 'mill',
@@ -10,7 +10,8 @@ const verb = command({
   ],
   options: {
     out: { type: 'text', value: 'DIR', about: 'where it goes' },
-    stones: { type: 'number', default: 2, about: 'how many' },
+    stones: { type: 'count', default: 2, about: 'how many', least: 1 },
+    speed: { type: 'number', about: 'turns a second' },
     size: { type: 'bytes', about: 'at most' },
     fine: { type: 'flag', short: 'f', about: 'fine flour' },
   },
@@ -47,12 +48,20 @@ describe('parse', () => {
   it('says what is wrong, and what was meant', () => {
     expect(problem('rye', '--stoens', '3')).toContain('no option --stoens, did you mean --stones?')
     expect(problem('rye', '-x')).toContain('no option -x')
-    expect(problem('rye', '--stones', 'many')).toBe('--stones wants a number, not "many"')
+    for (const stones of ['many', '0', '-1', '1.5', ' '])
+      expect(problem('rye', '--stones', stones)).toBe(`--stones wants a whole number from 1, not "${stones}"`)
+    expect(problem('rye', '--speed', '1.5')).toBe('no problem')
+    expect(problem('rye', '--speed', '-1')).toBe('--speed wants a number from 0, not "-1"')
     expect(problem('rye', '--size', '3 bags')).toContain('an amount such as 256MiB')
     expect(problem('rye', '--out')).toBe('--out needs a value: --out DIR')
     expect(problem('rye', '--fine=yes')).toBe('--fine takes no value')
     expect(problem()).toContain('needs GRAIN (what to grind)')
     expect(problem('rye', 'wheat', 'oats')).toContain('does not know what to do with "oats"')
+  })
+
+  it('takes a number of workers, or auto', () => {
+    expect([workersOf('auto'), workersOf('0')]).toEqual(['auto', 0])
+    expect(() => workersOf('all')).toThrow('--workers wants a whole number or auto, not "all"')
   })
 
   it('asks for nothing when help is wanted', () => {

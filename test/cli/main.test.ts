@@ -5,6 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/verbs.js'
 import { CLI, millrace, pictureFolder, start, temporary } from '../prepare/helpers.js'
 
+const INLINE = JSON.stringify({
+  source: { synthetic: { count: 8, images: { width: 8, height: 8 } } },
+  fields: { label: { from: 'cls', as: 'int' } },
+  batch: 4,
+})
+
 let folder: string
 beforeAll(() => {
   folder = temporary()
@@ -43,6 +49,13 @@ describe('a wrong command line', () => {
     [['pack', 'x', '--ouz', 'y'], 'did you mean --out?'],
     [['pack', 'x'], 'needs --out DIR'],
     [['pack', 'x', '--out', 'y', '--shards', '2', '--per-shard', '3'], 'not several'],
+    [['pack', 'x', '--out', 'y', '--prefix', 'a/b'], "--prefix is the beginning of a file's name"],
+    [['pack', 'x', '--out', 'y', '--workers', '-1'], '--workers wants a whole number from 0'],
+    [['run', INLINE, '--depth', '33'], '--depth: expected a whole number from 1 to 32, not 33'],
+    [['run', INLINE, '--timeout', '0'], '--timeout: expected seconds, more than 0'],
+    [['run', INLINE, '--step-ms', '-5'], '--step-ms wants a number from 0'],
+    [['demo', '--samples', '20'], '--samples wants a whole number from 32'],
+    [['order-quality', INLINE, '--label', 'clas'], '--label: the index has no column "clas"'],
     [['inspect'], 'needs PATH'],
     [['--fast'], 'the verb comes first'],
   ])('%j exits with 2: %s', async (args, message) => {
@@ -62,6 +75,48 @@ describe('errors', () => {
     expect(plain.stderr.trim().split('\n')).toHaveLength(1)
     const debug = await start(['inspect', join(folder, 'nothing')], { env: { MILLRACE_DEBUG: '1' } }).ended
     expect(debug.stderr).toContain('    at ')
+  })
+
+  it('of the system are one line, too', async () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const { code, stderr } = await millrace('pack', join(folder, 'pictures'), '--out', file)
+    expect(code).toBe(1)
+    expect(stderr).toBe(`millrace: can't mkdir ${file}: file already exists (EEXIST)\n`)
+  })
+
+  it.each(['save', 'ids', 'trace'])(
+    'of a file for --%s that can not be written come before the run',
+    async name => {
+      const missing = join(folder, 'nowhere', 'x.json')
+      const none = await millrace('run', INLINE, `--${name}`, missing)
+      expect(none).toMatchObject({ code: 1, stdout: '' })
+      expect(none.stderr).toBe(
+        `millrace: --${name} ${missing}: there is no folder ${join(folder, 'nowhere')}\n`,
+      )
+      const taken = await millrace('run', INLINE, `--${name}`, folder)
+      expect(taken.stderr).toBe(`millrace: --${name} ${folder}: that is a folder; give the name of a file\n`)
+    },
+  )
+
+  it('of a log of ids that is none leave it as it is', async () => {
+    const [state, log] = [join(folder, 'state.json'), join(folder, 'notes.txt')]
+    expect((await millrace('run', INLINE, '--steps', '1', '--save', state)).code).toBe(0)
+    writeFileSync(log, 'notes of mine\n')
+    const { code, stderr } = await millrace('run', INLINE, '--resume', state, '--ids', log)
+    expect(code).toBe(1)
+    expect(stderr).toContain(`${log} is no log of ids`)
+    expect(readFileSync(log, 'utf8')).toBe('notes of mine\n')
+  })
+
+  it('of a feed where data is wanted say so', async () => {
+    const feed = join(folder, 'feed.json')
+    writeFileSync(feed, INLINE)
+    const { code, stderr } = await millrace('inspect', feed)
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      `millrace: ${feed} defines a feed; here its data is wanted: name the folder or the shards\n`,
+    )
   })
 
   it('of a feed point into its definition', async () => {
@@ -115,6 +170,15 @@ describe('output', () => {
     expect(text).toMatch(/^millrace .*\nstatus 0\n$/)
     expect(complaints).toBe('')
   })
+})
+
+it('the demo is made anew for another number of pictures', async () => {
+  const out = join(folder, 'demo')
+  const demo = (samples: string) => millrace('demo', '--out', out, '--samples', samples, '--step-ms', '0')
+  expect((await demo('32')).code).toBe(0)
+  const again = await demo('40')
+  expect(again).toMatchObject({ code: 0, stderr: '' })
+  expect(again.stdout).toContain('40 JPEGs')
 })
 
 describe('index', () => {

@@ -35,3 +35,14 @@ it('makes JPEGs of the promised sizes, the same every time, and not twice', asyn
     expect(statSync(file).size).toBeLessThan(45_000)
   }
 })
+
+it('one that was stopped in the middle is not taken for the one before it', async () => {
+  const c = join(folder, 'c')
+  await makeDemo(c, { count: 30, workers: 0 })
+  const stop = () => {
+    throw new Error('stopped')
+  }
+  await expect(makeDemo(c, { count: 60, workers: 0, onProgress: stop })).rejects.toThrow('stopped')
+  expect((await makeDemo(c, { count: 30, workers: 0 })).reused).toBe(false)
+  expect(pictures(c)).toHaveLength(30)
+})

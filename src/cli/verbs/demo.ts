@@ -4,7 +4,7 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { FeedJson } from '../../define/types.js'
 import type { ReportRun } from '../../observe/report.js'
-import { command } from '../command.js'
+import { command, workersOf } from '../command.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
@@ -22,7 +22,7 @@ export const demo = command({
   args: [],
   options: {
     out: { type: 'text', value: 'DIR', about: 'where the data and the report go', default: 'millrace-demo' },
-    samples: { type: 'number', value: 'N', about: 'how many pictures', default: 2000 },
+    samples: { type: 'count', value: 'N', about: 'how many pictures', default: 2000, least: BATCH },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
     workers: { type: 'text', value: 'N', about: 'maker threads', default: 'auto' },
@@ -39,6 +39,7 @@ export const demo = command({
         import('../../system/spans.js'),
         import('../../system/limits.js'),
       ])
+    const given = workersOf(values.workers)
     const out = resolve(values.out)
     const cores = limits.usableCores()
     const making = new Progress('making pictures', { unit: 'pictures' })
@@ -56,12 +57,13 @@ export const demo = command({
         prefix: 'demo',
         division: { shards: 4 },
         workers: cores,
-        onProgress: (done, total) => packing.set(done, total),
+        force: true, // of a demo with another number of pictures
+        onProgress: (done, total, what) => packing.set(done, total, what),
       },
     )
     packing.end()
 
-    const workers = values.workers === 'auto' ? limits.autoWorkers() : Number(values.workers)
+    const workers = given === 'auto' ? limits.autoWorkers() : given
     const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
     const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
     const ways = [

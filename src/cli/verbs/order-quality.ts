@@ -1,6 +1,7 @@
 /** `millrace order-quality`: how well a feed's order mixes, and what it costs to read. */
 import type { OrderQuality } from '../../order/quality.js'
-import { command } from '../command.js'
+import type { Source } from '../../source/source.js'
+import { command, UsageError } from '../command.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { count } from '../units.js'
@@ -14,7 +15,7 @@ export const orderQuality = command({
     'how many classes meet in a batch. Then the bytes that are read for each byte that is used.',
   args: [{ name: 'FEED', about: 'the definition of a feed: a file, FILE#VARIANT, or JSON' }],
   options: {
-    epoch: { type: 'number', default: 0, about: 'the epoch to look at' },
+    epoch: { type: 'count', default: 0, about: 'the epoch to look at' },
     label: {
       type: 'text',
       value: 'COLUMN',
@@ -39,9 +40,7 @@ export const orderQuality = command({
     const results = plan.sources.map(({ manifest }, i) => {
       const source = attachSource(manifest)
       const order = plan.order.sources[i]
-      const labels =
-        source.index(values.label ?? 'label') ??
-        (values.label === undefined ? source.index('cls') : undefined)
+      const labels = labelsOf(source, values.label)
       const blocks = order instanceof WindowOrder ? order.blocks : undefined
       return {
         source: plan.sources.length === 1 ? (feed.order.kind as string) : `source ${i + 1}`,
@@ -59,6 +58,17 @@ export const orderQuality = command({
     return { json: { order: feed.order, batch, sources: results }, text: describe(results) }
   },
 })
+
+function labelsOf(source: Source, column: string | undefined): ReturnType<Source['index']> {
+  if (column === undefined) return source.index('label') ?? source.index('cls')
+  const labels = source.index(column)
+  if (labels === undefined) {
+    throw new UsageError(
+      `--label: the index has no column "${column}"; it has members of at most 64 bytes, such as "cls", or the label of a folder`,
+    )
+  }
+  return labels
+}
 
 function describe(results: ({ source: string; samples: number } & OrderQuality)[]): string {
   const figure = (n: number | undefined) => (n === undefined ? '–' : n.toFixed(2))

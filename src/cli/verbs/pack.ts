@@ -21,16 +21,17 @@ export const pack = command({
   ],
   options: {
     out: { type: 'text', value: 'DIR', about: 'folder for the shards (needed)' },
-    shards: { type: 'number', about: 'this many shards of equal length' },
-    'per-shard': { type: 'number', about: 'this many samples a shard' },
+    shards: { type: 'count', least: 1, about: 'this many shards of equal length' },
+    'per-shard': { type: 'count', least: 1, about: 'this many samples a shard' },
     'shard-size': {
       type: 'bytes',
+      least: 1,
       about: 'at most this many bytes a shard (256MiB, if nothing else is said)',
     },
     prefix: { type: 'text', value: 'NAME', default: 'train', about: "beginning of the shards' names" },
     shuffle: { type: 'flag', about: 'shuffle the samples on the way' },
-    seed: { type: 'number', default: 0, about: 'seed of that shuffle' },
-    workers: { type: 'number', about: 'threads (as many as there are cores; 0: the calling one)' },
+    seed: { type: 'count', default: 0, about: 'seed of that shuffle' },
+    workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
     force: { type: 'flag', about: 'replace the shards of another pack' },
   },
   examples: [
@@ -41,6 +42,10 @@ export const pack = command({
     const divided = division(values.shards, values['per-shard'], values['shard-size'])
     if (values.out === undefined)
       throw new UsageError('millrace pack needs --out DIR, the folder for the shards')
+    if (/[/\0]/.test(values.prefix))
+      throw new UsageError(
+        `--prefix is the beginning of a file's name, not "${values.prefix}": folders go to --out`,
+      )
     const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
       import('../../prepare/pack.js'),
       import('../../prepare/locate.js'),
@@ -63,7 +68,10 @@ export const pack = command({
       })
       progress.end()
       const seconds = (performance.now() - before) / 1000
-      const reused = result.reused > 0 ? ` (${count(result.reused)} were there already)` : ''
+      const reused =
+        result.reused > 0
+          ? ` (${count(result.reused)} ${result.reused === 1 ? 'was' : 'were'} there already)`
+          : ''
       return {
         json: { ...result, seconds, samplesPerSecond: result.samples / seconds },
         text:
@@ -82,9 +90,7 @@ function division(shards?: number, perShard?: number, shardBytes?: number) {
   const given = [shards, perShard, shardBytes].filter(value => value !== undefined)
   if (given.length > 1)
     throw new UsageError('give one of --shards, --per-shard and --shard-size, not several')
-  if (given.some(value => value < 1))
-    throw new UsageError('--shards, --per-shard and --shard-size begin at 1')
-  if (shards !== undefined) return { shards: Math.floor(shards) }
-  if (perShard !== undefined) return { perShard: Math.floor(perShard) }
+  if (shards !== undefined) return { shards }
+  if (perShard !== undefined) return { perShard }
   return { shardBytes: shardBytes ?? USUAL_SHARD_BYTES }
 }

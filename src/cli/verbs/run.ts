@@ -1,5 +1,5 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
-import { command } from '../command.js'
+import { command, workersOf } from '../command.js'
 import { Progress } from '../progress.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 
@@ -14,13 +14,13 @@ export const run = command({
     { name: 'FEED', about: 'a .json file, a .ts or .mjs module, or inline JSON; #variant chooses a variant' },
   ],
   options: {
-    steps: { type: 'number', value: 'N', about: 'stop after so many steps' },
-    epochs: { type: 'number', value: 'N', about: 'go through so many epochs (1)' },
+    steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
+    epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
     workers: { type: 'text', value: 'N', about: 'maker threads; 0: in the calling thread', default: 'auto' },
-    depth: { type: 'number', value: 'N', about: 'batches made ahead', default: 4 },
+    depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
-    rank: { type: 'number', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
-    world: { type: 'number', value: 'W', about: 'number of ranks' },
+    rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
+    world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
     resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
@@ -40,13 +40,15 @@ export const run = command({
       import('../../deliver/trainer.js'),
       import('../audit.js'),
     ])
+    for (const name of ['save', 'ids', 'trace'] as const)
+      audit.checkPlace(`--${name}`, values[name], name !== 'ids')
     const { json, root } = await loadFeed(feed)
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
     const loader = open(json, {
       root,
       state,
-      workers: values.workers === 'auto' ? 'auto' : Number(values.workers),
+      workers: workersOf(values.workers),
       depth: values.depth,
       rank: values.rank,
       world: values.world,

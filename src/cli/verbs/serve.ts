@@ -11,8 +11,8 @@ export const serve = command({
     'docs/protocol.md. Clients may bring their own feeds; FEED is for those that bring none. Ends with its last client.',
   args: [{ name: 'FEED', about: 'the feed of clients that bring none', optional: true }],
   options: {
-    socket: { type: 'text', value: 'PATH', about: 'where to listen' },
-    starter: { type: 'number', value: 'PID', about: 'end when this process ends' },
+    socket: { type: 'text', value: 'PATH', about: 'where to listen (needed)' },
+    starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
     stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
   },
   examples: [

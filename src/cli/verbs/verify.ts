@@ -14,7 +14,7 @@ export const verify = command({
     'and cause; exits with 1 if there are any.',
   args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, or the definition of a feed' }],
   options: {
-    workers: { type: 'number', about: 'threads (as many as there are cores; 0: the calling one)' },
+    workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
   },
   examples: [
     ["millrace verify 'shards/train-{0000..0015}.tar'", 'every column, as what its name says'],
