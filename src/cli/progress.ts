@@ -10,6 +10,12 @@ const LOG_MS = 5000
 /** The rate is that of the last seconds, not of the whole: it has to show when something slows down. */
 const RATE_WINDOW_MS = 10_000
 
+/** Work that comes before a verb's own and counts something else. */
+const OTHER_UNITS: readonly (readonly [what: string, unit: string])[] = [
+  ['indexing ', 'bytes'],
+  ['listing ', 'files'],
+]
+
 export interface ProgressOptions {
   /** What is counted: `samples`. `bytes` shows amounts of data. */
   unit: string
@@ -42,10 +48,11 @@ export class Progress {
 
   /** Says how much is done in all, and possibly of how much and what is being done now. */
   set(done: number, total = this.total, what = this.what): void {
+    const now = this.now()
+    if (what !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
     this.done = done
     this.total = total
     this.what = what
-    const now = this.now()
     if (now - this.drawnAt < (this.stream.isTTY ? REDRAW_MS : LOG_MS)) return
     this.marks.push({ at: now, done })
     while (this.marks.length > 2 && now - this.marks[0].at > RATE_WINDOW_MS) this.marks.shift()
@@ -74,13 +81,15 @@ export class Progress {
   }
 
   private line(): string {
-    const amount = (n: number) => (this.options.unit === 'bytes' ? bytes(n) : count(n))
-    const unit = this.options.unit === 'bytes' ? '' : ` ${this.options.unit}`
+    const counted =
+      OTHER_UNITS.find(([beginning]) => this.what.startsWith(beginning))?.[1] ?? this.options.unit
+    const amount = (n: number) => (counted === 'bytes' ? bytes(n) : count(n))
+    const unit = counted === 'bytes' ? '' : ` ${counted}`
     const first = this.marks[0]
     const last = this.marks[this.marks.length - 1]
     const perSecond = last.at > first.at ? ((last.done - first.done) * 1000) / (last.at - first.at) : 0
     const speed =
-      perSecond === 0 ? '' : `  ${this.options.unit === 'bytes' ? `${bytes(perSecond)}/s` : rate(perSecond)}`
+      perSecond === 0 ? '' : `  ${counted === 'bytes' ? `${bytes(perSecond)}/s` : rate(perSecond)}`
     if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
     const fraction = Math.min(1, this.done / this.total)
     const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''

@@ -8,12 +8,13 @@
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { withLock } from '../source/lock.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { Manifest, OpenContext, Source } from '../source/source.js'
+import { findShards } from '../source/tar-paths.js'
 import { sweepDrafts, writeWhole } from '../system/draft.js'
 import { hasSize, Journal } from './journal.js'
 import { type Division, type PackPlan, planPack } from './pack-plan.js'
@@ -54,19 +55,22 @@ interface ShardList {
   millrace: { plan: string }
 }
 
+/** The list of class names that shards in one folder share. */
+const CLASSES = 'classes.json'
+
 /** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 export async function pack(json: SourceJson, options: PackOptions): Promise<PackResult> {
   const out = resolve(options.out)
-  mkdirSync(out, { recursive: true })
   const context: OpenContext = { root: process.cwd(), wanted: ['cls'], progress: options.onProgress }
   const manifest = await openSource(json, context)
   const source = attachSource(manifest)
+  mkdirSync(out, { recursive: true })
   return withLock(join(out, `.${options.prefix}.pack.lock`), async () => {
     sweepDrafts(out)
     const plan = planPack(source, manifest.fingerprint, options)
-    const classes = keepClasses(out, classNames(source), options.force === true)
+    const classes = keepClasses(out, classNames(json, source), options.force === true)
     const journal = new Journal(out, options.prefix)
     const done = resume(out, plan, journal, options)
     const reused = done.size
@@ -95,7 +99,7 @@ function resume(
   const inTheWay = readdirSync(out).filter(name => isShard(name, options.prefix))
   if (inTheWay.length > 0 && !options.force) {
     throw new SourceError(
-      `${out} holds ${inTheWay.length} shards "${options.prefix}-…" of another pack (other data or options): ` +
+      `${out} holds shards "${options.prefix}-…" of another pack (other data or options): ` +
         'give another --out or --prefix, or --force to replace them',
       { file: out },
     )
@@ -159,8 +163,9 @@ function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
-/** The names of the classes by number, where the source knows them. */
-function classNames(source: Source): string[] {
+/** The names of the classes by number, where the source knows them, or the list beside its shards does. */
+function classNames(json: SourceJson, source: Source): string[] {
+  if ('tar' in json) return namesBeside(findShards(json.tar, process.cwd()).map(({ file }) => dirname(file)))
   const names = source.index('class')
   const labels = source.index('label')
   if (names === undefined || labels === undefined) return []
@@ -169,9 +174,22 @@ function classNames(source: Source): string[] {
   return Array.from(found, name => name ?? '')
 }
 
+/** What the classes.json of these folders says, if all of them say the same. */
+function namesBeside(folders: readonly string[]): string[] {
+  const lists = new Set<string>()
+  for (const folder of new Set(folders)) {
+    const path = join(folder, CLASSES)
+    lists.add(existsSync(path) ? readFileSync(path, 'utf8') : '')
+  }
+  const [text = ''] = lists
+  if (lists.size !== 1 || text === '') return []
+  const names: unknown = JSON.parse(text)
+  return Array.isArray(names) && names.every(name => typeof name === 'string') ? names : []
+}
+
 /** Writes classes.json. Shards of one folder share it, so their numbers must mean the same. */
 function keepClasses(out: string, names: string[], force: boolean): string[] {
-  const path = join(out, 'classes.json')
+  const path = join(out, CLASSES)
   if (names.length === 0) return names
   const text = `${JSON.stringify(names, null, 1)}\n`
   if (existsSync(path) && !force && readFileSync(path, 'utf8') !== text) {

@@ -96,6 +96,20 @@ describe('progress', () => {
     expect(written.at(-1)).toBe('\r\x1b[K')
   })
 
+  it('counts what the work at hand counts, and takes the rate of that work alone', () => {
+    const { progress, written, wait } = watch(true)
+    progress.set(0, 0, 'listing photos')
+    wait(1000)
+    progress.set(500, 0, 'listing photos')
+    wait(1000)
+    progress.set(2 ** 20, 2 ** 22, 'indexing tar shards')
+    wait(1000)
+    progress.set(2 ** 21, 2 ** 22, 'indexing tar shards')
+    expect(written[1]).toContain('listing photos  500 files  500/s')
+    expect(written[2]).not.toContain('left')
+    expect(written[3]).toContain('2.00 MiB of 4.00 MiB  1.00 MiB/s  2.00 s left')
+  })
+
   it('writes a line now and then elsewhere', () => {
     const { progress, written, wait } = watch(false)
     for (let i = 1; i <= 100; i++) {

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -101,6 +109,27 @@ describe('pack', () => {
     const tar = readFileSync(join(folder, 'out/x-0000.tar'), 'latin1')
     expect(tar).toContain('000000-a.npy\0')
     expect(tar).toContain('000001-b.txt\0')
+  })
+
+  it('keeps the names of the classes when shards are divided anew, unless their folders disagree', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 4)
+    await packed('old')
+    const anew = (tar: string | string[], out: string) =>
+      pack({ tar }, { out: join(folder, out), prefix: 'train', division: { shards: 2 }, workers: 0 })
+    expect((await anew(join(folder, 'old/*.tar'), 'new')).classes).toEqual(['ant', 'bee'])
+    expect(readFileSync(join(folder, 'new/classes.json'))).toEqual(
+      readFileSync(join(folder, 'old/classes.json')),
+    )
+    mkdirSync(join(folder, 'other'))
+    copyFileSync(join(folder, 'old/train-0000.tar'), join(folder, 'other/x.tar'))
+    const both = [join(folder, 'old/train-0001.tar'), join(folder, 'other/x.tar')]
+    expect((await anew(both, 'mixed')).classes).toEqual([])
+    expect(existsSync(join(folder, 'mixed/classes.json'))).toBe(false)
+  })
+
+  it('makes no folder for a source that is not there', async () => {
+    await expect(packed('out')).rejects.toThrow('does not exist')
+    expect(existsSync(join(folder, 'out'))).toBe(false)
   })
 
   it('does nothing twice, and refuses to mix two packs', async () => {
