@@ -186,6 +186,6 @@ def _field(column: str, value: Any) -> Dict[str, Any]:
             if isinstance(value, kind):
                 return {"from": column, "as": name}
     raise TypeError(
-        f'what field column "{column}" should be can\'t be guessed from a {type(value).__name__}: '
-        "say so with .fields(...)"
+        f'column "{column}" holds a value of type {type(value).__name__}, for which no field can be guessed: '
+        "say what it should be with .fields(...)"
     )

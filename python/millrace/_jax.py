@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 from ._decide import check_decode
 from ._reading import Taken
 from .batch import Batch
-from .errors import MissingError
+from .errors import DefinitionError, MissingError
 from .views import Staged, View
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ def jax_view(
 ) -> View:
     """The view that suits the device: one GPU has batches brought to it by the device stage."""
     jax = load_jax()
+    if isinstance(device, str):
+        raise DefinitionError(
+            f'device="{device}": JAX has devices as objects: give jax.devices("{device}")[0], a sharding, '
+            "or nothing for its default device"
+        )
     one = jax.devices()[0] if device is None else device
     on_gpu = getattr(one, "platform", None) in ("gpu", "cuda")
     check_decode(feed, decode, on_gpu, "one GPU of JAX as device", one)

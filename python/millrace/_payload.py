@@ -132,6 +132,7 @@ def _main(what: str) -> Dict[str, str]:
 
 def _unpicklable(value: Any, what: str, error: BaseException) -> DefinitionError:
     path, culprit = _culprit(value, what, _DEPTH)
+    path = path.replace("['dataset']", "", 1)  # of our own wrapping
     hint = "pip install cloudpickle, or use a function with a name, at the top of a module"
     if not callable(culprit) or "cloudpickle" in sys.modules:
         hint = (

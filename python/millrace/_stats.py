@@ -80,7 +80,7 @@ class Stats:
         samples = self.samples - self._samples_before
         steps = self.batches - self._batches_before
         self.mark()
-        rate = f"{steps} steps, {samples / seconds:,.0f} samples/s"
+        rate = f"{steps} step{'' if steps == 1 else 's'}, {samples / seconds:,.0f} samples/s"
         line = f"epoch {epoch}: {rate}; the trainer waited {share:.1%} of the time"
         total = sum(spans.values())
         if share < FINE or total <= 0:

@@ -116,6 +116,9 @@ class Batch(Dict[str, Any]):
             return getattr(self, name)
         return super().__getitem__(name)
 
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"the batch has no field {name!r}; it has {', '.join(self)}")
+
     def __setitem__(self, name: str, value: Any) -> None:
         self._later.pop(name, None)
         super().__setitem__(name, value)

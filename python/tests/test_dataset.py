@@ -376,13 +376,13 @@ TALKING = """
             return 64
 
         def __getitem__(self, i):
-            print("sample", i)
+            sys.stdout.write(f"sample {i}\\n")
             return i
 
     if __name__ == "__main__":
         with millrace.dataset(Talks()).fields(x=millrace.int("0")).batch(8).open(workers=1) as feed:
             for batch in feed.numpy():
-                print("step", batch.step, "of the trainer", file=sys.stderr, flush=True)
+                sys.stderr.write(f"step {batch.step} of the trainer\\n")
 """
 
 
@@ -399,6 +399,29 @@ def test_lines_of_the_processes_and_of_the_trainer_are_all_in_a_log_file(tmp_pat
         f"step {i} of the trainer" for i in range(8)
     ]
     assert {line for line in lines if line.startswith("sample")} == {f"sample {i}" for i in range(64)}
+
+
+class Holds:
+    def __init__(self):
+        self.file = open(__file__)
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return {"thing": object()}
+
+
+def test_what_cant_be_sent_and_what_cant_be_guessed_is_named():
+    with pytest.raises(millrace.DefinitionError, match=r"^Holds\.file, of type TextIOWrapper, can't be sent"):
+        millrace.dataset(Holds())
+    with pytest.raises(TypeError, match='^column "thing" holds a value of type object, for which no field'):
+        millrace.dataset(Things()).batch(2).open()
+
+
+class Things(Holds):
+    def __init__(self):
+        pass
 
 
 @pytest.mark.parametrize("input", [b"", b"\x05\0", b'\x05\0\0\0{"ro'])

@@ -169,6 +169,18 @@ def test_errors_keep_their_kind(tmp_path):
             another.load_state_dict(feed.state_dict())
 
 
+def test_obvious_mistakes_are_told_in_a_sentence():
+    with pytest.raises(
+        millrace.StateError, match=r"the dict that state_dict\(\) gave, not str: read its file"
+    ):
+        millrace.Feed(PICTURES, state="state.json")
+    with millrace.Feed(PICTURES) as feed:
+        batch = next(iter(feed.numpy()))
+        with pytest.raises(KeyError, match="the batch has no field 'img'; it has image, small, "):
+            batch["img"]
+        assert batch.get("img", 7) == 7
+
+
 def test_a_path_a_variant_and_a_module(tmp_path):
     (tmp_path / "cats.json").write_text(json.dumps({**PICTURES, "variants": {"val": {"order": "none"}}}))
     with millrace.Feed(tmp_path / "cats.json", workers=1) as feed:

@@ -69,3 +69,11 @@ def test_sharded_over_devices(runtime_folder):
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "sharded\n", done.stderr
+
+
+def test_the_name_of_a_device_is_no_device(fake):
+    with millrace.Feed(fake()) as feed:
+        with pytest.raises(
+            millrace.DefinitionError, match=r'give jax\.devices\("cuda"\)\[0\], a sharding, or'
+        ):
+            feed.jax(device="cuda")
