@@ -180,6 +180,13 @@ export function either<A, B, IA, IB>(
   return (value, path) => (test(value) ? yes(value, path) : no(value, path))
 }
 
+/** For what is none of the kinds that there are parsers for. */
+export function nothing(expected: string): Parser<never> {
+  return (value, path) => {
+    throw wrong(path, expected, value)
+  }
+}
+
 export const isNumber = (value: unknown): boolean => typeof value === 'number'
 export const isText = (value: unknown): boolean => typeof value === 'string'
 

@@ -12,6 +12,7 @@ import {
   isObject,
   isText,
   list,
+  nothing,
   number,
   object,
   oneOf,
@@ -84,7 +85,13 @@ const weights: Parser<unknown> = (value, path) => {
 const orderShape = exactlyOne(
   ['shuffle', 'weights'],
   object({
-    shuffle: optional(either(isObject, object({ window: positive }), oneOf(['global'], 'shuffle'))),
+    shuffle: optional(
+      either(
+        isObject,
+        object({ window: positive }),
+        either(isText, oneOf(['global'], 'shuffle'), nothing('"global" or {"window": n}')),
+      ),
+    ),
     weights: optional(weights),
     samples: optional(positive),
     seed: optional(integer({ min: 0 })),
@@ -120,7 +127,11 @@ export const feedShape = object(
     order: optional(order),
     fields: record(fieldShape, 'fields, such as {"image": {"from": "jpg", "as": "image"}}'),
     map: optional(call),
-    batch: either(isNumber, positive, batchShape),
+    batch: either(
+      isNumber,
+      positive,
+      either(isObject, batchShape, nothing('a whole number, or an object with size or global')),
+    ),
     onError: optional(either(isText, policy, object({ policy, budget: optional(integer({ min: 0 })) }))),
     variants: optional(
       record(

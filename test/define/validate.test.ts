@@ -78,6 +78,18 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /found range and indices/,
   ],
   ['order', { ...good, order: 'shuffle' }, 'order', /\{"shuffle": "global"\}/],
+  [
+    'shuffle by a boolean',
+    { ...good, order: { shuffle: true } },
+    'order.shuffle',
+    /"global" or \{"window": n\}/,
+  ],
+  [
+    'batch as text',
+    { ...good, batch: '4' },
+    'batch',
+    /a whole number, or an object with size or global, found "4"/,
+  ],
   ['shuffle', { ...good, order: { shuffle: 'globl' } }, 'order.shuffle', /did you mean "global"/],
   [
     'seed',
