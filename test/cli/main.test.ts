@@ -179,6 +179,8 @@ it('the demo is made anew for another number of pictures', async () => {
   const again = await demo('40')
   expect(again).toMatchObject({ code: 0, stderr: '' })
   expect(again.stdout).toContain('40 JPEGs')
+  expect(again.stdout).toContain(`run ${join(out, 'feed.json')} --step-ms 0`)
+  expect((await millrace('run', join(out, 'feed.json'), '--json')).stdout).toContain('"samples":32')
 })
 
 describe('index', () => {

@@ -18,7 +18,7 @@ export const demo = command({
   summary: 'makes a small dataset and feeds a simulated GPU in three ways',
   about:
     'Makes pictures, packs them into tar shards, and feeds a simulated GPU three times: naively, with batches made ' +
-    'ahead, and from shards. Prints a table and writes report.html with the timelines. Takes under a minute.',
+    'ahead, and from shards. Prints a table, and writes report.html with the timelines and feed.json, which `run` can go on with. Takes under a minute.',
   args: [],
   options: {
     out: { type: 'text', value: 'DIR', about: 'where the data and the report go', default: 'millrace-demo' },
@@ -29,16 +29,25 @@ export const demo = command({
   },
   examples: [['millrace demo', 'then open millrace-demo/report.html']],
   async run({ values }) {
-    const [{ open }, { train }, { makeDemo }, { pack }, { writeReport }, { SPAN_NAMES }, limits] =
-      await Promise.all([
-        import('../../deliver/open.js'),
-        import('../../deliver/trainer.js'),
-        import('../../prepare/make-demo.js'),
-        import('../../prepare/pack.js'),
-        import('../../observe/report.js'),
-        import('../../system/spans.js'),
-        import('../../system/limits.js'),
-      ])
+    const [
+      { open },
+      { train },
+      { makeDemo },
+      { pack },
+      { writeReport },
+      { writeWhole },
+      { SPAN_NAMES },
+      limits,
+    ] = await Promise.all([
+      import('../../deliver/open.js'),
+      import('../../deliver/trainer.js'),
+      import('../../prepare/make-demo.js'),
+      import('../../prepare/pack.js'),
+      import('../../observe/report.js'),
+      import('../../system/draft.js'),
+      import('../../system/spans.js'),
+      import('../../system/limits.js'),
+    ])
     const given = workersOf(values.workers)
     const out = resolve(values.out)
     const cores = limits.usableCores()
@@ -113,6 +122,9 @@ export const demo = command({
       })
       await loader.close()
     }
+    const feed = join(out, 'feed.json')
+    const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
+    writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
     const report = join(out, 'report.html')
     writeReport(report, {
       title: 'Millrace demo',
@@ -137,14 +149,24 @@ export const demo = command({
       ),
       '',
       `Timelines: ${report}`,
-      `Next: millrace inspect ${join(values.out, 'shards')}, millrace run FEED --step-ms ${values['step-ms']}`,
+      `Next: ${program()} inspect ${join(values.out, 'shards')}`,
+      `      ${program()} run ${join(values.out, 'feed.json')} --step-ms ${values['step-ms']}`,
     ].join('\n')
     return {
-      json: { runs: runs.map(({ steps, workers: _, ...run }) => ({ ...run, steps: steps.length })), report },
+      json: {
+        runs: runs.map(({ steps, workers: _, ...run }) => ({ ...run, steps: steps.length })),
+        report,
+        feed,
+      },
       text,
     }
   },
 })
+
+/** How this command line is called: by `npm start` and `npx` it is not on the PATH. */
+function program(): string {
+  return process.env.npm_command === undefined ? 'millrace' : 'npx millrace'
+}
 
 function right(title: string): { title: string; align: 'right' } {
   return { title, align: 'right' }
