@@ -29,7 +29,7 @@ const EXTENSIONS: Partial<Record<Kind, string[]>> = {
   image: ['image', 'jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif', 'heic', 'ppm', 'pgm'],
   int: ['cls', 'label', 'index', 'id'],
   json: ['json'],
-  text: ['txt', 'text', 'caption', 'class', 'path'],
+  text: ['txt', 'text', 'caption', 'class', 'path', 'name'],
   npy: ['npy'],
 }
 

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { imageInfo } from '../decode/image.js'
 import type { SourceJson } from '../define/types.js'
-import { DecodeError } from '../errors.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
@@ -25,6 +24,7 @@ export interface Summary {
 
 /** From the headers of a few images, evenly spread over the source. */
 export interface ImageSummary {
+  /** Where they are, such as `jpg`, or `jpg|png` where samples differ. */
   column: string
   looked: number
   formats: Record<string, number>
@@ -105,22 +105,22 @@ function classNames(source: Source): (label: number | string) => string | undefi
 }
 
 function imageSizes(source: Source): ImageSummary | undefined {
-  const column = source.columns.find(name => kindOf(name) === 'image')
-  if (column === undefined) return undefined
+  const columns = source.columns.filter(name => kindOf(name) === 'image')
+  if (columns.length === 0) return undefined
+  const seen = new Set<string>()
   const reader = new Reader(new FileStore())
-  const looked = Math.min(LOOKED_AT, source.count)
+  const wanted = Math.min(LOOKED_AT, source.count)
   const widths: number[] = []
   const heights: number[] = []
   const formats: Record<string, number> = {}
   let bad = 0
-  for (let i = 0; i < looked; i++) {
-    const row = Math.floor((i * source.count) / looked)
+  for (let i = 0; i < wanted; i++) {
+    const row = Math.floor((i * source.count) / wanted)
     try {
-      const unit = source.unitOf(row)
-      const pieces = reader.read(source.plan(unit, [column]))
-      const bytes = source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
-      if (!(bytes instanceof Uint8Array)) throw new DecodeError('no image here')
-      const { format, width, height } = imageInfo(bytes)
+      const found = firstOf(columns, column => readColumn(source, reader, row, column))
+      if (found === undefined) continue // a sample without a picture
+      seen.add(found.column)
+      const { format, width, height } = imageInfo(found.bytes)
       widths.push(width)
       heights.push(height)
       formats[format] = (formats[format] ?? 0) + 1
@@ -128,7 +128,33 @@ function imageSizes(source: Source): ImageSummary | undefined {
       bad++ // `verify` says which and why
     }
   }
-  return { column, looked, formats, width: spreadOf(widths), height: spreadOf(heights), bad }
+  const looked = widths.length + bad
+  return {
+    column: [...seen].join('|'),
+    looked,
+    formats,
+    width: spreadOf(widths),
+    height: spreadOf(heights),
+    bad,
+  }
+}
+
+/** The first column that a sample has: its pictures may be of several kinds. */
+function firstOf(
+  columns: readonly string[],
+  value: (column: string) => unknown,
+): { column: string; bytes: Uint8Array } | undefined {
+  for (const column of columns) {
+    const bytes = value(column)
+    if (bytes instanceof Uint8Array) return { column, bytes }
+  }
+  return undefined
+}
+
+function readColumn(source: Source, reader: Reader, row: number, column: string): unknown {
+  const unit = source.unitOf(row)
+  const pieces = reader.read(source.plan(unit, [column]))
+  return source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
 }
 
 function spreadOf(values: ArrayLike<number>): { least: number; median: number; most: number } {

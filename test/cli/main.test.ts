@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/verbs.js'
-import { CLI, millrace, pictureFolder, start, temporary } from '../prepare/helpers.js'
+import { CLI, jpeg, millrace, pictureFolder, start, temporary } from '../prepare/helpers.js'
 
 const INLINE = JSON.stringify({
   source: { synthetic: { count: 8, images: { width: 8, height: 8 } } },
@@ -142,6 +142,15 @@ describe('output', () => {
       ],
       images: { looked: 8, bad: 0, formats: { jpeg: 8 }, width: { least: 32, median: 32, most: 32 } },
     })
+  })
+
+  it('counts pictures of several kinds, each by its own column', async () => {
+    const mixed = join(folder, 'mixed')
+    mkdirSync(mixed)
+    for (const name of ['a.jpg', 'b.png', 'c.jpg']) writeFileSync(join(mixed, name), jpeg(name.length))
+    writeFileSync(join(mixed, 'd.txt'), 'no picture')
+    const { stdout } = await millrace('inspect', join(mixed, '*'), '--json')
+    expect(JSON.parse(stdout).images).toMatchObject({ column: 'jpg|png', looked: 3, bad: 0 })
   })
 
   it('says version and health', async () => {
