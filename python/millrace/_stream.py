@@ -181,6 +181,13 @@ class Stream:
             leases.settle()  # some may have been dropped a moment ago
         return len(leases) < most
 
+    @property
+    def least_depth(self) -> int:
+        """How few slots will do: with all of them lent, no batch could be made any more."""
+        self.client.leases.settle()
+        lent = min(len(self.client.leases) + 1, self.opened.depth)
+        return max(lent, 2 if self.opened.decode == "gpu" else 1)  # see decode_on
+
     def take(self, block: bool) -> Optional[Taken]:
         """The next batch; None when it is not ready and nobody wants to wait."""
         asked = time.perf_counter()

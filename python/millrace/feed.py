@@ -284,11 +284,16 @@ class Feed:
     # ------------------------------------------------------------ knowing
 
     def tune(self, *, workers: Optional[int] = None, depth: Optional[int] = None) -> Dict[str, int]:
-        """Changes workers or depth while running. Neither changes what is delivered."""
+        """Changes workers or depth while running. Neither changes what is delivered.
+
+        Batches that are still referred to need their slots: the depth stays above their number.
+        """
+        stream = self._stream
+        if depth is not None:
+            depth = max(depth, stream.least_depth)
         change = {
             name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None
         }
-        stream = self._stream
         tuned = dict(stream.ask({"tune": change})["tuned"])
         stream.opened.depth = stream.client.memory.used = tuned["depth"]
         stream.remember({name: tuned[name] for name in change})

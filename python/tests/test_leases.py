@@ -218,3 +218,14 @@ def test_the_slot_of_a_bad_sample_is_not_left_to_the_garbage_collector(fake):
             assert len(feed._stream.client.leases) == 0
         finally:
             gc.enable()
+
+
+def test_a_depth_that_is_lowered_leaves_a_slot_beside_those_that_are_kept(fake):
+    with millrace.Feed(fake(40), depth=5) as feed:
+        batches = iter(feed)
+        kept = [next(batches), next(batches)]
+        assert feed.tune(depth=1)["depth"] == 3
+        assert [batch["number"][0] for batch in batches] == list(range(8, 40, 4))
+        del kept
+        assert feed.tune(depth=1)["depth"] == 1
+        assert len(list(feed)) == 10

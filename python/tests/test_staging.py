@@ -379,3 +379,4 @@ def test_one_slot_is_too_few_for_a_gpu(engine):
         view = GpuView(feed)
         assert [batch.ids for batch in view] == expected
         assert feed._stream.opened.depth == 2 and feed.stats()["copies"] == 0
+        assert feed.tune(depth=1)["depth"] == 2
