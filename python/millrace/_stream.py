@@ -107,7 +107,10 @@ class Stream:
         place = self.ahead
         changes = {"changes": self.changes} if self.changes else {}
         try:
-            self.connect({**self.opened.state, **place._asdict(), **changes})
+            try:
+                self.connect({**self.opened.state, **place._asdict(), **changes})
+            except EngineDied as death:
+                self._revive(death)
         except BaseException:
             self._request["options"] = before  # everything is as it was, the ring included
             raise

@@ -20,6 +20,7 @@ from millrace._meter import HostMeter
 from millrace._on_gpu import OnGpu
 from millrace._staging import Staging, without_bad
 from millrace.batch import About, Batch, Ragged
+from millrace.errors import EngineDied
 from millrace.views import Staged, View
 
 
@@ -380,3 +381,24 @@ def test_one_slot_is_too_few_for_a_gpu(engine):
         assert [batch.ids for batch in view] == expected
         assert feed._stream.opened.depth == 2 and feed.stats()["copies"] == 0
         assert feed.tune(depth=1)["depth"] == 2
+
+
+def test_an_engine_that_dies_as_its_ring_is_replaced_is_replaced_itself(engine, runtime_folder, monkeypatch):
+    with millrace.Feed(definition()) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    with millrace.Feed(definition()) as feed:
+
+        def dying(*arguments):
+            monkeypatch.undo()
+            engine = feed._stream.client.engine
+            os.kill(engine.pid, signal.SIGKILL)
+            raise EngineDied(f"the engine closed the connection (process {engine.pid})")
+
+        found = []
+        for batch in feed:
+            found.append(batch.ids)
+            if len(found) == 3:
+                monkeypatch.setattr("millrace._stream.Client", dying)
+                feed._stream.decode_on("gpu", None)
+                assert feed._stream.opened.decode == "gpu" and feed.stats()["restarts"] == 1
+        assert found == expected
