@@ -150,9 +150,9 @@ class CudaView(OnGpu, TorchView):
                 self._copying.popleft()
 
     def _beside(self, numbers: Any, array: Any) -> Any:
-        # Indexes are int64; everything else is as its neighbour.
-        made = array.new_tensor(numbers.tolist())
-        return made if numbers.dtype in ("int32", "bool") else made.long()
+        # Indexes are int64, whatever they are for: u8 and bf16 know no row 299. The rest is as its neighbour.
+        index = numbers.dtype not in ("int32", "bool")
+        return array.new_tensor(numbers.tolist(), dtype=self._torch.long if index else array.dtype)
 
 
 # It may not refer to a view: what it makes outlives that.

@@ -6,6 +6,7 @@ import os
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from conftest import wait_until
 from fake_torch import FakeCuda, FakeEvent, FakeStream, FakeTensor, view_of
@@ -14,7 +15,8 @@ from test_gpu_ends import in_fork
 import millrace
 from millrace._on_gpu import OnGpu
 from millrace._pins import driver_pins
-from millrace._staging import Staging
+from millrace._staging import Staging, without_bad
+from millrace.batch import About, Batch, Ragged
 from millrace.views import Staged
 
 torch = pytest.importorskip("torch")
@@ -147,8 +149,10 @@ class StageTensor(FakeTensor):
     def data_ptr(self):
         return id(self)
 
-    def new_tensor(self, numbers):
-        return torch.tensor(numbers)
+    dtype = torch.uint8
+
+    def new_tensor(self, numbers, dtype):
+        return torch.tensor(numbers, dtype=dtype)
 
     def __getitem__(self, rows):
         assert self.streams, "rows are read on a stream that the memory's owner knows nothing of"
@@ -195,3 +199,22 @@ def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engin
         pins = driver_pins(0, cuda)
         view = CudaView(feed, None, torch.device("cuda"), 0, "gpu", cuda=cuda, open_stage=Stage, pins=pins)
         assert [batch.count for batch in view] == [7, 7]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "uint8", "bool", "float32"])
+def test_rows_are_dropped_by_number_whatever_their_type(fake, dtype):
+    count, bad = 600, [0, 1, 299]
+    about = About(lambda epoch, positions: [])
+    about.count, about.positions = count, np.arange(count)
+    about.valid, about.fillers = np.ones(count, bool), np.zeros(count, bool)
+    image = (torch.arange(count) % 2).to(getattr(torch, dtype))
+    offsets = torch.arange(count + 1, dtype=torch.int32)
+    batch = Batch(
+        {"image": image, "parts": Ragged(image, offsets), "label": torch.arange(count)}, about=about
+    )
+    with millrace.Feed(fake()) as feed:
+        kept = without_bad(batch, bad, "drop", view_of(feed, FakeCuda())._beside)
+    assert kept["label"].tolist() == [row for row in range(count) if row not in bad]
+    for found in (kept["image"], kept["parts"].values):
+        assert found.dtype == image.dtype and found.tolist() == image[kept["label"]].tolist()
+    assert kept["parts"].offsets.dtype == torch.int32 and len(kept["parts"].offsets) == len(kept["label"]) + 1
