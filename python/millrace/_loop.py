@@ -73,7 +73,9 @@ class Loop:
         """Batches that were taken and can't be handed out: the next ones begin where the user stands."""
         if self.left is not None:
             self.left += count
+        self._failed = True  # until that is done: a Ctrl-C may come in between
         self._feed._stream.go(self._feed._place, self.left if self.limited else None)
+        self._failed = False
 
     def judge(self, taken: "Taken") -> None:
         """The user's turn has come to this batch: its bad samples count, and may end the run."""
@@ -107,12 +109,12 @@ class Loop:
         """The loop is over: by its end, by ``break``, or by an exception."""
         if self.superseded:
             return
-        self.superseded = True
         feed = self._feed
-        feed._loop = None
-        if finished:
-            return
         # After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
         following = Place(self._epoch + 1, 0)
-        if feed._move_to is None and (self._failed or feed._stream.ahead != following):
+        moves = not finished and (self._failed or feed._stream.ahead != following)
+        if moves and feed._move_to is None:
             feed._move_to = following
+        self.superseded = True  # not before: a Ctrl-C may come in between
+        if feed._loop is self:
+            feed._loop = None

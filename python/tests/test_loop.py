@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
 import time
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
+from conftest import wait_until
 
 import millrace
+from millrace._loop import Loop
+from millrace._stream import Stream
 from millrace.views import View
 
 
@@ -223,19 +229,22 @@ def test_tensorflow_is_asked_for_by_name(fake):
             feed.tensorflow()
 
 
+class Hesitant(View):
+    """Puts back what it has when it is asked for the second batch."""
+
+    prefetch = 2
+    asked = 0
+
+    def _arrives(self, loop, staged):
+        self.asked += 1
+        if self.asked != 2:
+            return True
+        loop.put_back(len(staged))
+        staged.clear()
+        return False
+
+
 def test_bad_samples_of_batches_that_are_put_back_count_once(fake):
-    class Hesitant(View):
-        prefetch = 2
-        asked = 0
-
-        def _arrives(self, loop, staged):
-            self.asked += 1
-            if self.asked != 2:
-                return True
-            loop.put_back(len(staged))
-            staged.clear()
-            return False
-
     with millrace.Feed(fake(16, bad=[1, 6], policy="drop")) as feed:
         seen = [batch["number"].tolist() for batch in Hesitant(feed, None)]
         assert seen == [[0, 2, 3], [4, 5, 7], [8, 9, 10, 11], [12, 13, 14, 15]]
@@ -247,3 +256,41 @@ def test_bad_samples_of_batches_that_are_put_back_count_once(fake):
                 seen.append(batch["number"].tolist())
         assert seen == [[0, 1, 2, 3], [4, 5, 6, 7]]
         assert feed.stats()["bad"]["count"] == 1
+
+
+@contextmanager
+def interrupted(function, line):
+    """A Ctrl-C at that line of a function, counted from the first that is run."""
+    lines = itertools.count()
+
+    def at_line(frame, event, argument):
+        if event == "line" and next(lines) == line:
+            raise KeyboardInterrupt
+        return at_line
+
+    def at_call(frame, event, argument):
+        return at_line if frame.f_code is function.__code__ else None
+
+    before = sys.gettrace()
+    sys.settrace(at_call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+# Of 8 samples everything is taken ahead, and the next epoch is where the ring stands.
+@pytest.mark.parametrize(("function", "length"), [(Stream.go, 8), (Loop.leave, 20)])
+def test_after_a_ctrl_c_comes_the_next_epoch(fake, function, length):
+    for line in range(12):
+        with millrace.Feed(fake(length), depth=3) as feed:
+            view = Hesitant(feed, None)
+            batches = iter(view)
+            next(batches)
+            assert wait_until(lambda: feed._stream.client.memory.ready(1) is not None)
+            with suppress(KeyboardInterrupt), interrupted(function, line):
+                if function is not Loop.leave:
+                    next(batches)
+                batches.close()
+            begins = [batch[0] for batch in numbers(view)]
+            assert begins == list(range(1000, 1000 + length, 4)), f"line {line}"
