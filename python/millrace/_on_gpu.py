@@ -142,11 +142,12 @@ class OnGpu(View, ABC):
         """What the stage has made of a batch. Rows that turned out to be bad are dealt with here, in turn."""
         ticket, batch, stream = staged.ticket, staged.taken.batch, self.feed._stream
         self._staging.fill(batch, ticket, make)
-        bad = [one for found in ticket.bad.values() for one in found]
-        for one in bad:
-            stream.judge(one)
+        # A sample is bad once, however many of its fields are.
+        bad = {int(one["row"]): one for found in reversed(ticket.bad.values()) for one in found}
+        rows = sorted(bad)
+        for row in rows:
+            stream.judge(bad[row])
         if bad:
-            rows = sorted({int(one["row"]) for one in bad})
             batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, self._beside)
         return batch
 

@@ -402,3 +402,24 @@ def test_an_engine_that_dies_as_its_ring_is_replaced_is_replaced_itself(engine, 
                 feed._stream.decode_on("gpu", None)
                 assert feed._stream.opened.decode == "gpu" and feed.stats()["restarts"] == 1
         assert found == expected
+
+
+def test_a_sample_is_bad_once_however_many_of_its_fields_are(engine):
+    class BadTwice(Stage):
+        def submit(self, batch):
+            ticket = super().submit(batch)
+            ticket.bad = {name: ticket.bad["image"] for name in ("image", "small")}
+            ticket.arrays = {name: array.values for name, array in ticket.arrays.items()}
+            return ticket
+
+    fields = {
+        **definition()["fields"],
+        "small": {"from": "jpg", "as": "image", "apply": [{"resize": [8, 8]}]},
+    }
+    with millrace.Feed(definition(fields=fields, onError="drop")) as feed:
+        view = OnTrial(feed, None)
+        view._decision = Decision("gpu")
+        view._staging._open_stage = lambda told, *_: BadTwice(told, bad=(5, 2))
+        view._staging.fill = lambda batch, ticket, make: batch.update(ticket.arrays)
+        assert [batch.count for batch in view] == [6] * 8
+        assert feed.stats()["bad"]["count"] == 16
