@@ -244,13 +244,16 @@ Beside = Callable[["np.ndarray[Any, Any]", Any], Any]
 
 
 def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> Batch:
-    """The batch after rows turned out to be bad on the device: with them marked (mask), or without them."""
+    """The batch after rows turned out to be bad on the device: as marked zeros (mask), or without them."""
     about = batch._about
     assert about is not None
     if policy == "mask":
         about.valid[rows] = False
-        if "valid" in batch:
-            batch["valid"] = beside(about.valid, batch["valid"])
+        for name, value in list(batch.items()):
+            if name == "valid":
+                batch[name] = beside(about.valid, value)
+            elif hasattr(value, "shape") and name not in about.lengths:
+                batch[name] = _blanked(value, beside(np.array(rows), value))
         return batch
     keep = np.setdiff1d(np.arange(about.count), rows)
     kept = Batch(about=about)
@@ -262,6 +265,14 @@ def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> B
     about.lengths = {name: lengths[keep] for name, lengths in about.lengths.items()}
     about.count, about.names = len(keep), None
     return kept
+
+
+def _blanked(value: Any, rows: Any) -> Any:
+    """The array with zeros in some rows. JAX's can't be changed in place."""
+    if hasattr(value, "at"):
+        return value.at[rows].set(np.zeros((), value.dtype))
+    value[rows] = 0
+    return value
 
 
 def _only(value: Any, keep: "np.ndarray[Any, Any]", beside: Beside) -> Any:

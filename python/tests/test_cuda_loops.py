@@ -202,7 +202,7 @@ def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engin
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "uint8", "bool", "float32"])
-def test_rows_are_dropped_by_number_whatever_their_type(fake, dtype):
+def test_rows_are_dropped_or_masked_by_number_whatever_their_type(fake, dtype):
     count, bad = 600, [0, 1, 299]
     about = About(lambda epoch, positions: [])
     about.count, about.positions = count, np.arange(count)
@@ -213,7 +213,10 @@ def test_rows_are_dropped_by_number_whatever_their_type(fake, dtype):
         {"image": image, "parts": Ragged(image, offsets), "label": torch.arange(count)}, about=about
     )
     with millrace.Feed(fake()) as feed:
-        kept = without_bad(batch, bad, "drop", view_of(feed, FakeCuda())._beside)
+        beside = view_of(feed, FakeCuda())._beside
+        masked = without_bad(Batch(image=torch.ones_like(image), about=about), bad, "mask", beside)["image"]
+        kept = without_bad(batch, bad, "drop", beside)
+    assert masked.dtype == image.dtype and (masked == 0).nonzero().flatten().tolist() == bad
     assert kept["label"].tolist() == [row for row in range(count) if row not in bad]
     for found in (kept["image"], kept["parts"].values):
         assert found.dtype == image.dtype and found.tolist() == image[kept["label"]].tolist()

@@ -195,6 +195,7 @@ def test_bad_rows_are_masked():
     kept = without_bad(batch, [2], "mask", beside)
     assert kept.count == 4 and kept.valid.tolist() == [True, True, False, True]
     assert kept["valid"].tolist() == [True, True, False, True]
+    assert kept["image"].tolist() == [[0], [2], [0], [6]]
 
 
 def test_nvjpeg_is_called_by_one_thread_at_a_time():
