@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
@@ -37,6 +38,8 @@ class Stream:
         self._stats = stats
         self._pid = os.getpid()
         self._client: Optional[Client] = None
+        # Whoever takes a batch, or another ring: anybody may ask a question, and find that the engine died.
+        self._turn = threading.RLock()
         self._number = 0
         self._warned = False
         #: Where the next batch that is taken begins.
@@ -94,43 +97,51 @@ class Stream:
         With "gpu", the engine goes on to decode ``cpu_share`` of them. Only pixel values change, a little:
         samples, order and choices stay.
         """
-        before = self._request["options"]
-        if self.opened.decode == where and before.get("cpuShare", 0.0) == cpu_share:
-            return
-        nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
-        wanted: Dict[str, Any] = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
-        if where == "gpu":
-            # With one slot every batch is a copy, and what the GPU refuses can't be redone in its place.
-            deep = [name for name in ("depth", "maxDepth") if name in before]
-            wanted.update({name: max(2, before[name]) for name in deep})
-        self._request["options"] = {**before, **wanted}
-        place = self.ahead
-        changes = {"changes": self.changes} if self.changes else {}
-        try:
+        with self._turn:
+            before = self._request["options"]
+            if self.opened.decode == where and before.get("cpuShare", 0.0) == cpu_share:
+                return
+            nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
+            wanted: Dict[str, Any] = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
+            if where == "gpu":
+                # With one slot every batch is a copy, and what the GPU refuses can't be redone in its place.
+                deep = [name for name in ("depth", "maxDepth") if name in before]
+                wanted.update({name: max(2, before[name]) for name in deep})
+            self._request["options"] = {**before, **wanted}
+            place = self.ahead
+            changes = {"changes": self.changes} if self.changes else {}
             try:
-                self.connect({**self.opened.state, **place._asdict(), **changes})
-            except EngineDied as death:
-                self._revive(death)
-        except BaseException:
-            self._request["options"] = before  # everything is as it was, the ring included
-            raise
-        self.limit(limit)
+                try:
+                    self.connect({**self.opened.state, **place._asdict(), **changes})
+                except EngineDied as death:
+                    self._revive(death, self.client)
+            except BaseException:
+                self._request["options"] = before  # everything is as it was, the ring included
+                raise
+            self.limit(limit)
 
     def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """A question that any engine with this feed can answer."""
         while True:
+            client = self.client
             try:
-                return self.client.ask(message)
+                return client.ask(message)
             except EngineDied as death:
-                self._revive(death)
+                self._revive(death, client)
 
     def names(self, epoch: int, positions: List[int]) -> List[str]:
         """Names of samples, by their places."""
         return list(self.ask({"names": {"epoch": epoch, "positions": positions}})["names"])
 
-    def _revive(self, death: EngineDied) -> None:
-        """A new engine in place of one that died, which goes on after the last batch taken."""
-        client, place = self.client, self.ahead
+    def _revive(self, death: EngineDied, client: Client) -> None:
+        """A new engine in place of the one that died, unless there is one: several may find it dead."""
+        with self._turn:
+            if self._client is client:
+                self._replace(death, client)
+
+    def _replace(self, death: EngineDied, client: Client) -> None:
+        """A new engine, which goes on after the last batch taken."""
+        place = self.ahead
         flying = client.in_flight()
         what, words = str(death).split("\n")[0], death.last_words
         changes = {"changes": self.changes} if self.changes else {}
@@ -162,12 +173,14 @@ class Stream:
 
     def go(self, place: Place, limit: Optional[int]) -> None:
         """Goes on from another place; what was made ahead is thrown away."""
-        try:
-            self.client.move(place, limit, self.changes)
-            self._number, self.ahead = 0, place
-        except EngineDied as death:
-            self.ahead = place
-            self._revive(death)
+        with self._turn:
+            client = self.client
+            try:
+                client.move(place, limit, self.changes)
+                self._number, self.ahead = 0, place
+            except EngineDied as death:
+                self.ahead = place
+                self._revive(death, client)
 
     def limit(self, steps: Optional[int]) -> None:
         """Lets the makers go that many batches from here."""
@@ -193,6 +206,10 @@ class Stream:
 
     def take(self, block: bool) -> Optional[Taken]:
         """The next batch; None when it is not ready and nobody wants to wait."""
+        with self._turn:
+            return self._take(block)
+
+    def _take(self, block: bool) -> Optional[Taken]:
         asked = time.perf_counter()
         while True:
             client = self.client
@@ -205,7 +222,7 @@ class Stream:
                     bad = client.ask({"bad": self._number})["bad"]
                 break
             except EngineDied as death:
-                self._revive(death)
+                self._revive(death, client)
         self._stats.waited(asked)
         copy = not self.room
         if copy:
@@ -269,5 +286,6 @@ class Stream:
 
     def forked(self) -> None:
         """In a forked child."""
+        self._turn = threading.RLock()  # another thread may have had it
         if self._client is not None:
             self._client.forked()

@@ -45,6 +45,32 @@ def test_the_engine_dies_and_the_run_goes_on(fake, caplog):
     assert any("SIGKILL" in m and "fake engine listens" in m for m in messages)
 
 
+def test_an_engine_that_several_threads_find_dead_is_replaced_once(fake):
+    with millrace.Feed(fake(160, slow=0.001), restart=100) as feed:
+        seen, killed, over = [], set(), threading.Event()
+
+        def watch():
+            while not over.is_set():
+                feed.stats()
+
+        watchers = [threading.Thread(target=watch) for _ in range(2)]
+        for watcher in watchers:
+            watcher.start()
+        try:
+            for batch in feed:
+                seen += batch["number"].tolist()
+                engine = engine_of(feed)
+                if len(seen) % 20 == 0 and engine not in killed:
+                    killed.add(engine)
+                    os.kill(engine, signal.SIGKILL)
+        finally:
+            over.set()
+            for watcher in watchers:
+                watcher.join()
+        assert seen == list(range(160))
+        assert feed.stats()["restarts"] == len(killed) > 1
+
+
 def test_without_restart_its_last_words_are_told(fake):
     with millrace.Feed(fake(400, slow=0.01), restart=False) as feed:
         with pytest.raises(millrace.EngineDied, match="SIGKILL") as caught:
