@@ -160,7 +160,9 @@ export class Session {
     this.opening = true
     const notices: string[] = []
     try {
-      const serving = await this.serve(request, notices)
+      let serving = await this.serve(request, notices)
+      // Whoever had asked for it first may have vanished meanwhile, and the ring with it.
+      while (serving.ended) serving = await this.serve(request, notices)
       this.member = serving.join()
       this.serving = serving
     } catch (error) {

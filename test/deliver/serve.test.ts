@@ -281,6 +281,28 @@ describe('serve', () => {
     here.end()
   })
 
+  test('a rank whose first client vanishes while it is opened is opened for the second', async () => {
+    const { child, socket } = serve('--stay')
+    const here = await Client.connect(socket)
+    await here.open({ workers: 1 })
+    const share = { name: 'dp', members: 2 }
+    const open = { version: 1, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 }, share }
+    const [gone, left] = [await Client.connect(socket), await Client.connect(socket)]
+    gone.say({ id: 1, open })
+    const opened = left.open({ workers: 1 }, FEED, share)
+    gone.end()
+    await opened
+    const back = await Client.connect(socket)
+    await back.open({ workers: 1 }, FEED, share)
+    const [first, second] = await Promise.all([left, back].map(epoch))
+    expect(first).toEqual(second)
+    for (const client of [left, back]) client.end()
+    await sleep(1000)
+    expect(rings(child)).toBe(1)
+    expect(await epoch(here)).toHaveLength(here.opened.steps.first)
+    here.end()
+  })
+
   test('a client that says "close" need not close its socket', async () => {
     const { child, socket } = serve('--stay')
     const client = await Client.connect(socket)
