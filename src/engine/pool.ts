@@ -32,6 +32,8 @@ interface Member {
   worker: Worker
   inbox: MessagePort
   outbox: MessagePort
+  /** It was stuck in a ring that others have left, and is ended for that. */
+  ended?: true
 }
 
 interface Served {
@@ -110,8 +112,9 @@ export class Pool {
     while (ring.busy && performance.now() < patient) await new Promise(resolve => setTimeout(resolve, 1))
     await Promise.all(
       this.members.map(async (member, maker) => {
-        if (!ring.held(maker)) return
-        await member?.worker.terminate()
+        if (!member || !ring.held(maker)) return
+        member.ended = true
+        await member.worker.terminate()
         ring.drop(maker)
       }),
     )
@@ -251,7 +254,7 @@ export class Pool {
     if (this.ending || this.members[maker] !== member) return
     this.read(member.outbox)
     Atomics.store(this.words, PoolWord.Life + maker, Life.None)
-    let explained = false
+    let explained = member.ended ?? false
     for (const served of this.served.values()) {
       if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)
       const held = served.ring.held(maker)

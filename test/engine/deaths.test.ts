@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Feeding } from '../../src/engine/feeding.js'
 import { digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { mapped } from '../support/maps.js'
@@ -155,6 +156,21 @@ describe('a sample that hangs', () => {
     await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
     await stuck.close()
     expect(mapped('memfd:millrace')).toBe(memory)
+    expect((await loopIds(other)).flat()).toHaveLength(200)
+    await other.close()
+  })
+
+  test("nor do many of them, each in a feed that is closed: makers ended for that are nobody's fault", async () => {
+    const other = open(numberFeed(200), { workers: 1 })
+    const endless = await deadly('value => { for (;;); return value }')
+    // More than the pool would bear if it blamed itself.
+    for (let i = 0; i < 10; i++) {
+      const stuck = open(endless, { workers: 1 })
+      await stuck.ready
+      const { ring } = (stuck as unknown as { feeding: Feeding }).feeding
+      while (!ring.held(0)) await new Promise(resolve => setTimeout(resolve, 10))
+      await stuck.close()
+    }
     expect((await loopIds(other)).flat()).toHaveLength(200)
     await other.close()
   })
