@@ -271,6 +271,8 @@ export class Pool {
     if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) {
       const error = new EngineError(`worker threads keep dying: ${cause.message}`)
       for (const { owner } of this.served.values()) owner.failed(error)
+      // Nobody takes the places of the dead: feeds that come later have a pool of their own.
+      if (Pool.instance === this) Pool.instance = undefined
       return
     }
     if (!this.ending) this.start(maker)

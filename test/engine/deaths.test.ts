@@ -36,6 +36,17 @@ const deadly = (body: string, rest = '') =>
     })`,
   )
 
+/** A feed whose module ends every maker that loads it. */
+const stillbornFeed = () =>
+  feedModule(
+    root,
+    `stillborn-${modules++}.feed.mjs`,
+    `import { isMainThread } from 'node:worker_threads'
+    if (!isMainThread) process.exit(7)
+    export default feed({ source: synthetic({ count: 8, images: { width: 8, height: 8 } }),
+      fields: { label: int('cls').map(value => value) }, batch: 8 })`,
+  )
+
 const run = (feed: Awaited<ReturnType<typeof deadly>>, workers: number) =>
   using(feed, { workers, timeout: 20 }, async loader => {
     const labels: number[] = []
@@ -78,17 +89,19 @@ describe('a maker that dies', () => {
   })
 
   test('again and again without a sample to blame ends the run with the cause', async () => {
-    const feed = await feedModule(
-      root,
-      'stillborn.feed.mjs',
-      `import { isMainThread } from 'node:worker_threads'
-      if (!isMainThread) process.exit(7)
-      export default feed({ source: synthetic({ count: 8, images: { width: 8, height: 8 } }),
-        fields: { label: int('cls').map(value => value) }, batch: 8 })`,
-    )
+    const feed = await stillbornFeed()
     await expect(using(feed, { workers: 2 }, loader => loopIds(loader))).rejects.toThrow(
       /worker threads keep dying: .*code 7/,
     )
+  })
+
+  test('so often that its run is ended leaves makers for those that come later', async () => {
+    await using(numberFeed(40), { workers: 1 }, async other => {
+      await other.ready
+      const stillborn = using(await stillbornFeed(), { workers: 1 }, loader => loopIds(loader))
+      await expect(stillborn).rejects.toThrow(/keep dying/)
+      expect((await using(numberFeed(40), { workers: 1 }, loopIds)).flat()).toHaveLength(40)
+    })
   })
 
   test('out of memory is replaced; the sample is named', async () => {
