@@ -149,7 +149,7 @@ export class RowMaker {
 
   // ---------------------------------------------------------------- a batch
 
-  /** Fills in the header of a batch that begins: which positions it covers, and where they come from. */
+  /** Fills in the header of a batch that begins. */
   private open(batch: number, slot: Slot): void {
     const step = this.steps().at(batch)
     slot.words[Header.Planned] = step.count
@@ -159,10 +159,6 @@ export class RowMaker {
     slot.stamps[Stamp.Position] = step.position
     slot.stamps[Stamp.NextEpoch] = step.nextState.epoch
     slot.stamps[Stamp.NextPosition] = step.nextState.position
-    for (let row = 0; row < step.count; row++) {
-      // Fillers (`last: pad`) are taken from the epoch's beginning.
-      slot.positions[row] = row < step.valid ? step.first + row : step.filler(row)
-    }
   }
 
   /** The plan of steps since the ring was last moved. */
@@ -198,14 +194,19 @@ export class RowMaker {
 
   // ---------------------------------------------------------------- rows
 
-  /** Reads the bytes of all rows of the claim, merged. */
+  /** Notes which samples the rows of the claim are, and reads the bytes of all of them, merged. */
   private fetch(claim: Claim, slot: Slot, to: number): void {
-    const epoch = slot.stamps[Stamp.Epoch]
+    const step = this.steps().at(claim.batch)
+    const { epoch } = step
     for (let row = claim.from; row < to; row++) {
-      const draw = this.order.draw(epoch, slot.positions[row], this.draws[row - claim.from])
+      // Fillers (`last: pad`) are taken from the epoch's beginning. All of it is written anew in a batch that is begun
+      // again: whoever died while closing it may have moved rows.
+      const position = row < step.valid ? step.first + row : step.filler(row)
+      const draw = this.order.draw(epoch, position, this.draws[row - claim.from])
+      slot.positions[row] = position
       slot.rows[row] = draw.row
       slot.sources[row] = draw.source
-      this.foresee(draw, epoch, slot.positions[row])
+      this.foresee(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
     this.fetcher.fetch(this.draws, to - claim.from)

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Ring } from '../../src/batch/ring.js'
 import type { Feeding } from '../../src/engine/feeding.js'
-import { digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
+import { digest, digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { mapped } from '../support/maps.js'
 import { programs } from '../support/program.js'
@@ -81,6 +82,29 @@ describe('a maker that dies', () => {
     )
     expect(bad.count).toBe(6)
     expect(new Set(bad.samples.map(({ id }) => Number(id) % 8))).toEqual(new Set([1]))
+  })
+
+  test('while it closes a batch without its bad samples leaves the others where they belong', async () => {
+    const feed = await deadly(
+      "value => { if (value % 3 === 1) throw new Error('bad'); return value }",
+      "onError: 'drop'",
+    )
+    const expected = await digests(feed, { workers: 0 })
+    await using(feed, { workers: 0 }, async loader => {
+      await loader.ready
+      const { feeding } = loader as unknown as { feeding: { ring: Ring; alone: { ring: Ring } } }
+      const { ring } = feeding.alone
+      const publish = ring.publish.bind(ring)
+      let published = 0
+      // The first to close a batch dies when all is done but saying so.
+      ring.publish = slot => {
+        if (published++ % 2 === 1) return publish(slot)
+        feeding.ring.abandon(0)
+      }
+      const found: string[] = []
+      for await (const batch of loader) found.push(digest(batch, ['image', 'label']))
+      expect(found).toEqual(expected)
+    })
   })
 
   test('by an error outside of any row is replaced, too', async () => {
