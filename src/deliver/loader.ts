@@ -109,13 +109,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
-    await this.inTurn(async () => this.moveTo && this.move(this.moveTo))
-    this.until = this.handed + this.loopLength()
-    this.epoch = this.place.epoch
-    // What lies between two loops is no step.
-    this.stepped = performance.now()
-    this.feeding.limit = this.prefetchLimit(this.until)
-    this.delivery.extended()
+    await this.inTurn(() => this.beginLoop())
     let finished = false
     try {
       while (this.handed < this.until) yield (await this.inTurn(() => this.next())) as B
@@ -125,6 +119,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
       if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
     }
+  }
+
+  private async beginLoop(): Promise<void> {
+    // A state may be loaded while the ring is being moved.
+    while (this.moveTo) await this.move(this.moveTo)
+    this.until = this.handed + this.loopLength()
+    this.epoch = this.place.epoch
+    // What lies between two loops is no step.
+    this.stepped = performance.now()
+    this.feeding.limit = this.prefetchLimit(this.until)
+    this.delivery.extended()
   }
 
   /** Whoever moves the ring waits for whoever takes a batch from it, and the other way round. */
@@ -274,7 +279,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.until -= this.handed
     const { moveTo } = this
     await this.move(this.place)
-    this.moveTo = moveTo
+    // A state that was loaded meanwhile goes before that.
+    this.moveTo ??= moveTo
     this.feeding.limit = ahead
     this.delivery.extended()
   }

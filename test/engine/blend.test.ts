@@ -147,6 +147,34 @@ describe('changed weights', () => {
     })
   })
 
+  test.each([0, 2])('leave a state in place that is loaded meanwhile (%i workers)', async workers => {
+    await using(FEED, { workers }, async loader => {
+      for await (const batch of loader) if (batch.step === STEPS - 3) break
+      const state = loader.state()
+      const steps = async () => {
+        let count = 0
+        for await (const _ of loader) count++
+        return count
+      }
+      for (let turns = 0; turns < 10; turns++) {
+        const changing = loader.setWeights({ a: 2, b: 1 })
+        for (let i = 0; i < turns; i++) await Promise.resolve()
+        loader.load(state)
+        await changing
+        expect([await steps(), await steps()]).toEqual([2, STEPS])
+        // The same for a loop that begins: it goes on from there, or is over the whole epoch, and the next goes on.
+        for await (const _ of loader) break
+        const loop = steps()
+        for (let i = 0; i < turns; i++) await Promise.resolve()
+        loader.load(state)
+        const loops = [await loop, await steps()]
+        expect([2, STEPS]).toContain(loops[0])
+        expect(loops[0] + loops[1]).toBe(2 + STEPS)
+        expect(loader.state()).toMatchObject({ epoch: loops[0] === 2 ? 2 : 1, position: 0 })
+      }
+    })
+  })
+
   test('take no more memory, however often they change', async () => {
     await using(FEED, { workers: 1, depth: 2 }, async loader => {
       await loader.ready
