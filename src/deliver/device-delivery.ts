@@ -160,7 +160,16 @@ export class DeviceDelivery implements Delivery {
   async close(): Promise<void> {
     this.stopped = true
     this.failed(new EngineError('the loader was closed while a batch was waited for'), undefined)
-    await this.device.close()
+    let closed = false
+    const closing = this.device.close().finally(() => {
+      closed = true
+      this.wake()
+    })
+    // What is under way is waited for, and so is the device itself.
+    this.holding++
+    this.looks = 0
+    while (!closed) await this.changeUnlessHung()
+    await closing
   }
 
   /** Takes slots from the makers while there is room ahead. */

@@ -144,11 +144,7 @@ export class Device {
 
   private async end(): Promise<void> {
     this.listener = undefined
-    if (this.stuck) {
-      void this.port.end()
-      return
-    }
-    if (!this.ended) {
+    if (!this.ended && !this.stuck) {
       this.hold(true)
       await new Promise<void>(resolve => {
         this.closed = resolve
@@ -156,7 +152,8 @@ export class Device {
       })
       this.hold(false)
     }
-    await this.port.end()
+    const ending = this.port.end()
+    if (!this.stuck) await ending
   }
 
   private hear(message: FromStage): void {

@@ -473,6 +473,14 @@ describe('opening', () => {
     await loader.close()
   })
 
+  test('nor does whoever closes the loader', async () => {
+    const gpu = new SimulatedGpu()
+    const loader = openSimulated(feed(), gpu, { decode: 'gpu', timeout: 0.1 })
+    for await (const _ of loader) break
+    gpu.hangs = true
+    await loader.close()
+  })
+
   test('who decodes is said in one line', async () => {
     const said: string[] = []
     const notice = (text: string): void => void said.push(text)
