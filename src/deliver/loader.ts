@@ -197,6 +197,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     } catch (error) {
       // Whoever has closed the loader meanwhile knew nothing of the new ring.
       await other.close()
+      other.vacate()
       this.checkOpen()
       throw error
     }

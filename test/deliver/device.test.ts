@@ -12,6 +12,7 @@ import { Feeding } from '../../src/engine/feeding.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { openSimulated } from '../support/device-loader.js'
 import { temporaryFolder } from '../support/folder.js'
+import { mapped } from '../support/maps.js'
 import { jpeg } from '../support/pictures.js'
 import { SimulatedGpu } from '../support/simulated-gpu.js'
 
@@ -106,6 +107,7 @@ describe('a loader', () => {
   }
 
   test('that is closed while somebody else begins to decode leaves nothing at work', async () => {
+    const memory = mapped('memfd:millrace')
     const alive = new Set<Feeding>()
     const { close } = Feeding.prototype
     const { start } = Feeding
@@ -129,6 +131,7 @@ describe('a loader', () => {
       await expect(all).rejects.toThrow('this loader is closed')
       await loader.close()
       expect(alive.size).toBe(0)
+      expect(mapped('memfd:millrace')).toBe(memory)
     } finally {
       Feeding.start = start
       Feeding.prototype.close = close
