@@ -73,6 +73,8 @@ export class Feeding {
   private alone: RowMaker | undefined
   /** Decodes what a device could not. */
   private decoder: RowMaker | undefined
+  /** Memory that is being taken: what it is taken for must stay open until then. */
+  private reserving: Promise<unknown> = Promise.resolve()
   /** Spans of the maker of our own. */
   private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
 
@@ -95,12 +97,9 @@ export class Feeding {
     const cached = plan.attached.some(source => source.units < source.count)
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
-    const wanted = { layout, depth: options.depth, workers: options.workers, cacheBytes, indexBytes }
-    const budget = preflight({
-      ...wanted,
-      scratchBytes: options.scratchBytes,
-      python: needsPython(plan.feed),
-    })
+    const { depth, workers, scratchBytes } = options
+    const python = needsPython(plan.feed)
+    const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
     const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
     const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
     const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
@@ -270,7 +269,9 @@ export class Feeding {
   /** Slots are taken lowest first, so that only the first `depth` of them need memory. */
   async setDepth(depth: number): Promise<void> {
     const slots = Math.max(1, Math.min(this.ring.capacity, depth))
-    await reserve(this.region, CONTROL_BYTES + slots * this.layout.bytes)
+    const reserved = reserve(this.region, CONTROL_BYTES + slots * this.layout.bytes)
+    this.reserving = Promise.allSettled([this.reserving, reserved])
+    await reserved
     this.ring.depth = slots
     this.pool?.wake()
   }
@@ -300,6 +301,7 @@ export class Feeding {
     const patience = performance.now() + LAST_ROWS
     while (this.ring.busy && performance.now() < patience)
       await new Promise(resolve => setTimeout(resolve, 2))
+    await this.reserving
     free(this.region)
   }
 

@@ -179,6 +179,21 @@ describe('a loader', () => {
     ).rejects.toThrow(/closed/)
   })
 
+  test.each([0, 1])(
+    'that is closed while its depth is raised takes that memory first (%i workers)',
+    async workers => {
+      // Elsewhere its descriptor would be another file's by then.
+      for (let i = 0; i < 5; i++) {
+        const loader = open(FEED, { workers, depth: 1, maxDepth: 8 })
+        await loader.ready
+        const tuned = loader.tune({ depth: 8 })
+        await Promise.resolve()
+        await loader.close()
+        await tuned
+      }
+    },
+  )
+
   test('shares its makers with others: train and val at once', async () => {
     const val = numberFeed(30, { order: 'none', batch: { size: 7, last: 'keep' } })
     const [expected, expectedVal] = await Promise.all(
