@@ -3,7 +3,7 @@ import { MAX_MAKERS } from '../batch/ring.js'
 import type { ChildHandle } from '../system/child.js'
 import { PoolWord } from './messages.js'
 
-const FIRST = PoolWord.Life + MAX_MAKERS
+const FIRST = PoolWord.Taking + MAX_MAKERS
 /** For each maker: the pid, and up to three descriptors of this process for it. */
 const EACH = 4
 

@@ -24,6 +24,8 @@ class Maker {
   /** The rings, to be sorted by how well they are fed. */
   private served: RowMaker[] = []
   private mail = -1
+  /** What was in the inbox and is yet to be read. */
+  private readonly letters: ToMaker[] = []
   private readonly lane: SpanLane
 
   constructor(private readonly data: MakerData) {
@@ -65,7 +67,8 @@ class Maker {
 
   private async readInbox(): Promise<void> {
     for (;;) {
-      const message = receiveMessageOnPort(this.data.inbox)?.message as ToMaker | undefined
+      this.fetchMail()
+      const message = this.letters.shift()
       if (message === undefined) return
       if ('take' in message) await this.take(message.take)
       else {
@@ -76,19 +79,32 @@ class Maker {
     }
   }
 
+  private fetchMail(): void {
+    const { inbox } = this.data
+    for (let got = receiveMessageOnPort(inbox); got; got = receiveMessageOnPort(inbox))
+      this.letters.push(got.message)
+  }
+
   private async take(job: Job): Promise<void> {
-    if (job.makers !== undefined && this.data.maker >= job.makers) return
+    const { words, maker } = this.data
+    if (job.makers !== undefined && maker >= job.makers) return
+    // First this, then a look at the mail: whoever is to leave the ring is found here, or finds that out.
+    Atomics.store(words, PoolWord.Taking + maker, job.id)
+    this.fetchMail()
     try {
+      if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
       const functions = await loadFunctions(job.feed, job.timeout)
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)
       former?.close()
-      this.rings.set(job.id, new RowMaker(job, this.data.maker, functions, report, this.lane, former?.work))
+      this.rings.set(job.id, new RowMaker(job, maker, functions, report, this.lane, former?.work))
       this.say({ took: job.id })
     } catch (error) {
       const { message, stack } = error as Error
       const tag = error instanceof MillraceError ? error.tag : undefined
       this.say({ failed: { ring: job.id, message: tag ? message : (stack ?? message), tag } })
+    } finally {
+      Atomics.store(words, PoolWord.Taking + maker, 0)
     }
   }
 

@@ -1,5 +1,6 @@
 /** What the pool and its makers say to each other, and the words they share. */
 import type { MessagePort } from 'node:worker_threads'
+import { MAX_MAKERS } from '../batch/ring.js'
 import type { BadReport, Job } from './job.js'
 
 /** Words that the pool shares with its makers. */
@@ -14,6 +15,8 @@ export const PoolWord = {
   Mail: 3,
   /** From here on, one word a maker: where it is in its life. */
   Life: 16,
+  /** From here on, one word a maker: the ring whose job it is taking up, which may take long; 0: none. */
+  Taking: 16 + MAX_MAKERS,
 } as const
 
 /** A maker is not there, is being started (which must not be cut short, see Pool), or runs. */

@@ -98,7 +98,7 @@ export class Pool {
     this.served.delete(id)
     this.tell({ leave: id })
     if (this.served.size > 0) {
-      if (ring) await this.leave(ring)
+      if (ring) await this.leave(id, ring)
       return
     }
     await this.end()
@@ -106,13 +106,19 @@ export class Pool {
     for (let maker = 0; maker < this.members.length; maker++) ring?.drop(maker)
   }
 
-  /** Waits until makers have left a ring. Those that are stuck there are ended, for others to take their places. */
-  private async leave(ring: Ring): Promise<void> {
+  /**
+   * Waits until makers have left a ring. Those that are stuck there, or in taking up its job, are ended, for others to
+   * take their places.
+   */
+  private async leave(id: number, ring: Ring): Promise<void> {
+    const isThere = (maker: number): boolean =>
+      ring.held(maker) !== undefined || Atomics.load(this.words, PoolWord.Taking + maker) === id
     const patient = performance.now() + PATIENCE
-    while (ring.busy && performance.now() < patient) await new Promise(resolve => setTimeout(resolve, 1))
+    while ((ring.busy || this.members.some((_, maker) => isThere(maker))) && performance.now() < patient)
+      await new Promise(resolve => setTimeout(resolve, 1))
     await Promise.all(
       this.members.map(async (member, maker) => {
-        if (!member || !ring.held(maker)) return
+        if (!member || !isThere(maker)) return
         member.ended = true
         await member.worker.terminate()
         ring.drop(maker)
@@ -213,6 +219,7 @@ export class Pool {
     }
     for (const { job } of this.served.values()) inbox.port1.postMessage({ take: job } satisfies ToMaker)
     Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
+    Atomics.store(this.words, PoolWord.Taking + maker, 0)
     const worker = new Worker(new URL('./maker.js', import.meta.url), {
       workerData: data,
       transferList: [inbox.port2, outbox.port2],

@@ -148,8 +148,9 @@ test('a function that is another one in the makers is refused', async () => {
   ).rejects.toThrow(/not the one of the definition/)
 })
 
-test('a module that never finishes loading in a maker is named, and other feeds go on', async () => {
-  const feed = await feedModule(
+/** A feed whose module never finishes loading in a maker. */
+const endless = () =>
+  feedModule(
     root,
     'endless.feed.mjs',
     `import { isMainThread } from 'node:worker_threads'
@@ -160,9 +161,26 @@ test('a module that never finishes loading in a maker is named, and other feeds 
     })
     if (!isMainThread) await new Promise(() => setInterval(() => {}, 1000))`,
   )
-  const first = using(feed, { workers: 2, timeout: 0.5 }, loader => loader[Symbol.asyncIterator]().next())
+
+test('a module that never finishes loading in a maker is named, and other feeds go on', async () => {
+  const first = using(await endless(), { workers: 2, timeout: 0.5 }, loader =>
+    loader[Symbol.asyncIterator]().next(),
+  )
   await expect(first).rejects.toThrow(
     /endless\.feed\.mjs is still loading after 0\.5 s: an "await" at its top level does not end/,
   )
   expect(await labels(await withMap('value => value * 2'), 2)).toEqual(counted(i => i * 2))
+})
+
+test('nor do they wait for it once its own is closed', async () => {
+  await using(await withMap('value => value * 2'), { workers: 2 }, async other => {
+    await other.ready
+    await using(await endless(), { workers: 2, timeout: 600 }, async loader => {
+      await loader.ready
+      await new Promise(resolve => setTimeout(resolve, 500))
+    })
+    const begun = performance.now()
+    for (let i = 0; i < 3; i++) for await (const _ of other);
+    expect(performance.now() - begun).toBeLessThan(20_000)
+  })
 })
