@@ -15,7 +15,7 @@ import socket
 import threading
 from typing import Any, Callable, Dict, Mapping, Optional, Set, Union
 
-from .errors import MillraceError, from_engine
+from .errors import DefinitionError, MillraceError, from_engine
 
 log = logging.getLogger("millrace")
 
@@ -23,6 +23,16 @@ log = logging.getLogger("millrace")
 LOOK = 0.25
 
 Message = Mapping[str, Any]
+
+
+def encode(message: Message) -> bytes:
+    """A message as a line."""
+    try:
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except ValueError as error:
+        raise DefinitionError(
+            f"the engine is told things in JSON, which has no inf and no nan: {error}"
+        ) from error
 
 
 class ConnectionClosed(MillraceError):
@@ -103,8 +113,7 @@ class Wire:
     def send(self, message: Union[Message, Callable[[], Message]]) -> None:
         """Sends a message; a function is called when nothing can come between its answer and the sending."""
         with self.sending:
-            text = json.dumps(message() if callable(message) else message, separators=(",", ":"))
-            self.write(text.encode() + b"\n")
+            self.write(encode(message() if callable(message) else message))
 
     def write(self, line: bytes) -> None:
         """Writes a line. Only for whoever holds ``sending``."""

@@ -30,6 +30,8 @@ from .views import NumpyView, View
 
 log = logging.getLogger("millrace")
 
+#: What a timeout of float("inf") comes to (seconds): JSON has no inf.
+FOREVER = 1e9
 #: How often a dead engine is replaced.
 RESTARTS = 3
 
@@ -109,7 +111,7 @@ class Feed:
             "maxDepth": max_depth,
             "cache": cache,
             "scratch": scratch,
-            "timeout": timeout,
+            "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,
             "limit": steps,
         }
         options.update({name: value for name, value in wanted.items() if value is not None})
@@ -117,7 +119,7 @@ class Feed:
         restarts = RESTARTS if restart is True else int(restart)
         self._shared = members > 1
         #: Seconds that a batch may take on a device.
-        self._timeout = timeout
+        self._timeout = options["timeout"]
         #: What must end with the feed: device stages of its views.
         self._closers: List[Any] = []
         if members > 1:

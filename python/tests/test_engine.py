@@ -262,3 +262,11 @@ def test_a_feed_that_is_closed_leaves_no_memory_in_the_engine():
             assert wait_until(lambda: rings() == alone)
             assert kept[0]["ragged"].values.any()  # it is ours as long as we want
         next(batches)
+
+
+def test_a_timeout_may_be_infinite_but_is_a_number():
+    with millrace.Feed(NUMBERS, timeout=float("inf")) as feed:
+        assert len(list(feed)) == 8
+    for timeout in (float("nan"), 0, "5"):
+        with pytest.raises(millrace.DefinitionError, match=r"nan|options\.timeout"):
+            millrace.Feed(NUMBERS, timeout=timeout)

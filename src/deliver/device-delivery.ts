@@ -210,18 +210,16 @@ export class DeviceDelivery implements Delivery {
   /** The CPU decodes what the device would not, in the slot, and says what is bad. */
   private async redo(batch: number, slot: number, refusals: readonly Refusal[]): Promise<void> {
     try {
-      const bad: BadReport[] = []
+      // A sample is bad once, however many of its fields are.
+      const bad = new Map<number, BadReport>()
       for (const { field, rows } of refusals) {
         this.refusedRows += rows.length
-        bad.push(...(await this.feeding.redo(slot, field, rows)))
+        for (const report of await this.feeding.redo(slot, field, rows))
+          if (!bad.has(report.row)) bad.set(report.row, report)
       }
-      if (bad.length > 0) {
-        this.bad.set(batch, [...(this.bad.get(batch) ?? []), ...bad])
-        strikeRows(
-          this.feeding.slot(slot),
-          bad.map(({ row }) => row),
-          this.options.policy,
-        )
+      if (bad.size > 0) {
+        this.bad.set(batch, [...(this.bad.get(batch) ?? []), ...bad.values()])
+        strikeRows(this.feeding.slot(slot), [...bad.keys()], this.options.policy)
       }
       this.looks = 0
       this.device.post({ again: { batch, slot } })

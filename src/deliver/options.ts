@@ -132,11 +132,6 @@ function shareOf(cpuShare: number): number {
   throw new DefinitionError('options.cpuShare', `expected a number from 0 to 1, not ${cpuShare}`)
 }
 
-function secondsOf(timeout: number): number {
-  if (timeout > 0) return timeout
-  throw new DefinitionError('options.timeout', `expected a number of seconds greater than 0, not ${timeout}`)
-}
-
 function whole(name: string, value: number, least: number, most: number): number {
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new DefinitionError(

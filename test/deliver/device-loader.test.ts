@@ -256,6 +256,20 @@ describe('bad samples are those of the CPU', () => {
     expect(got.label.slice(10)).toEqual(expected.label.slice(10))
   })
 
+  test('a sample that is bad in several fields counts once', async () => {
+    const json = feed({
+      source: { tar: join(folder, 'undecodable.tar') },
+      order: 'none',
+      onError: { policy: 'drop', budget: 1 },
+    })
+    json.fields.again = json.fields.image
+    const refuseAll = new SimulatedGpu(() => true)
+    const loader = openSimulated(json, refuseAll, { decode: 'gpu' })
+    for await (const batch of loader) expect(batch.count).toBe(5)
+    expect(loader.stats().bad.count).toBe(1)
+    await loader.close()
+  })
+
   test('a picture that would become too large on its way', async () => {
     const entries = [jpeg(0, 40, 40), jpeg(1, 1, 3000)].flatMap((data, i) => [
       { name: `s${i}.jpg`, data },
