@@ -33,14 +33,17 @@ def pictures(folder, batch):
 
 
 class Rows:
-    """A CSV file and, beside it, the state of the feed that made its rows."""
+    """A CSV file and, beside it, the folder and the state of the feed that made its rows."""
 
-    def __init__(self, path):
+    def __init__(self, path, folder):
         self._state_path = f"{path}.state"
-        saved = {"length": 0, "feed": None}
+        self._folder = os.path.abspath(folder)
+        saved = {"length": 0, "feed": None, "folder": self._folder}
         if os.path.exists(self._state_path):
             with open(self._state_path) as file:
                 saved = json.load(file)
+        if saved["folder"] != self._folder:
+            raise SystemExit(f"{path} is about {saved['folder']}: give another --out, or remove it and its .state")
         self.state = saved["feed"]
         # After the last batch the state stands at the beginning of the next epoch.
         self.done = self.state is not None and self.state["epoch"] > 0
@@ -59,7 +62,7 @@ class Rows:
         os.fsync(self._file.fileno())
         length = os.fstat(self._file.fileno()).st_size
         with open(f"{self._state_path}.new", "w") as file:
-            json.dump({"length": length, "feed": state}, file)
+            json.dump({"length": length, "feed": state, "folder": self._folder}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{self._state_path}.new", self._state_path)
@@ -67,7 +70,7 @@ class Rows:
 
 @torch.inference_mode()
 def infer(args):
-    rows = Rows(args.out)
+    rows = Rows(args.out, args.folder)
     if rows.done:
         return print(f"{args.out} is complete: remove it and {args.out}.state to begin again")
     net = Net().to(args.device).eval()

@@ -128,6 +128,8 @@ def test_inference_is_killed_again_and_again_and_says_everything_once(tmp_path):
     run("infer_folder.py", *words, folder=tmp_path)
     assert rows(out) == [header, *expected]
     assert "is complete" in run("infer_folder.py", *words, folder=tmp_path)
+    other = start("infer_folder.py", "elsewhere", folder=tmp_path)
+    assert "is about" in other.communicate(timeout=60)[1] and other.returncode == 1
 
 
 def test_pictures_are_drawn_on_a_gpu_or_it_says_so(tmp_path):
