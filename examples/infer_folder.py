@@ -43,7 +43,7 @@ class Rows:
             with open(self._state_path) as file:
                 saved = json.load(file)
         if saved["folder"] != self._folder:
-            raise SystemExit(f"{path} is about {saved['folder']}: give another --out, or remove it and its .state")
+            raise SystemExit(f"{path} is about {saved['folder']}: give another --out")
         self.state = saved["feed"]
         # After the last batch the state stands at the beginning of the next epoch.
         self.done = self.state is not None and self.state["epoch"] > 0
