@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 from ._client import Opened, Place
 from .errors import MillraceError
@@ -77,10 +77,13 @@ class Loop:
         self._feed._stream.go(self._feed._place, self.left if self.limited else None)
         self._failed = False
 
-    def judge(self, taken: "Taken") -> None:
-        """The user's turn has come to this batch: its bad samples count, and may end the run."""
+    def judge(self, bad: Sequence[Mapping[str, Any]]) -> None:
+        """The user's turn has come to a batch: its bad samples count, and may end the run.
+
+        Not the batch itself: an error that somebody keeps would keep it, and its slot.
+        """
         try:
-            for one in taken.bad:
+            for one in bad:
                 self._feed._stream.judge(one)
         except BaseException:
             self._failed = True

@@ -127,7 +127,7 @@ class View:
         return len(staged) <= self.prefetch
 
     def _hand(self, loop: "Loop", staged: Deque[Staged]) -> Any:
-        loop.judge(staged[0].taken)
+        loop.judge(staged[0].taken.bad)
         one = staged.popleft()
         batch: Any = self._deliver(one)
         if self.feed.batch_map is not None:

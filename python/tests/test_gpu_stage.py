@@ -25,7 +25,7 @@ from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
 from millrace._gpu.stage import DeviceStage
-from millrace._gpu.ticket import HostArray, HostBatch
+from millrace._gpu.ticket import HostArray, HostBatch, Ticket
 from millrace._gpu.tools import Tools
 
 WORDS, WIDTH, HEIGHT = 48, 20, 16
@@ -399,3 +399,35 @@ def test_a_ticket_that_nobody_waits_for_harms_nobody(opened):
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     while stage.reap(wait=True):
         pass
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_whoever_has_the_ticket_finds_the_slot_free_once_it_is_read(opened, monkeypatch, fails):
+    stage, driver = opened({"image": field()})
+    slot = Slot(2)
+    for row in range(2):
+        slot.fill(row, plan.JPEG, 20, 16, row)
+    lease = weakref.ref(slot.values)
+    left = []
+
+    def complete(self, error=None):
+        # What the stage keeps until the device has read it is let go of; nothing else may refer to it.
+        stage._held.clear()
+        left.append(lease())
+        done(self, error)
+
+    def trouble(*_):
+        raise CudaError("NVJPEG_STATUS_ALLOCATOR_FAILURE", "nvjpegDecodeBatched")
+
+    done = Ticket._complete
+    monkeypatch.setattr(Ticket, "_complete", complete)
+    if fails:
+        monkeypatch.setattr(FakeDecoder, "decode", trouble)
+    batch = HostBatch([HostArray("image", slot.values, "u8")])
+    driver.finish()
+    with driver.lock:  # the stage comes to it when nobody here refers to it
+        ticket = stage.submit(batch)
+        del slot, batch
+    assert ticket.comes(10)
+    driver.finish()
+    assert left == [None]

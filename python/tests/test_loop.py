@@ -294,3 +294,15 @@ def test_after_a_ctrl_c_comes_the_next_epoch(fake, function, length):
                 batches.close()
             begins = [batch[0] for batch in numbers(view)]
             assert begins == list(range(1000, 1000 + length, 4)), f"line {line}"
+
+
+def test_an_error_that_is_kept_keeps_no_slot(fake):
+    with millrace.Feed(fake(8, bad=[1])) as feed:
+        kept = None
+        try:
+            list(feed)
+        except millrace.SampleError as error:
+            kept = error
+        leases = feed._stream.client.leases
+        leases.settle()
+        assert kept is not None and len(leases) == 0

@@ -187,14 +187,18 @@ class DeviceStage:
             if job is None:
                 return
             batch, ticket = job
+            failure: Optional[BaseException] = None
             try:
                 self._stage(parts, batch, ticket)
             except BaseException as error:
                 # The ticket keeps the error, and that would keep the batch, and its slot with it.
                 traceback.clear_frames(error.__traceback__)
-                ticket._complete(error)
-            # Nothing here refers to a batch while the thread waits for the next one.
-            del job, batch, ticket
+                failure = error
+            # Whoever waits for the ticket finds that nothing here refers to the batch any more: its slot is
+            # free as soon as the device has read it.
+            del job, batch
+            ticket._complete(failure)
+            del ticket, failure
 
     def _stage(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
         try:
@@ -205,7 +209,6 @@ class DeviceStage:
                 self._hold(parts, batch, ticket)
             raise
         self._hold(parts, batch, ticket)
-        ticket._complete()
 
     def _hold(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
         """Everything is on the streams: notes when the slot is free, and when the arrays are finished."""
