@@ -89,7 +89,7 @@ export class Feeding {
   ) {
     this.budget = budget
     this.layout = job.layout
-    this.patience = new Patience(ring, options.timeout)
+    this.patience = new Patience(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {

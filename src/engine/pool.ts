@@ -71,6 +71,11 @@ export class Pool {
     return Math.min(this.members.length, this.words[PoolWord.Awake])
   }
 
+  /** The ring whose job a maker is taking up; 0: none. */
+  taking(maker: number): number {
+    return Atomics.load(this.words, PoolWord.Taking + maker)
+  }
+
   /** Sets the number of makers; new ones take up all jobs, surplus ones sleep. */
   resize(workers: number): void {
     const wanted = Math.min(MAX_MAKERS, Math.max(1, workers))
@@ -111,8 +116,7 @@ export class Pool {
    * take their places.
    */
   private async leave(id: number, ring: Ring): Promise<void> {
-    const isThere = (maker: number): boolean =>
-      ring.held(maker) !== undefined || Atomics.load(this.words, PoolWord.Taking + maker) === id
+    const isThere = (maker: number): boolean => ring.held(maker) !== undefined || this.taking(maker) === id
     const patient = performance.now() + PATIENCE
     while ((ring.busy || this.members.some((_, maker) => isThere(maker))) && performance.now() < patient)
       await new Promise(resolve => setTimeout(resolve, 1))

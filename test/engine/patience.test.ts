@@ -49,3 +49,17 @@ test('nor where it was stopped while nobody waited for a batch', () => {
   pass(60_000)
   expect(wait(patience, 10_000)).toBe(5000)
 })
+
+test('a maker may take ten times as long to take up the job', () => {
+  const layout = layoutSlot([{ name: 'x', dtype: 'u8', form: 'dense', shape: [1] }], 4)
+  const pages = (CONTROL_BYTES + layout.bytes) / 65536
+  const ring = new Ring(new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }), layout, 1)
+  let taken = false
+  const patience = new Patience(ring, 2, maker => maker === 3 && !taken)
+  expect(wait(patience, 15_000)).toBeUndefined()
+  taken = true
+  expect(wait(patience, 60_000)).toBeUndefined()
+  taken = false
+  // The first look finds it at work.
+  expect(wait(patience, 60_000)).toBe(20_500)
+})

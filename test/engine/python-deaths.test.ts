@@ -22,6 +22,12 @@ class Deadly:
 class Slow:
     def __getitem__(self, i): time.sleep(60)
 
+class Endless:
+    """Never finishes loading."""
+    def __getstate__(self): return {"some": "thing"}
+    def __setstate__(self, state): time.sleep(600)
+    def __getitem__(self, i): return i,
+
 def deadly(value, rng):
     if value == 5: os._exit(3)
     return value
@@ -65,6 +71,15 @@ describe.skipIf(withoutPython)('Python processes', () => {
     const before = children(process.pid)
     await expect(labels(simple(module.dataset('Slow()', 4)), { workers: 1, timeout: 1 })).rejects.toThrow(
       /sample 0 has taken/,
+    )
+    expect(children(process.pid)).toEqual(before)
+  })
+
+  test('a dataset that never finishes loading ends the run, and its process is gone', async () => {
+    const before = children(process.pid)
+    const endless = simple(module.dataset('Endless()', 4))
+    await expect(labels(endless, { workers: 1, timeout: 0.2 })).rejects.toThrow(
+      /a worker has been loading the dataset or the functions of this feed for \d+ s/,
     )
     expect(children(process.pid)).toEqual(before)
   })
