@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import HERE, wait_until
 from fake_cuda import FakeDecoder, FakeDriver, FakeKernels
-from test_gpu_stage import Slot, field
+from picture_slots import Slot, field
 
 import millrace
 from millrace._gpu import plan
@@ -321,7 +321,7 @@ def test_the_process_ends_with_batches_under_way():
 import sys, time
 sys.path[:0] = [{str(HERE)!r}, {str(HERE.parent)!r}]
 from test_gpu_ends import FakeDriver, open_stage, pictures
-from test_gpu_stage import field
+from picture_slots import field
 driver = FakeDriver()
 stage = open_stage({{"image": field()}}, driver)
 launch = driver.launch

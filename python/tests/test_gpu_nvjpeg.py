@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -172,3 +174,31 @@ def test_other_trouble_with_the_engines_is_no_secret():
 def test_names():
     assert nvjpeg.status_name(10) == "NVJPEG_STATUS_INCOMPLETE_BITSTREAM"
     assert nvjpeg.status_name(77) == "nvJPEG status 77"
+
+
+def test_nvjpeg_is_called_by_one_thread_at_a_time():
+    inside, most = [], []
+
+    class Library:
+        def __getattr__(self, name):
+            def call(*_):
+                inside.append(name)
+                most.append(len(inside))
+                time.sleep(0.002)
+                inside.pop()
+                return 0
+
+            return call
+
+    def work():
+        decoder = Decoder(Library(), HARDWARE)
+        rows = np.zeros(4, np.uint64)
+        for _ in range(5):
+            decoder.decode(Bitstreams(rows, rows, np.zeros((4, 8), np.uint64)), 0)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) > 20 and max(most) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import random
 import weakref
 
@@ -13,13 +12,11 @@ from fake_cuda import (
     FakeDecoder,
     FakeDriver,
     FakeKernels,
-    fake_jpeg,
-    fake_pixels,
     given_back,
     mixed,
     read,
-    shown,
 )  # fmt: skip
+from picture_slots import Slot, field, some_slot
 
 from millrace._gpu import plan
 from millrace._gpu.errors import CudaError
@@ -27,65 +24,6 @@ from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch, Ticket
 from millrace._gpu.tools import Tools
-
-WORDS, WIDTH, HEIGHT = 48, 20, 16
-ROOM = 6000
-
-
-def table(dtype):
-    return (np.arange(768).reshape(3, 256) / (1 if dtype == np.uint8 else 3) % 256).astype(dtype)
-
-
-def field(dtype="f32", layout="chw", mixes=0):
-    numbers = {"f32": np.float32, "u8": np.uint8}[dtype]
-    shape = [3, HEIGHT, WIDTH] if layout == "chw" else [HEIGHT, WIDTH, 3]
-    return {
-        "kind": "picture", "words": WORDS, "dtype": dtype, "layout": layout, "width": WIDTH, "height": HEIGHT,
-        "shape": shape, "lookup": base64.b64encode(table(numbers).tobytes()).decode(), "mixes": mixes,
-    }  # fmt: skip
-
-
-def header(form, size, width, height):
-    row = np.zeros(WORDS, np.uint32)
-    row[[plan.FORM, plan.BYTES, plan.WIDTH, plan.HEIGHT]] = form, size, width, height
-    row[[plan.PICTURE_BYTES, plan.TABLE_BYTES]] = width * height * 3, 1077
-    return row
-
-
-class Slot:
-    """Rows as a maker writes them, and what should become of them."""
-
-    def __init__(self, count, room=ROOM):
-        self.values = np.full((count, WORDS * 4 + room), 0xEE, np.uint8)
-        self.pixels = [None] * count
-
-    def fill(self, row, form, width=0, height=0, value=0, kind=b"b"):
-        data = b""
-        if form in (plan.JPEG, plan.JPEG_HYBRID):
-            data = fake_jpeg(width, height, value, kind)
-        elif form == plan.PIXELS:
-            data = fake_pixels(width, height, value).tobytes()
-        self.values[row, : WORDS * 4] = header(form, len(data), width, height).view(np.uint8)
-        self.values[row, WORDS * 4 : WORDS * 4 + len(data)] = np.frombuffer(data, np.uint8)
-        self.pixels[row] = None if form == plan.NOTHING else (width, height, value)
-
-    def expected(self, dtype=np.float32, hwc=False):
-        empty = np.zeros((HEIGHT, WIDTH, 3) if hwc else (3, HEIGHT, WIDTH), dtype)
-        return np.stack(
-            [
-                empty if one is None else shown(fake_pixels(*one), table(dtype), WIDTH, HEIGHT, hwc)
-                for one in self.pixels
-            ]
-        )
-
-
-def some_slot(chance, count=6):
-    slot = Slot(count)
-    for row in range(count):
-        form = chance.choice([plan.NOTHING, plan.JPEG, plan.JPEG, plan.JPEG_HYBRID, plan.PIXELS])
-        kind = b"p" if form == plan.JPEG_HYBRID else chance.choice([b"b", b"b", b"p"])
-        slot.fill(row, form, chance.randrange(1, 40), chance.randrange(1, 40), chance.randrange(200), kind)
-    return slot
 
 
 @pytest.fixture
