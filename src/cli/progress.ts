@@ -10,12 +10,6 @@ const LOG_MS = 5000
 /** The rate is that of the last seconds, not of the whole: it has to show when something slows down. */
 const RATE_WINDOW_MS = 10_000
 
-/** Work that comes before a verb's own and counts something else. */
-const OTHER_UNITS: readonly (readonly [what: string, unit: string])[] = [
-  ['indexing ', 'bytes'],
-  ['listing ', 'files'],
-]
-
 export interface ProgressOptions {
   /** What is counted: `samples`. `bytes` shows amounts of data. */
   unit: string
@@ -29,6 +23,7 @@ export interface ProgressOptions {
 export class Progress {
   private done = 0
   private total: number
+  private unit: string
   private drawnAt = Number.NEGATIVE_INFINITY
   private drawn = false
   private readonly marks: { at: number; done: number }[] = []
@@ -37,8 +32,9 @@ export class Progress {
 
   constructor(
     private what: string,
-    private readonly options: ProgressOptions,
+    options: ProgressOptions,
   ) {
+    this.unit = options.unit
     this.stream = options.stream ?? process.stderr
     this.now = options.now ?? (() => performance.now())
     this.total = options.total ?? 0
@@ -46,13 +42,14 @@ export class Progress {
     if (!this.stream.isTTY) this.drawnAt = this.now() // the first line of a log waits until there is something to say
   }
 
-  /** Says how much is done in all, and possibly of how much and what is being done now. */
-  set(done: number, total = this.total, what = this.what): void {
+  /** Says how much is done in all, and possibly of how much, what is being done now, and what is counted then. */
+  set(done: number, total = this.total, what = this.what, unit = this.unit): void {
     const now = this.now()
     if (what !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
     this.done = done
     this.total = total
     this.what = what
+    this.unit = unit
     if (now - this.drawnAt < (this.stream.isTTY ? REDRAW_MS : LOG_MS)) return
     this.marks.push({ at: now, done })
     while (this.marks.length > 2 && now - this.marks[0].at > RATE_WINDOW_MS) this.marks.shift()
@@ -81,15 +78,13 @@ export class Progress {
   }
 
   private line(): string {
-    const counted =
-      OTHER_UNITS.find(([beginning]) => this.what.startsWith(beginning))?.[1] ?? this.options.unit
-    const amount = (n: number) => (counted === 'bytes' ? bytes(n) : count(n))
-    const unit = counted === 'bytes' ? '' : ` ${counted}`
+    const inBytes = this.unit === 'bytes'
+    const amount = (n: number) => (inBytes ? bytes(n) : count(n))
+    const unit = inBytes ? '' : ` ${this.unit}`
     const first = this.marks[0]
     const last = this.marks[this.marks.length - 1]
     const perSecond = last.at > first.at ? ((last.done - first.done) * 1000) / (last.at - first.at) : 0
-    const speed =
-      perSecond === 0 ? '' : `  ${counted === 'bytes' ? `${bytes(perSecond)}/s` : rate(perSecond)}`
+    const speed = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}`
     if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
     const fraction = Math.min(1, this.done / this.total)
     const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''

@@ -1,9 +1,11 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
+
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { FeedingOptions } from '../engine/feeding.js'
 import { rankOf } from '../engine/launcher.js'
 import { DefinitionError, nearest } from '../errors.js'
 import type { State } from '../order/state.js'
+import type { OnProgress } from '../source/source.js'
 import { autoWorkers } from '../system/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
 
@@ -36,7 +38,7 @@ export interface OpenOptions extends DeviceOptions {
   /** With decode "gpu": the share of images, 0…1, that makers decode all the same, so that both work. */
   cpuShare?: number
   /** Told of progress on long work before the first batch, such as the scan of shards. */
-  progress?: (done: number, total: number, what: string) => void
+  progress?: OnProgress
   /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
   notice?: (text: string) => void
   /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */

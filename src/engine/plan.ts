@@ -13,7 +13,7 @@ import { batchSize } from '../order/steps.js'
 import { WindowOrder } from '../order/window.js'
 import { inBlocks } from '../source/blocks.js'
 import { attachSource, openSources } from '../source/registry.js'
-import type { Fingerprint, Source } from '../source/source.js'
+import type { Fingerprint, OnProgress, Source } from '../source/source.js'
 import { decompressOnDevice } from '../transform/device-array.js'
 import { onDevice } from '../transform/device-picture.js'
 import { generateOnDevice, refuseOnHost } from './generate.js'
@@ -38,7 +38,7 @@ export interface FeedPlan extends StateFeed {
 export interface PlanOptions {
   /** Weights of a blend that changed on the way, from a state. */
   changes?: readonly BlendChange[]
-  progress?: (done: number, total: number, what: string) => void
+  progress?: OnProgress
   notice?: (text: string) => void
 }
 

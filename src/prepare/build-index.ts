@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import type { SourceJson } from '../define/types.js'
 import { cachedPath } from '../source/index-place.js'
 import { openSource } from '../source/registry.js'
-import type { OpenContext } from '../source/source.js'
+import type { OnProgress, OpenContext } from '../source/source.js'
 import { sidecarPath } from '../source/tar-index.js'
 import { findShards } from '../source/tar-paths.js'
 
@@ -11,7 +11,7 @@ export interface BuildIndexOptions {
   root: string
   /** Takes away what is there first. */
   force: boolean
-  onProgress?: (done: number, total: number, what: string) => void
+  onProgress?: OnProgress
   onNotice?: (text: string) => void
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { imageInfo } from '../decode/image.js'
 import type { SourceJson } from '../define/types.js'
 import { attachSource, openSource } from '../source/registry.js'
-import type { Source } from '../source/source.js'
+import type { OnProgress, Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
 import { kindOf } from './checks.js'
@@ -38,7 +38,7 @@ const LOOKED_AT = 200
 
 export interface InspectOptions {
   root: string
-  onProgress?: (done: number, total: number, what: string) => void
+  onProgress?: OnProgress
 }
 
 export async function inspect(json: SourceJson, options: InspectOptions): Promise<Summary> {

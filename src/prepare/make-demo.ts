@@ -4,8 +4,10 @@
  *
  *   DIR/anemone/0000.jpg …     ten classes, pictures of 224 to 256 pixels a side
  */
+
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { OnProgress } from '../source/source.js'
 import { writeWhole } from '../system/draft.js'
 import { demoPainter } from './demo-pictures.js'
 import { spread } from './threads.js'
@@ -14,7 +16,7 @@ export interface MakeDemoOptions {
   count?: number
   /** Threads; 0 makes the pictures in the calling one. */
   workers: number
-  onProgress?: (done: number, total: number, what: string) => void
+  onProgress?: OnProgress
 }
 
 export const DEMO_CLASSES = [
@@ -58,7 +60,7 @@ export async function makeDemo(
       begin: i * RUN,
       end: Math.min(count, (i + 1) * RUN),
     })),
-    onProgress: more => onProgress?.((done += more), count, 'making pictures'),
+    onProgress: more => onProgress?.((done += more), count, 'making pictures', 'pictures'),
     onResult: () => undefined,
   })
   writeWhole(mark, wanted)

@@ -13,7 +13,7 @@ import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { withLock } from '../source/lock.js'
 import { attachSource, openSource } from '../source/registry.js'
-import type { Manifest, OpenContext, Source } from '../source/source.js'
+import type { Manifest, OnProgress, OpenContext, Source } from '../source/source.js'
 import { findShards } from '../source/tar-paths.js'
 import { sweepDrafts, writeWhole } from '../system/draft.js'
 import { hasSize, Journal } from './journal.js'
@@ -32,7 +32,7 @@ export interface PackOptions {
   workers: number
   /** Starts over, in place of what another pack left in `out`. */
   force?: boolean
-  onProgress?: (done: number, total: number, what: string) => void
+  onProgress?: OnProgress
 }
 
 export interface PackResult {
@@ -128,7 +128,7 @@ async function writeShards(
       setup: { manifest, order: plan.order, out: options.out },
       start: shardPacker,
       tasks: left,
-      onProgress: more => options.onProgress?.((samples += more), plan.samples, 'packing'),
+      onProgress: more => options.onProgress?.((samples += more), plan.samples, 'packing', 'samples'),
       onResult: shard => {
         done.set(shard.name, shard)
         journal.add(shard)

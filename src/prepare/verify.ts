@@ -3,7 +3,7 @@
 import { extname } from 'node:path'
 import type { NormalField, SourceJson } from '../define/types.js'
 import { attachSource, openSources } from '../source/registry.js'
-import type { Source } from '../source/source.js'
+import type { OnProgress, Source } from '../source/source.js'
 import { type Expectation, kindOf } from './checks.js'
 import { spread } from './threads.js'
 import { type BadSample, type RowRun, rowVerifier } from './verify-rows.js'
@@ -15,7 +15,7 @@ export interface VerifyOptions {
   fields?: readonly NormalField[]
   /** Threads; 0 verifies in the calling one. */
   workers: number
-  onProgress?: (done: number, total: number, what: string) => void
+  onProgress?: OnProgress
 }
 
 export interface VerifyResult {
@@ -45,7 +45,7 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
       setup: { manifest, expectations: fields?.map(expected) ?? columns.map(byName) },
       start: rowVerifier,
       tasks: runsOf(source.count),
-      onProgress: more => progress?.((done += more), fingerprint.count, 'verifying'),
+      onProgress: more => progress?.((done += more), fingerprint.count, 'verifying', 'samples'),
       onResult: found => {
         result.bytes += found.bytes
         bad.push(...found.bad)

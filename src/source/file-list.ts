@@ -43,7 +43,7 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
     problem: (header, path) => staleness(header, path, root, spec),
     notice: context.notice,
     build: async path => {
-      const progress = (files: number): void => context.progress?.(files, 0, `listing ${root}`)
+      const progress = (files: number): void => context.progress?.(files, 0, `listing ${root}`, 'files')
       const { count, bytes, digest, folders, folderTimes, folder, name, size } = await walkFiles(root, {
         ...walk,
         progress,

@@ -84,6 +84,9 @@ export interface Manifest {
   [more: string]: unknown
 }
 
+/** Told of long work: how much is done, of how much (0: unknown), what it is, and what is counted, such as bytes. */
+export type OnProgress = (done: number, total: number, what: string, unit: string) => void
+
 /** What `open` may use. */
 export interface OpenContext {
   /** Relative paths are relative to this folder (the definition's file, or the working directory). */
@@ -91,7 +94,7 @@ export interface OpenContext {
   /** Columns that fields ask for by name: small members worth keeping in the index, such as `cls`. */
   wanted: readonly string[]
   /** Told of progress on long work, such as a scan. */
-  progress?: (done: number, total: number, what: string) => void
+  progress?: OnProgress
   /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */
   notice?: (text: string) => void
 }

@@ -197,7 +197,7 @@ async function indexAll(shards: readonly ShardPath[], context: OpenContext): Pro
       const report = (bytes: number): void => {
         done += bytes - seen
         seen = bytes
-        context.progress?.(done, total, 'indexing tar shards')
+        context.progress?.(done, total, 'indexing tar shards', 'bytes')
       }
       indexes[i] = await obtainShardIndex(shards[i], context, report)
       report(shards[i].bytes)

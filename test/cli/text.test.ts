@@ -98,13 +98,13 @@ describe('progress', () => {
 
   it('counts what the work at hand counts, and takes the rate of that work alone', () => {
     const { progress, written, wait } = watch(true)
-    progress.set(0, 0, 'listing photos')
+    progress.set(0, 0, 'listing photos', 'files')
     wait(1000)
-    progress.set(500, 0, 'listing photos')
+    progress.set(500, 0, 'listing photos', 'files')
     wait(1000)
-    progress.set(2 ** 20, 2 ** 22, 'indexing tar shards')
+    progress.set(2 ** 20, 2 ** 22, 'indexing tar shards', 'bytes')
     wait(1000)
-    progress.set(2 ** 21, 2 ** 22, 'indexing tar shards')
+    progress.set(2 ** 21, 2 ** 22, 'indexing tar shards', 'bytes')
     expect(written[1]).toContain('listing photos  500 files  500/s')
     expect(written[2]).not.toContain('left')
     expect(written[3]).toContain('2.00 MiB of 4.00 MiB  1.00 MiB/s  2.00 s left')

@@ -67,7 +67,7 @@ export const demo = command({
         division: { shards: 4 },
         workers: cores,
         force: true, // of a demo with another number of pictures
-        onProgress: (done, total, what) => packing.set(done, total, what),
+        onProgress: (...told) => packing.set(...told),
       },
     )
     packing.end()

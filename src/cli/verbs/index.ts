@@ -23,7 +23,7 @@ export const index = command({
     const result = await buildIndex(sourceAt(path), {
       root: process.cwd(),
       force: values.force,
-      onProgress: (done, total, what) => progress.set(done, total, what),
+      onProgress: (...told) => progress.set(...told),
       onNotice: text => notices.push(text),
     })
     progress.end()

@@ -26,7 +26,7 @@ export const inspect = command({
     const progress = new Progress('indexing', { unit: 'bytes' })
     const summary = await inspect(sourceAt(path), {
       root: process.cwd(),
-      onProgress: (done, total, what) => progress.set(done, total, what),
+      onProgress: (...told) => progress.set(...told),
     })
     progress.end()
     return { json: summary, text: describe(path, summary) }

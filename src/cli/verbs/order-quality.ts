@@ -34,7 +34,7 @@ export const orderQuality = command({
       ])
     const feed = await normalFeed(path)
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const plan = await planFeed(feed, { progress: (done, total, what) => progress.set(done, total, what) })
+    const plan = await planFeed(feed, { progress: (...told) => progress.set(...told) })
     progress.end()
     const batch = feed.batch.global ?? feed.batch.size ?? 1
     const results = plan.sources.map(({ manifest }, i) => {

@@ -64,7 +64,7 @@ export const pack = command({
         ...(values.shuffle && { shuffle: values.seed }),
         workers: values.workers ?? usableCores(),
         force: values.force,
-        onProgress: (done, total, what) => progress.set(done, total, what),
+        onProgress: (...told) => progress.set(...told),
       })
       progress.end()
       const seconds = (performance.now() - before) / 1000

@@ -56,7 +56,7 @@ export const run = command({
       steps: values.steps,
       cache: values.cache,
       timeout: values.timeout,
-      progress: (done, total, what) => opening.set(done, total, what),
+      progress: (...told) => opening.set(...told),
       notice: text => process.stderr.write(`notice: ${text}\n`),
     })
     try {

@@ -33,7 +33,7 @@ export const verify = command({
       root,
       fields,
       workers: values.workers ?? usableCores(),
-      onProgress: (done, total, what) => progress.set(done, total, what),
+      onProgress: (...told) => progress.set(...told),
     })
     progress.end()
     const seconds = (performance.now() - before) / 1000
