@@ -23,11 +23,6 @@ const PACKAGES = {
     'index.js',
     `${musl ? 'musl' : platform}_${arch}/koffi.node`,
   ],
-  '@julusian/jpeg-turbo': [
-    'package.json',
-    'LICENSE',
-    `prebuilds/jpeg-turbo-${platform}-${arch}${musl ? '-musl' : ''}/libturbojpeg.so.0`,
-  ],
   // Its README has the licences of all that libvips is made of; the library can be replaced (LGPL): MILLRACE_VIPS.
   [`@img/sharp-libvips-${system}-${arch}`]: [
     'package.json',
@@ -73,7 +68,11 @@ const json = file => JSON.parse(readFileSync(file, 'utf8'))
 
 /** The engine as the wheel has it: what is run, and a package.json by which it knows itself. */
 function placeEngine(engine) {
-  take(join(root, 'dist'), join(engine, 'dist'), [/^(?!.*\.d\.ts$)(?!.*\.map$)/])
+  const libraries = `system/libraries/${platform}-${arch}${musl ? '-musl' : ''}/`
+  take(join(root, 'dist'), join(engine, 'dist'), [
+    /^(?!.*\.d\.ts$)(?!.*\.map$)(?!.*\.so)/,
+    `${libraries}libturbojpeg.so.0`,
+  ])
   for (const [name, wishes] of Object.entries(PACKAGES)) {
     take(join(root, 'node_modules', name), join(engine, 'node_modules', name), wishes)
   }

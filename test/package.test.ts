@@ -1,6 +1,7 @@
 /** The package: few dependencies, each at one exact version, and every path that it names is there. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { libraryVersion } from '../src/system/turbojpeg.js'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'))
@@ -8,8 +9,57 @@ const manifest = read('package.json')
 
 test('runtime dependencies are these, and no others', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['koffi'])
-  expect(Object.keys(manifest.optionalDependencies)).toEqual(['@julusian/jpeg-turbo', 'sharp', 'sucrase'])
+  expect(Object.keys(manifest.optionalDependencies)).toEqual([
+    '@img/sharp-libvips-darwin-arm64',
+    '@img/sharp-libvips-darwin-x64',
+    '@img/sharp-libvips-linux-arm64',
+    '@img/sharp-libvips-linux-x64',
+    '@img/sharp-libvips-linuxmusl-arm64',
+    '@img/sharp-libvips-linuxmusl-x64',
+    'sucrase',
+  ])
   expect(manifest.peerDependencies).toBeUndefined()
+})
+
+test('a user installs 20 packages: libraries for one platform, and sucrase with what it brings along', () => {
+  type Locked = { dev?: boolean; os?: string[]; cpu?: string[]; libc?: string[] }
+  const fits = ({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Locked) =>
+    os.includes('linux') && cpu.includes('x64') && libc.includes('glibc')
+  const installed = Object.entries<Locked>(read('package-lock.json').packages)
+    .filter(([path, locked]) => path !== '' && !locked.dev && fits(locked))
+    .map(([path]) => path.replace('node_modules/', ''))
+  expect(installed).toEqual([
+    '@img/sharp-libvips-linux-x64',
+    '@jridgewell/gen-mapping',
+    '@jridgewell/resolve-uri',
+    '@jridgewell/sourcemap-codec',
+    '@jridgewell/trace-mapping',
+    '@koromix/koffi-linux-x64',
+    'any-promise',
+    'commander',
+    'fdir',
+    'koffi',
+    'lines-and-columns',
+    'mz',
+    'object-assign',
+    'picomatch',
+    'pirates',
+    'sucrase',
+    'thenify',
+    'thenify-all',
+    'tinyglobby',
+    'ts-interface-checker',
+  ])
+})
+
+test('libraries and their licence are built, for every platform that is named', () => {
+  const folder = 'dist/system/libraries'
+  for (const system of ['linux-x64', 'linux-x64-musl', 'linux-arm64'])
+    expect(existsSync(new URL(`${folder}/${system}/libturbojpeg.so.0`, root)), system).toBe(true)
+  const licence = readFileSync(new URL(`${folder}/LICENSE-libjpeg-turbo.md`, root), 'utf8')
+  expect(licence).toContain('based in part on the work of the Independent JPEG Group')
+  // The licence names the version that is carried along.
+  expect(licence).toContain(libraryVersion())
 })
 
 test('versions are exact', () => {

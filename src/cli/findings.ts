@@ -34,7 +34,7 @@ export async function findings(): Promise<Finding[]> {
       await import('../system/memory.js')
       return 'koffi, with the C library'
     }),
-    await library('TurboJPEG', 'bad', 'npm install @julusian/jpeg-turbo', async () =>
+    await library('TurboJPEG', 'bad', 'install libjpeg-turbo 3, or set MILLRACE_TURBOJPEG', async () =>
       (await import('../system/turbojpeg.js')).libraryVersion(),
     ),
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>

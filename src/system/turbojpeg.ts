@@ -1,16 +1,17 @@
 /**
  * TurboJPEG through FFI: JPEG bytes to pixels at an address, and pixels to JPEG bytes.
  *
- * The library is found when a thread first needs it. Results are those of libjpeg-turbo's defaults (accurate
- * integer DCT, smooth chroma upsampling), which are also PIL's and torchvision's.
+ * The library is found when a thread first needs it: scripts/build.mjs has put it into dist/system/libraries. Results
+ * are those of libjpeg-turbo's defaults (accurate integer DCT, smooth chroma upsampling), which are also PIL's and
+ * torchvision's.
  *
  * Every picture gets a decompressor of its own. One that is used again keeps the tables of the picture before, and
  * after an error even its markers, so that what a damaged file becomes would depend on the file decoded before it.
  * Making one takes 0.4 µs, a thousandth of what it is made for.
  */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../errors.js'
 import { koffi } from './native.js'
@@ -232,26 +233,23 @@ function findLibrary(): Library {
     }
   }
   throw new MissingError(
-    'JPEG needs TurboJPEG 3, which was not found: run "npm install @julusian/jpeg-turbo@2.3.0", or set ' +
+    'JPEG needs TurboJPEG 3, which was not found: install libjpeg-turbo 3 (in a checkout, run "npm run build"), or set ' +
       `MILLRACE_TURBOJPEG to a libturbojpeg.so of version 3 or later.\n  tried ${tried.join('\n  tried ')}`,
   )
 }
+
+/** Where scripts/build.mjs puts the libraries. The same folder whether this file runs from src/ or from dist/. */
+const LIBRARIES = fileURLToPath(new URL('../../dist/system/libraries/', import.meta.url))
 
 function candidates(): string[] {
   const given = process.env.MILLRACE_TURBOJPEG
   if (given !== undefined && given !== '') return [given]
   const { platform, arch } = process
-  const found: string[] = []
-  try {
-    const root = dirname(createRequire(import.meta.url).resolve('@julusian/jpeg-turbo/package.json'))
-    for (const libc of ['', '-musl']) {
-      found.push(join(root, 'prebuilds', `jpeg-turbo-${platform}-${arch}${libc}`, 'libturbojpeg.so.0'))
-    }
-  } catch {
-    // The package is optional; the system may have the library.
-  }
-  if (platform !== 'darwin') return [...found, 'libturbojpeg.so.0', 'libturbojpeg.so']
-  return ['/opt/homebrew/lib', '/usr/local/lib'].map(folder => join(folder, 'libturbojpeg.dylib'))
+  if (platform === 'darwin')
+    return ['/opt/homebrew/lib', '/usr/local/lib'].map(folder => join(folder, 'libturbojpeg.dylib'))
+  // One of the two libcs refuses the other's library; the system may have one where we bring none.
+  const ours = ['', '-musl'].map(libc => join(LIBRARIES, `${platform}-${arch}${libc}`, 'libturbojpeg.so.0'))
+  return [...ours, 'libturbojpeg.so.0', 'libturbojpeg.so']
 }
 
 /** Binds the functions; throws where one is absent, as in libturbojpeg 2. */

@@ -1,5 +1,5 @@
 /**
- * libvips through FFI, from the library that sharp brings along: PNG, WebP, GIF, TIFF and AVIF to pixels at an
+ * libvips through FFI, from the library that sharp uses: PNG, WebP, GIF, TIFF and AVIF to pixels at an
  * address. Used on the calling thread, without libvips' own cache and concurrency: makers are the parallelism.
  */
 import { createRequire } from 'node:module'
@@ -168,18 +168,13 @@ function candidates(): string[] {
   const given = process.env.MILLRACE_VIPS
   if (given !== undefined && given !== '') return [given]
   const { platform, arch } = process
-  const here = createRequire(import.meta.url)
+  const { resolve } = createRequire(import.meta.url)
   const found: string[] = []
   for (const system of platform === 'linux' ? ['linux', 'linuxmusl'] : [platform]) {
-    // A wheel for Python carries the library without sharp; elsewhere it is a dependency of sharp's, which not every
-    // package manager lets us see from here.
-    for (const from of [() => here, () => createRequire(here.resolve('sharp'))]) {
-      try {
-        found.push(from().resolve(`@img/sharp-libvips-${system}-${arch}/binary`))
-        break
-      } catch {
-        // Not installed for this system, or not to be seen.
-      }
+    try {
+      found.push(resolve(`@img/sharp-libvips-${system}-${arch}/binary`))
+    } catch {
+      // Not installed for this system.
     }
   }
   return [...found, 'libvips.so.42', 'libvips.42.dylib']

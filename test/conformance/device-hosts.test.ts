@@ -36,9 +36,9 @@ if (withoutHost) console.warn(`The Python host is not compared: ${withoutHost}`)
 /** The library that decodes JPEG in the engine, as src/system/turbojpeg.ts finds it. */
 function turboJpeg(): string | undefined {
   if (process.env.MILLRACE_TURBOJPEG) return process.env.MILLRACE_TURBOJPEG
-  const prebuilds = join(import.meta.dirname, '../../node_modules/@julusian/jpeg-turbo/prebuilds')
-  const folders = ['', '-musl'].map(libc => `jpeg-turbo-${process.platform}-${process.arch}${libc}`)
-  return folders.map(name => join(prebuilds, name, 'libturbojpeg.so.0')).find(existsSync)
+  const libraries = join(import.meta.dirname, '../../dist/system/libraries')
+  const folders = ['', '-musl'].map(libc => `${process.platform}-${process.arch}${libc}`)
+  return folders.map(name => join(libraries, name, 'libturbojpeg.so.0')).find(existsSync)
 }
 
 // ------------------------------------------------------------------ what is seen

@@ -5,11 +5,11 @@ afterEach(() => {
   vi.resetModules()
 })
 
-it('says how to install TurboJPEG where it is missing', async () => {
+it('says what to do where TurboJPEG is missing', async () => {
   vi.stubEnv('MILLRACE_TURBOJPEG', '/no/such/libturbojpeg.so')
   const { readHeader } = await import('../../src/system/turbojpeg.js')
   const call = () => readHeader(new Uint8Array(4))
-  expect(call).toThrow(/npm install @julusian\/jpeg-turbo.*MILLRACE_TURBOJPEG/)
+  expect(call).toThrow(/install libjpeg-turbo 3.*npm run build.*MILLRACE_TURBOJPEG/)
   expect(call).toThrow(/tried \/no\/such\/libturbojpeg\.so/)
 })
 
