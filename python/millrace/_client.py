@@ -209,6 +209,7 @@ class Client:
         """In a forked child: lets go of everything without a word to the engine."""
         self._end.detach()
         self.wire.forked()
+        self.memory.forked()
         try:
             os.close(self._ready)
         except OSError:

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 #: Batches that the control page can name at once.
 TABLE = 32
@@ -95,6 +95,8 @@ class Layout:
     status_at: int
     position_at: int
     row_at: int
+    #: Where the fields begin.
+    data_at: int
     fields: List[Field]
 
     @property
@@ -122,4 +124,6 @@ class Layout:
             )
             for index, field in enumerate(told["fields"])
         ]
-        return Layout(told["rows"], told["statusAt"], told["positionAt"], told.get("rowAt", -1), fields)
+        return Layout(
+            told["rows"], told["statusAt"], told["positionAt"], told.get("rowAt", -1), told["dataAt"], fields
+        )

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Mapping, Optional, Tuple
 
-from ._process import Engine, engine_command, start_time
+from ._process import Engine, engine_command, peer, start_time
 from .errors import EngineDied, MillraceError
 
 #: How long an engine may take until it listens (seconds).
@@ -131,6 +131,7 @@ def connect(path: str) -> Optional[socket.socket]:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.connect(path)
+        _check_user(sock, path)
     except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
         sock.close()
         return None
@@ -138,6 +139,16 @@ def connect(path: str) -> Optional[socket.socket]:
         sock.close()
         raise
     return sock
+
+
+def _check_user(sock: socket.socket, path: str) -> None:
+    """Only an engine of this user, or of root, may tell us what to map and what to open."""
+    pid, user = peer(sock)
+    if user not in (os.getuid(), 0):
+        raise MillraceError(
+            f"{path} is served by user {user} (process {pid}), and we are user {os.getuid()}: an engine must be "
+            "run by the same user, or by root. Start one of your own with `millrace serve --socket`"
+        )
 
 
 @contextmanager

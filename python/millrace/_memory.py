@@ -1,4 +1,8 @@
-"""The shared memory, mapped: which batch is ready, in which slot, and what its header says."""
+"""The shared memory, mapped: which batch is ready, in which slot, and what its header says.
+
+There are two mappings with the same offsets. The engine's words (control page, headers and columns) can only
+be read here: a stray write ends this process, not the engine. Fields can be written, as tensors usually can.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,9 @@ class Memory:
         #: Slots that have memory: the depth. The others must not be touched.
         self.used = min(depth, self.slots)
         self._control: int = told["control"]
-        fd = os.open(told["path"], os.O_RDWR | os.O_CLOEXEC)
-        try:
-            self._map = mmap.mmap(fd, told["bytes"])
-        finally:
-            os.close(fd)
-        whole = memoryview(self._map)
+        self._map = _map(told["dataPath"], told["bytes"], write=True)
+        self._read = _map(told["path"], told["bytes"], write=False)
+        whole = memoryview(self._read)
         self._whole = whole
         self._words = whole[:1024].cast("i")
         self._beat = whole[at.HEARTBEAT_AT : at.HEARTBEAT_AT + 8].cast("d")
@@ -43,9 +44,15 @@ class Memory:
         """Byte offset of a slot in the mapping."""
         return self._control + slot * self.slot_bytes
 
-    def address(self, slot: int) -> int:
-        """Where a slot lies in this process."""
-        return ctypes.addressof(_Byte.from_buffer(self._map, self.slot_at(slot)))
+    def fields(self, slot: int) -> Tuple[int, int]:
+        """Where the fields of a slot lie in this process, and how many bytes they have."""
+        at = self.slot_at(slot) + self.layout.data_at
+        return ctypes.addressof(_Byte.from_buffer(self._map, at)), self.slot_bytes - self.layout.data_at
+
+    def columns(self, slot: int) -> memoryview:
+        """Header and columns of a slot, read-only."""
+        at = self.slot_at(slot)
+        return self._whole[at : at + self.layout.data_at]
 
     def ready(self, batch: int) -> Optional[int]:
         """The slot of a batch that is ready, or None."""
@@ -69,7 +76,7 @@ class Memory:
         return self._stamps[slot]
 
     def lease(self, slot: int) -> Any:
-        """An object that exports the bytes of a slot, and keeps the mapping (see _leases.py)."""
+        """An object that exports a slot, fields only, and keeps the mapping (see _leases.py)."""
         lease = self._lease.from_buffer(self._map, self.slot_at(slot))
         lease.memory = self
         return lease
@@ -99,3 +106,23 @@ class Memory:
                 (int(self._stamps[slot][at.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))
             )
         return sorted(set(found))
+
+    def forked(self) -> None:
+        """In a forked child: lets go of the memory. What the child refers to stays until it is dropped."""
+        views: List["memoryview[Any]"] = [self._words, self._beat, *self._heads, *self._stamps, self._whole]
+        for view in views:
+            view.release()
+        for mapping in (self._read, self._map):
+            try:
+                mapping.close()
+            except BufferError:  # a batch lies there: the mapping goes with it
+                pass
+        del self._read, self._map
+
+
+def _map(path: str, size: int, write: bool) -> mmap.mmap:
+    fd = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC)
+    try:
+        return mmap.mmap(fd, size, prot=mmap.PROT_READ | (mmap.PROT_WRITE if write else 0))
+    finally:
+        os.close(fd)

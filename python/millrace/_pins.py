@@ -35,8 +35,8 @@ class Pins:
             # Before the mapping goes, with its last batch.
             weakref.finalize(memory, _unlock, self._unlock, self._locked, os.getpid())
         while len(self._locked) < memory.used and not self._refused:
-            address = memory.address(len(self._locked))
-            problem = self._lock(address, memory.slot_bytes)
+            address, size = memory.fields(len(self._locked))
+            problem = self._lock(address, size) if size > 0 else None
             if problem is None:
                 self._locked.append(address)
                 continue

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 #: The end of the engine's standard error that goes into an exception (bytes).
 LAST_WORDS = 4000
@@ -61,8 +61,7 @@ class Engine:
     @staticmethod
     def behind(sock: socket.socket) -> "Engine":
         """The engine at the other end of a socket."""
-        size = struct.calcsize("3i")
-        pid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))[0]
+        pid, _ = peer(sock)
         known = _started.get(pid)
         return known if known is not None else Engine(pid, _open_words(pid), None)
 
@@ -150,6 +149,13 @@ class Engine:
                 os.close(words)
             except OSError:
                 pass
+
+
+def peer(sock: socket.socket) -> Tuple[int, int]:
+    """The process at the other end of a socket, and its user."""
+    size = struct.calcsize("3i")
+    pid, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return pid, user
 
 
 def _open_words(pid: int) -> Optional[int]:

@@ -32,32 +32,34 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
     memory, layout = client.memory, client.memory.layout
     lease = memory.lease(slot)
     client.leases.add(slot, lease)
-    head, stamps = memory.head(slot), memory.stamps(slot)
+    head, stamps, columns = memory.head(slot), memory.stamps(slot), memory.columns(slot)
 
     about = About(name)
     about.count = count = head[at.COUNT]
     about.epoch = int(stamps[at.EPOCH])
     about.step = int(stamps[at.STEP])
     about.position = int(stamps[at.POSITION])
-    about.positions = np.ndarray((count,), "<f8", lease, layout.position_at).astype(np.int64)
-    status: np.ndarray[Any, Any] = np.ndarray((count,), np.uint8, lease, layout.status_at)
+    about.positions = np.ndarray((count,), "<f8", columns, layout.position_at).astype(np.int64)
+    status: np.ndarray[Any, Any] = np.ndarray((count,), np.uint8, columns, layout.status_at)
     about.valid = status == at.GOOD
     about.fillers = status == at.FILLER
 
     made = layout.generated
     if made:
-        about.rows = np.ndarray((count,), "<f8", lease, layout.row_at).astype(np.int64)
+        about.rows = np.ndarray((count,), "<f8", columns, layout.row_at).astype(np.int64)
     batch = Batch(about=about)
     for field in layout.fields:
         if field.name not in made:
-            _add(batch, about, field, head, lease, copy)
+            _add(batch, about, field, head, columns, lease, copy)
     if client.opened.last == "pad" or client.opened.policy == "mask":
         batch.setdefault("valid", about.valid)
     after = Place(int(stamps[at.NEXT_EPOCH]), int(stamps[at.NEXT_POSITION]))
     return Taken(batch, about.epoch, after, None if copy else slot)
 
 
-def _add(batch: Batch, about: About, field: Field, head: Any, lease: Any, copy: bool) -> None:
+def _add(
+    batch: Batch, about: About, field: Field, head: Any, columns: memoryview, lease: Any, copy: bool
+) -> None:
     def array(shape: Any, dtype: Any, offset: int) -> Any:
         view: np.ndarray[Any, Any] = np.ndarray(shape, dtype, lease, offset)
         return view.copy() if copy else view
@@ -69,10 +71,11 @@ def _add(batch: Batch, about: About, field: Field, head: Any, lease: Any, copy: 
     length = head[at.CURSOR + field.index]
     if field.form == "padded":
         batch[name] = array((count, length, *field.shape), field.dtype, field.at)
-        about.lengths[name] = np.ndarray((count,), "<i4", lease, field.length_at).copy()
+        about.lengths[name] = np.ndarray((count,), "<i4", columns, field.length_at).copy()
         return
     values = array((length, *field.shape), field.dtype, field.at)
-    offsets = array((count + 1,), "<i4", field.offsets_at)
+    # A copy: the memory can't be written, and tensors on it could.
+    offsets: np.ndarray[Any, Any] = np.ndarray((count + 1,), "<i4", columns, field.offsets_at).copy()
     if field.form == "text":
         batch.later(name, lambda: decode(values, offsets))
     else:

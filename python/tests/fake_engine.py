@@ -56,6 +56,13 @@ class Ring:
             return at
 
         self.status_at, self.position_at = take(B), take(8 * B)
+        varying = [
+            ("tokens", "i32", "padded", 4),
+            ("parts", "f32", "ragged", 4),
+            ("caption", "u8", "text", 1),
+        ]
+        columns = [{"lengthAt": take(4 * B), "offsetsAt": take(4 * B + 4)} for _ in varying]
+        self.next = self.data_at = (self.next + 65535) // 65536 * 65536
         dense = [("number", "i64", [], 8), ("image", "f32", [3, 4, 4], 192), ("half", "bf16", [2], 4)]
         fields = [
             {
@@ -68,14 +75,9 @@ class Ring:
             }
             for n, d, s, size in dense
         ]
-        varying = [
-            ("tokens", "i32", "padded", 4),
-            ("parts", "f32", "ragged", 4),
-            ("caption", "u8", "text", 1),
-        ]
-        for name, dtype, form, size in varying:
+        for (name, dtype, form, size), places in zip(varying, columns):
             longest = 64 if form == "text" else LONGEST
-            places = {"lengthAt": take(4 * B), "offsetsAt": take(4 * B + 4), "at": take(B * longest * size)}
+            places["at"] = take(B * longest * size)
             fields.append({"name": name, "dtype": dtype, "shape": [], "form": form, **places})
         self.slot_bytes = (self.next + 65535) // 65536 * 65536
         return fields
@@ -174,12 +176,14 @@ class Ring:
         size = self.rows * self.world
         steps = self.length // size if self.last == "drop" else -(-self.length // size)
         here = f"/proc/{os.getpid()}/fd/"
-        layout = {"rows": self.rows, "statusAt": self.status_at, "positionAt": self.position_at}
+        layout = {"rows": self.rows, "statusAt": self.status_at, "positionAt": self.position_at,
+                  "dataAt": self.data_at}  # fmt: skip
         return {
-            "version": 1,
+            "version": 2,
             "engine": {"pid": os.getpid(), "started": "", "millrace": "fake"},
             "memory": {
-                "path": here + str(self.fd), "bytes": CONTROL + self.slots * self.slot_bytes,
+                "path": here + str(self.fd), "dataPath": here + str(self.fd),
+                "bytes": CONTROL + self.slots * self.slot_bytes,
                 "control": CONTROL, "slots": self.slots, "slotBytes": self.slot_bytes,
             },
             "ready": {"path": here + str(self.reader)},

@@ -297,10 +297,10 @@ def test_a_fork_has_no_stages_and_waits_for_none():
 
 def test_a_fork_unlocks_nothing():
     class Memory:
-        used, slot_bytes = 2, 100
+        used = 2
 
-        def address(self, slot):
-            return 1000 + slot
+        def fields(self, slot):
+            return 1000 + slot, 100
 
     unlocked = []
     pins = Pins(lambda address, size: None, unlocked.append)

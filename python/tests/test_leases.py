@@ -35,7 +35,7 @@ def test_arrays_are_views_that_can_be_written(fake):
         lambda batch: batch["image"],
         lambda batch: batch["image"][1:, ..., ::2],
         lambda batch: memoryview(batch["image"]),
-        lambda batch: batch["parts"].offsets,
+        lambda batch: batch["parts"].values,
         lambda batch: np.asarray(batch["number"]).reshape(2, 2),
     ],
 )

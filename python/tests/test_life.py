@@ -237,6 +237,35 @@ def test_a_fork_does_not_keep_the_engine(fake):
         child.join()
 
 
+def shared_memory():
+    """What this process has of any ring: mappings, and descriptors."""
+    maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:" in line]
+    links = [os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    return maps + [link for link in links if "memfd:" in link]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_fork_keeps_no_memory(fake, kept):
+    with millrace.Feed(fake(80)) as feed:
+        batches = [next(iter(feed))]
+        if not kept:
+            batches.clear()
+        assert shared_memory()
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                left = [bool(shared_memory())]
+                batches.clear()
+                left += shared_memory()
+                os.write(writing, repr(left).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(reading, 5000) == repr([kept]).encode()
+        os.close(reading), os.close(writing)
+
+
 def interrupt_after(seconds):
     timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()

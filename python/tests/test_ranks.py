@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -184,3 +187,36 @@ def test_members_of_a_rank_see_the_same_batches(engine, runtime_folder):
     assert [len([b for b in one if b[0] == epoch]) for epoch in range(3)] == [4, 26, 26]
     for feed in feeds:
         feed.close()
+
+
+def test_an_engine_of_another_user_is_refused(monkeypatch):
+    folder = Path("/tmp") / f"mr-{os.getpid()}-other"  # the other user must be able to come here
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    path = str(folder / "engine.sock")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(path)
+            os.chmod(path, 0o777)
+            listener.listen()
+            os.write(writing, b"!")
+            listener.accept()[0].recv(1)
+        finally:
+            os._exit(0)
+    try:
+        os.read(reading, 1)
+        if os.getuid() != 0:  # there is no other user to be: then this process is another
+            user = os.getuid()
+            monkeypatch.setattr(os, "getuid", lambda: user + 1)
+        with pytest.raises(millrace.MillraceError, match="is served by user .* run by the same user"):
+            millrace.Feed({"fake": {}}, socket=path)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(reading), os.close(writing)
+        shutil.rmtree(folder)

@@ -1,7 +1,8 @@
 /**
- * Where everything lies in a slot. A slot is one batch: a header, a few small columns with one entry a row, then
- * the fields, each 64-byte aligned. Computed once from the definition; the same plain data tells makers where to
- * write, the consumer what to show, and a client in another process how to wrap it.
+ * Where everything lies in a slot. A slot is one batch: a header, a few small columns with one entry a row, then, from
+ * the next page on, the fields, each 64-byte aligned. Computed once from the definition; the same plain data tells makers
+ * where to write, the consumer what to show, and a client in another process how to wrap it. That client can't write to
+ * the pages before `dataAt`: makers trust what they find there.
  *
  *   slot ┬ header          words, see slot.ts
  *        ├ done     i32[chunks]  which claims are finished
@@ -9,10 +10,10 @@
  *        ├ position f64[B] its position in the epoch
  *        ├ row      f64[B] its row in the source
  *        ├ source   i32[B] which source, when several are blended
- *        ├ for each field that varies in length:  length i32[B], place i32[B] (staging)
- *        └ fields   dense   [B, …shape]
- *                   padded  [B, ≤ max, …shape]
- *                   ragged  values [≤ total, …shape], offsets i32[B+1], staging [total, …shape]
+ *        ├ for each field that varies in length:  length i32[B], place i32[B] (staging), ragged: offsets i32[B+1]
+ *        └ dataAt   fields  dense   [B, …shape]
+ *                           padded  [B, ≤ max, …shape]
+ *                           ragged  values [≤ total, …shape], staging [total, …shape]
  */
 import { DTYPES, elements } from '../define/dtype.js'
 import type { FieldLayout } from '../define/types.js'
@@ -59,6 +60,8 @@ export interface SlotLayout {
   positionAt: number
   rowAt: number
   sourceAt: number
+  /** Where the fields begin: a whole page. */
+  dataAt: number
   fields: FieldPlace[]
   /** Bytes of a slot, in whole pages. */
   bytes: number
@@ -83,23 +86,24 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
   const positionAt = take(rows * 8)
   const rowAt = take(rows * 8)
   const sourceAt = take(rows * 4)
-  const places: FieldPlace[] = fields.map(field => {
+  const columns = fields.map(({ form }) => {
+    if (form === 'dense') return { lengthAt: -1, placeAt: -1, offsetsAt: -1 }
+    const varying = { lengthAt: take(rows * 4), placeAt: take(rows * 4) }
+    return { ...varying, offsetsAt: form === 'padded' ? -1 : take((rows + 1) * 4) }
+  })
+  const dataAt = pages(next)
+  next = dataAt
+  const places: FieldPlace[] = fields.map((field, i) => {
     const unitBytes = bytesOf(field)
-    const none = { lengthAt: -1, placeAt: -1, offsetsAt: -1, stagingAt: -1 }
-    if (field.form === 'dense') {
-      const bytes = rows * unitBytes
-      return { ...field, ...none, unitBytes, bytes, at: take(bytes) }
-    }
-    const columns = { lengthAt: take(rows * 4), placeAt: take(rows * 4) }
-    if (field.form === 'padded') {
-      const bytes = rows * field.max! * unitBytes
-      return { ...field, ...none, ...columns, unitBytes, bytes, at: take(bytes) }
+    const place = { ...field, ...columns[i], unitBytes, stagingAt: -1 }
+    if (field.form === 'dense' || field.form === 'padded') {
+      const bytes = rows * (field.form === 'dense' ? 1 : field.max!) * unitBytes
+      return { ...place, bytes, at: take(bytes) }
     }
     const bytes = (field.total ?? rows * field.max!) * unitBytes
-    const offsetsAt = take((rows + 1) * 4)
-    return { ...field, ...columns, unitBytes, bytes, offsetsAt, at: take(bytes), stagingAt: take(bytes) }
+    return { ...place, bytes, at: take(bytes), stagingAt: take(bytes) }
   })
-  const bytes = Math.ceil(next / PAGE) * PAGE
+  const bytes = pages(next)
   if (bytes > 2 ** 31) {
     const largest = places.reduce((a, b) => (a.bytes > b.bytes ? a : b))
     throw new BudgetError(
@@ -107,7 +111,23 @@ export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLa
         `the largest field is "${largest.name}" with ${(largest.bytes / 2 ** 30).toFixed(1)} GiB: lower batch.size or its dtype`,
     )
   }
-  return { rows, chunkRows, chunks, doneAt, statusAt, positionAt, rowAt, sourceAt, fields: places, bytes }
+  return {
+    rows,
+    chunkRows,
+    chunks,
+    doneAt,
+    statusAt,
+    positionAt,
+    rowAt,
+    sourceAt,
+    dataAt,
+    fields: places,
+    bytes,
+  }
+}
+
+function pages(bytes: number): number {
+  return Math.ceil(bytes / PAGE) * PAGE
 }
 
 /** Bytes of one element along the varying axis, or of one row: none where a device makes them out of nothing. */

@@ -39,10 +39,10 @@ export class HostDelivery implements Delivery {
     private readonly owner: BatchOwner,
     { fields }: NormalFeed,
   ) {
-    const { region, layout, ring } = feeding
+    const { shared, layout, ring } = feeding
     this.BatchClass = batchClass(fields.map(field => field.name))
     this.windows = ring.slots.map(
-      (_, i) => new SlotWindow(region, CONTROL_BYTES + i * layout.bytes, layout.bytes),
+      (_, i) => new SlotWindow(shared.words, CONTROL_BYTES + i * layout.bytes, layout.bytes),
     )
   }
 

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import type { Feeding } from '../engine/feeding.js'
 import { type Generator, poolOf } from '../engine/generate.js'
-import { createRegion, free, reserveSync, type SharedRegion } from '../system/memory.js'
+import { createRegion, free, reserveSync, type SharedRegion, seal } from '../system/memory.js'
 
 export class ToldGenerator {
   private region: SharedRegion | undefined
@@ -17,6 +17,7 @@ export class ToldGenerator {
     this.region = createRegion(pool.length)
     reserveSync(this.region)
     for (let at = 0; at < pool.length; ) at += writeSync(this.region.fd, pool, at, pool.length - at, at)
+    seal(this.region, true)
     return { ...generator, pool: { path: `/proc/${process.pid}/fd/${this.region.fd}`, bytes: pool.length } }
   }
 

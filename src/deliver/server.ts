@@ -57,7 +57,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   await listen(server, options.socket)
   await new Promise<void>(resolve => {
     const timer = setInterval(() => {
-      for (const session of sessions.values()) session.watch()
+      for (const [socket, session] of sessions) {
+        try {
+          session.watch()
+        } catch (error) {
+          // A ring that makes no sense ends by itself; others go on.
+          session.fail(error as Error)
+          socket.destroySoon()
+        }
+      }
       const abandoned = !options.stay && sessions.size === 0 && performance.now() > patience
       // Undefined at first: it had died before we looked.
       const orphaned =

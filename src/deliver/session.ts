@@ -20,7 +20,7 @@ import { fillOptions, type OpenOptions } from './options.js'
 import { type Member, type Move, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
 
-export const PROTOCOL = 1
+export const PROTOCOL = 2
 
 /** Where a client finds the kernels of the device stage. */
 const KERNELS = fileURLToPath(new URL('../transform/kernels/cuda', import.meta.url))
@@ -96,9 +96,14 @@ export class Session {
   /** Called a few times a second: renews the heartbeat, and tells the client of a feeding that has ended. */
   watch(): void {
     const failure = this.serving?.feeding.watch()
-    if (failure === undefined || this.said) return
+    if (failure !== undefined) this.fail(failure)
+  }
+
+  /** Tells the client, once, why no more batches will come. */
+  fail(error: Error): void {
+    if (this.said) return
     this.said = true
-    this.say({ failed: told(failure) })
+    this.say({ failed: told(error) })
   }
 
   async close(): Promise<void> {
@@ -211,14 +216,15 @@ export class Session {
     const { rank, world, rankFrom } = options
     const steps = stepPlan({ ...share, start: place })
     const { epoch: _, position: __, ...state } = makeState(plan, place)
-    const { ring, region, layout } = feeding
+    const { ring, shared: memory, layout } = feeding
     const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
     return {
       version: PROTOCOL,
       engine: { pid: process.pid, started: startTime(process.pid), millrace: this.house.version },
       memory: {
-        path: path(region.fd),
-        bytes: region.bytes,
+        path: path(memory.words.fd),
+        dataPath: path(memory.data.fd),
+        bytes: memory.bytes,
         control: CONTROL_BYTES,
         slots: ring.capacity,
         slotBytes: layout.bytes,
@@ -254,7 +260,7 @@ function told(error: Error): { tag: string; message: string } {
 }
 
 function describeLayout(layout: SlotLayout): object {
-  const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields } = layout
+  const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields } = layout
   const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
   // Who decodes a picture is the makers' business alone.
   const described = fields.map(({ device, ...field }) => ({
@@ -262,5 +268,5 @@ function describeLayout(layout: SlotLayout): object {
     dlpack: dlpack(field.dtype),
     ...(device && { device: { ...device, cpuShare: undefined, dlpack: dlpack(device.dtype) } }),
   }))
-  return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, fields: described }
+  return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields: described }
 }

@@ -10,16 +10,7 @@ import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
-import {
-  createRegion,
-  free,
-  mapOver,
-  newMemory,
-  reserve,
-  type SharedRegion,
-  vacate,
-  vacateBuffer,
-} from '../system/memory.js'
+import { vacate, vacateBuffer } from '../system/memory.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import type { Workspace } from '../system/workspace.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from './budget.js'
@@ -30,6 +21,7 @@ import { Patience } from './patience.js'
 import { type FeedPlan, type MakingOptions, planMaking } from './plan.js'
 import { Pool } from './pool.js'
 import { needsPython } from './python.js'
+import { RingMemory } from './ring-memory.js'
 import { RowMaker } from './row-maker.js'
 
 export interface FeedingOptions extends MakingOptions {
@@ -83,7 +75,7 @@ export class Feeding {
     readonly options: FeedingOptions,
     private job: Job,
     readonly ring: Ring,
-    readonly region: SharedRegion,
+    readonly shared: RingMemory,
     budget: Budget,
     private readonly pool: Pool | undefined,
   ) {
@@ -102,17 +94,13 @@ export class Feeding {
     const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
     const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
     const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
-    const sharedBytes = CONTROL_BYTES + capacity * layout.bytes
     const makers = Math.max(1, options.workers)
-    const memory = newMemory(sharedBytes + makers * WORKSPACE_BYTES, { shared: true, grows: true })
-    const region = createRegion(sharedBytes)
-    try {
-      await reserve(region, budget.sharedBytes)
-      mapOver(memory, region)
-    } catch (error) {
-      free(region)
-      throw error
-    }
+    const shared = await RingMemory.create(
+      layout,
+      { capacity, depth },
+      { workspaceBytes: makers * WORKSPACE_BYTES, served: options.ready !== undefined },
+    )
+    const { memory } = shared
     const ring = new Ring(memory, layout, capacity)
     ring.reset(start, options.depth)
     const { length } = plan.order
@@ -122,7 +110,7 @@ export class Feeding {
       memory,
       layout,
       capacity,
-      workspaces: { at: sharedBytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
+      workspaces: { at: shared.bytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
       feed,
       sources: plan.sources,
       order: plan.orderData,
@@ -133,7 +121,7 @@ export class Feeding {
       cache,
     }
     const pool = options.workers > 0 ? Pool.shared() : undefined
-    const feeding = new Feeding(plan, options, job, ring, region, budget, pool)
+    const feeding = new Feeding(plan, options, job, ring, shared, budget, pool)
     if (pool) {
       pool.add(job, ring, {
         bad: report => feeding.reports.push(report),
@@ -269,7 +257,7 @@ export class Feeding {
   /** Slots are taken lowest first, so that only the first `depth` of them need memory. */
   async setDepth(depth: number): Promise<void> {
     const slots = Math.max(1, Math.min(this.ring.capacity, depth))
-    const reserved = reserve(this.region, CONTROL_BYTES + slots * this.layout.bytes)
+    const reserved = this.shared.reserve(slots)
     this.reserving = Promise.allSettled([this.reserving, reserved])
     await reserved
     this.ring.depth = slots
@@ -302,7 +290,7 @@ export class Feeding {
     while (this.ring.busy && performance.now() < patience)
       await new Promise(resolve => setTimeout(resolve, 2))
     await this.reserving
-    free(this.region)
+    this.shared.free()
   }
 
   /** After the end, when nobody here looks at batches any more. Other processes keep theirs. */

@@ -23,12 +23,18 @@ const MAP_BLANK = 0x02 | 0x20 | 0x4000
 const MREMAP_OVER = 1 | 2
 const MADV_DONTNEED = 4
 const MFD_CLOEXEC = 1
+const MFD_ALLOW_SEALING = 2
+const F_ADD_SEALS = 1033
+const F_SEAL_SIZE = 2 | 4
+/** Linux 5.1: mappings that are there may still be written, new ones and `write` may not. */
+const F_SEAL_FUTURE_WRITE = 16
 const ENOSPC = koffi.os.errno.ENOSPC
 
 /** Not everywhere: looked up when it is needed. */
 const posixFallocate = () => libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
 /** Linux's own. */
 const mremap = () => libc.func('void *mremap(void *from, size_t bytes, size_t newBytes, int flags, void *to)')
+const fcntl = () => libc.func('int fcntl(int fd, int command, ...)')
 const madvise = () => libc.func('int madvise(void *at, size_t length, int advice)')
 
 /** Memory that several threads, kernels and processes share. */
@@ -63,19 +69,29 @@ export function pages(bytes: number): number {
   return Math.ceil(bytes / PAGE) * PAGE
 }
 
-/** Makes a region that can have up to `bytes`; nothing of it can be used before it is reserved. */
-export function createRegion(bytes: number): SharedRegion {
-  const fd = anonymousFile()
+/** Makes a region that can have up to `bytes`; nothing of it can be used before it is reserved. /proc shows its name. */
+export function createRegion(bytes: number, name = 'millrace'): SharedRegion {
+  const fd = anonymousFile(name)
   ftruncateSync(fd, bytes)
   return { fd, bytes }
 }
 
 /**
- * Reserves the first `bytes` of a region. The pages are taken from the system now (fallocate), not hoped for:
- * running out later would kill the process with SIGBUS.
+ * Keeps other processes from changing a region's size, which would kill this one by SIGBUS, and, with `readOnly`, from
+ * writing to it: only what is mapped here by now can be written. A system that knows no such seals goes without them.
  */
-export async function reserve(region: SharedRegion, bytes: number): Promise<void> {
-  const status = await fallocate(region.fd, bytes)
+export function seal(region: SharedRegion, readOnly: boolean): void {
+  if (process.platform !== 'linux') return
+  fcntl()(region.fd, F_ADD_SEALS, 'int', F_SEAL_SIZE)
+  if (readOnly) fcntl()(region.fd, F_ADD_SEALS, 'int', F_SEAL_FUTURE_WRITE)
+}
+
+/**
+ * Reserves `bytes` of a region, from the byte `from` on. The pages are taken from the system now (fallocate), not hoped
+ * for: running out later would kill the process with SIGBUS.
+ */
+export async function reserve(region: SharedRegion, bytes: number, from = 0): Promise<void> {
+  const status = await fallocate(region.fd, from, bytes)
   if (status !== 0) {
     const why =
       status === ENOSPC ? 'no space left (RAM, or the memory limit of the container)' : `errno ${status}`
@@ -100,14 +116,15 @@ export function free(region: SharedRegion): void {
   closeSync(region.fd)
 }
 
-/** Maps a stretch of the region over the beginning of a WebAssembly memory. Both offsets are whole pages. */
+/** Maps a stretch of the region over a WebAssembly memory, from its byte `at` on. All offsets are whole pages. */
 export function mapOver(
   memory: WebAssembly.Memory,
   region: SharedRegion,
   offset = 0,
   bytes = region.bytes,
+  at = 0,
 ): void {
-  const address = addressOf(memory.buffer)
+  const address = addressOf(memory.buffer) + BigInt(at)
   if (map(address, bytes, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, region.fd, offset) !== address) {
     throw new BudgetError(`can't map ${bytes} bytes of shared memory: errno ${errno()}; check \`ulimit -v\``)
   }
@@ -138,10 +155,10 @@ export function vacateBuffer(buffer: SharedArrayBuffer): void {
 }
 
 /** A memfd where the system has it, otherwise a temporary file that loses its name at once. */
-function anonymousFile(): number {
+function anonymousFile(name: string): number {
   if (process.platform === 'linux') {
     const memfd = libc.func('int memfd_create(const char *name, unsigned int flags)')
-    const fd: number = memfd('millrace', MFD_CLOEXEC)
+    const fd: number = memfd(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)
     if (fd >= 0) return fd
   }
   const path = join(tmpdir(), `millrace-${process.pid}-${Date.now()}`)
@@ -151,9 +168,9 @@ function anonymousFile(): number {
 }
 
 /** Takes the pages, in a thread of libuv's pool: about 0.1 s a GiB. Gives 0 or an errno. */
-function fallocate(fd: number, bytes: number): Promise<number> {
+function fallocate(fd: number, from: number, bytes: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    posixFallocate().async(fd, 0, bytes, (error: Error | null, status: number) =>
+    posixFallocate().async(fd, from, bytes, (error: Error | null, status: number) =>
       error ? reject(error) : resolve(status),
     )
   })

@@ -8,7 +8,7 @@
  */
 import { DTYPES, elements } from '../define/dtype.js'
 import type { DeviceCompressed, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
-import { MillraceError } from '../errors.js'
+import { DecodeError, MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import type { Workspace } from '../system/workspace.js'
 import { DEVICE_CODECS, payloadOf, rewrap } from './device-payload.js'
@@ -111,8 +111,11 @@ const NOTHING = { stream: new Uint8Array(0), checksum: new Uint8Array(0) }
 export function redoArray(field: NormalField, at: number, context: RowContext): void {
   const { work } = context
   const size = sizeOf(compressedOf(field.layout))
-  const head = headAt(work, at)
+  const head = headAt(work, at).slice()
   if (head[Head.Form] !== ArrayForm.Compressed) return
+  // The client may have written here, whatever it should have done.
+  if (head[Head.Bytes] + head[Head.Checksum] > field.layout.shape[0] - HEAD_BYTES)
+    throw new DecodeError('its bytes in the slot were overwritten by the process that read them')
   const start = at + HEAD_BYTES
   const end = start + head[Head.Bytes]
   const stream = work.u8.slice(start, end)

@@ -4,7 +4,7 @@
  * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
  */
 import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../define/types.js'
-import { MillraceError } from '../errors.js'
+import { DecodeError, MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import { Canvas } from './canvas.js'
 import { mostSteps } from './choose.js'
@@ -133,12 +133,16 @@ export function compileDevicePicture(
   }
 }
 
+const SPOILT = 'its bytes in the slot were overwritten by the process that read them'
+
 /** Decodes a picture that lies in the slot at `at`: the device refused it. How it is mixed stays noted. */
 export function redoPicture(field: NormalField, at: number, context: RowContext): void {
   const { words } = pictureOf(field.layout)
   const { work } = context
   const writer = new RowWriter()
   const before = writer.header(work.memory, at).slice()
+  // The client may have written here, whatever it should have done.
+  if (before[Word.Bytes] >>> 0 > field.layout.shape[0] - words * 4) throw new DecodeError(SPOILT)
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
   compileDevicePicture(field, 1).run(bytes, at, context)
   const after = writer.header(work.memory, at)

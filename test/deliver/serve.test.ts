@@ -1,178 +1,26 @@
 /** `millrace serve`, spoken to by hand: the protocol of docs/protocol.md, with real processes. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  statSync,
-} from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
-
-const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
-const ROWS = 8
-const FEED = {
-  source: { synthetic: { count: 100, images: { width: 24, height: 20, classes: 7 } } },
-  order: { shuffle: 'global', seed: 3 },
-  fields: {
-    image: { from: 'jpg', as: 'image', apply: [{ randomResizedCrop: 16 }, { flip: {} }] },
-    label: { from: 'cls', as: 'int' },
-  },
-  batch: { size: ROWS, last: 'keep' },
-}
-
-interface Opened {
-  engine: { pid: number; started: string }
-  memory: { path: string; control: number; slotBytes: number; bytes: number }
-  layout: { fields: { name: string; at: number; unitBytes: number; dlpack: number[] }[] }
-  steps: { epoch: number; first: number }
-  length: number
-  state: object
-  generation: number
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: answers are JSON of many shapes
-type Answer = any
-
-class Client {
-  opened!: Opened
-  private fd = -1
-  private next = 1
-  private readonly waiting = new Map<number, (answer: Answer) => void>()
-  readonly unasked: Answer[] = []
-
-  private constructor(readonly socket: Socket) {
-    socket.on('error', () => {})
-    createInterface(socket).on('line', line => {
-      const answer = JSON.parse(line)
-      const hear = this.waiting.get(answer.id)
-      if (hear) hear(answer)
-      else this.unasked.push(answer)
-    })
-  }
-
-  static async connect(path: string): Promise<Client> {
-    for (let tries = 0; ; tries++) {
-      const socket = connect(path)
-      const error = await new Promise<Error | undefined>(resolve => {
-        socket.once('connect', () => resolve(undefined))
-        socket.once('error', resolve)
-      })
-      if (!error) return new Client(socket)
-      if (tries > 400) throw error
-      await sleep(25)
-    }
-  }
-
-  say(message: object): void {
-    this.socket.write(`${JSON.stringify(message)}\n`)
-  }
-
-  ask(message: object): Promise<Answer> {
-    const id = this.next++
-    this.say({ id, ...message })
-    return new Promise(resolve => this.waiting.set(id, resolve))
-  }
-
-  async open(options: object, feed: object = FEED, share?: object): Promise<Opened> {
-    const answer = await this.ask({ open: { version: 1, pid: process.pid, feed, root: '/', options, share } })
-    if (answer.error) throw new Error(answer.error.message)
-    this.opened = answer.opened
-    this.fd = openSync(this.opened.memory.path, 'r')
-    return this.opened
-  }
-
-  /** Waits for batch k and returns its slot. */
-  async take(k: number): Promise<number> {
-    for (;;) {
-      if (this.word(256 + 4 * (k % 32)) === k + 1) {
-        const slot = this.word(128 + 4 * (k % 32))
-        if (this.word(this.at(slot) + 16) === 1) return slot
-      }
-      await sleep(1)
-    }
-  }
-
-  at(slot: number): number {
-    return this.opened.memory.control + slot * this.opened.memory.slotBytes
-  }
-
-  word(at: number): number {
-    return this.read(at, 4).readInt32LE()
-  }
-
-  double(at: number): number {
-    return this.read(at, 8).readDoubleLE()
-  }
-
-  read(at: number, length: number): Buffer {
-    const bytes = Buffer.alloc(length)
-    readSync(this.fd, bytes, 0, length, at)
-    return bytes
-  }
-
-  end(): void {
-    if (this.fd >= 0) closeSync(this.fd)
-    this.socket.destroy()
-  }
-}
-
-const started: ChildProcess[] = []
-afterEach(() => {
-  for (const child of started.splice(0)) child.kill('SIGKILL')
-})
-
-function serve(...words: string[]): { child: ChildProcess; socket: string; exit: Promise<number | null> } {
-  const socket = join(temporaryFolder(), 'private', 'engine.sock')
-  const child = spawn(process.execPath, [CLI, 'serve', ...words, '--socket', socket], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  started.push(child)
-  return { child, socket, exit: new Promise(resolve => child.once('exit', resolve)) }
-}
-
-/** How many rings an engine has. */
-function rings({ pid }: ChildProcess): number {
-  return readdirSync(`/proc/${pid}/fd`).filter(fd => {
-    const path = `/proc/${pid}/fd/${fd}`
-    return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
-  }).length
-}
+import {
+  Client,
+  epoch,
+  epochFrom,
+  FEED,
+  ROWS,
+  rings,
+  serve,
+  sleep,
+  started,
+} from '../support/protocol-client.js'
 
 /** Two clients of one rank. */
 async function shareRank(socket: string, options: object): Promise<Client[]> {
   const clients = [await Client.connect(socket), await Client.connect(socket)]
   for (const client of clients) await client.open(options, FEED, { name: 'dp', members: 2 })
   return clients
-}
-
-/** ids and a digest of every field of the first epoch, in order. */
-function epoch(client: Client): Promise<string[]> {
-  return epochFrom(client, 0)
-}
-
-async function epochFrom(client: Client, first: number): Promise<string[]> {
-  const seen: string[] = []
-  for (let k = first; k < client.opened.steps.first; k++) {
-    const slot = await client.take(k)
-    const at = client.at(slot)
-    const count = client.word(at + 8)
-    const { ids } = await client.ask({ ids: slot })
-    const digest = createHash('sha256')
-    for (const field of client.opened.layout.fields)
-      digest.update(client.read(at + field.at, count * field.unitBytes))
-    seen.push(`${ids.join()} ${digest.digest('hex')}`)
-    client.say({ release: slot })
-  }
-  return seen
 }
 
 describe('serve', () => {
@@ -273,7 +121,7 @@ describe('serve', () => {
     await here.open({ workers: 1 })
     expect(rings(child)).toBe(1)
     const gone = await Client.connect(socket)
-    const open = { version: 1, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
+    const open = { version: 2, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
     gone.socket.write(`${JSON.stringify({ id: 1, open })}\n`, () => gone.end())
     await sleep(1000)
     expect(rings(child)).toBe(1)
@@ -286,7 +134,7 @@ describe('serve', () => {
     const here = await Client.connect(socket)
     await here.open({ workers: 1 })
     const share = { name: 'dp', members: 2 }
-    const open = { version: 1, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 }, share }
+    const open = { version: 2, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 }, share }
     const [gone, left] = [await Client.connect(socket), await Client.connect(socket)]
     gone.say({ id: 1, open })
     const opened = left.open({ workers: 1 }, FEED, share)
@@ -332,7 +180,7 @@ describe('serve', () => {
     const old = await client.ask({ open: { version: 99, pid: 1, feed: FEED } })
     expect(old.error.message).toMatch(/version 99/)
     const typo = { ...FEED, fields: { image: { from: 'jpg', as: 'imag' } } }
-    const wrong = await client.ask({ open: { version: 1, pid: 1, feed: typo, root: '/' } })
+    const wrong = await client.ask({ open: { version: 2, pid: 1, feed: typo, root: '/' } })
     expect(wrong.error).toEqual({
       tag: 'Definition',
       message: expect.stringContaining('did you mean "image"'),
@@ -389,7 +237,3 @@ describe('serve', () => {
     client.end()
   })
 })
-
-function sleep(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
-}
