@@ -8,7 +8,7 @@ import { OPERATORS } from '../dist/define/operators.js'
 const FILE = fileURLToPath(new URL('../python/millrace/_operators.py', import.meta.url))
 const WIDTH = 110
 
-/** Python's type of each parameter, by its name; those of one operator alone have that in front. */
+/** Python's type of each parameter, by its name; those of one operator alone have its name and a dot in front. */
 const TYPES = {
   size: 'Size',
   filter: 'Filter',
@@ -36,6 +36,9 @@ const TYPES = {
   threshold: 'float',
   factor: 'float',
   bins: 'int',
+  ops: 'int',
+  magnitude: 'int',
+  policy: 'Literal["imagenet", "cifar10", "svhn"]',
   value: 'Union[Channels, Literal["random"]]',
   mean: 'Channels',
   std: 'Channels',
@@ -63,11 +66,12 @@ function python(value) {
 }
 
 /** The parameters as Python declares them: the main one may be given by place, the others by name. */
-function parametersOf({ keys, main, presets }) {
+function parametersOf(name, { keys, main, presets }) {
   const declare = key => {
-    const type = TYPES[key]
-    if (type === undefined) throw new Error(`say in TYPES what Python's type of "${key}" is`)
+    const known = TYPES[`${name}.${key}`] ?? TYPES[key]
+    if (known === undefined) throw new Error(`say in TYPES what Python's type of "${key}" is`)
     const spec = keys[key]
+    const type = spec.fallback === null && !known.startsWith('Optional') ? `Optional[${known}]` : known
     if (presets !== undefined) return `${snake(key)}: Optional[${type}] = None`
     return typeof spec === 'function'
       ? `${snake(key)}: ${type}`
@@ -102,7 +106,7 @@ function declaration(indent, name, parameters, result) {
 function method(name, facts) {
   return [
     `    @operator(${[JSON.stringify(name), ...writtenAlways(name, facts)].join(', ')})`,
-    declaration('    ', name, ['self: F', ...parametersOf(facts)], 'F'),
+    declaration('    ', name, ['self: F', ...parametersOf(name, facts)], 'F'),
     `        """${sentence(facts.says)}"""`,
     '        ...',
   ].join('\n')
@@ -111,7 +115,7 @@ function method(name, facts) {
 function batchFunction(name, facts) {
   return [
     `@batch_operator(${JSON.stringify(name)})`,
-    declaration('', name, parametersOf(facts), 'Dict[str, Any]'),
+    declaration('', name, parametersOf(name, facts), 'Dict[str, Any]'),
     `    """${sentence(facts.says)} For \`\`batch(..., apply=[...])\`\`."""`,
     '    ...',
   ].join('\n')

@@ -47,6 +47,8 @@ PLACED = [
     {"pad": {"padding": 4, "mode": "edge"}},
     {"centerCrop": {"size": 224}},
     {"trivialAugment": {}},
+    {"randAugment": {}},
+    {"photometricDistort": {}},
     {"normalize": "imagenet"},
     {"randomErasing": {"p": 0.5, "value": [0.5, 0.2, 0.1]}},
 ]

@@ -74,6 +74,12 @@ const after = [
   () => ({ colorJitter: { brightness: 0.6, contrast: 0.6, saturation: 0.9, hue: 0.5 } }),
   () => ({ gaussianBlur: { kernel: [some([1, 3, 9, 23]), some([1, 3, 9, 23])], sigma: [0.2, 5] } }),
   () => some([{ grayscale: 1 }, { autocontrast: 1 }, { equalize: 1 }, { invert: 1 }, { trivialAugment: {} }]),
+  () =>
+    some([
+      { randAugment: { fill: some(fills) } },
+      { autoAugment: 'cifar10' },
+      { photometricDistort: { p: 0.8 } },
+    ]),
   () => ({ posterize: { bits: between(0, 8), p: 1 } }),
   () => ({ solarize: { threshold: random.uniform(0, 256), p: 1 } }),
   () => ({ sharpness: { factor: random.uniform(0, 3), p: 1 } }),

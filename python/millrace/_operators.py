@@ -153,8 +153,51 @@ class ImageOperators(PixelOperators):
         ...
 
     @operator("trivialAugment")
-    def trivial_augment(self: F, bins: int = 31, *, filter: Filter = "nearest") -> F:
+    def trivial_augment(
+        self: F,
+        bins: int = 31,
+        *,
+        filter: Filter = "nearest",
+        fill: Optional[Channels] = None,
+    ) -> F:
         """One random change of random strength (TrivialAugment, wide)."""
+        ...
+
+    @operator("randAugment", ops=2)
+    def rand_augment(
+        self: F,
+        ops: int = 2,
+        *,
+        magnitude: int = 9,
+        bins: int = 31,
+        filter: Filter = "nearest",
+        fill: Optional[Channels] = None,
+    ) -> F:
+        """Some random changes, all of one strength (RandAugment)."""
+        ...
+
+    @operator("autoAugment", policy="imagenet")
+    def auto_augment(
+        self: F,
+        policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet",
+        *,
+        filter: Filter = "nearest",
+        fill: Optional[Channels] = None,
+    ) -> F:
+        """A random pair of changes of a policy (AutoAugment)."""
+        ...
+
+    @operator("photometricDistort", p=0.5)
+    def photometric_distort(
+        self: F,
+        p: float = 0.5,
+        *,
+        brightness: Optional[Spread] = (0.875, 1.125),
+        contrast: Optional[Spread] = (0.5, 1.5),
+        saturation: Optional[Spread] = (0.5, 1.5),
+        hue: Optional[Spread] = (-0.05, 0.05),
+    ) -> F:
+        """Brightness, contrast, saturation, hue and order of channels changed, each with probability p."""
         ...
 
     @operator("randomErasing", p=0.5)

@@ -204,10 +204,34 @@ def sharpness(picture: Picture, step: Any) -> None:
     picture.pixels = picture.pixels.sharpness(step.sharpness_factor, p=step.p)
 
 
-def trivial_augment(picture: Picture, step: Any) -> None:
+def _augmenting(picture: Picture, step: Any) -> Dict[str, Any]:
     picture.moves()
-    if _fill(picture, step) != 0:
-        raise Cannot("a fill is not to be had here", "leave it out: what is shifted in is black")
     name = _filter(step, ("nearest", "bilinear"))
     more: Dict[str, Any] = {} if name == "nearest" else {"filter": name}
+    return more if step.fill is None else {**more, "fill": _fill(picture, step)}
+
+
+def trivial_augment(picture: Picture, step: Any) -> None:
+    more = _augmenting(picture, step)
     picture.pixels = picture.pixels.trivial_augment(step.num_magnitude_bins, **more)
+
+
+def rand_augment(picture: Picture, step: Any) -> None:
+    more = _augmenting(picture, step)
+    picture.pixels = picture.pixels.rand_augment(
+        step.num_ops, magnitude=step.magnitude, bins=step.num_magnitude_bins, **more
+    )
+
+
+def auto_augment(picture: Picture, step: Any) -> None:
+    more = _augmenting(picture, step)
+    policy = getattr(step.policy, "value", step.policy)
+    picture.pixels = picture.pixels.auto_augment(policy, **more)
+
+
+def photometric_distort(picture: Picture, step: Any) -> None:
+    picture.moves()
+    names = ("brightness", "contrast", "saturation", "hue")
+    picture.pixels = picture.pixels.photometric_distort(
+        step.p, **{name: getattr(step, name) for name in names}
+    )

@@ -100,6 +100,24 @@ def translated(*steps):
         (lambda t: t.RandomSolarize(192), {"solarize": {"threshold": 192, "p": 0.5}}),
         (lambda t: t.RandomAdjustSharpness(2), {"sharpness": {"factor": 2, "p": 0.5}}),
         (lambda t: t.TrivialAugmentWide(), {"trivialAugment": {"bins": 31}}),
+        (lambda t: t.TrivialAugmentWide(fill=9), {"trivialAugment": {"bins": 31, "fill": 9}}),
+        (
+            lambda t: t.RandAugment(3, 7, 15, InterpolationMode.BILINEAR, [1, 2, 3]),
+            {
+                "randAugment": {
+                    "ops": 3,
+                    "magnitude": 7,
+                    "bins": 15,
+                    "filter": "bilinear",
+                    "fill": [1, 2, 3],
+                }
+            },
+        ),
+        (lambda t: t.AutoAugment(), {"autoAugment": {"policy": "imagenet"}}),
+        (
+            lambda t: t.AutoAugment(t.AutoAugmentPolicy.SVHN, InterpolationMode.BILINEAR, 0),
+            {"autoAugment": {"policy": "svhn", "filter": "bilinear", "fill": 0}},
+        ),
         (
             lambda t: t.RandomErasing(0.3, value="random"),
             {"randomErasing": {"p": 0.3, "scale": [0.02, 0.33], "ratio": [0.3, 3.3], "value": "random"}},
@@ -114,6 +132,21 @@ def test_parameters(t, make, expected):
     assert params.keys() == wanted.keys()
     for key in wanted:
         assert params[key] == (wanted[key] if isinstance(wanted[key], str) else pytest.approx(wanted[key]))
+
+
+def test_parameters_of_the_second_generation_alone():
+    distort = v2.RandomPhotometricDistort(brightness=(0.5, 2), p=0.25)
+    assert translated(distort)[0] == [
+        {
+            "photometricDistort": {
+                "p": 0.25,
+                "brightness": [0.5, 2],
+                "contrast": [0.5, 1.5],
+                "saturation": [0.5, 1.5],
+                "hue": [-0.05, 0.05],
+            }
+        }
+    ]
 
 
 @GENERATIONS
@@ -174,8 +207,8 @@ class Custom(v2.Resize):
         ([lambda x: x], "not one of torchvision's own"),
         ([Custom(8)], "not one of torchvision's own"),
         ([v2.RandomApply([v2.RandomInvert()], 0.5)], "their own p"),
-        ([v2.RandAugment()], "take TrivialAugmentWide"),
-        ([v2.RandomPerspective()], "no such operator; leave it out, and apply it to the batch"),
+        ([v2.AugMix()], "take TrivialAugmentWide"),
+        ([v2.GaussianNoise()], "no such operator; leave it out, and apply it to the batch"),
         ([v2.MixUp(num_classes=9)], "apply=[millrace.mixup(classes=...)]"),
         ([v2.Grayscale()], "num_output_channels=3"),
         ([v2.RandomRotation(9, expand=True)], "expand=True gives every picture another size"),
@@ -184,7 +217,7 @@ class Custom(v2.Resize):
         ([v2.Resize(9, InterpolationMode.LANCZOS)], "interpolation lanczos is not to be had"),
         ([v2.Resize(9, InterpolationMode.NEAREST_EXACT)], "interpolation nearest-exact is not to be had"),
         ([v2.Resize(None, max_size=9)], "longer side alone"),
-        ([v2.TrivialAugmentWide(fill=9)], "black"),
+        ([v2.RandAugment(fill={torch.Tensor: 1})], "one number or one for each channel"),
         ([v2.Pad(1, fill={torch.Tensor: 1})], "one number or one for each channel"),
         ([v2.Normalize([0.5] * 3, [0.5] * 3)], "put ToTensor()"),
         ([*TO_FLOAT, v2.Normalize([0.5] * 3, [0.5] * 3), v2.Resize(8)], "put it before Normalize"),

@@ -252,6 +252,23 @@ export class ImageField<D extends Dtype, Given extends boolean = false> extends 
     return this.op('trivialAugment', options)
   }
 
+  /** `ops` random changes, all of one strength. */
+  randAugment(ops = 2, options: Options<'randAugment', 'ops'> = {}): this {
+    return this.op('randAugment', { ops, ...options })
+  }
+
+  /** A random pair of changes of a policy: imagenet, cifar10 or svhn. */
+  autoAugment(
+    policy: NonNullable<OperatorOptions<'autoAugment'>['policy']> = 'imagenet',
+    options: Options<'autoAugment', 'policy'> = {},
+  ): this {
+    return this.op('autoAugment', { policy, ...options })
+  }
+
+  photometricDistort(p = 0.5, options: Options<'photometricDistort', 'p'> = {}): this {
+    return this.op('photometricDistort', { p, ...options })
+  }
+
   randomErasing(p = 0.5, options: Options<'randomErasing', 'p'> = {}): this {
     return this.op('randomErasing', { p, ...options })
   }

@@ -8,11 +8,12 @@ import type { Random } from '../define/random.js'
 import type { NormalOp } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { affine, rotate } from './choose/affine.js'
-import { trivialAugment } from './choose/augment.js'
+import { randAugment, trivialAugment } from './choose/augment.js'
 import { type Chooser, type Size, withChance } from './choose/chooser.js'
-import { colorJitter, gaussianBlur } from './choose/color.js'
+import { colorJitter, gaussianBlur, photometricDistort } from './choose/color.js'
 import { centerCrop, pad, randomCrop, randomResizedCrop, resize } from './choose/crop.js'
 import { randomErasing } from './choose/erase.js'
+import { autoAugment } from './choose/policies.js'
 import type { Step } from './steps.js'
 
 export type { Size } from './choose/chooser.js'
@@ -36,21 +37,30 @@ const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> }
   invert: withChance(() => ({ do: 'invert' })),
   sharpness: withChance(({ factor }) => ({ do: 'sharpness', factor })),
   trivialAugment,
+  randAugment,
+  autoAugment,
+  photometricDistort,
   randomErasing,
   normalize: ({ mean, std }) => [{ do: 'normalize', mean, std }],
 }
 
 /** Most steps that an operator chooses, where that is more than one. */
-const MOST_STEPS: Partial<Record<OperatorName, number>> = {
+const MOST_STEPS: Partial<Record<OperatorName, number | ((params: NormalOp['params']) => number)>> = {
   randomCrop: 2,
   randomResizedCrop: 2,
   rotate: 2,
   trivialAugment: 2,
+  randAugment: ({ ops }) => ops as number,
+  autoAugment: 2,
   colorJitter: 4,
+  photometricDistort: 5,
 }
 
 export function mostSteps(ops: readonly NormalOp[]): number {
-  return ops.reduce((sum, op) => sum + (MOST_STEPS[op.name as OperatorName] ?? 1), 0)
+  return ops.reduce((sum, { name, params }) => {
+    const most = MOST_STEPS[name as OperatorName] ?? 1
+    return sum + (typeof most === 'number' ? most : most(params))
+  }, 0)
 }
 
 /** What will be done to a sample of `size`. `random` gives each operator its own keyed source. */

@@ -13,6 +13,15 @@ export interface ColorKernel {
   grayscale(at: number, stride: number, width: number, height: number): void
   saturation(at: number, stride: number, width: number, height: number, factor: number, rest: number): void
   hue(at: number, stride: number, width: number, height: number, sixths: number): void
+  permute(
+    at: number,
+    stride: number,
+    width: number,
+    height: number,
+    first: number,
+    second: number,
+    third: number,
+  ): void
   luminanceSum(at: number, stride: number, width: number, height: number): number
 }
 
@@ -32,6 +41,11 @@ export function applyColor(step: ColorStep, picture: Picture, work: Workspace): 
     case 'hue':
       if (channels === 3) run.hue(at, stride, width, height, step.factor * 6)
       break
+    case 'permute': {
+      const [first, second, third] = step.order
+      if (channels === 3) run.permute(at, stride, width, height, first, second, third)
+      break
+    }
     case 'autocontrast':
       byHistogram(lookups.autocontrast, picture, work, run)
       break

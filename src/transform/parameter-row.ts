@@ -69,6 +69,7 @@ export const OpCode = {
   solarize: 15,
   blur: 16,
   erase: 17,
+  permute: 18,
 } as const
 
 export const FILTER_CODES = { nearest: 0, bilinear: 1, bicubic: 2 } as const

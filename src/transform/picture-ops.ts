@@ -218,6 +218,8 @@ function colorOp(step: ColorStep): Op {
       return { code, args: [{ f32: step.factor * 6 }] }
     case 'sharpness':
       return { code, args: [{ f32: 1 - step.factor }] }
+    case 'permute':
+      return { code, args: step.order }
     case 'posterize':
       return { code, args: [step.bits] }
     case 'solarize':

@@ -31,6 +31,8 @@ export type ColorStep =
   | { do: 'brightness' | 'contrast' | 'saturation' | 'hue' | 'sharpness'; factor: number }
   | { do: 'grayscale' }
   | { do: 'autocontrast' | 'equalize' | 'invert' }
+  /** Channel c becomes what channel order[c] was. */
+  | { do: 'permute'; order: readonly number[] }
   | { do: 'posterize'; bits: number }
   | { do: 'solarize'; threshold: number }
   | { do: 'blur'; kernelX: number; kernelY: number; sigmaX: number; sigmaY: number }

@@ -32,6 +32,8 @@ const PLACED = [
   { pad: { padding: 2, mode: 'edge' } },
   { centerCrop: { size: 26 } },
   { trivialAugment: {} },
+  { autoAugment: { policy: 'cifar10' } },
+  { photometricDistort: { p: 0.5 } },
   { normalize: 'imagenet' },
   { randomErasing: { p: 0.5, value: [0.5, 0.2, 0.1] } },
 ]

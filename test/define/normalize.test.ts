@@ -1,7 +1,8 @@
 /** The normal form: shorthands written out, defaults filled in, and the layout of every field. */
 import { describe, expect, test } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { OPERATOR_NAMES, operatorFacts, parseOperator, resizedTo } from '../../src/define/operators.js'
+import { OPERATOR_NAMES, operatorFacts, parseOperator } from '../../src/define/operators.js'
+import { resizedTo } from '../../src/define/operators-geometry.js'
 import type { FieldJson, NormalFeed } from '../../src/define/types.js'
 
 const normal = (feed: object): NormalFeed =>
@@ -58,8 +59,8 @@ describe('operators', () => {
   })
 
   test('every operator has a sentence and stands in the table once', () => {
-    expect(OPERATOR_NAMES).toHaveLength(22)
-    expect(new Set(OPERATOR_NAMES.map(name => operatorFacts(name).says)).size).toBe(22)
+    expect(OPERATOR_NAMES.every(name => operatorFacts(name).says.length > 0)).toBe(true)
+    expect(new Set(OPERATOR_NAMES.map(name => operatorFacts(name).says)).size).toBe(OPERATOR_NAMES.length)
   })
 
   test('those of one name are numbered', () => {

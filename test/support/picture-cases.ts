@@ -73,6 +73,9 @@ const pixelOperator = fc.oneof(
   fc.constantFrom(
     ...[{ grayscale: 1 }, { autocontrast: 1 }, { equalize: 1 }, { invert: 1 }, { trivialAugment: {} }],
   ),
+  fc.constantFrom(
+    ...[{ randAugment: { ops: 3, fill: 9 } }, { autoAugment: 'svhn' }, { photometricDistort: { p: 0.8 } }],
+  ),
   fc.record({ posterize: fc.integer({ min: 0, max: 8 }).map(bits => ({ bits, p: 1 })) }),
   fc.record({
     solarize: fc.double({ min: 0, max: 256, noNaN: true }).map(threshold => ({ threshold, p: 1 })),

@@ -6,6 +6,7 @@ import { normalOps } from '../../src/define/operators.js'
 import { Random } from '../../src/define/random.js'
 import { Workspace } from '../../src/system/workspace.js'
 import { affineStep } from '../../src/transform/choose/affine.js'
+import { type Change, changeAt, SPACES } from '../../src/transform/choose/augment.js'
 import { chooseSteps } from '../../src/transform/choose.js'
 import { applyColor } from '../../src/transform/color.js'
 import { applyCrop } from '../../src/transform/crop.js'
@@ -36,6 +37,9 @@ interface Case {
     filter: Filter
     fill: number[]
   }
+  /** A change of AutoAugment's, with the sign that a coin of 0 gives. */
+  augment?: { change: Change; bin: number; bins: number; filter: Filter; fill: number[] | null }
+  step?: Step
   output: Stored
 }
 
@@ -43,7 +47,12 @@ const golden: { inputs: Record<string, Stored>; cases: Case[] } = JSON.parse(
   readFileSync(new URL('cases.json', folder), 'utf8'),
 )
 
-function stepsOf({ ops, affine }: Case, { width, height }: Stored): Step[] {
+function stepsOf({ ops, affine, augment, step }: Case, { width, height }: Stored): Step[] {
+  if (step !== undefined) return [step]
+  if (augment !== undefined) {
+    const { change, bin, bins, filter, fill } = augment
+    return changeAt(SPACES.policy, change, bin, bins, { size: { width, height }, filter, fill }, () => 0)
+  }
   if (affine === undefined) {
     const normal = normalOps(
       ops!.map(({ name, params }) => ({ [name]: params })),

@@ -73,6 +73,13 @@ describe('color kernels', () => {
   it('hue 0 changes nothing', () => {
     fc.assert(same({ do: 'hue', factor: 0 }, () => undefined, true))
   })
+  it.each([
+    [0, 2, 1],
+    [1, 2, 0],
+    [2, 2, 2],
+  ])('channels %i, %i, %i', (...order) => {
+    fc.assert(same({ do: 'permute', order }, (p, u8) => colorTwins.permute(p, u8, order), true))
+  })
   it('one table', () => {
     const table = Uint8Array.from({ length: 256 }, (_, i) => 255 - i)
     fc.assert(same({ do: 'invert' }, (p, u8) => colorTwins.tables(p, u8, [table])))

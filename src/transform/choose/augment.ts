@@ -1,10 +1,13 @@
-/** TrivialAugment (wide): one operator out of fourteen, at one of `bins` strengths. */
-
+/**
+ * The changes of which TrivialAugment, RandAugment and AutoAugment choose, each at one of some strengths. Strengths are
+ * float32, as torchvision's tables have them: a threshold or a shift that is rounded falls on the same side.
+ */
 import type { Filter, Step } from '../steps.js'
 import { affineStep, rotateSteps, unmoved } from './affine.js'
 import { type Chooser, roundEven, type Size } from './chooser.js'
 
 const DEGREE = Math.PI / 180
+const f32 = Math.fround
 
 interface How {
   size: Size
@@ -12,46 +15,90 @@ interface How {
   fill: number[]
 }
 
-interface Augmentation {
-  /** Strength at the first and at the last bin. */
-  from: number
-  to: number
-  /** Whether the strength's sign is chosen by a coin. */
+/** What each change does at a strength. Shears keep the upper left corner in its place; their strength is a slope. */
+const CHANGES = {
+  identity: () => [],
+  shearX: (slope, how) => shear([Math.atan(slope) / DEGREE, 0], how),
+  shearY: (slope, how) => shear([0, Math.atan(slope) / DEGREE], how),
+  translateX: (pixels, how) => translate([Math.trunc(pixels), 0], how),
+  translateY: (pixels, how) => translate([0, Math.trunc(pixels)], how),
+  rotate: (angle, how) => rotateSteps(angle, how.size, how.filter, how.fill),
+  brightness: strength => [{ do: 'brightness', factor: 1 + strength }],
+  color: strength => [{ do: 'saturation', factor: 1 + strength }],
+  contrast: strength => [{ do: 'contrast', factor: 1 + strength }],
+  sharpness: strength => [{ do: 'sharpness', factor: 1 + strength }],
+  posterize: bits => [{ do: 'posterize', bits }],
+  solarize: share => [{ do: 'solarize', threshold: f32(255 * share) }],
+  autocontrast: () => [{ do: 'autocontrast' }],
+  equalize: () => [{ do: 'equalize' }],
+  invert: () => [{ do: 'invert' }],
+} satisfies Record<string, (strength: number, how: How) => Step[]>
+
+export type Change = keyof typeof CHANGES
+
+/** The strengths of a change, at bin `i` of `bins`. */
+interface Strength {
+  at(i: number, bins: number, size: Size): number
+  /** Whether a coin chooses its sign. */
   signed: boolean
-  steps(strength: number, how: How): Step[]
 }
 
-const signed = (to: number, steps: Augmentation['steps']): Augmentation => ({
-  from: 0,
-  to,
-  signed: true,
-  steps,
-})
-const unsigned = (from: number, to: number, steps: Augmentation['steps']): Augmentation => ({
-  from,
-  to,
-  signed: false,
-  steps,
-})
-const plain = (...steps: Step[]) => unsigned(0, 0, () => steps)
+/** As torch.linspace has it: from both ends to the middle, each value rounded once. */
+function spaced(from: number, to: number, i: number, bins: number): number {
+  const step = f32((f32(to) - f32(from)) / (bins - 1))
+  return i < bins >> 1 ? f32(f32(from) + step * i) : f32(f32(to) - step * (bins - 1 - i))
+}
 
-/** In torchvision's order. Shears keep the upper left corner in its place; their strength is a slope. */
-const space: readonly Augmentation[] = [
-  plain(),
-  signed(0.99, (slope, how) => shear([Math.atan(slope) / DEGREE, 0], how)),
-  signed(0.99, (slope, how) => shear([0, Math.atan(slope) / DEGREE], how)),
-  signed(32, (pixels, how) => translate([Math.trunc(pixels), 0], how)),
-  signed(32, (pixels, how) => translate([0, Math.trunc(pixels)], how)),
-  signed(135, (angle, how) => rotateSteps(angle, how.size, how.filter, how.fill)),
-  signed(0.99, strength => [{ do: 'brightness', factor: 1 + strength }]),
-  signed(0.99, strength => [{ do: 'saturation', factor: 1 + strength }]),
-  signed(0.99, strength => [{ do: 'contrast', factor: 1 + strength }]),
-  signed(0.99, strength => [{ do: 'sharpness', factor: 1 + strength }]),
-  unsigned(8, 2, bits => [{ do: 'posterize', bits: roundEven(bits) }]),
-  unsigned(255, 0, threshold => [{ do: 'solarize', threshold }]),
-  plain({ do: 'autocontrast' }),
-  plain({ do: 'equalize' }),
-]
+const signed = (to: number): Strength => ({ at: (i, bins) => spaced(0, to, i, bins), signed: true })
+const none: Strength = { at: () => 0, signed: false }
+/** Bits that are kept: from 8 down, by `fewer` at most. */
+const bits = (fewer: number): Strength => ({
+  at: (i, bins) => roundEven(f32(8 - f32(i / f32((bins - 1) / fewer)))),
+  signed: false,
+})
+const threshold: Strength = { at: (i, bins) => spaced(1, 0, i, bins), signed: false }
+/** A share of the picture's side. */
+const shift = (side: keyof Size): Strength => ({
+  at: (i, bins, size) => spaced(0, (150 / 331) * size[side], i, bins),
+  signed: true,
+})
+
+type Space = Readonly<Partial<Record<Change, Strength>>>
+
+const shared = { posterize: bits(4), solarize: threshold, autocontrast: none, equalize: none }
+
+/** In torchvision's order. */
+const WIDE: Space = {
+  identity: none,
+  shearX: signed(0.99),
+  shearY: signed(0.99),
+  translateX: signed(32),
+  translateY: signed(32),
+  rotate: signed(135),
+  brightness: signed(0.99),
+  color: signed(0.99),
+  contrast: signed(0.99),
+  sharpness: signed(0.99),
+  ...shared,
+  posterize: bits(6),
+}
+
+const NARROW: Space = {
+  identity: none,
+  shearX: signed(0.3),
+  shearY: signed(0.3),
+  translateX: shift('width'),
+  translateY: shift('height'),
+  rotate: signed(30),
+  brightness: signed(0.9),
+  color: signed(0.9),
+  contrast: signed(0.9),
+  sharpness: signed(0.9),
+  ...shared,
+}
+
+/** Of TrivialAugment, of RandAugment, and of AutoAugment's policies, which name their changes. */
+export const SPACES = { wide: WIDE, narrow: NARROW, policy: { ...NARROW, invert: none } as Space }
 
 function shear(by: [number, number], { size, filter, fill }: How): Step[] {
   const centre: [number, number] = [-size.width / 2, -size.height / 2]
@@ -62,10 +109,33 @@ function translate(by: [number, number], { size, filter, fill }: How): Step[] {
   return [affineStep({ ...unmoved, translate: by }, size, filter, fill)]
 }
 
-export const trivialAugment: Chooser<'trivialAugment'> = ({ bins, filter }, size, random) => {
-  const { from, to, signed, steps } = space[random.int(space.length)]
-  const strength = from + ((to - from) * random.int(bins)) / (bins - 1)
-  const sign = signed && random.next() < 0.5 ? -1 : 1
-  // Without a fill, what comes from outside is zero (and the filter blends towards it).
-  return steps(sign * strength, { size, filter, fill: [] })
+/** The steps of one change at bin `i`. Without a fill, what comes from outside is zero, and the filter blends towards it. */
+export function changeAt(
+  space: Space,
+  change: Change,
+  i: number,
+  bins: number,
+  how: { size: Size; filter: Filter; fill: number[] | null },
+  coin: () => number,
+): Step[] {
+  const { at, signed } = space[change]!
+  const strength = at(i, bins, how.size)
+  const sign = signed && coin() < 0.5 ? -1 : 1
+  return CHANGES[change](sign * strength, { ...how, fill: how.fill ?? [] })
 }
+
+const WIDE_NAMES = Object.keys(WIDE) as Change[]
+const NARROW_NAMES = Object.keys(NARROW) as Change[]
+
+/** One change, at a random strength. */
+export const trivialAugment: Chooser<'trivialAugment'> = ({ bins, filter, fill }, size, random) => {
+  const change = WIDE_NAMES[random.int(WIDE_NAMES.length)]
+  return changeAt(WIDE, change, random.int(bins), bins, { size, filter, fill }, () => random.next())
+}
+
+/** Some changes one after the other, all at one strength. */
+export const randAugment: Chooser<'randAugment'> = ({ ops, magnitude, bins, filter, fill }, size, random) =>
+  Array.from({ length: ops }, () => {
+    const change = NARROW_NAMES[random.int(NARROW_NAMES.length)]
+    return changeAt(NARROW, change, magnitude, bins, { size, filter, fill }, () => random.next())
+  }).flat()

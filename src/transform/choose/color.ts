@@ -15,6 +15,21 @@ export const colorJitter: Chooser<'colorJitter'> = (params, _, random) => {
   return order.map(i => steps[i]).filter(step => step !== undefined)
 }
 
+/** Each change with probability p, contrast first or last but for the channels, which may change places at the end. */
+export const photometricDistort: Chooser<'photometricDistort'> = (params, _, random) => {
+  const sometimes = (name: (typeof jitters)[number]): ColorStep[] => {
+    const [low, high] = params[name]
+    return random.next() < params.p ? [{ do: name, factor: random.uniform(low, high) }] : []
+  }
+  const [brightness, contrast, saturation, hue] = jitters.map(sometimes)
+  const early = random.next() < 0.5
+  const order: ColorStep[] =
+    random.next() < params.p ? [{ do: 'permute', order: shuffled([0, 1, 2], random) }] : []
+  return early
+    ? [...brightness, ...contrast, ...saturation, ...hue, ...order]
+    : [...brightness, ...saturation, ...hue, ...contrast, ...order]
+}
+
 /** In random order, all orders being equally likely (Fisher and Yates). */
 function shuffled<T>(items: T[], random: Random): T[] {
   for (let i = items.length - 1; i > 0; i--) {

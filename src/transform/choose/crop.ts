@@ -1,5 +1,5 @@
 /** Which part of a picture is taken, and in which size: resize, the crops and padding. */
-import { resizedTo } from '../../define/operators.js'
+import { resizedTo } from '../../define/operators-geometry.js'
 import type { Random } from '../../define/random.js'
 import { MillraceError } from '../../errors.js'
 import type { Filter, GeometryStep } from '../steps.js'

@@ -62,6 +62,10 @@ export function hue(picture: Picture, u8: Uint8Array, sixths: number): void {
   })
 }
 
+export function permute(picture: Picture, u8: Uint8Array, order: readonly number[]): void {
+  eachPixel(picture, u8, pixel => [pixel[order[0]], pixel[order[1]], pixel[order[2]]])
+}
+
 export function luminanceSum(picture: Picture, u8: Uint8Array): number {
   let sum = 0
   eachPixel(picture, u8, pixel => {

@@ -24,7 +24,12 @@ export interface FinishedForm {
 }
 
 const FILTERS = Object.keys(FILTER_CODES) as Filter[]
-const COLOURS: ReadonlySet<number> = new Set([OpCode.grayscale, OpCode.saturation, OpCode.hue])
+const COLOURS: ReadonlySet<number> = new Set([
+  OpCode.grayscale,
+  OpCode.saturation,
+  OpCode.hue,
+  OpCode.permute,
+])
 
 /** `decoded` is the stored picture, RGB without gaps; what comes back are the row's bytes. */
 export function makePicture(row: Uint32Array, decoded: Uint8Array, to: FinishedForm): Uint8Array {
@@ -120,6 +125,7 @@ function place(op: Op, from: Pixels): Pixels {
 function changeColour(op: Op, picture: Picture, u8: Uint8Array): void {
   if (op.code === OpCode.grayscale) color.grayscale(picture, u8)
   else if (op.code === OpCode.saturation) color.saturation(picture, u8, op.real(1), op.real(2))
+  else if (op.code === OpCode.permute) color.permute(picture, u8, op.wholes(1, 3))
   else color.hue(picture, u8, op.real(1))
 }
 

@@ -115,6 +115,39 @@ for how in ("nearest", "bilinear"):
                 ("rgb",),
             )
 
+for order in ([1, 2, 0], [2, 1, 0]):
+    case(f"permute-{''.join(map(str, order))}", {"step": {"do": "permute", "order": order}}, lambda i: F.permute_channels(i, order), ("rgb",))
+
+# The changes of TrivialAugment, RandAugment and AutoAugment, at the strengths of their tables.
+AUGMENTS = {"wide": v2.TrivialAugmentWide, "narrow": v2.RandAugment, "policy": v2.AutoAugment}
+NAMES = {"ShearX": "shearX", "ShearY": "shearY", "TranslateX": "translateX", "TranslateY": "translateY"}
+augment = {"strengths": [], "policies": {}}
+for space, kind in AUGMENTS.items():
+    for change, (strengths, signed) in kind._AUGMENTATION_SPACE.items():
+        for bins in (10, 31):
+            for height, width in ((40, 48), (224, 224), (333, 501)):
+                table = strengths(bins, height, width)
+                at = [] if table is None else [float(value) for value in table]
+                row = [space, NAMES.get(change, change.lower()), bins, height, width, int(signed), at]
+                if row[:3] + row[5:] not in [r[:3] + r[5:] for r in augment["strengths"][-3:]]:
+                    augment["strengths"].append(row)
+for policy in v2.AutoAugmentPolicy:
+    pairs = v2.AutoAugment(policy)._policies
+    augment["policies"][policy.value] = [[[NAMES.get(c, c.lower()), p, bin or 0] for c, p, bin in pair] for pair in pairs]
+for change, (strengths, signed) in v2.AutoAugment._AUGMENTATION_SPACE.items():
+    for how, fill in (("nearest", None), ("bilinear", [120])):
+        table = strengths(10, 40, 48)
+        strength = 0.0 if table is None else float(table[7]) * (-1 if signed else 1)
+        kind = v2.AutoAugment(interpolation=FILTER[how], fill=fill)
+        case(
+            f"augment-{NAMES.get(change, change.lower())}-{how}",
+            {"augment": {"change": NAMES.get(change, change.lower()), "bin": 7, "bins": 10, "filter": how, "fill": fill}},
+            lambda i: kind._apply_image_or_video_transform(i, change, strength, FILTER[how], kind._fill),
+            ("rgb",),
+        )
+        if change not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
+            break
+
 for name, tensor in INPUTS.items():
     save(name, tensor)
 
@@ -178,4 +211,5 @@ inputs = {k: {"file": f"{k}.bin", "width": t.shape[2], "height": t.shape[1], "ch
 write("cases.json", {"versions": versions, "inputs": inputs, "cases": cases})
 write("follow.json", {"width": 48, "height": 40, "boxes": boxes.tolist(), "points": points.tolist(), "cases": follow})
 write("mix.json", {"shape": [4, 3, 6, 5], "images": batch.flatten().tolist(), "labels": labels.tolist(), "cases": mixed})
+write("augment.json", augment)
 print(versions, len(cases), "cases")

@@ -215,6 +215,29 @@ export function hue(at: usize, stride: usize, width: usize, height: i32, turn: f
   changeAll(HUE, at, stride, width, height, turn, 0)
 }
 
+/** Channel c becomes what channel first, second or third was, for c = 0, 1, 2. */
+export function permute(
+  at: usize, stride: usize, width: usize, height: i32, first: i32, second: i32, third: i32,
+): void {
+  const bytes = width * 3
+  const whole = bytes - (bytes % 12)
+  // Where each byte of four pixels comes from.
+  const low = i32x4(first, second, third, first + 3)
+  const middle = i32x4(second + 3, third + 3, first + 6, second + 6)
+  const high = i32x4(third + 6, first + 9, second + 9, third + 9)
+  const from = i8x16.narrow_i16x8_u(
+    i16x8.narrow_i32x4_u(low, middle),
+    i16x8.narrow_i32x4_u(high, i32x4.splat(255)),
+  )
+  for (let y = 0; y < height; y++, at += stride) {
+    for (let i: usize = 0; i < whole; i += 12) storeFour(at + i, i8x16.swizzle(loadFour(at + i), from))
+    if (whole < bytes) {
+      const rest = at + whole
+      storeRest(rest, bytes - whole, i8x16.swizzle(loadRest(rest, bytes - whole), from))
+    }
+  }
+}
+
 /** The sum of all luminances; exact below 2^53. */
 export function luminanceSum(at: usize, stride: usize, width: usize, height: i32): f64 {
   const bytes = width * 3

@@ -31,6 +31,15 @@ __device__ inline Picture grayscale(Picture from, u8* to) {
   });
 }
 
+/** Channel c becomes what channel whole(1 + c) was. */
+__device__ inline Picture permute(Op op, Picture from, u8* to) {
+  int red = op.whole(1), green = op.whole(2), blue = op.whole(3);
+  return drawn(to, from.width, from.height, [&](int x, int y) -> Pixel {
+    const u8* p = from.address(x, y);
+    return {p[red], p[green], p[blue]};
+  });
+}
+
 __device__ inline Picture brightness(Op op, Picture from, u8* to) {
   float factor = op.real(1);
   return byTables(from, to, [&](int, int x) -> u8 { return toByte((float)x * factor); });

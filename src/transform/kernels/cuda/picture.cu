@@ -41,6 +41,7 @@ __device__ __noinline__ Picture apply(Op op, Picture from, u8* tables, u8* to) {
     case AUTOCONTRAST: return autocontrast(from, to);
     case EQUALIZE: return equalize(from, to);
     case INVERT: return invert(from, to);
+    case PERMUTE: return permute(op, from, to);
     case POSTERIZE: return posterize(op, from, to);
     case SOLARIZE: return solarize(op, from, to);
     default: return blur(op, from, to);
