@@ -1,7 +1,8 @@
 /** What a field may be decoded as, in one table: the element types it can have and the keys that make sense for it. */
 import type { Compression, Dtype, FieldJson, Kind } from './types.js'
 
-const INTEGERS = ['u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64'] as const
+/** Integers that hold every value of a byte, 0…255: i8 does not. */
+const INTEGERS = ['u8', 'u16', 'i16', 'i32', 'u32', 'i64'] as const
 const FLOATS = ['f16', 'bf16', 'f32', 'f64'] as const
 
 export interface KindFacts {
@@ -22,7 +23,7 @@ const MAX_BYTES = 65536
 
 export const KINDS: Readonly<Record<Kind, KindFacts>> = {
   image: {
-    dtypes: ['u8', ...FLOATS, 'i8', 'u16', 'i16', 'i32', 'u32', 'i64'],
+    dtypes: ['u8', ...FLOATS, 'u16', 'i16', 'i32', 'u32', 'i64'],
     keys: ['apply', 'dtype', 'layout', 'follow', 'shape', 'scale'],
   },
   mask: { dtypes: [...INTEGERS, ...FLOATS, 'bool'], keys: ['apply', 'dtype', 'follow', 'shape'] },

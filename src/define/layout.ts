@@ -55,9 +55,11 @@ function dtypeOf(field: FieldJson, path: string): Dtype {
   if (dtype === undefined)
     throw new DefinitionError(path, `${field.as} needs dtype, the element type of the batch`)
   if (dtypes.length > 0 && !dtypes.includes(dtype)) {
+    const pixels = dtype === 'i8' && (field.as === 'image' || field.as === 'mask')
+    const why = pixels ? ' (its values go from 0 to 255, i8 ends at 127)' : ''
     throw new DefinitionError(
       at(path, 'dtype'),
-      `${field.as} can't be ${dtype}; possible: ${dtypes.join(', ')}`,
+      `${field.as} can't be ${dtype}${why}; possible: ${dtypes.join(', ')}`,
     )
   }
   if (normalized && !isFloat(dtype)) {

@@ -6,7 +6,7 @@
  *                  to_dtype(float32, scale=True), which multiplies, and normalize, which divides, give; without
  *                  normalize, x · 1/255. f16 and bf16 are that, rounded once more, to nearest even; f64 is
  *                  computed in float64 throughout.
- *   integers       x itself (i8 wraps, as torch's cast does); bool: x ≠ 0. Masks: x itself, in any dtype.
+ *   integers       x itself (i8, which can't hold 128…255, is refused); bool: x ≠ 0. Masks: x itself, in any dtype.
  */
 import { DTYPES, toBf16, toF16 } from '../define/dtype.js'
 import type { Dtype } from '../define/types.js'
@@ -44,6 +44,7 @@ export function compileValues(dtype: Dtype, channels: 1 | 3, how?: Statistics | 
   if (normalize !== undefined && !FLOATS.has(dtype)) {
     throw new MillraceError(`normalize needs a float dtype (f32, f16, bf16, f64), not ${dtype}: set "dtype"`)
   }
+  if (dtype === 'i8') throw new MillraceError("pixels go from 0 to 255, which i8 can't hold: take u8 or i16")
   const entry = DTYPES[dtype].bytes
   const lookup = new Uint8Array(channels * 256 * entry)
   const put = writer(dtype, lookup)

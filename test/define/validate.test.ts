@@ -113,6 +113,12 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'fields.x.dtype',
     /unknown dtype "float32"/,
   ],
+  ...['image', 'mask'].map((as): [string, unknown, string, RegExp] => [
+    `${as} in i8`,
+    withField({ from: 'png', as, shape: [8, 8], dtype: 'i8' }),
+    'fields.x.dtype',
+    new RegExp(`${as} can't be i8 \\(its values go from 0 to 255, i8 ends at 127\\); possible: u8, .*i16`),
+  ]),
   [
     'dtype of a kind',
     withField({ from: 'x', as: 'float', dtype: 'u8' }),

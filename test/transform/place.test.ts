@@ -37,7 +37,7 @@ const wish = fc.record({
   horizontal: fc.boolean(),
   vertical: fc.boolean(),
   layout: fc.constantFrom<'chw' | 'hwc'>('chw', 'hwc'),
-  dtype: fc.constantFrom<Dtype>('u8', 'f32', 'f16', 'bf16', 'i8', 'i32', 'f64', 'i64', 'bool'),
+  dtype: fc.constantFrom<Dtype>('u8', 'f32', 'f16', 'bf16', 'i16', 'i32', 'f64', 'i64', 'bool'),
   window: fc.option(fc.record({ x: fc.nat(9), y: fc.nat(9), width: fc.nat(20), height: fc.nat(20) })),
   roomX: fc.integer({ min: 0, max: 5 }),
   roomY: fc.integer({ min: 0, max: 5 }),
