@@ -12,8 +12,7 @@ export function imageFormat(bytes: Uint8Array): ImageFormat {
   if (starts(bytes, 'GIF87a') || starts(bytes, 'GIF89a')) return 'gif'
   if (starts(bytes, 'II*\0') || starts(bytes, 'MM\0*')) return 'tiff'
   if (starts(bytes, 'II+\0') || starts(bytes, 'MM\0+')) return 'tiff' // BigTIFF
-  if (starts(bytes, 'ftyp', 4) && ['avif', 'avis', 'mif1'].some(brand => starts(bytes, brand, 8)))
-    return 'avif'
+  if (starts(bytes, 'ftyp', 4) && ['avif', 'mif1'].some(brand => starts(bytes, brand, 8))) return 'avif'
   const known = KNOWN.find(([magic, at]) => starts(bytes, magic, at))
   if (known !== undefined) {
     throw new DecodeError(`is ${known[2]}, which can't be decoded: convert it to JPEG, PNG or WebP`)
@@ -27,6 +26,7 @@ export function imageFormat(bytes: Uint8Array): ImageFormat {
 const KNOWN: readonly [magic: string, at: number, name: string][] = [
   ['BM', 0, 'a BMP picture'],
   ['ftyphei', 4, 'a HEIC picture'],
+  ['ftypavis', 4, 'an AVIF sequence'],
   ['\xff\x0a', 0, 'a JPEG XL picture'],
   ['\0\0\0\x0cJXL ', 0, 'a JPEG XL picture'],
   ['\0\0\0\x0cjP  ', 0, 'a JPEG 2000 picture'],

@@ -18,11 +18,15 @@ import {
   libraryVersion as vipsVersion,
 } from '../system/vips.js'
 import type { Workspace } from '../system/workspace.js'
+import { cmykToRgb } from './cmyk.js'
 import { type Orientation, storedBox, swapsAxes, upright } from './exif.js'
 import { type ImageFormat, imageFormat } from './format.js'
+import { decodeGif, type GifHeader, readGifHeader } from './gif.js'
 import { decodeJpeg, type JpegHeader, type Reduction, readJpegHeader } from './jpeg.js'
 import type { Box, Picture } from './picture.js'
 import { decodePngMask, type PngHeader, readPngHeader } from './png.js'
+import { readTiff, type Tiff } from './tiff.js'
+import { ycbcrToRgb } from './ycbcr.js'
 
 /** What is known of a picture before it is decoded. */
 export interface ImageInfo {
@@ -34,6 +38,8 @@ export interface ImageInfo {
   orientation: Orientation
   jpeg?: JpegHeader
   png?: PngHeader
+  gif?: GifHeader
+  tiff?: Tiff
 }
 
 export interface DecodeImageOptions {
@@ -61,7 +67,9 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
   const format = imageFormat(bytes)
   const jpeg = format === 'jpeg' ? readJpegHeader(bytes) : undefined
   const png = format === 'png' ? readPngHeader(bytes) : undefined
-  const stored = jpeg ?? png ?? vipsHeader(bytes, format)
+  const gif = format === 'gif' ? readGifHeader(bytes) : undefined
+  const tiff = format === 'tiff' ? readTiff(bytes) : undefined
+  const stored = jpeg ?? png ?? gif ?? vipsHeader(tiff?.bytes ?? bytes, format)
   const orientation = stored.orientation as Orientation
   const swap = swapsAxes(orientation)
   const width = swap ? stored.height : stored.width
@@ -73,7 +81,8 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
         'drop it (onError), or store it smaller',
     )
   }
-  return { format, width, height, orientation, ...(jpeg && { jpeg }), ...(png && { png }) }
+  const own = { ...(jpeg && { jpeg }), ...(png && { png }), ...(gif && { gif }), ...(tiff && { tiff }) }
+  return { format, width, height, orientation, ...own }
 }
 
 /** Decodes a picture, or the box of it that is wanted, into the workspace. */
@@ -117,7 +126,8 @@ function decodeStored(
     return decodeJpeg(bytes, info.jpeg, box, reduction(info, options), channels, work)
   }
   if (info.png !== undefined && channels === 1) return window(decodePngMask(bytes, info.png, work), box)
-  return decodeOther(bytes, info, box, channels, work)
+  if (info.gif !== undefined) return window(decodeGif(bytes, info.gif, channels, work), box)
+  return decodeOther(info.tiff?.bytes ?? bytes, info, box, channels, work)
 }
 
 /** The reduction that the options ask for. */
@@ -148,10 +158,20 @@ function decodeOther(
     return work.pointer(at)
   }
   named(info.format, () => decodeWithVips(bytes, box, place))
-  const { width, height, bands, sampleBytes } = header as VipsHeader
-  if (bands === channels && sampleBytes === 1)
-    return { at, width, height, channels, stride: width * channels }
+  const { width, height, colour } = header as VipsHeader
+  if (colour === 'cmyk') {
+    const inks = packed(at, header as VipsHeader, 4, work)
+    return cmykToRgb(inks, width * 4, width, height, work, false)
+  }
+  const out = packed(at, header as VipsHeader, channels, work)
+  if (info.tiff?.ycbcr !== undefined) ycbcrToRgb(work.u8, out, width * height, info.tiff.ycbcr)
+  return { at: out, width, height, channels, stride: width * channels }
+}
 
+/** Where the first `channels` bands lie by themselves, a byte each: as they are, or in a copy. */
+function packed(at: number, header: VipsHeader, channels: 1 | 3 | 4, work: Workspace): number {
+  const { width, height, bands, sampleBytes } = header
+  if (bands === channels && sampleBytes === 1) return at
   const out = work.take(width * height * channels)
   const { u8 } = work
   const pixel = bands * sampleBytes
@@ -160,14 +180,15 @@ function decodeOther(
   for (let to = out; to < out + width * height * channels; from += pixel) {
     for (let c = 0; c < channels; c++) u8[to++] = u8[from + c * next]
   }
-  return { at: out, width, height, channels, stride: width * channels }
+  return out
 }
 
 /** Refuses what has no plain meaning as gray or RGB of 8 bits. */
 function check(header: VipsHeader, format: ImageFormat, channels: 1 | 3): void {
-  if (header.sampleBytes === 0 || header.colour === 'other') {
+  const inks = header.colour === 'cmyk' && header.bands < 4
+  if (header.sampleBytes === 0 || header.colour === 'other' || inks) {
     throw new DecodeError(
-      `${format} has neither gray nor RGB pixels of 8 or 16 bits: convert it, or store it as npy`,
+      `${format} has neither gray nor RGB nor CMYK pixels of 8 or 16 bits: convert it, or store it as npy`,
     )
   }
   if (channels === 3) return

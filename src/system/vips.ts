@@ -1,5 +1,5 @@
 /**
- * libvips through FFI, from the library that sharp uses: PNG, WebP, GIF, TIFF and AVIF to pixels at an
+ * libvips through FFI, from the library that sharp uses: PNG, WebP, TIFF and AVIF to pixels at an
  * address. Used on the calling thread, without libvips' own cache and concurrency: makers are the parallelism.
  */
 import { createRequire } from 'node:module'
@@ -14,7 +14,7 @@ export interface VipsHeader {
   bands: number
   /** Bytes a sample: 1 or 2 for unsigned integers, 0 for anything else (floats, signed, complex). */
   sampleBytes: 0 | 1 | 2
-  colour: 'gray' | 'rgb' | 'other'
+  colour: 'gray' | 'rgb' | 'cmyk' | 'other'
   /** EXIF orientation, 1…8, that is still to be applied. */
   orientation: number
 }
@@ -28,8 +28,9 @@ export interface VipsBox {
 
 // Numbers of libvips' enums VipsBandFormat and VipsInterpretation.
 const SAMPLE_BYTES: Readonly<Record<number, 1 | 2>> = { 0: 1, 2: 2 } // uchar, ushort
-const COLOURS: Readonly<Record<number, 'gray' | 'rgb'>> = {
+const COLOURS: Readonly<Record<number, 'gray' | 'rgb' | 'cmyk'>> = {
   1: 'gray', // B_W
+  15: 'cmyk', // CMYK
   17: 'rgb', // RGB
   22: 'rgb', // sRGB
   25: 'rgb', // RGB16
@@ -142,8 +143,12 @@ function describe(vips: Library, image: Image): VipsHeader {
 }
 
 function fail(vips: Library): never {
-  const text = vips.errorText().trim().replaceAll('\n', '; ')
+  // libtiff says the same several times, and tells of positions beyond the end that it tried.
+  const lines = new Set(vips.errorText().split('\n'))
   vips.clearError()
+  const text = [...lines]
+    .filter(line => line.trim() !== '' && !line.startsWith('source: bad seek'))
+    .join('; ')
   throw new DecodeError(text === '' ? 'libvips failed without saying why' : text)
 }
 
@@ -159,7 +164,7 @@ function findLibrary(): Library {
     }
   }
   throw new MissingError(
-    'PNG, WebP, GIF, TIFF and AVIF need libvips, which was not found: run "npm install sharp@0.35.5", or set ' +
+    'PNG, WebP, TIFF and AVIF need libvips, which was not found: run "npm install sharp@0.35.5", or set ' +
       `MILLRACE_VIPS to a libvips of version 8.15 or later.\n  tried ${tried.join('\n  tried ')}`,
   )
 }

@@ -147,6 +147,12 @@ describe('bad input', () => {
         expect(() => decode(cut), `${file} ${part}`).toThrow(/^(png|webp|tiff|gif|PNG)\b/)
       }
     }
+    for (const file of ['transparent-interlaced.gif', 'frame-own.gif']) {
+      const bytes = read(file)
+      for (let length = 6; length < bytes.length - 2; length++) {
+        expect(() => decode(bytes.subarray(0, length)), `${file} at ${length}`).toThrow(/^gif is cut off/)
+      }
+    }
     const mask = read('palette.png')
     expect(() => decode(mask.subarray(0, mask.length - 40), 1)).toThrow(/PNG.*(unpacked|cut off)/)
   })
@@ -163,6 +169,16 @@ describe('bad input', () => {
     const png = read('rgb.png').slice()
     new DataView(png.buffer).setUint32(16, 1 << 30)
     expect(() => imageInfo(png)).toThrow(/more than the limit.*store it smaller/)
+  })
+
+  it('refuses TIFF and AVIF that would not be what PIL makes of them, by name and with the way out', () => {
+    const wrongs: [string, RegExp][] = [
+      ['lab.tif', /tiff can't be decoded, its pixels are L\*a\*b\*: convert it to 8-bit RGB/],
+      ['ycbcr-studio.tif', /YCbCr pixels of another kind than JPEG: convert it/],
+      ['ycbcr-unsaid.tif', /does not say how they are subsampled: convert it/],
+      ['sequence.avif', /is an AVIF sequence, which can't be decoded: convert it/],
+    ]
+    for (const [file, message] of wrongs) expect(() => decode(read(file)), file).toThrow(message)
   })
 
   it('refuses masks that are no masks', () => {
@@ -188,6 +204,11 @@ describe('bad input', () => {
       'palette.png',
       'interlaced-palette.png',
       'rgb.png',
+      'transparent-interlaced.gif',
+      'frame-own.gif',
+      'cmyk.tif',
+      'ycbcr-deflate.tif',
+      'exif-9.tif',
     ]
     const before = [read('444.jpg'), encodeJpeg(noise(40, 30, 1), 40, 30, 20)]
     const outcome = (bytes: Uint8Array, channels: 1 | 3, region: boolean, dirt: number) => {
@@ -215,7 +236,7 @@ describe('bad input', () => {
         expect(outcome(bytes, channels, region, 0)).toBe(outcome(bytes, channels, region, 1))
       },
     )
-    fc.assert(property, { numRuns: 500 })
+    fc.assert(property, { numRuns: 1000 })
   })
 })
 

@@ -68,6 +68,54 @@ def interlaced(pixels, depth, colour, palette=None):
     return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b"")
 
 
+def gif_codes(indices, bits):
+    """LZW without any string: a clear code before the codes grow longer."""
+    clear, size, value, used = 1 << bits, bits + 1, 0, 0
+    codes = []
+    for i, pixel in enumerate(indices.reshape(-1)):
+        codes += [clear, int(pixel)] if i % (clear - 2) == 0 else [int(pixel)]
+    for code in [*codes, clear + 1]:
+        value |= code << used
+        used += size
+    packed = value.to_bytes((used + 7) // 8, "little")
+    blocks = [packed[i : i + 255] for i in range(0, len(packed), 255)]
+    return bytes([bits]) + b"".join(bytes([len(block)]) + block for block in blocks) + b"\0"
+
+
+def gif(size, box, pixels, everywhere=b"", own=b"", transparent=None, background=0, bits=4):
+    """A GIF of one frame at `box` by hand: PIL writes none that is smaller than its canvas."""
+
+    def flags(palette):
+        return 0x80 | (len(palette) // 3).bit_length() - 2 if palette else 0
+
+    head = b"GIF89a" + struct.pack("<HHBBB", *size, flags(everywhere), background, 0) + everywhere
+    control = b"" if transparent is None else bytes([0x21, 0xF9, 4, 1, 0, 0, transparent, 0])
+    frame = b"," + struct.pack("<HHHHB", *box, flags(own)) + own
+    return head + control + frame + gif_codes(pixels, bits) + b";"
+
+
+def tiff(pixels, photometric, tags={}, big=False):
+    """A TIFF of one strip by hand. `tags` are {number: (type, values)}, types 3 (u16), 4 (u32) and 5 (fractions)."""
+    order = ">" if big else "<"
+    height, width, samples = pixels.shape
+    strip = pixels.astype(pixels.dtype.newbyteorder(order)).tobytes()
+    strip = zlib.compress(strip) if tags.get(259) == (3, [8]) else strip
+    entries = {256: (4, [width]), 257: (4, [height]), 258: (3, [8 * pixels.itemsize] * samples), 259: (3, [1])}
+    entries |= {262: (3, [photometric]), 273: (4, [8]), 277: (3, [samples]), 278: (4, [height]), 279: (4, [len(strip)])}
+    entries |= tags
+    strip += b"\0" * (len(strip) % 2)
+    behind = 8 + len(strip) + 2 + 12 * len(entries) + 4
+    directory, far = struct.pack(order + "H", len(entries)), b""
+    for tag, (kind, values) in sorted(entries.items()):
+        flat = [part for value in values for part in value] if kind == 5 else values
+        data = struct.pack(f"{order}{len(flat)}{'H' if kind == 3 else 'I'}", *flat)
+        directory += struct.pack(order + "HHI", tag, kind, len(values))
+        directory += data.ljust(4, b"\0") if len(data) <= 4 else struct.pack(order + "I", behind + len(far))
+        far += data if len(data) > 4 else b""
+    magic = b"MM\0*" if big else b"II*\0"
+    return magic + struct.pack(order + "I", 8 + len(strip)) + strip + directory + bytes(4) + far
+
+
 # JPEG: subsamplings, modes, sizes
 for name, subsampling in [("444", "4:4:4"), ("422", "4:2:2"), ("420", "4:2:0")]:
     photo(61, 47).save(HERE / f"{name}.jpg", quality=88, subsampling=subsampling)
@@ -175,9 +223,60 @@ image("deflate.tif")
 picture.convert("L").save(HERE / "gray.tif")
 image("gray.tif")
 mask("gray.tif")
+
+# GIF: transparent pixels have their palette's colour, and a canvas around the frame its transparent index, or 0
+random = np.random.default_rng(14)
+for name, interlace in [("transparent", 0), ("transparent-interlaced", 1)]:
+    picture.quantize(30).save(HERE / f"{name}.gif", transparency=3, interlace=interlace)
+    image(f"{name}.gif")
+mask("transparent.gif")
+colours, others = (random.integers(0, 256, 48).astype(np.uint8).tobytes() for _ in range(2))
+greys = bytes(value // 3 for value in range(48))
+for name, parts in {
+    "frame": {"everywhere": colours, "background": 5},
+    "frame-transparent": {"everywhere": colours, "background": 5, "transparent": 9},
+    "frame-own": {"everywhere": colours, "own": others, "transparent": 9},
+    "frame-beyond": {"box": (15, 9, 10, 8), "own": others},
+    "few-colours": {"everywhere": colours[:24], "transparent": 12},
+    "grey-colours": {"everywhere": greys[:24]},
+    "no-colours": {},
+}.items():
+    box = parts.pop("box", (4, 3, 10, 8))
+    (HERE / f"{name}.gif").write_bytes(gif((20, 15), box, random.integers(0, 16, (8, 10)), **parts))
+    image(f"{name}.gif")
+mask("frame-own.gif")
+
+# TIFF: CMYK, YCbCr, orientations
+inks = np.dstack([np.asarray(picture), np.asarray(photo(37, 23, 15).convert("L"))])
+(HERE / "cmyk.tif").write_bytes(tiff(inks, 5))
+image("cmyk.tif")
+picture.convert("CMYK").save(HERE / "cmyk-jpeg.tif", compression="jpeg")
+image("cmyk-jpeg.tif")
+(HERE / "cmyk-16.tif").write_bytes(tiff((inks.astype(np.uint16) << 8) | 77, 5, big=True))
+image("cmyk-16.tif")
+ycbcr = np.asarray(picture.convert("YCbCr"))
+plain = {530: (3, [1, 1])}
+(HERE / "ycbcr.tif").write_bytes(tiff(ycbcr, 6, plain))
+image("ycbcr.tif")
+(HERE / "ycbcr-deflate.tif").write_bytes(tiff(ycbcr, 6, plain | {259: (3, [8])}))
+image("ycbcr-deflate.tif")
+picture.convert("YCbCr").save(HERE / "ycbcr-jpeg.tif", compression="jpeg")
+image("ycbcr-jpeg.tif")
+for orientation in (0, 6, 9):
+    big = orientation == 9
+    (HERE / f"exif-{orientation}.tif").write_bytes(tiff(np.asarray(picture), 2, {274: (3, [orientation])}, big))
+    image(f"exif-{orientation}.tif")
+# Files that are refused: no picture is expected of them.
+(HERE / "lab.tif").write_bytes(tiff(np.asarray(picture), 8))
+(HERE / "ycbcr-studio.tif").write_bytes(
+    tiff(ycbcr, 6, plain | {532: (5, [(16, 1), (235, 1), (128, 1), (240, 1), (128, 1), (240, 1)])})
+)
+(HERE / "ycbcr-unsaid.tif").write_bytes(tiff(ycbcr, 6))
+
 if features.check("avif"):
     picture.save(HERE / "picture.avif", quality=90, subsampling="4:4:4")
     image("picture.avif", tolerance=2)
+    picture.save(HERE / "sequence.avif", save_all=True, append_images=[photo(37, 23, 8)])  # refused
 
 (HERE / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 print(len(index), "pictures,", sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
