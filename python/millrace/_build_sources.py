@@ -111,9 +111,10 @@ def split(
     stratify_by: Optional[str] = None,
     seed: Optional[int] = None,
 ) -> Builder:
-    """One part of a division that goes by the samples' names: adding data never moves a sample. Parts are
-    fractions by name, or folds; ``take`` is a part's name, a fold's number, or ``{"not": 0}`` for all the
-    other folds."""
+    """One part of a division that goes by the samples' keys: packing the data moves no sample, and adding to
+    it none (with ``stratify_by``, few). Parts are fractions by name, or folds; ``take`` is a part's name, a
+    fold's number, or ``{"not": 0}`` for all the other folds. ``group_by`` keeps all samples with the same
+    value of an index column together; ``stratify_by`` divides each value exactly, up to rounding."""
     return _source(
         "split",
         {

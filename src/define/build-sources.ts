@@ -41,7 +41,7 @@ export const subset = (
   choice: { range: [number, number] } | { indices: number[] } | { where: WhereJson },
 ): SourceJson => ({ subset: { source, ...choice } })
 
-/** One part of a division that goes by the samples' names: adding data never moves a sample. */
+/** One part of a division that goes by the samples' keys: packing the data moves no sample, and adding to it none or few. */
 export const split = (source: SourceJson, options: Omit<SplitJson, 'source'>): SourceJson => ({
   split: { source, ...options },
 })

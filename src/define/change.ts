@@ -3,9 +3,10 @@
  * differs between two of them.
  */
 import { canonicalJson, orderHash, type SourceFingerprint, shortHash, sourceSkeleton } from './hash.js'
+import { RULES, type Rule, rulesOf } from './rules.js'
 import type { NormalFeed } from './types.js'
 
-/** About 200 bytes, at most 450. */
+/** About 200 bytes, at most 500. */
 export interface OrderDescription {
   hash: string
   /** The source: its kind, its number of samples, and a digest of its contents. */
@@ -16,6 +17,8 @@ export interface OrderDescription {
   marks?: { parts: number; digits: string }
   /** Hash of the combinators with their parameters. */
   combinators: string
+  /** Rules of this version by which the source selects samples. */
+  rules?: Rule[]
   /** none, global, window 4096, weights. */
   order: string
   /** Hash of the weights. */
@@ -31,6 +34,7 @@ const MAX_NAMES = 3
 export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint): OrderDescription {
   const { order } = feed
   const { kind: source, count, digest, parts } = fingerprint
+  const rules = rulesOf(feed.source)
   return {
     hash: orderHash(feed, fingerprint),
     source,
@@ -38,6 +42,7 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     digest: digest.slice(0, 16),
     ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
+    ...(rules.length > 0 && { rules }),
     order: order.kind === 'window' ? `window ${order.window}` : order.kind,
     ...(order.kind === 'weights' && {
       weights: shortHash(canonicalJson({ weights: order.weights, samples: order.samples })),
@@ -62,7 +67,10 @@ export function explainOrderChange(
   if (before.count !== after.count) {
     changes.push(`The source had ${samples(before.count)} and now has ${samples(after.count)}.`)
   }
-  if (before.digest !== after.digest) changes.push(contentsChange(before, after, parts))
+  // A split's digest covers how many samples its part has, so a new rule alone changes it.
+  const rules = before.combinators === after.combinators ? newRules(before, after) : []
+  const divided = rules.some(rule => rule.startsWith('split'))
+  if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
   if (before.combinators !== after.combinators) {
     changes.push('The way the sources are combined (concat, zip, subset, split, blend) is another.')
   }
@@ -71,7 +79,14 @@ export function explainOrderChange(
   if (before.seed !== after.seed)
     changes.push(`The seed was ${before.seed ?? 'none'} and is now ${after.seed ?? 'none'}.`)
   if (before.weights !== after.weights) changes.push('The weights are others.')
+  changes.push(...rules.map(rule => RULES[rule]))
   return changes.length > 0 ? changes : ['The order is another, made by another version of Millrace.']
+}
+
+/** Rules that the state knows nothing of. Worth a sentence only where the definition itself is the same. */
+function newRules(before: OrderDescription, after: OrderDescription): Rule[] {
+  const known: readonly unknown[] = Array.isArray(before.rules) ? before.rules : []
+  return (after.rules ?? []).filter(rule => !known.includes(rule))
 }
 
 const samples = (n: number): string => (n === 1 ? '1 sample' : `${n} samples`)

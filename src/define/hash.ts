@@ -4,6 +4,7 @@
  * paths, batch sizes or ranks, so data can move and runs can be resized.
  */
 import { createHash } from 'node:crypto'
+import { splitRules } from './rules.js'
 import type { NormalFeed, SourceJson } from './types.js'
 
 /** What describes a source's contents: the same shape as `Fingerprint` in src/source/source.ts. */
@@ -32,7 +33,11 @@ export function shortHash(text: string): string {
 /** The hash of everything that decides which sample stands at which position. */
 export function orderHash(feed: NormalFeed, { kind, count, digest }: SourceFingerprint): string {
   return shortHash(
-    canonicalJson({ contents: { kind, count, digest }, source: sourceSkeleton(feed), order: feed.order }),
+    canonicalJson({
+      contents: { kind, count, digest },
+      source: sourceSkeleton(feed, true),
+      order: feed.order,
+    }),
   )
 }
 
@@ -50,22 +55,29 @@ export function contentHash(feed: NormalFeed, source?: string): string {
   )
 }
 
-/** The combinators of a feed's source with their parameters; of the sources themselves only the kind. */
-export function sourceSkeleton({ source, batch }: NormalFeed): unknown {
-  const skeleton = skeletonOf(source)
+/**
+ * The combinators of a feed's source with their parameters; of the sources themselves only the kind. `rules`: also by
+ * which rules they select samples.
+ */
+export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): unknown {
+  const skeleton = skeletonOf(source, rules)
   // Drawing a source for each batch depends on what a batch is; nothing else in the order does.
   return 'blend' in source && source.blend.per === 'batch'
     ? { skeleton, batch: batch.size ?? batch.global }
     : skeleton
 }
 
-function skeletonOf(source: SourceJson): unknown {
-  if ('concat' in source) return { concat: source.concat.map(skeletonOf) }
-  if ('zip' in source) return { zip: source.zip.map(skeletonOf) }
-  if ('subset' in source) return { subset: { ...source.subset, source: skeletonOf(source.subset.source) } }
-  if ('split' in source) return { split: { ...source.split, source: skeletonOf(source.split.source) } }
+function skeletonOf(source: SourceJson, rules: boolean): unknown {
+  const below = (inner: SourceJson): unknown => skeletonOf(inner, rules)
+  if ('concat' in source) return { concat: source.concat.map(below) }
+  if ('zip' in source) return { zip: source.zip.map(below) }
+  if ('subset' in source) return { subset: { ...source.subset, source: below(source.subset.source) } }
+  if ('split' in source) {
+    const by = rules ? splitRules(source.split) : []
+    return { split: { ...source.split, source: below(source.split.source), ...(by.length > 0 && { by }) } }
+  }
   if ('blend' in source) {
-    const entries = source.blend.entries.map(entry => ({ ...entry, source: skeletonOf(entry.source) }))
+    const entries = source.blend.entries.map(entry => ({ ...entry, source: below(entry.source) }))
     return { blend: { ...source.blend, entries } }
   }
   return Object.keys(source)[0]

@@ -1,8 +1,5 @@
-/** From the columns of a sample to the members of a WebDataset shard, and the key they go by. */
+/** From the columns of a sample to the members of a WebDataset shard. */
 import type { Column, Source } from '../source/source.js'
-
-/** Longest part of the original name that a key keeps: with number and extension it stays below ustar's 100. */
-const KEPT_NAME = 72
 
 /** Columns that hold a whole file, whose extension is that of the path. */
 const WHOLE_FILES = ['image', 'file']
@@ -28,15 +25,4 @@ export function membersOf(columns: Readonly<Record<string, Column>>): Record<str
 function extensionOf(path: Column | undefined): string {
   const name = String(path ?? '').replace(/^.*\//, '')
   return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : 'bin'
-}
-
-/** `000042-cat-0007` for row 42, `cat/0007.jpg`: unique by the number, readable by the rest, without a dot. */
-export function keyOf(row: number, count: number, name: string): string {
-  const number = String(row).padStart(Math.max(6, String(count - 1).length), '0')
-  const words = name
-    .replace(/\.[^./]*$/, '')
-    .replaceAll('/', '-')
-    .replace(/[^A-Za-z0-9_-]+/g, '_')
-    .slice(-KEPT_NAME)
-  return words === '' ? number : `${number}-${words}`
 }

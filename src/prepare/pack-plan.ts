@@ -7,6 +7,7 @@ import { hashText, Random } from '../define/random.js'
 import { SourceError } from '../errors.js'
 import type { Fingerprint, Source } from '../source/source.js'
 import { columnsToPack } from './members.js'
+import { keyOfRow, type PackedKeys, packedKeys } from './packed-keys.js'
 import { memberBytes } from './tar-writer.js'
 
 /** How the samples are divided: exactly one of the three. */
@@ -20,6 +21,8 @@ export interface PackPlan {
   bytes: number
   /** Row at each place of the packed order, shared among the threads; undefined when that is the source's own. */
   order: Uint32Array | undefined
+  /** What the samples are called. */
+  keys: PackedKeys
   shards: ShardPlan[]
 }
 
@@ -39,13 +42,12 @@ export interface PlanOptions {
 
 /** Two blocks of zeros that end a tar file. */
 const TAIL = 1024
-/** A name of the usual length, for the size of a header. */
-const USUAL = `${'x'.repeat(40)}.jpg`
 
 export function planPack(source: Source, fingerprint: Fingerprint, options: PlanOptions): PackPlan {
   if (source.count === 0) throw new SourceError('there are no samples to pack: the source is empty')
   const order = options.shuffle === undefined ? undefined : shuffled(source.count, options.shuffle)
-  const sizes = sampleSizes(source)
+  const keys = packedKeys(source)
+  const sizes = sampleSizes(source, keys)
   const ends = divide(
     source.count,
     options.division,
@@ -59,18 +61,18 @@ export function planPack(source: Source, fingerprint: Fingerprint, options: Plan
   }))
   const bytes = sizes.reduce((sum, size) => sum + size, 0) + TAIL * shards.length
   const { prefix, division, shuffle = null } = options // and nothing else: threads and folders don't change the bytes
-  const identity = JSON.stringify(['pack 1', fingerprint.kind, fingerprint.digest, prefix, division, shuffle])
+  const identity = JSON.stringify(['pack 2', fingerprint.kind, fingerprint.digest, prefix, division, shuffle])
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32)
-  return { hash, samples: source.count, bytes, order, shards }
+  return { hash, samples: source.count, bytes, order, keys, shards }
 }
 
 /** Bytes that each row will take in a tar file: one data member and one label, as nearly all have. */
-function sampleSizes(source: Source): Float64Array {
-  const label = memberBytes(USUAL, 1)
+function sampleSizes(source: Source, keys: PackedKeys): Float64Array {
   const columns = columnsToPack(source)
   return Float64Array.from({ length: source.count }, (_, row) => {
     const data = source.plan(source.unitOf(row), columns).reduce((sum, range) => sum + range.length, 0)
-    return memberBytes(USUAL, data) + label
+    const { name, own } = keyOfRow(source, row, keys)
+    return memberBytes(`${name}.jpg`, data, own === name ? undefined : own) + memberBytes(`${name}.cls`, 1)
   })
 }
 

@@ -4,14 +4,16 @@ import { attachSource } from '../source/registry.js'
 import type { Manifest } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
-import { columnsToPack, keyOf, membersOf } from './members.js'
+import { columnsToPack, membersOf } from './members.js'
 import type { ShardPlan } from './pack-plan.js'
+import { keyOfRow, type PackedKeys } from './packed-keys.js'
 import { TarWriter } from './tar-writer.js'
 import type { Handler } from './threads.js'
 
 export interface PackSetup {
   manifest: Manifest
   order: Uint32Array | undefined
+  keys: PackedKeys
   out: string
 }
 
@@ -25,24 +27,25 @@ export interface PackedShard {
 /** Samples between two reports of progress. */
 const REPORT_EVERY = 64
 
-export function shardPacker({ manifest, order, out }: PackSetup): Handler<ShardPlan, PackedShard> {
+export function shardPacker({ manifest, order, keys, out }: PackSetup): Handler<ShardPlan, PackedShard> {
   const source = attachSource(manifest)
   const columns = columnsToPack(source)
   const reader = new Reader(new FileStore({ access: 'sequential' }))
-  return ({ name, begin, end }, report) => {
-    const writer = new TarWriter(join(out, name))
+  return ({ name: shard, begin, end }, report) => {
+    const writer = new TarWriter(join(out, shard))
     try {
       for (let place = begin; place < end; place++) {
         const row = order === undefined ? place : order[place]
         const unit = source.unitOf(row)
         const pieces = reader.read(source.plan(unit, columns))
         const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, columns)
-        writer.add(keyOf(row, source.count, source.key(row)), membersOf(sample))
+        const { name, own } = keyOfRow(source, row, keys)
+        writer.add(name, membersOf(sample), own)
         if ((place - begin + 1) % REPORT_EVERY === 0) report(REPORT_EVERY)
       }
       const bytes = writer.close()
       report((end - begin) % REPORT_EVERY)
-      return { name, samples: end - begin, bytes }
+      return { name: shard, samples: end - begin, bytes }
     } catch (error) {
       writer.discard()
       throw error

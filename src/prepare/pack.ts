@@ -125,7 +125,7 @@ async function writeShards(
     await spread({
       threads: options.workers,
       worker: new URL('./pack-worker.js', import.meta.url),
-      setup: { manifest, order: plan.order, out: options.out },
+      setup: { manifest, order: plan.order, keys: plan.keys, out: options.out },
       start: shardPacker,
       tasks: left,
       onProgress: more => options.onProgress?.((samples += more), plan.samples, 'packing', 'samples'),

@@ -9,6 +9,7 @@
  *
  * A name that ustar can't hold, or a size of 8 GiB and more, is told in a PAX header ("x") before the member.
  */
+import { PAX_KEY } from '../source/tar-header.js'
 import { Draft } from '../system/draft.js'
 
 const BLOCK = 512
@@ -41,13 +42,16 @@ export class TarWriter {
     return this.draft.bytes + this.filled
   }
 
-  /** Adds one sample; says where its members' data lie. */
-  add(key: string, members: Readonly<Record<string, Uint8Array>>): MemberPlace[] {
+  /**
+   * Adds one sample; says where its members' data lie. `own` is the sample's key, where it is another than the one in
+   * its members' names: our index finds it in a PAX header of the first member, other readers pass it over.
+   */
+  add(key: string, members: Readonly<Record<string, Uint8Array>>, own = key): MemberPlace[] {
     const places: MemberPlace[] = []
     for (const extension of Object.keys(members).sort()) {
       const name = `${key}.${extension}`
       const data = members[extension]
-      this.put(memberHeader(name, data.byteLength))
+      this.put(memberHeader(name, data.byteLength, own === key || places.length > 0 ? undefined : own))
       places.push({ name, offset: this.bytes, size: data.byteLength })
       this.put(data)
       this.fill(padding(data.byteLength))
@@ -92,14 +96,16 @@ export class TarWriter {
 }
 
 /** Bytes that a member takes in a shard, header and padding included. */
-export function memberBytes(name: string, size: number): number {
-  return memberHeader(name, size).byteLength + size + padding(size)
+export function memberBytes(name: string, size: number, own?: string): number {
+  const plain = own === undefined && size <= GREATEST_USTAR_SIZE && splitName(name) !== undefined
+  return (plain ? BLOCK : memberHeader(name, size, own).byteLength) + size + padding(size)
 }
 
 /** Everything that stands before a member's data: its header, and the PAX header where one is needed. */
-export function memberHeader(name: string, size: number): Uint8Array {
+export function memberHeader(name: string, size: number, own?: string): Uint8Array {
   const place = splitName(name)
   const records: [string, string][] = []
+  if (own !== undefined) records.push([PAX_KEY, own])
   if (place === undefined) records.push(['path', name])
   if (size > GREATEST_USTAR_SIZE) records.push(['size', String(size)])
   const plain = place ?? { prefix: '', name: shortened(name) }

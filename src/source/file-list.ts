@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { SourceError } from '../errors.js'
 import type { NumberArray } from './columns.js'
+import { fileKey } from './file-key.js'
 import { IndexFile, type IndexHeader, writeIndex } from './index-file.js'
 import { type IndexFound, obtainIndex } from './index-place.js'
 import type { ByteRange, Column, Fingerprint, IndexColumn, Manifest, OpenContext, Source } from './source.js'
@@ -119,7 +120,7 @@ export abstract class FileListSource implements Source {
   }
 
   key(row: number): string {
-    return this.path(row)
+    return fileKey(this.path(row))
   }
 
   name(row: number): string {

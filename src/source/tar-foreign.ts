@@ -5,7 +5,7 @@
  * small member's header and a selection of the others' read and compared.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { BLOCK, isZero, readTarHeader, type TarHeader } from './tar-header.js'
+import { BLOCK, isZero, PAX_KEY, readTarHeader, type TarHeader } from './tar-header.js'
 import { SampleColumns, splitName } from './tar-samples.js'
 import { type ReadAt, SMALL } from './tar-scan.js'
 
@@ -50,6 +50,7 @@ async function convert(text: string, file: string, bytes: number, read: ReadAt):
       if (!(offset % BLOCK === 0 && offset >= end + BLOCK && size >= 0 && offset + size <= bytes)) {
         throw new Error(`line ${i + 1}: "${name}" can't lie at byte ${offset}`)
       }
+      if (offset >= end + 3 * BLOCK) await check.noKeys(end)
       end = offset + Math.ceil(size / BLOCK) * BLOCK
       const looked = size <= SMALL || i === lines.length - 1 || i % stride === 0
       const small = looked ? await check.member(name, offset, size) : undefined
@@ -80,6 +81,13 @@ class Checker {
       )
     }
     return size <= SMALL ? this.block.subarray(BLOCK, BLOCK + size) : undefined
+  }
+
+  /** A PAX header before a member may have the sample's own key, which DALI's index does not. */
+  async noKeys(at: number): Promise<void> {
+    const buffer = Buffer.alloc(2 * BLOCK)
+    await this.read(buffer, at)
+    if (buffer.includes(`${PAX_KEY}=`)) throw new Error('the shard has keys that the index lacks')
   }
 
   /** Behind the last member there is the end-of-archive mark, and nothing else. */

@@ -90,7 +90,12 @@ function text(bytes: Buffer, at: number, length: number): string {
 export interface Pax {
   path?: string
   size?: number
+  /** The sample's own key, where the members' names can't have it: written by `pack`. */
+  key?: string
 }
+
+/** The PAX keyword of `Pax.key`, of the form that POSIX sets aside for vendors. */
+export const PAX_KEY = 'MILLRACE.key'
 
 /** Reads the records of a PAX header, "LENGTH KEY=VALUE\n" each, into `out`. An empty value takes the key back. */
 export function readPax(bytes: Buffer, from: number, to: number, out: Pax): void {
@@ -111,6 +116,7 @@ export function readPax(bytes: Buffer, from: number, to: number, out: Pax): void
 function paxRecord(key: string, value: string, out: Pax): void {
   if (key.startsWith('GNU.sparse.')) throw new TarFault('it is a sparse member: repack without --sparse')
   if (key === 'path') out.path = value === '' ? undefined : value
+  if (key === PAX_KEY) out.key = value === '' ? undefined : value
   if (key !== 'size') return
   if (value !== '' && !/^\d{1,16}$/.test(value)) throw new TarFault(`its PAX size is "${value}"`)
   out.size = value === '' ? undefined : Number(value)

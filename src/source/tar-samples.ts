@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { SourceError } from '../errors.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from './columns.js'
 import { hashKey } from './key-hash.js'
+import { KeySet } from './key-set.js'
 import type { TarSink } from './tar-scan.js'
 
 /** As many extensions of a shard may have their small values in the index. */
@@ -57,7 +58,11 @@ export class SampleColumns implements TarSink {
   /** Samples so far. */
   count = 0
   private readonly keys = new TextBuilder()
+  /** Keys that the members' names could not have (see `Pax`); empty where they are the same. */
+  private ownKeys: TextBuilder | undefined
   private readonly hashes = new NumberBuilder()
+  /** Of the keys as the members' names have them. */
+  private readonly nameHashes = new NumberBuilder()
   private readonly starts = new NumberBuilder()
   private readonly extensions = new NumberBuilder()
   private readonly offsets = new NumberBuilder()
@@ -73,10 +78,10 @@ export class SampleColumns implements TarSink {
   /** `file` is the shard's name for messages. */
   constructor(private readonly file: string) {}
 
-  member(name: string, offset: number, size: number, small: Uint8Array | undefined): void {
+  member(name: string, offset: number, size: number, small: Uint8Array | undefined, key?: string): void {
     const parts = splitName(name)
     if (parts === undefined) return
-    if (parts.key !== this.key) this.beginSample(parts.key)
+    if (parts.key !== this.key) this.beginSample(parts.key, key ?? parts.key)
     const extension = this.extensionNumber(parts.extension)
     this.refuseRepetition(extension, parts.extension, name, offset)
     this.extensions.push(extension)
@@ -100,6 +105,10 @@ export class SampleColumns implements TarSink {
     }
     const digest = digestOf(columns)
     columns.offset = this.offsets
+    if (this.ownKeys !== undefined) {
+      this.ownKeys.padTo(this.count)
+      columns.ownKey = this.ownKeys
+    }
     const repeats = this.repeatedKeys()
     if (repeats !== undefined) columns.repeat = repeats
     const small = this.finishSmall(columns)
@@ -107,11 +116,17 @@ export class SampleColumns implements TarSink {
     return { count: this.count, columns, meta: { digest, columns: [...new Set(known)], small } }
   }
 
-  private beginSample(key: string): void {
+  private beginSample(key: string, own: string): void {
+    if (own !== key) {
+      this.ownKeys ??= new TextBuilder()
+      this.ownKeys.padTo(this.count)
+      this.ownKeys.push(own)
+    }
     this.key = key
     this.count++
     this.keys.push(key)
-    this.hashes.push(hashKey(key))
+    this.hashes.push(hashKey(own))
+    this.nameHashes.push(hashKey(key))
     this.starts.push(this.offsets.length)
   }
 
@@ -179,19 +194,16 @@ export class SampleColumns implements TarSink {
 
   /** For shards in which a key comes back later: which occurrence each row is. Usually there is no such shard. */
   private repeatedKeys(): NumberBuilder | undefined {
-    const seen = new Map<number, number>()
-    const slots = new Float64Array(2 ** Math.ceil(Math.log2(2 * this.count + 2))).fill(-1)
+    const seen = new KeySet(this.count)
+    const times = new Map<number, number>()
     const repeats = new NumberBuilder()
     for (let row = 0; row < this.count; row++) {
-      const hash = this.hashes.at(row)
-      let slot = hash % slots.length
-      while (slots[slot] >= 0 && slots[slot] !== hash) slot = (slot + 1) % slots.length
-      const repeat = slots[slot] === hash ? (seen.get(hash) ?? 0) + 1 : 0
-      if (repeat > 0) seen.set(hash, repeat)
-      slots[slot] = hash
+      const hash = this.nameHashes.at(row)
+      const repeat = seen.add(hash) ? 0 : (times.get(hash) ?? 0) + 1
+      if (repeat > 0) times.set(hash, repeat)
       repeats.push(repeat)
     }
-    return seen.size > 0 ? repeats : undefined
+    return times.size > 0 ? repeats : undefined
   }
 }
 

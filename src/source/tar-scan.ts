@@ -14,8 +14,8 @@ const GREATEST_EXTENSION = 1 << 20
 export const SMALL = 64
 
 export interface TarSink {
-  /** A regular member. `small` has its bytes if there are at most 64; valid during the call only. */
-  member(name: string, offset: number, size: number, small: Uint8Array | undefined): void
+  /** A regular member. `small` has its bytes if there are at most 64; valid during the call only. `key`: see `Pax`. */
+  member(name: string, offset: number, size: number, small: Uint8Array | undefined, key?: string): void
 }
 
 /** Fills `into` from `position` on; gives the number of bytes, less than asked only at the end of the file. */
@@ -159,7 +159,7 @@ class TarWalk {
       const kind = type === 'S' ? 'is sparse' : 'continues on another volume'
       throw this.fault(`it ${kind}: repack without that`, this.at, name)
     }
-    if (type === '0') this.sink.member(name, body, size, size <= SMALL ? small : undefined)
+    if (type === '0') this.sink.member(name, body, size, size <= SMALL ? small : undefined, this.pax('key'))
     this.last = name
     this.here = {}
     this.longName = undefined

@@ -29,8 +29,9 @@ interface Wanted {
 }
 
 export class TarShard {
-  readonly keys: TextColumn
   readonly keyHashes: NumberArray
+  private readonly keys: TextColumn
+  private readonly ownKeys: TextColumn | undefined
   private readonly index: IndexFile
   private readonly starts: NumberArray
   private readonly extensions: NumberArray
@@ -51,6 +52,7 @@ export class TarShard {
     }
     this.index = index
     this.keys = index.text('key')
+    this.ownKeys = index.has('ownKey') ? index.text('ownKey') : undefined
     this.keyHashes = index.numbers('keyHash')
     this.starts = index.numbers('start')
     this.extensions = index.numbers('extension')
@@ -59,6 +61,11 @@ export class TarShard {
     this.repeats = index.has('repeat') ? index.numbers('repeat') : undefined
     const names = index.text('extensions')
     this.extensionNames = Array.from({ length: names.length }, (_, i) => names.at(i))
+  }
+
+  /** What splits go by: the key in the members' names, or the one that `pack` kept beside them. */
+  key(row: number): string {
+    return this.ownKeys?.at(row) || this.keys.at(row)
   }
 
   id(row: number): string {

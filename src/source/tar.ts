@@ -93,7 +93,7 @@ class TarSource implements Source {
   }
 
   key(row: number): string {
-    return this.shardOf(row).keys.at(row - this.starts[this.last])
+    return this.shardOf(row).key(row - this.starts[this.last])
   }
 
   keyHash(row: number): number {

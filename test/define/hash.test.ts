@@ -145,6 +145,50 @@ describe('what changed', () => {
     expect(sentence).toMatch(/among s\d+, s\d+, s\d+ and 1[23] more/)
   })
 
+  describe('a rule of this version', () => {
+    const divided = (source: object, more: object = {}) =>
+      normal({ source: { split: { source, parts: { train: 0.8, val: 0.2 }, take: 'val', ...more } } })
+    /** As a version before these rules described it: their names are missing, and the hash is another. */
+    const earlier = (feed: NormalFeed, now = fingerprint) => {
+      const { rules: _, ...description } = describeOrder(feed, now)
+      return { ...description, hash: 'another' }
+    }
+    const explained = (feed: NormalFeed, count = 16000) => {
+      const now = { ...fingerprint, count, digest: count === 16000 ? fingerprint.digest : 'fedcba9876543210' }
+      return explainOrderChange(earlier(feed), describeOrder(feed, now), now.parts)
+    }
+
+    test('that divides other samples is part of the hash, and named', () => {
+      expect(explained(divided({ folder: 'f' }))).toEqual([
+        expect.stringMatching(/^A folder now also has/),
+        expect.stringMatching(/^`split` now goes by the names of files without their extension/),
+      ])
+      expect(explained(divided({ tar: 'a' }, { stratifyBy: 'cls' }), 16004)).toEqual([
+        'The source had 16000 samples and now has 16004 samples.',
+        expect.stringMatching(/`stratifyBy` now divides each value exactly/),
+      ])
+      const hashes = [
+        divided({ tar: 'a' }),
+        divided({ folder: 'f' }),
+        divided({ concat: [{ tar: 'a' }, { files: 'f' }] }),
+        divided({ tar: 'a' }, { stratifyBy: 'cls' }),
+      ].map(feed => orderHash(feed, fingerprint))
+      expect(new Set(hashes).size).toBe(4)
+      // As it was before there were rules: parts of shards are the same as ever.
+      expect(hashes[0]).toBe('ae95e5addc21fafa')
+    })
+
+    test('that a feed has nothing to do with is not', () => {
+      expect(describeOrder(divided({ tar: 'a' }), fingerprint).rules).toBeUndefined()
+      expect(describeOrder(divided({ files: 'a' }, { groupBy: 'name' }), fingerprint).rules).toBeUndefined()
+      const [sentence] = explainOrderChange(
+        earlier(normal()),
+        describeOrder(divided({ files: 'a' }), fingerprint),
+      )
+      expect(sentence).toMatch(/combined/)
+    })
+  })
+
   test('the description is small, however many shards there are', () => {
     const many = Array.from({ length: 5000 }, (_, i) => ({ name: `train-${i}.tar`, count: 1, bytes: i }))
     const description = describeOrder(

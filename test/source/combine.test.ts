@@ -68,19 +68,6 @@ describe('split', () => {
     expect(groups.size).toBeGreaterThan(200)
   })
 
-  it('divides each stratum by itself, and stays put when data are added', async () => {
-    const of = (count: number) => open(part(count, 'train', { stratifyBy: 'cls' }))
-    const source = await of(10_000)
-    const counts = new Map<number, number>()
-    for (let row = 0; row < source.count; row++) {
-      const label = source.index('cls')?.at(row) as number
-      counts.set(label, (counts.get(label) ?? 0) + 1)
-    }
-    for (const count of counts.values()) expect(Math.abs(count - 800)).toBeLessThan(60) // σ ≈ 12.6
-    const many = new Set(keys(source))
-    expect(keys(await of(1000)).every(key => many.has(key))).toBe(true)
-  })
-
   it('says what is wrong', async () => {
     expect(await failure(part(10, 'trian'))).toContain('did you mean "train"')
     expect(await failure(part(10, 'val', { groupBy: 'clss' }))).toContain('did you mean "cls"')

@@ -1,0 +1,47 @@
+/**
+ * Rules of Millrace's own that decide which samples a definition selects, and that were others in earlier versions. The
+ * order hash covers those that a feed depends on, so a state that was saved under an earlier rule is refused, and the
+ * message says which rule is new.
+ */
+import type { SourceJson, SplitJson } from './types.js'
+
+/** What is new, as a sentence for the message; by the rule's name in hashes and states. */
+export const RULES = {
+  'split by stem':
+    '`split` now goes by the names of files without their extension, so that packing a folder moves no sample to another part: the parts hold other samples than before.',
+  'split by rank':
+    '`split` with `stratifyBy` now divides each value exactly instead of on average: the parts hold other samples than before.',
+  'folder with bmp': 'A folder now also has its .bmp pictures and hidden class folders, as in torchvision.',
+} as const
+
+export type Rule = keyof typeof RULES
+
+/** Rules that decide which samples stand in the parts of a split. */
+export function splitRules({ source, groupBy, stratifyBy }: SplitJson): Rule[] {
+  const rules: Rule[] = []
+  if (groupBy === undefined && someSource(source, leaf => 'folder' in leaf || 'files' in leaf))
+    rules.push('split by stem')
+  if (stratifyBy !== undefined) rules.push('split by rank')
+  return rules
+}
+
+/** All rules that a source depends on, sorted. */
+export function rulesOf(source: SourceJson): Rule[] {
+  const rules = new Set<Rule>()
+  someSource(source, part => {
+    if ('split' in part) for (const rule of splitRules(part.split)) rules.add(rule)
+    if ('folder' in part) rules.add('folder with bmp')
+    return false
+  })
+  return [...rules].sort()
+}
+
+/** Whether a source, or one that it is made of, is of a kind. */
+function someSource(source: SourceJson, test: (source: SourceJson) => boolean): boolean {
+  if (test(source)) return true
+  if ('concat' in source) return source.concat.some(part => someSource(part, test))
+  if ('zip' in source) return source.zip.some(part => someSource(part, test))
+  if ('subset' in source) return someSource(source.subset.source, test)
+  if ('split' in source) return someSource(source.split.source, test)
+  return 'blend' in source && source.blend.entries.some(entry => someSource(entry.source, test))
+}
