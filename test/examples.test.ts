@@ -55,10 +55,10 @@ describe('examples', () => {
   })
 
   test('generate/stripes.json says where its pictures come from', async () => {
-    await expect(run('examples/generate/stripes.json', '--steps', '1')).rejects.toThrow(
+    await expect(run('examples/generate/stripes.json', '--steps', '1', '--allow-code')).rejects.toThrow(
       'image, label are generated on the GPU: open it with device="cuda"',
     )
-    await expect(run('examples/generate/stripes.json#val', '--steps', '1')).rejects.toThrow(
+    await expect(run('examples/generate/stripes.json#val', '--steps', '1', '--allow-code')).rejects.toThrow(
       'generated on the GPU',
     )
   })

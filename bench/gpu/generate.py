@@ -21,6 +21,8 @@ from train import rate, there_already, trainer
 
 import millrace
 
+#: Of a feed whose JSON names a kernel.
+open_feed = partial(millrace.Feed, allow_code=True)
 STRIPES = Path(__file__).resolve().parents[2] / "examples" / "generate" / "stripes.json"
 SHAPE = [3, 224, 224]
 #: Images a second that generating has to reach.
@@ -67,23 +69,23 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
 
 def deterministic() -> dict[str, bool]:
     """The same pictures, however one comes to them."""
-    with millrace.Feed(STRIPES) as feed:
+    with open_feed(STRIPES) as feed:
         whole = taken(feed, COMPARED)
-    with millrace.Feed(STRIPES, workers=1) as feed:
+    with open_feed(STRIPES, workers=1) as feed:
         again = taken(feed, COMPARED)
     half = COMPARED // 2
-    with millrace.Feed(STRIPES) as feed:
+    with open_feed(STRIPES) as feed:
         before = []
         for batch in feed.torch(device="cuda"):
             before.append((batch["image"].clone(), batch["label"].clone()))
             if len(before) == half:
                 state = feed.state_dict()
                 break
-    with millrace.Feed(STRIPES, state=state) as feed:
+    with open_feed(STRIPES, state=state) as feed:
         resumed = before + taken(feed, COMPARED - half)
     ranks = []
     for rank in range(2):
-        with millrace.Feed(STRIPES, rank=rank, world=2) as feed:
+        with open_feed(STRIPES, rank=rank, world=2) as feed:
             ranks.append(taken(feed, half))
     joined = [batch for pair in zip(*ranks) for batch in pair]
     images = torch.cat([image for image, _ in whole])
@@ -104,7 +106,7 @@ def as_on_the_cpu() -> dict[str, bool]:
     found = {}
     for dtype in ("u8", "i16", "i64", "f16", "f32", "f64"):
         feed = synthetic(dtype, 2_000)
-        with millrace.Feed(feed, steps=2) as here, millrace.Feed(feed, steps=2) as there:
+        with open_feed(feed, steps=2) as here, open_feed(feed, steps=2) as there:
             both = zip(here.torch(), there.torch(device="cuda", decode="gpu"))
             found[dtype] = all(torch.equal(bits(cpu["image"]), bits(gpu["image"].cpu())) for cpu, gpu in both)
     return found
@@ -115,7 +117,7 @@ def as_on_the_cpu() -> dict[str, bool]:
 
 def rate_of(args: Any, feed: Any, decode: Optional[str]) -> float:
     """How fast batches come when nobody trains."""
-    with millrace.Feed(feed, epochs=None, depth=8) as one:
+    with open_feed(feed, epochs=None, depth=8) as one:
         more = {} if args.dry else {"prefetch": 4}
         seconds, warm = (0.5, 4) if args.dry else (SECONDS, 50)
         return rate_for(on_device(args, one, decode, **more), seconds, warm)
@@ -129,7 +131,7 @@ def pairs(batches: Any, labels: Optional[torch.Tensor]) -> Iterator[Any]:
 
 def trained(feed: Any, decode: Optional[str], labels: Optional[torch.Tensor]) -> float:
     """The training rate on a feed."""
-    with millrace.Feed(feed, epochs=None, depth=8) as one:
+    with open_feed(feed, epochs=None, depth=8) as one:
         batches = one.torch(device="cuda", **({} if decode is None else {"decode": decode}))
         return rate(pairs(batches, labels), trainer(MODEL, "cuda"), STEPS, WARM)
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from ._build_feed import Builder
 from ._maker_values import as_array
-from ._payload import command, write_payload
+from ._payload import write_payload
 
 _DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "i8": "i64"}
 _DTYPES.update({"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"})
@@ -55,7 +55,6 @@ def dataset(
     wrapped = _Dataset(obj, columns, count, map)
     path, hash = write_payload("dataset", wrapped.payload(), name or type(obj).__name__)
     source = {
-        "command": command(),
         "payload": path,
         "hash": hash,
         "count": wrapped.count,

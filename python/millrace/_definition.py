@@ -17,7 +17,8 @@ def resolve(feed: Any, variant: Optional[str] = None) -> Tuple[Dict[str, Any], s
     """The part of the ``open`` request that says which feed, and what to call it.
 
     ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, a builder, or None for
-    the feed that a running engine was given.
+    the feed that a running engine was given. The engine may run the code of a module that is named here, and
+    of a feed that a builder made (``allowCode``). A JSON file or a dict may have come from anywhere.
     """
     request: Dict[str, Any] = {} if variant is None else {"variant": variant}
     if feed is None:
@@ -32,7 +33,7 @@ def resolve(feed: Any, variant: Optional[str] = None) -> Tuple[Dict[str, Any], s
             told = make()
             told = json.loads(told) if isinstance(told, str) else dict(told)
             root = getattr(feed, "root", None) or os.getcwd()
-            return {"feed": told, "root": os.path.abspath(root), **request}, "feed"
+            return {"feed": told, "root": os.path.abspath(root), "allowCode": True, **request}, "feed"
     raise DefinitionError(
         f"a feed is a path, a dict or a builder such as millrace.tar(…), not {type(feed).__name__}"
     )
@@ -49,7 +50,7 @@ def _of_path(text: str, request: Dict[str, Any]) -> Tuple[Dict[str, Any], str]:
     if not path.exists():
         raise DefinitionError(f"{text}: there is no such file")
     if path.suffix in MODULES:
-        return {"feedPath": str(path.resolve()), **request}, name
+        return {"feedPath": str(path.resolve()), "allowCode": True, **request}, name
     if path.suffix != ".json":
         raise DefinitionError(f"{text}: a feed is a .json file or a module ({', '.join(MODULES)})")
     try:

@@ -9,7 +9,7 @@ import inspect
 import re
 from typing import Any, Callable, Dict
 
-from ._payload import command, write_payload
+from ._payload import write_payload
 from .errors import DefinitionError
 
 Function = Callable[[Any, Any], Any]
@@ -26,16 +26,17 @@ def function_call(fn: Function, path: str = "map") -> Dict[str, Any]:
             "module": payload.after("python:"),
             "export": path,
             "hash": function_hash(fn),
-            "command": command(),
         }
     }
 
 
 def with_map(request: Dict[str, Any], fn: Function) -> Dict[str, Any]:
-    """An ``open`` request whose feed has a function over the sample."""
+    """An ``open`` request whose feed has a function over the sample, which the engine may run."""
     if "feed" not in request:
         raise DefinitionError("map goes with a feed as JSON, as a dict or as a builder; a module has its own")
-    return {**request, "feed": {**request["feed"], "map": function_call(fn)}}
+    map = function_call(fn)
+    allowed = request.get("allowCode") or [map["call"]["module"][len("python:") :]]
+    return {**request, "feed": {**request["feed"], "map": map}, "allowCode": allowed}
 
 
 def function_hash(fn: Any) -> str:

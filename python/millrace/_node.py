@@ -111,6 +111,7 @@ def main() -> NoReturn:
         command = engine_command()
     except MissingError as error:
         sys.exit(f"millrace: {error}")
+    os.environ.setdefault("MILLRACE_PYTHON", sys.executable or "python3")
     os.execv(command[0], [*command, *sys.argv[1:]])
 
 

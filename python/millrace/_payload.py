@@ -166,6 +166,6 @@ def without_payloads(request: Any) -> Any:
     """A request without what differs from process to process: several of them may ask for the same."""
     if isinstance(request, dict):
         python = "payload" in request or str(request.get("module", "")).startswith("python:")
-        own = ("payload", "hash", "command") if "payload" in request else ("module", "command")
+        own = ("payload", "hash") if "payload" in request else ("module",)
         return {key: without_payloads(v) for key, v in request.items() if not (python and key in own)}
     return [without_payloads(v) for v in request] if isinstance(request, list) else request

@@ -49,6 +49,7 @@ class Engine:
     def start(path: str, starter: int, command: Optional[Sequence[str]] = None) -> "Engine":
         """Starts an engine that will listen at ``path`` and end with the process ``starter``."""
         line = [*(command or engine_command()), "serve", "--socket", path, "--starter", str(starter)]
+        line.append("--allow-code")  # of feeds that the clients' own programs built, and say so
         # A file without a name: every rank can read the last words (through /proc), and nobody has to remove
         # it.
         with tempfile.TemporaryFile() as words:

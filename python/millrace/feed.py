@@ -21,7 +21,7 @@ from ._definition import resolve
 from ._functions import with_map
 from ._loop import Limits, Loop
 from ._meeting import Meeting
-from ._payload import without_payloads
+from ._payload import command, without_payloads
 from ._ranks import find_rank
 from ._stats import Stats, say
 from ._stream import Stream
@@ -61,6 +61,8 @@ class Feed:
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
+    * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
+      needed for a builder or a module: see docs/trust.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
@@ -86,6 +88,7 @@ class Feed:
         timeout: float = 60,
         restart: Union[bool, int] = True,
         socket: "str | os.PathLike[str] | None" = None,
+        allow_code: bool = False,
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
@@ -94,6 +97,8 @@ class Feed:
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
         asked, self.name = resolve(feed, variant)
+        if allow_code:
+            asked["allowCode"] = True
         if map is not None:
             asked = with_map(asked, map)
         #: The definition as JSON, where Python knows it.
@@ -123,9 +128,12 @@ class Feed:
         #: What must end with the feed: device stages of its views.
         self._closers: List[Any] = []
         if members > 1:
-            text = json.dumps(without_payloads(request), sort_keys=True, default=str)
+            same = {key: value for key, value in request.items() if key != "allowCode"}
+            text = json.dumps(without_payloads(same), sort_keys=True, default=str)
             request["share"] = {"name": hashlib.sha256(text.encode()).hexdigest(), "members": members}
             restarts = 0  # members may stand at different batches when an engine dies
+
+        request["python"] = command()
 
         self._stream = Stream(self.name, meeting, request, restarts, self._stats)
         self._loop: Optional[Loop] = None

@@ -276,7 +276,7 @@ def test_payloads_live_as_long_as_the_definition():
     json = millrace.dataset(Pairs()).batch(8).json()
     path = str(json["source"]["python"]["payload"])
     assert os.path.exists(path)
-    with millrace.Feed(json, workers=1) as feed:
+    with millrace.Feed(json, workers=1, allow_code=True) as feed:
         assert len(batches(feed, "y")) == 5
     del json, feed
     assert not os.path.exists(path)

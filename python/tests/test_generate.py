@@ -247,7 +247,7 @@ def test_synthetic_rows_are_those_of_the_cpu(kind):
 
 @pytest.mark.usefixtures("engine")
 def test_what_the_engine_tells_of_a_kernel_can_be_launched():
-    with millrace.Feed(EXAMPLE / "stripes.json", workers=1) as feed:
+    with millrace.Feed(EXAMPLE / "stripes.json", workers=1, allow_code=True) as feed:
         opened = feed._stream.opened
         assert (opened.decode, opened.length) == ("gpu", 1_000_000)
         assert "image f32[256, 3, 224, 224]" in repr(feed)
@@ -267,7 +267,7 @@ def test_what_the_engine_tells_of_a_kernel_can_be_launched():
 @pytest.mark.usefixtures("engine")
 def test_on_the_host_it_is_refused_in_one_sentence():
     said = r'image, label are generated on the GPU: open it with device="cuda"'
-    with millrace.Feed(EXAMPLE / "stripes.json", workers=1) as feed:
+    with millrace.Feed(EXAMPLE / "stripes.json", workers=1, allow_code=True) as feed:
         for view in (feed, feed.numpy()):
             with pytest.raises(millrace.DefinitionError, match=said):
                 next(iter(view))

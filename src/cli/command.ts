@@ -89,6 +89,14 @@ export const COMMON = {
   help: { type: 'flag', short: 'h', about: 'show this help' },
 } as const satisfies Record<string, Option>
 
+/** For verbs that take a definition: what came as JSON runs no code otherwise. */
+export const ALLOW_CODE = {
+  'allow-code': {
+    type: 'flag',
+    about: 'a definition in JSON may run the code that it names (functions, Python, kernels)',
+  },
+} as const satisfies Record<string, Option>
+
 /** Reads the words after the verb. */
 export function parse(
   verb: Command,

@@ -1,7 +1,9 @@
 /** The FEED of the command line: `cats.json`, `cats.feed.ts#val`, or `{"source": …}` as it is. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, resolve } from 'node:path'
-import { isFeed } from '../define/feed.js'
+import { type AllowCode, codeIn, refuseCode } from '../define/code.js'
+import { isBuilt, isFeed } from '../define/feed.js'
+import { normalizeFeed } from '../define/normalize.js'
 import { isObject } from '../define/schema.js'
 import type { FeedJson } from '../define/types.js'
 import { validateFeed } from '../define/validate.js'
@@ -16,21 +18,28 @@ export interface LoadedFeed {
   root: string
   /** What to call it: `cats.feed.ts#val`. */
   name: string
+  /** What of its code may run, also of variants that are chosen later. */
+  allowCode: AllowCode
 }
 
 const MODULES = ['.ts', '.mts', '.js', '.mjs']
 
-/** The feed that an argument means, checked. */
-export async function loadFeed(argument: string): Promise<LoadedFeed> {
+/** The feed that an argument means, checked. Only with `allowCode` may a feed that is JSON name code. */
+export async function loadFeed(argument: string, allowCode: AllowCode = false): Promise<LoadedFeed> {
   const inline = /^\s*\{/.test(argument)
   const [place, variant] = inline ? splitInline(argument) : splitPath(argument)
   const file = resolve(place)
   const name = inline ? 'inline' : basename(file)
   try {
-    const json = validateFeed(inline ? parse(place) : await read(file))
+    const { definition, built } = inline ? { definition: parse(place), built: false } : await read(file)
+    const whole = validateFeed(definition)
+    const json = variant === undefined ? whole : applyVariant(whole, variant)
+    const root = inline ? process.cwd() : dirname(file)
+    if (!built) refuseCode(codeIn(normalizeFeed(json, root)), allowCode)
     return {
-      json: variant === undefined ? json : applyVariant(json, variant),
-      root: inline ? process.cwd() : dirname(file),
+      json,
+      root,
+      allowCode: built || allowCode,
       name: variant === undefined ? name : `${name}#${variant}`,
     }
   } catch (error) {
@@ -52,13 +61,30 @@ function splitPath(argument: string): [string, string | undefined] {
   return [argument.slice(0, hash), argument.slice(hash + 1)]
 }
 
-async function read(file: string): Promise<unknown> {
+/** A client that may not run code names a module, which is code. */
+export function refuseModule(path: string): void {
+  if (!MODULES.includes(extname(splitPath(path)[0]))) return
+  throw new DefinitionError(
+    '',
+    `${path} is a module, and to load it is to run it: the client has to allow it (allowCode in its request), and the ` +
+      'engine too (millrace serve --allow-code)',
+  )
+}
+
+/** A definition; `built`: put together by a module itself, so that it may run the code that it names. */
+interface Read {
+  definition: unknown
+  built: boolean
+}
+
+async function read(file: string): Promise<Read> {
   const type = extname(file)
   if (type !== '.json' && !MODULES.includes(type)) {
     throw new DefinitionError('', `a feed is a .json file or a module (${MODULES.join(', ')})`)
   }
   if (!existsSync(file)) throw new DefinitionError('', `there is no such file${similar(file)}`)
-  return type === '.json' ? parse(readFileSync(file, 'utf8')) : await fromModule(file)
+  if (type !== '.json') return fromModule(file)
+  return { definition: parse(readFileSync(file, 'utf8')), built: false }
 }
 
 function parse(text: string): unknown {
@@ -69,7 +95,7 @@ function parse(text: string): unknown {
   }
 }
 
-async function fromModule(file: string): Promise<unknown> {
+async function fromModule(file: string): Promise<Read> {
   let exported: unknown
   try {
     exported = (await importModule(file)).default
@@ -77,8 +103,8 @@ async function fromModule(file: string): Promise<unknown> {
     if (error instanceof MillraceError) throw error
     throw new MillraceError(`${file} can't be imported: ${(error as Error).message}`, { cause: error })
   }
-  if (isFeed(exported)) return exported.json
-  if (isObject(exported)) return exported
+  if (isFeed(exported)) return { definition: exported.json, built: isBuilt(exported) }
+  if (isObject(exported)) return { definition: exported, built: false }
   throw new DefinitionError('', 'its default export is no feed: write `export default feed({ … })`')
 }
 

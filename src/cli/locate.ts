@@ -12,14 +12,14 @@ export interface Located {
   fields?: readonly NormalField[]
 }
 
-export async function locate(argument: string): Promise<Located> {
-  if (!looksLikeFeed(argument)) return { source: sourceAt(argument), root: process.cwd() }
-  const { source, root, fields } = await normalFeed(argument)
+export async function locate(argument: string, allowCode: boolean): Promise<Located> {
+  if (!looksLikeFeed(argument)) return { source: sourceAt(argument, allowCode), root: process.cwd() }
+  const { source, root, fields } = await normalFeed(argument, allowCode)
   return { source, root, fields }
 }
 
 /** A feed in its normal form. */
-export async function normalFeed(argument: string): Promise<NormalFeed> {
-  const { json, root } = await loadFeed(argument)
+export async function normalFeed(argument: string, allowCode: boolean): Promise<NormalFeed> {
+  const { json, root } = await loadFeed(argument, allowCode)
   return normalizeFeed(json, root)
 }

@@ -84,6 +84,9 @@ export interface Variant {
   onError?: OnErrorJson['policy'] | OnErrorJson
 }
 
+/** Marks a feed that `feed()` put together. JSON has no symbols, so that it can't claim this of itself. */
+const BUILT = Symbol.for('millrace.built')
+
 export class Feed<Fields extends FieldMap = FieldMap, Label extends string | undefined = string | undefined> {
   /** For the types of a batch only; never there. */
   declare readonly is: { fields: Fields; label: Label }
@@ -165,10 +168,17 @@ export function feed(options: FeedOptions<FieldMap, string | undefined> | Kernel
   ])
   const json = tidy(patches.length === 0 ? base : { ...base, variants: Object.fromEntries(patches) })
   const root = module === undefined ? undefined : dirname(fileURLToPath(module))
-  return new Feed(validateFeed(json), functions, root)
+  const made = new Feed(validateFeed(json), functions, root)
+  Object.defineProperty(made, BUILT, { value: true })
+  return made
 }
 
-/** A feed from its canonical form. Its batches are only known to have fields of some kind. */
+/** Whether the program built this feed itself, by `feed({ … })`: then it may run the code that it names. */
+export function isBuilt(value: unknown): boolean {
+  return isFeed(value) && (value as { [BUILT]?: boolean })[BUILT] === true
+}
+
+/** A feed from its canonical form. Its batches are only known to have fields of some kind; its code must be allowed. */
 export function fromJson(json: unknown, root?: string): Feed {
   return new Feed(validateFeed(tidy(json)), new Map(), root)
 }

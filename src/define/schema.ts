@@ -241,6 +241,14 @@ export function object<S extends Keys>(keys: S, what = 'an object'): Parser<Pars
   }
 }
 
+/** The same parser, for objects that must not have a certain key: `why` says what to do instead. */
+export function without<O, I>(key: string, why: string, parse: Parser<O, I>): Parser<O, I> {
+  return (value, path) => {
+    if (isObject(value) && value[key] !== undefined) throw new DefinitionError(at(path, key), why)
+    return parse(value, path)
+  }
+}
+
 /** A parser for objects of which exactly one of some keys must be there. */
 export function exactlyOne<O, I>(keys: readonly string[], parse: Parser<O, I>): Parser<O, I> {
   return (value, path) => {

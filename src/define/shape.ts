@@ -1,5 +1,6 @@
 /** The shape of a definition: which keys stand where, and what may be written for them. */
 import { DefinitionError } from '../errors.js'
+import { NO_COMMAND } from './code.js'
 import { DTYPES } from './dtype.js'
 import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
 import type { Parser } from './schema.js'
@@ -19,6 +20,7 @@ import {
   optional,
   record,
   text,
+  without,
   wrong,
 } from './schema.js'
 import { parseSource } from './sources.js'
@@ -32,13 +34,11 @@ const operators = list((value): OpJson => value as OpJson, 'a list of operators'
 const call = object({
   call: exactlyOne(
     ['export', 'path'],
-    object({
-      module: text,
-      export: optional(text),
-      path: optional(text),
-      hash: text,
-      command: optional(list(text, 'an interpreter and its arguments', { min: 1 })),
-    }),
+    without(
+      'command',
+      NO_COMMAND,
+      object({ module: text, export: optional(text), path: optional(text), hash: text }),
+    ),
   ),
 })
 

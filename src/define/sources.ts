@@ -3,6 +3,7 @@
  * line in the registry of src/source/.
  */
 import { DefinitionError } from '../errors.js'
+import { NO_COMMAND } from './code.js'
 import { DTYPES } from './dtype.js'
 import { kernel } from './kernel.js'
 import type { Parser } from './schema.js'
@@ -25,6 +26,7 @@ import {
   text,
   unknownName,
   withDefault,
+  without,
   wrong,
 } from './schema.js'
 import type { BlendJson, Dtype, PythonJson, SourceJson, SplitJson, WhereJson } from './types.js'
@@ -73,15 +75,18 @@ const synthetic = exactlyOne(
   }),
 )
 
-const python = object({
-  command: list(text, 'an interpreter and its arguments', { min: 1 }),
-  payload: text,
-  hash: text,
-  count: atLeastOne,
-  name: text,
-  columns: optional(names),
-  iterable: optional(boolean),
-})
+const python = without(
+  'command',
+  NO_COMMAND,
+  object({
+    payload: text,
+    hash: text,
+    count: atLeastOne,
+    name: text,
+    columns: optional(names),
+    iterable: optional(boolean),
+  }),
+)
 
 const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
 

@@ -38,12 +38,11 @@ export type Compression = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'
 /** A reference to a function of the user's: the workers import the module and take it from there. */
 export interface CallJson {
   call: {
-    /** A module that workers import; or `python:PATH`, a pickled function that the interpreter of `command` loads. */
+    /** A module that workers import; or `python:PATH`, a pickled function that a Python process loads. */
     module: string
     export?: string
     path?: string
     hash: string
-    command?: string[]
   }
 }
 
@@ -73,8 +72,6 @@ export interface SyntheticJson {
 
 /** A dataset of the user's, which runs in Python processes. Written by `millrace.dataset(…)` of the Python package. */
 export interface PythonJson {
-  /** The interpreter, and the program that answers a maker. */
-  command: string[]
   /** Where the pickled dataset can be read, and a hash of its bytes. */
   payload: string
   hash: string
@@ -315,4 +312,6 @@ export interface NormalFeed {
   onError: { policy: 'fail' | 'drop' | 'mask'; budget: number }
   /** Folder against which relative paths are resolved. */
   root: string
+  /** The command of a Python process, by the program that opens the feed; undefined: the usual one. */
+  python?: readonly string[]
 }

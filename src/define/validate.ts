@@ -3,7 +3,6 @@
  * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
  */
 import { DefinitionError } from '../errors.js'
-import { isPython } from './call.js'
 import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { layoutOf } from './layout.js'
@@ -12,7 +11,7 @@ import { OPERATOR_NAMES, type OperatorName, operatorFacts, parseOperator } from 
 import { at, unknownName, wrong } from './schema.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
-import type { BatchJson, CallJson, FeedJson, FieldJson, SourceJson } from './types.js'
+import type { BatchJson, FeedJson, FieldJson, SourceJson } from './types.js'
 import { mergePatch } from './variants.js'
 
 /** Names that a batch in Node has for itself: a field of such a name could not be reached. */
@@ -55,23 +54,7 @@ function check(value: unknown, path: string): FeedJson {
     )
   }
   if (feed.order !== undefined && feed.order !== 'none') checkOrderable(feed.source, at(path, 'order'))
-  for (const [where, map] of functionsOf(feed, path)) {
-    if (map && isPython(map) && map.call.command === undefined) {
-      throw new DefinitionError(at(where, 'call'), 'a function in Python needs "command", its interpreter')
-    }
-  }
   return feed
-}
-
-function functionsOf(feed: FeedJson, path: string): [path: string, map: CallJson | undefined][] {
-  const fields = Object.entries(feed.fields)
-  return [
-    [at(path, 'map'), feed.map],
-    ...fields.map(([name, field]): [string, CallJson | undefined] => [
-      at(at(at(path, 'fields'), name), 'map'),
-      field.map,
-    ]),
-  ]
 }
 
 /** What can only be gone through from its beginning has no other order than its own. */

@@ -1,9 +1,11 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
-import type { BatchFacts, BatchOf, Feed } from '../define/feed.js'
+import { codeIn, refuseCode } from '../define/code.js'
+import { type BatchFacts, type BatchOf, type Feed, isBuilt } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
-import type { FeedJson, KernelFeedJson } from '../define/types.js'
+import type { FeedJson, KernelFeedJson, NormalFeed } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import { DefinitionError } from '../errors.js'
+import { pythonCommand } from '../source/python-process.js'
 import type { Batch } from './batch.js'
 import type { DeviceArray, DeviceRagged } from './device-array.js'
 import type { DeviceBatch } from './device-batch.js'
@@ -29,7 +31,12 @@ export function open<F extends Feed | FeedJson | KernelFeedJson, O extends OpenO
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
   const functions = 'functions' in feed ? (feed as Feed).functions : undefined
   const device = readDeviceOptions(options)
-  return new Loader(normalizeFeed(chosen, root), { ...fillOptions(options), functions, device })
+  const normal: NormalFeed = {
+    ...normalizeFeed(chosen, root),
+    ...(options.python !== undefined && { python: pythonCommand(options.python) }),
+  }
+  if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
+  return new Loader(normal, { ...fillOptions(options), functions, device })
 }
 
 /** For programs without types, which may give a path, or a module in place of its default export. */

@@ -41,6 +41,10 @@ export interface OpenOptions extends DeviceOptions {
   progress?: OnProgress
   /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
   notice?: (text: string) => void
+  /** A definition that came as JSON may run the code that it names: functions, datasets in Python, kernels. Default false. */
+  allowCode?: boolean
+  /** The interpreter of functions and datasets in Python, or the whole command. Default: MILLRACE_PYTHON, or python3. */
+  python?: string | readonly string[]
   /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */
   root?: string
 }
@@ -63,6 +67,8 @@ const NAMES: Record<keyof OpenOptions, true> = {
   cpuShare: true,
   progress: true,
   notice: true,
+  allowCode: true,
+  python: true,
   root: true,
   device: true,
   decode: true,

@@ -20,6 +20,8 @@ const LONGEST = 64 * 2 ** 20
 export interface ServeOptions {
   socket: string
   find: House['find']
+  /** Clients may have the engine run code: of feeds that they vouch for. */
+  allowCode?: boolean
   /** Process without which the server has no reason to live. */
   starter?: number
   version: string
@@ -30,7 +32,8 @@ export interface ServeOptions {
 /** Serves until nobody needs it any more. Resolves when everything is given back. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
-  const house: House = { find: options.find, version: options.version, shared: new Map() }
+  const { find, version, allowCode = false } = options
+  const house: House = { find, version, allowCode, shared: new Map() }
   const starter = options.starter === undefined ? undefined : startTime(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 

@@ -5,9 +5,10 @@
 import { fileURLToPath } from 'node:url'
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
+import { type AllowCode, codeIn, refuseCode } from '../define/code.js'
 import { DTYPES } from '../define/dtype.js'
 import { normalizeFeed } from '../define/normalize.js'
-import type { Dtype, FeedJson } from '../define/types.js'
+import type { Dtype, FeedJson, NormalFeed } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
 import { canGenerate, decodeOf } from '../engine/generate.js'
 import { compressedArrays } from '../engine/plan.js'
@@ -25,6 +26,10 @@ export const PROTOCOL = 2
 /** Where a client finds the kernels of the device stage. */
 const KERNELS = fileURLToPath(new URL('../transform/kernels/cuda', import.meta.url))
 
+const NO_CODE_HERE =
+  'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
+  '--allow-code`, if all who can reach its socket may run code as its user'
+
 /** What a client says first. */
 export interface OpenRequest {
   version: number
@@ -34,7 +39,14 @@ export interface OpenRequest {
   feedPath?: string
   root?: string
   variant?: string
-  options?: Omit<OpenOptions, 'progress' | 'notice' | 'root' | 'variant' | 'decode'> & {
+  /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
+  allowCode?: AllowCode
+  /** The command of a Python process that runs such code. */
+  python?: string[]
+  options?: Omit<
+    OpenOptions,
+    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python'
+  > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
   }
@@ -61,8 +73,10 @@ export type Request = { id?: number } & Partial<{
 /** What sessions have in common. */
 export interface House {
   version: string
-  /** Finds the feed that a request means; modules are loaded by the command line. */
-  find(request: OpenRequest): Promise<{ json: FeedJson; root: string }>
+  /** Finds the feed that a request means; modules are loaded by the command line. `allowCode`: what of its code may run. */
+  find(request: OpenRequest): Promise<{ json: FeedJson; root: string; allowCode: AllowCode }>
+  /** Whether clients may have the engine run code. */
+  allowCode: boolean
   /** Rings that are shared, by name, until a client leaves; as promises, so that the second waits for the first one's. */
   shared: Map<string, Promise<Serving>>
 }
@@ -197,11 +211,12 @@ export class Session {
   }
 
   private async start(request: OpenRequest, notices: string[], members: number): Promise<Serving> {
-    const { json, root } = await this.house.find(request)
-    const feed = normalizeFeed(
-      request.variant === undefined ? json : applyVariant(json, request.variant),
-      root,
-    )
+    const { json, root, allowCode } = await this.house.find(request)
+    const feed: NormalFeed = {
+      ...normalizeFeed(request.variant === undefined ? json : applyVariant(json, request.variant), root),
+      ...(request.python !== undefined && { python: texts(request.python, 'python') }),
+    }
+    refuseCode(codeIn(feed), allowCode, this.house.allowCode ? undefined : NO_CODE_HERE)
     const { limit, ...given } = request.options ?? {}
     const decode = decodeOf(feed, given.decode ?? 'cpu')
     const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
@@ -251,6 +266,12 @@ export class Session {
       notices,
     }
   }
+}
+
+/** A list of texts, of which a client may have sent anything else. */
+function texts(value: unknown, name: string): string[] {
+  if (Array.isArray(value) && value.every(entry => typeof entry === 'string')) return value
+  throw new MillraceError(`"${name}" of "open" is a list of texts`)
 }
 
 /** An error as the client gets it: its tag and message; of a bug also where it happened. */

@@ -47,12 +47,14 @@ export async function loadFunctions(
   const fields = new Map<string, FieldFunction>()
   for (const { name, map } of feed.fields) {
     if (map === undefined) continue
-    const fn = isPython(map) ? pythonFieldFunction(map) : await imported<FieldFunction>(map, seconds, here)
+    const fn = isPython(map)
+      ? pythonFieldFunction(feed, map)
+      : await imported<FieldFunction>(map, seconds, here)
     fields.set(name, (value, random) => guarded(() => fn(value, random)))
   }
   if (!feed.map) return { fields, close: holdPython(feed) }
   const sample = isPython(feed.map)
-    ? pythonSampleFunction(feed.map)
+    ? pythonSampleFunction(feed, feed.map)
     : await imported<SampleFunction>(feed.map, seconds, here)
   return {
     sample: (columns, random) => guarded(() => sample(columns, random), checkColumns),

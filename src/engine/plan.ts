@@ -45,7 +45,13 @@ export interface PlanOptions {
 export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
   const { progress, notice, changes = [] } = options
   const wanted = [...new Set(feed.fields.flatMap(field => field.from))]
-  const opened = await openSources(feed.source, { root: feed.root, wanted, progress, notice })
+  const opened = await openSources(feed.source, {
+    root: feed.root,
+    wanted,
+    python: feed.python,
+    progress,
+    notice,
+  })
   const { sources, fingerprint, blend } = opened
   const plain = sources.map(({ manifest }) => attachSource(manifest))
   const group = feed.batch.size ?? feed.batch.global

@@ -10,6 +10,7 @@ import {
   holdPayload,
   keyFrom,
   type PythonProcess,
+  pythonCommand,
   pythonProcess,
 } from '../source/python-process.js'
 import {
@@ -37,11 +38,12 @@ export function holdPython(feed: NormalFeed): () => void {
     for (const drop of released.splice(0)) drop()
   }
   try {
-    for (const { command, hash, payload } of pythonSources(feed.source)) {
+    const command = commandOf(feed)
+    for (const { hash, payload } of pythonSources(feed.source)) {
       released.push(holdPayload(command, { id: hash, path: payload }))
     }
     for (const map of [feed.map, ...feed.fields.map(field => field.map)]) {
-      if (map?.call.command) released.push(holdPayload(map.call.command, payloadOf(map)))
+      if (map && isPython(map)) released.push(holdPayload(command, payloadOf(map)))
     }
   } catch (error) {
     release()
@@ -50,8 +52,13 @@ export function holdPython(feed: NormalFeed): () => void {
   return release
 }
 
-export function pythonFieldFunction(map: CallJson): FieldFunction {
-  const process = pythonProcess(map.call.command!)
+/** The command of a feed's Python processes. */
+function commandOf(feed: NormalFeed): readonly string[] {
+  return feed.python ?? pythonCommand()
+}
+
+export function pythonFieldFunction(feed: NormalFeed, map: CallJson): FieldFunction {
+  const process = pythonProcess(commandOf(feed))
   return (value, random) => {
     const cargo = new Cargo(process, FIELD)
     const call = cargo.pack(value)
@@ -63,8 +70,8 @@ export function pythonFieldFunction(map: CallJson): FieldFunction {
   }
 }
 
-export function pythonSampleFunction(map: CallJson): SampleFunction {
-  const process = pythonProcess(map.call.command!)
+export function pythonSampleFunction(feed: NormalFeed, map: CallJson): SampleFunction {
+  const process = pythonProcess(commandOf(feed))
   return (columns: Record<string, Column>, random: Random) => {
     const cargo = new Cargo(process, SAMPLE)
     const sample = Object.fromEntries(

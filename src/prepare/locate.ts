@@ -1,5 +1,6 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { codeInSource, refuseCode } from '../define/code.js'
 import { parseSource } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
@@ -11,8 +12,8 @@ const TAR = /\.(tar|tgz|tar\.gz)$/i
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and patterns of it are shards, a folder with tar files in it is
  * those shards, any other folder is a folder of images, any other pattern is files.
  */
-export function sourceAt(path: string): SourceJson {
-  if (/^\s*\{\s*"/.test(path)) return sourceIn(path)
+export function sourceAt(path: string, allowCode = false): SourceJson {
+  if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   if (TAR.test(path)) return { tar: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
   if (!existsSync(path)) {
@@ -41,14 +42,16 @@ export function sourceAt(path: string): SourceJson {
   return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }
 }
 
-function sourceIn(text: string): SourceJson {
+function sourceIn(text: string, allowCode: boolean): SourceJson {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch (cause) {
     throw new SourceError(`${text.slice(0, 60)}… is no JSON: ${(cause as Error).message}`, { cause })
   }
-  return parseSource(json, '')
+  const source = parseSource(json, '')
+  refuseCode(codeInSource(source, process.cwd()), allowCode)
+  return source
 }
 
 /** Whether a file is wids' list of shards. */

@@ -261,6 +261,24 @@ export function watchProcess(listener: ChildNote): void {
   watcher = listener
 }
 
+/** Runs the maker of the `millrace` package that the interpreter finds; nothing of the package is imported before. */
+const LAUNCH = `
+import importlib.util, runpy, sys
+found = importlib.util.find_spec("millrace")
+if found is None:
+    sys.exit(f"{sys.executable} has no package millrace: install millrace-feed there, or name another interpreter")
+sys.path[0] = found.submodule_search_locations[0]
+runpy.run_path(sys.path[0] + "/_maker.py", run_name="__main__")`
+
+/**
+ * The command of a Python process: a whole one as it is; an interpreter runs our maker. By default it is the
+ * interpreter of MILLRACE_PYTHON, or python3. It comes from the program that opens a feed, never from the definition.
+ */
+export function pythonCommand(given?: string | readonly string[]): readonly string[] {
+  if (typeof given === 'object') return given
+  return [given ?? (process.env.MILLRACE_PYTHON || 'python3'), '-c', LAUNCH]
+}
+
 /** This thread's process for an interpreter. */
 export function pythonProcess(command: readonly string[]): PythonProcess {
   const key = command.join('\0')

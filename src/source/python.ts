@@ -11,17 +11,26 @@ import type { Random } from '../define/random.js'
 import type { PythonJson } from '../define/types.js'
 import { markSpan, SpanKind } from '../system/spans.js'
 import { NumberedRows } from './numbered.js'
-import { type Answer, holdPayload, keyFrom, type PythonProcess, pythonProcess } from './python-process.js'
+import {
+  type Answer,
+  holdPayload,
+  keyFrom,
+  type PythonProcess,
+  pythonCommand,
+  pythonProcess,
+} from './python-process.js'
 import { bytesOf } from './python-wire.js'
 import type { Column, Manifest, SourceKind } from './source.js'
 
 interface PythonManifest extends Manifest {
   kind: 'python'
   json: PythonJson
+  /** Of the Python process. */
+  command: readonly string[]
 }
 
 export const python: SourceKind<PythonJson> = {
-  async open(json, { notice }) {
+  async open(json, { notice, python: command = pythonCommand() }) {
     const { name, count, iterable } = json
     notice?.(
       `"${name}" is a dataset in Python: of its contents only the name and the number of samples, ${count}, are known, ` +
@@ -36,12 +45,14 @@ export const python: SourceKind<PythonJson> = {
       fingerprint: { kind: 'python', count, digest },
       indexBytes: 0,
       json,
+      command,
     }
     return manifest
   },
 
   attach(manifest) {
-    return new PythonSource((manifest as PythonManifest).json)
+    const { json, command } = manifest as PythonManifest
+    return new PythonSource(json, command)
   },
 }
 
@@ -55,9 +66,12 @@ class PythonSource extends NumberedRows {
   private readonly stream = streams++
   private held = false
 
-  constructor(private readonly json: PythonJson) {
+  constructor(
+    private readonly json: PythonJson,
+    private readonly command: readonly string[],
+  ) {
     super(json.count, json.columns ?? [])
-    this.process = pythonProcess(json.command)
+    this.process = pythonProcess(command)
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
@@ -86,8 +100,8 @@ class PythonSource extends NumberedRows {
 
   /** A row that nobody has foreseen: for tools that look at single samples. */
   private alone(row: number, columns: readonly string[]): Record<string, Column> {
-    const { command, hash: id, payload: path } = this.json
-    if (!this.held) holdPayload(command, { id, path })
+    const { hash: id, payload: path } = this.json
+    if (!this.held) holdPayload(this.command, { id, path })
     this.held = true
     const values = columnsOf(this.process, this.process.take(this.ask(row, columns, 0, '0')))
     return Object.fromEntries(

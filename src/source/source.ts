@@ -93,6 +93,8 @@ export interface OpenContext {
   root: string
   /** Columns that fields ask for by name: small members worth keeping in the index, such as `cls`. */
   wanted: readonly string[]
+  /** The command of a Python process; undefined: the usual one. */
+  python?: readonly string[]
   /** Told of progress on long work, such as a scan. */
   progress?: OnProgress
   /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */

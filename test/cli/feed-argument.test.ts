@@ -42,11 +42,17 @@ const { variants: _, ...base } = plain
 describe('JSON', () => {
   test('as a file, with and without variant', async () => {
     const file = write('plain/cats.json', JSON.stringify(plain))
-    expect(await loadFeed(file)).toEqual({ json: plain, root: dirname(file), name: 'cats.json' })
+    expect(await loadFeed(file)).toEqual({
+      json: plain,
+      root: dirname(file),
+      name: 'cats.json',
+      allowCode: false,
+    })
     expect(await loadFeed(`${file}#val`)).toEqual({
       json: { ...base, batch: 2 },
       root: dirname(file),
       name: 'cats.json#val',
+      allowCode: false,
     })
   })
 
@@ -58,7 +64,12 @@ describe('JSON', () => {
 
   test('as it is', async () => {
     const text = JSON.stringify(plain)
-    expect(await loadFeed(` ${text}`)).toEqual({ json: plain, root: process.cwd(), name: 'inline' })
+    expect(await loadFeed(` ${text}`)).toEqual({
+      json: plain,
+      root: process.cwd(),
+      name: 'inline',
+      allowCode: false,
+    })
     expect(await loadFeed(`${text}#val`)).toMatchObject({ json: { batch: 2 }, name: 'inline#val' })
     const hash = JSON.stringify({ ...plain, source: { tar: 'a#{1..2}.tar' } })
     expect((await loadFeed(hash)).json.source).toEqual({ tar: 'a#{1..2}.tar' })

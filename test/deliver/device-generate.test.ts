@@ -113,7 +113,7 @@ describe('a kernel', () => {
   })
 
   test('is refused where batches stay in host memory', async () => {
-    await expect(open(feed(), { root: folder, workers: 0 }).ready).rejects.toThrow(
+    await expect(open(feed(), { root: folder, workers: 0, allowCode: true }).ready).rejects.toThrow(
       'image, label are generated on the GPU: open it with device="cuda"',
     )
   })

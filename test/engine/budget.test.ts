@@ -81,6 +81,8 @@ test('nor does one that fails after its memory was laid out', async () => {
       return existsSync(path) && readlinkSync(path).includes('memfd:millrace')
     }).length
   const before = rings()
-  await expect(using(mapped, { workers: 0 }, loader => loader.ready)).rejects.toThrow(/nowhere/)
+  await expect(using(mapped, { workers: 0, allowCode: true }, loader => loader.ready)).rejects.toThrow(
+    /nowhere/,
+  )
   expect(rings()).toBe(before)
 })

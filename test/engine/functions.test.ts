@@ -142,7 +142,7 @@ test('a function that is another one in the makers is refused', async () => {
     },
   }
   await expect(
-    using(json as never, { workers: 1 }, async loader => {
+    using(json as never, { workers: 1, allowCode: true }, async loader => {
       for await (const _ of loader);
     }),
   ).rejects.toThrow(/not the one of the definition/)

@@ -165,11 +165,15 @@ describe('a kernel', () => {
   })
 
   test('is refused in one sentence where there is no device', async () => {
-    const loader = open(feedOf(), { root: folder, workers: 0 })
+    const loader = open(feedOf(), { root: folder, workers: 0, allowCode: true })
     await expect(loader.ready).rejects.toThrow(
       'image, label are generated on the GPU: open it with device="cuda"',
     )
-    const one = open(feedOf({ fields: { image: { from: 'image' } } }), { root: folder, workers: 0 })
+    const one = open(feedOf({ fields: { image: { from: 'image' } } }), {
+      root: folder,
+      workers: 0,
+      allowCode: true,
+    })
     await expect(one.ready).rejects.toThrow('image is generated on the GPU: open it with device="cuda"')
   })
 

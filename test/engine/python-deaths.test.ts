@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loopIds, MILLRACE, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
-import { counted, labels, PythonModule, simple, withoutPython } from '../support/python.js'
+import { counted, labels, PythonModule, simple, withoutPython, withPython } from '../support/python.js'
 
 const CODE = `
 import os, signal, time
@@ -90,7 +90,7 @@ describe.skipIf(withoutPython)('Python processes', () => {
     writeFileSync(
       program,
       `import { open } from ${JSON.stringify(MILLRACE)}
-       for await (const _ of open(${JSON.stringify(json)}, { workers: 2 })) {}`,
+       for await (const _ of open(${JSON.stringify(json)}, ${JSON.stringify({ ...withPython, workers: 2 })})) {}`,
     )
     const trainer = spawn(process.execPath, [program], { stdio: 'inherit' })
     await until(() => children(trainer.pid!).length === 2)
@@ -102,11 +102,11 @@ describe.skipIf(withoutPython)('Python processes', () => {
   test('closing a feed ends the makers that are stuck in it, and other feeds go on', async () => {
     const fast = simple(module.dataset('Deadly(-1)', 4000))
     const before = children(process.pid)
-    await using(fast, { workers: 2 }, async loader => {
+    await using(fast, { ...withPython, workers: 2 }, async loader => {
       const steps = loader[Symbol.asyncIterator]()
       const got: number[] = []
       for (let round = 0; round < 2; round++) {
-        const stuck = open(simple(module.dataset('Slow()', 40)), { workers: 2 })
+        const stuck = open(simple(module.dataset('Slow()', 40)), { ...withPython, workers: 2 })
         await stuck.ready
         await until(() => children(process.pid).length >= before.length + 2)
         await stuck.close()
@@ -126,7 +126,7 @@ describe.skipIf(withoutPython)('Python processes', () => {
     const json = simple(module.dataset('Deadly(-1)', 40))
     const descriptors: number[] = []
     for (let round = 0; round < 3; round++) {
-      await using(json, { workers: 2 }, async loader => {
+      await using(json, { ...withPython, workers: 2 }, async loader => {
         await loopIds(loader, 1)
         await until(() => children(process.pid).length === before.length + 2)
       })

@@ -1,7 +1,8 @@
 /** Functions of the user's in Python: on fields, over the sample, with a generator of the sample's own. */
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type AnyBatch, digests, type FeedJson, using } from '../support/engine.js'
-import { labels, PythonModule, withoutPython } from '../support/python.js'
+import { labels, PythonModule, withoutPython, withPython } from '../support/python.js'
 
 const CODE = `
 import random
@@ -51,10 +52,10 @@ describe.skipIf(withoutPython)('functions in Python', () => {
       vector: { ...vector, map: module.call('jitter') },
       name: { from: 'name', as: 'text', ragged: { max: 20 }, map: module.call('shout') },
     })
-    const expected = await digests(json, { workers: 1 }, 2)
+    const expected = await digests(json, { ...withPython, workers: 1 }, 2)
     expect(new Set(expected).size).toBe(expected.length)
-    for (const workers of [0, 3]) expect(await digests(json, { workers }, 2)).toEqual(expected)
-    await using(json, { workers: 1 }, async loader => {
+    for (const workers of [0, 3]) expect(await digests(json, { ...withPython, workers }, 2)).toEqual(expected)
+    await using(json, { ...withPython, workers: 1 }, async loader => {
       for await (const batch of loader as AsyncIterable<AnyBatch>)
         for (const name of batch.name as string[]) expect(name).toMatch(/^NO\. \d+ Ä$/)
     })
@@ -62,8 +63,8 @@ describe.skipIf(withoutPython)('functions in Python', () => {
 
   test('over the sample of a dataset', async () => {
     const json = feed({ vector, label: { from: 'label', as: 'int' } }, { map: module.call('augment') })
-    const expected = await digests(json, { workers: 1 }, 2)
-    expect(await digests(json, { workers: 3 }, 2)).toEqual(expected)
+    const expected = await digests(json, { ...withPython, workers: 1 }, 2)
+    expect(await digests(json, { ...withPython, workers: 3 }, 2)).toEqual(expected)
     const got = await labels({ ...json, order: 'none' }, { workers: 2 })
     expect(got).toEqual(Array.from({ length: 40 }, (_, i) => 1000 + i))
   })
@@ -94,10 +95,19 @@ describe.skipIf(withoutPython)('functions in Python', () => {
     )
   })
 
-  test('need their interpreter', async () => {
-    const { call } = module.call('double')
-    const map = { call: { ...call, command: undefined } }
+  test('run in the interpreter of MILLRACE_PYTHON, where the opener names none', async () => {
+    const map = module.call('double')
     const json: FeedJson = { source: synthetic, fields: { label: { from: 'cls', as: 'int', map } }, batch: 8 }
-    await expect(labels(json)).rejects.toThrow(/fields\.label\.map\.call: .*needs "command"/)
+    const before = { ...process.env }
+    try {
+      process.env.PYTHONPATH = join(import.meta.dirname, '../../python')
+      process.env.MILLRACE_PYTHON = '/nowhere/python3'
+      const usual = { workers: 1, python: undefined }
+      await expect(labels(json, usual)).rejects.toThrow(/can't start \/nowhere\/python3/)
+      process.env.MILLRACE_PYTHON = 'python3'
+      expect((await labels(json, usual)).slice(0, 3)).toEqual([0, 2, 4])
+    } finally {
+      process.env = before
+    }
   })
 })

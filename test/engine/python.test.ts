@@ -3,7 +3,15 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type AnyBatch, digests, type FeedJson, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
-import { command, counted, labels, PythonModule, simple, withoutPython } from '../support/python.js'
+import {
+  command,
+  counted,
+  labels,
+  PythonModule,
+  simple,
+  withoutPython,
+  withPython,
+} from '../support/python.js'
 
 if (withoutPython) console.warn(`Python tests are skipped: ${withoutPython}`)
 
@@ -63,13 +71,14 @@ describe.skipIf(withoutPython)('Python', () => {
   })
 
   test('the same bytes for any workers, over two epochs', async () => {
-    const expected = await digests(rich(), { workers: 1 }, 2)
+    const expected = await digests(rich(), { ...withPython, workers: 1 }, 2)
     expect(expected).toHaveLength(10)
-    for (const workers of [2, 5]) expect(await digests(rich(), { workers }, 2)).toEqual(expected)
+    for (const workers of [2, 5])
+      expect(await digests(rich(), { ...withPython, workers }, 2)).toEqual(expected)
   })
 
   test('what a sample holds arrives', async () => {
-    await using({ ...rich(), order: 'none' }, { workers: 2 }, async loader => {
+    await using({ ...rich(), order: 'none' }, { ...withPython, workers: 2 }, async loader => {
       for await (const batch of loader as AsyncIterable<AnyBatch>) {
         const first = Number((batch.label as BigInt64Array)[0])
         expect(batch.name).toEqual(Array.from({ length: batch.count }, (_, i) => `no. ${first + i} ä`))
@@ -90,14 +99,14 @@ describe.skipIf(withoutPython)('Python', () => {
   })
 
   test('random choices differ between epochs, and resuming changes nothing', async () => {
-    const whole = await digests(rich(), { workers: 2 }, 2)
+    const whole = await digests(rich(), { ...withPython, workers: 2 }, 2)
     expect(new Set(whole).size).toBe(whole.length)
     const json = rich()
-    const state = await using(json, { workers: 3 }, async loader => {
+    const state = await using(json, { ...withPython, workers: 3 }, async loader => {
       let batches = 0
       for await (const _ of loader) if (++batches === 2) return loader.state()
     })
-    const rest = await digests(json, { workers: 1, state }, 1)
+    const rest = await digests(json, { ...withPython, workers: 1, state }, 1)
     expect(rest).toEqual(whole.slice(2, 5))
   })
 
@@ -107,7 +116,7 @@ describe.skipIf(withoutPython)('Python', () => {
       fields: { x: { from: '0', as: 'npy', shape: [3_000_000], dtype: 'u8' } },
       batch: 4,
     }
-    await using(json, { workers: 2, depth: 2 }, async loader => {
+    await using(json, { ...withPython, workers: 2, depth: 2 }, async loader => {
       for await (const batch of loader as AsyncIterable<AnyBatch>) {
         const x = batch.x as Uint8Array
         for (let row = 0; row < 4; row++) {
@@ -168,15 +177,16 @@ describe.skipIf(withoutPython)('Python', () => {
 
     test('an interpreter that is not there', async () => {
       const source = bad()
-      const python = { ...source.python, command: ['/nowhere/python3', command[1]] }
-      await expect(labels(simple({ python }), { workers: 1 })).rejects.toThrow(
+      const python = ['/nowhere/python3', command[1]]
+      await expect(labels(simple(source), { workers: 1, python })).rejects.toThrow(
         /can't start \/nowhere\/python3: ENOENT/,
       )
     })
 
     test('a program that only dies', async () => {
-      const python = { ...bad().python, command: ['false'] }
-      await expect(labels(simple({ python }), { workers: 1 })).rejects.toThrow(/does not stay alive/)
+      await expect(labels(simple(bad()), { workers: 1, python: ['false'] })).rejects.toThrow(
+        /does not stay alive/,
+      )
     })
   })
 
@@ -189,17 +199,17 @@ describe.skipIf(withoutPython)('Python', () => {
 
     test('keep their own order, in one process, whatever the workers', async () => {
       const folder = temporaryFolder()
-      const expected = await digests(lines(folder), { workers: 0 }, 2)
+      const expected = await digests(lines(folder), { ...withPython, workers: 0 }, 2)
       expect(await labels(lines(folder), { workers: 1 })).toEqual(counted(50))
       const many = temporaryFolder()
-      expect(await digests(lines(many), { workers: 4 }, 2)).toEqual(expected)
+      expect(await digests(lines(many), { ...withPython, workers: 4 }, 2)).toEqual(expected)
       expect(readdirSync(many)).toHaveLength(1)
     })
 
     test('resume by going through them again, on other ranks as well', async () => {
       const json = lines(temporaryFolder())
       const whole = await labels(json, { workers: 1 })
-      const state = await using(json, { workers: 2 }, async loader => {
+      const state = await using(json, { ...withPython, workers: 2 }, async loader => {
         await loader.ready
         return { ...loader.state(), position: 16 }
       })

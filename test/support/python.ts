@@ -14,6 +14,9 @@ const MAKER = join(import.meta.dirname, '../../python/millrace/_maker.py')
 /** The command of a Python maker. */
 export const command = ['python3', MAKER]
 
+/** Options that let a definition run what is in it. */
+export const withPython = { allowCode: true, python: command }
+
 const probe = spawnSync('python3', ['-c', 'import numpy'])
 /** Why tests with Python are skipped; undefined when they needn't be. */
 export const withoutPython =
@@ -37,13 +40,13 @@ export class PythonModule {
     const inner = `{"dataset": ${expression}, "columns": ${names}, "map": None, "count": ${iterable ? count : 'None'}}`
     const payload = this.pickle('dataset', inner)
     const hash = createHash('sha256').update(readFileSync(payload)).digest('hex').slice(0, 32)
-    const python = { command, payload, hash, count, name: expression, ...(iterable && { iterable }) }
+    const python = { payload, hash, count, name: expression, ...(iterable && { iterable }) }
     return { python } satisfies FeedJson['source']
   }
 
-  call(expression: string): { call: { module: string; export: string; hash: string; command: string[] } } {
+  call(expression: string): { call: { module: string; export: string; hash: string } } {
     const module = `python:${this.pickle('function', expression)}`
-    return { call: { module, export: 'map', hash: expression, command } }
+    return { call: { module, export: 'map', hash: expression } }
   }
 
   private pickle(kind: string, expression: string): string {
@@ -64,7 +67,7 @@ export class PythonModule {
 
 /** All numbers of a field, over one epoch. */
 export function labels(json: FeedJson, options: OpenOptions = {}, field = 'label'): Promise<number[]> {
-  return using(json, options, async loader => {
+  return using(json, { ...withPython, ...options }, async loader => {
     const out: number[] = []
     for await (const batch of loader) out.push(...Array.from(batch.get(field) as BigInt64Array, Number))
     return out

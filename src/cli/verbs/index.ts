@@ -1,5 +1,5 @@
 /** `millrace index`: builds the index that otherwise the first run builds. */
-import { command } from '../command.js'
+import { ALLOW_CODE, command } from '../command.js'
 import { Progress } from '../progress.js'
 import { bytes, counted, duration } from '../units.js'
 
@@ -7,7 +7,10 @@ export const index = command({
   name: 'index',
   summary: 'builds the index of a dataset ahead of its first run',
   args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
-  options: { force: { type: 'flag', about: 'build it again even if it seems right' } },
+  options: {
+    force: { type: 'flag', about: 'build it again even if it seems right' },
+    ...ALLOW_CODE,
+  },
   examples: [
     ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],
     ['millrace index photos --force', 'after files were changed without a change of name or size'],
@@ -20,7 +23,7 @@ export const index = command({
     const notices: string[] = []
     const progress = new Progress('indexing', { unit: 'bytes' })
     const before = performance.now()
-    const result = await buildIndex(sourceAt(path), {
+    const result = await buildIndex(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       force: values.force,
       onProgress: (...told) => progress.set(...told),

@@ -1,6 +1,6 @@
 /** `millrace inspect`: what is in a folder or in shards. */
 import type { Summary } from '../../prepare/inspect.js'
-import { command } from '../command.js'
+import { ALLOW_CODE, command } from '../command.js'
 import { Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
@@ -13,18 +13,18 @@ export const inspect = command({
   name: 'inspect',
   summary: 'says what is in a dataset: counts, sizes, columns, classes',
   args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
-  options: {},
+  options: { ...ALLOW_CODE },
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
-  async run({ args: [path] }) {
+  async run({ args: [path], values }) {
     const [{ inspect }, { sourceAt }] = await Promise.all([
       import('../../prepare/inspect.js'),
       import('../../prepare/locate.js'),
     ])
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const summary = await inspect(sourceAt(path), {
+    const summary = await inspect(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       onProgress: (...told) => progress.set(...told),
     })

@@ -1,5 +1,5 @@
 /** `millrace pack`: a folder of files becomes tar shards that are read fast. */
-import { command, UsageError } from '../command.js'
+import { ALLOW_CODE, command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
@@ -33,6 +33,7 @@ export const pack = command({
     seed: { type: 'count', default: 0, about: 'seed of that shuffle' },
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
     force: { type: 'flag', about: 'replace the shards of another pack' },
+    ...ALLOW_CODE,
   },
   examples: [
     ['millrace pack photos --out shards', 'photos/cat/*.jpg, photos/dog/*.jpg … → shards/train-0000.tar …'],
@@ -57,7 +58,7 @@ export const pack = command({
     const before = performance.now()
     const release = onInterrupt(() => sweepDrafts(out, true))
     try {
-      const result = await pack(sourceAt(path), {
+      const result = await pack(sourceAt(path, values['allow-code']), {
         out,
         prefix,
         division: divided,

@@ -1,5 +1,5 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
-import { command, workersOf } from '../command.js'
+import { ALLOW_CODE, command, workersOf } from '../command.js'
 import { Progress } from '../progress.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 
@@ -27,6 +27,7 @@ export const run = command({
     trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
+    ...ALLOW_CODE,
   },
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
@@ -42,11 +43,12 @@ export const run = command({
     ])
     for (const name of ['save', 'ids', 'trace'] as const)
       audit.checkPlace(`--${name}`, values[name], name !== 'ids')
-    const { json, root } = await loadFeed(feed)
+    const { json, root } = await loadFeed(feed, values['allow-code'])
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
     const loader = open(json, {
       root,
+      allowCode: true, // loadFeed has refused what may not run
       state,
       workers: workersOf(values.workers),
       depth: values.depth,

@@ -13,6 +13,10 @@ export const serve = command({
   options: {
     socket: { type: 'text', value: 'PATH', about: 'where to listen (needed)' },
     starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
+    'allow-code': {
+      type: 'flag',
+      about: 'FEED may run the code that it names, and so may the feeds of clients',
+    },
     stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
   },
   examples: [
@@ -22,28 +26,41 @@ export const serve = command({
     ],
   ],
   async run({ args: [feed], values }) {
-    const [{ serve }, { giveWayAsSession }, { loadFeed }, { UsageError }, { onInterrupt }, { rmSync }] =
-      await Promise.all([
-        import('../../deliver/server.js'),
-        import('../../system/priority.js'),
-        import('../feed-argument.js'),
-        import('../command.js'),
-        import('../interrupt.js'),
-        import('node:fs'),
-      ])
+    const [
+      { serve },
+      { giveWayAsSession },
+      { loadFeed, refuseModule },
+      { UsageError },
+      { onInterrupt },
+      { rmSync },
+    ] = await Promise.all([
+      import('../../deliver/server.js'),
+      import('../../system/priority.js'),
+      import('../feed-argument.js'),
+      import('../command.js'),
+      import('../interrupt.js'),
+      import('node:fs'),
+    ])
     if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
     const socket = resolve(values.socket)
     giveWayAsSession()
-    const standard = feed === undefined ? undefined : await loadFeed(feed)
+    const mayRun = values['allow-code']
+    const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun)
     onInterrupt(() => rmSync(socket, { force: true }))
     await serve({
       socket,
       starter: values.starter,
       stay: values.stay,
       version: version(),
+      allowCode: mayRun,
       find: async request => {
-        if (request.feed !== undefined) return { json: request.feed, root: request.root ?? process.cwd() }
-        if (request.feedPath !== undefined) return loadFeed(request.feedPath)
+        const allowCode = mayRun && (request.allowCode ?? false)
+        if (request.feed !== undefined)
+          return { json: request.feed, root: request.root ?? process.cwd(), allowCode }
+        if (request.feedPath !== undefined) {
+          if (allowCode !== true) refuseModule(request.feedPath)
+          return loadFeed(request.feedPath, allowCode)
+        }
         if (standard !== undefined) return standard
         throw new UsageError('the client brings no feed, and serve was given none')
       },

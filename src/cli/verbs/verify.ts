@@ -1,5 +1,5 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
-import { command } from '../command.js'
+import { ALLOW_CODE, command } from '../command.js'
 import { Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
@@ -15,6 +15,7 @@ export const verify = command({
   args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, or the definition of a feed' }],
   options: {
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
+    ...ALLOW_CODE,
   },
   examples: [
     ["millrace verify 'shards/train-{0000..0015}.tar'", 'every column, as what its name says'],
@@ -26,7 +27,7 @@ export const verify = command({
       import('../locate.js'),
       import('../../system/limits.js'),
     ])
-    const { source, root, fields } = await locate(path)
+    const { source, root, fields } = await locate(path, values['allow-code'])
     const progress = new Progress('verifying', { unit: 'samples' })
     const before = performance.now()
     const result = await verify(source, {
