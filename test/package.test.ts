@@ -6,6 +6,8 @@ import { libraryVersion } from '../src/system/turbojpeg.js'
 const root = new URL('../', import.meta.url)
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'))
 const manifest = read('package.json')
+/** The version, also where a package has another name here: the oldest TypeScript, which is tested beside ours. */
+const exact = (version: string) => version.replace(/^npm:typescript@/, '')
 
 test('runtime dependencies are these, and no others', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['koffi'])
@@ -69,7 +71,7 @@ test('versions are exact', () => {
     ...optionalDependencies,
     ...devDependencies,
   }))
-    expect(version, name).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(exact(version as string), name).toMatch(/^\d+\.\d+\.\d+$/)
 })
 
 test('the lock file has the same versions', () => {
@@ -77,7 +79,7 @@ test('the lock file has the same versions', () => {
   for (const kind of ['dependencies', 'optionalDependencies', 'devDependencies']) {
     expect(lock[''][kind]).toEqual(manifest[kind])
     for (const [name, version] of Object.entries(manifest[kind]))
-      expect(lock[`node_modules/${name}`].version, name).toBe(version)
+      expect(lock[`node_modules/${name}`].version, name).toBe(exact(version as string))
   }
 })
 

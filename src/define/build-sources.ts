@@ -2,6 +2,7 @@
 import type {
   BlendJson,
   KernelJson,
+  KernelOf,
   OrderJson,
   SourceJson,
   SplitJson,
@@ -25,9 +26,10 @@ export const files = (...paths: string[]): SourceJson => ({ files: oneOrMore(pat
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })
 
 /** Samples that a CUDA kernel of yours makes on the GPU; the feed has its fields. Only at the top. */
-export const kernel = (file: string, options: Omit<KernelJson, 'file'>): { kernel: KernelJson } => ({
-  kernel: { file, ...options },
-})
+export const kernel = <Fields extends KernelJson['fields']>(
+  file: string,
+  options: Omit<KernelOf<Fields>, 'file'>,
+): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
 
 /** One after the other. */
 export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })

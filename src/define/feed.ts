@@ -5,7 +5,16 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefinitionError } from '../errors.js'
-import { Field, type ValueOf } from './build-fields.js'
+import type {
+  BatchSize,
+  FeedFacts,
+  FieldMap,
+  KernelFields,
+  OnlyKnownKeys,
+  Variant,
+  VariantMap,
+} from './batch-types.js'
+import { Field } from './build-fields.js'
 import { callerFile, functionHash, type UserFunction } from './call.js'
 import type { OperatorOptions } from './operators.js'
 import { isObject } from './schema.js'
@@ -15,6 +24,7 @@ import type {
   FeedJson,
   FieldJson,
   KernelJson,
+  KernelOf,
   OnErrorJson,
   OpJson,
   OrderJson,
@@ -22,8 +32,6 @@ import type {
 } from './types.js'
 import { validateFeed } from './validate.js'
 import { patchBetween } from './variants.js'
-
-export type FieldMap = Record<string, Field>
 
 /** Bytes as they are in the source, or a value from its index. */
 export type SampleColumns = Record<string, Uint8Array | number | string>
@@ -52,10 +60,12 @@ export function cutmix<const Label extends string | undefined = undefined>(
   return { json: { cutmix: options }, label: options.label as Label }
 }
 
-type BatchSize = { size: number; global?: undefined } | { global: number; size?: undefined }
-
 /** What `feed` takes. */
-export interface FeedOptions<Fields extends FieldMap, Label extends string | undefined> {
+export interface FeedOptions<
+  Fields extends FieldMap,
+  Label extends string | undefined,
+  Variants extends VariantMap = VariantMap,
+> {
   source: SourceJson
   /** By default the source's own. */
   order?: OrderJson
@@ -64,32 +74,30 @@ export interface FeedOptions<Fields extends FieldMap, Label extends string | und
   map?: UserFunction<SampleColumns, SampleColumns>
   batch: number | (BatchSize & { last?: BatchJson['last']; apply?: BatchOperator<Label>[] })
   onError?: OnErrorJson['policy'] | OnErrorJson
-  variants?: Record<string, Variant>
+  variants?: Variants & OnlyKnownKeys<Variants>
 }
 
 /** What `feed` takes where the source is a kernel: the fields are the kernel's, all of them or those that are named. */
-export interface KernelFeedOptions
-  extends Omit<FeedOptions<FieldMap, never>, 'source' | 'fields' | 'map' | 'batch'> {
-  source: { kernel: KernelJson }
-  fields?: Record<string, { from: string }>
+export interface KernelFeedOptions<
+  Made extends KernelJson['fields'] = KernelJson['fields'],
+  Named extends Record<string, { from: string }> | undefined = undefined,
+  Variants extends VariantMap = VariantMap,
+> extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'map' | 'batch'> {
+  source: { kernel: KernelOf<Made> }
+  fields?: Named
   batch: number | (BatchSize & { last?: BatchJson['last'] })
-}
-
-/** What a variant has otherwise. Fields that are given replace those of the same name. */
-export interface Variant {
-  source?: SourceJson
-  order?: OrderJson
-  fields?: FieldMap
-  batch?: number | BatchJson
-  onError?: OnErrorJson['policy'] | OnErrorJson
 }
 
 /** Marks a feed that `feed()` put together. JSON has no symbols, so that it can't claim this of itself. */
 const BUILT = Symbol.for('millrace.built')
 
-export class Feed<Fields extends FieldMap = FieldMap, Label extends string | undefined = string | undefined> {
+export class Feed<
+  Fields extends FieldMap = FieldMap,
+  Label extends string | undefined = string | undefined,
+  Variants extends VariantMap = VariantMap,
+> {
   /** For the types of a batch only; never there. */
-  declare readonly is: { fields: Fields; label: Label }
+  declare readonly is: FeedFacts<Fields, Label, Variants>
 
   constructor(
     /** The canonical form. */
@@ -101,40 +109,17 @@ export class Feed<Fields extends FieldMap = FieldMap, Label extends string | und
   ) {}
 }
 
-/** A batch of a feed: its fields, and what every batch has. */
-export type BatchOf<F extends Feed> = {
-  [Name in keyof F['is']['fields']]: Name extends MixedLabel<F['is']['fields'], F['is']['label']>
-    ? Float32Array
-    : ValueOf<F['is']['fields'][Name]>
-} & BatchFacts
-
-export interface BatchFacts {
-  /** Stable names of the samples. */
-  ids: string[]
-  /** Position of each row in the epoch. */
-  positions: Float64Array
-  /** Rows in this batch. */
-  count: number
-  epoch: number
-  /** Step within the epoch. */
-  step: number
-  /** 0 for rows that are no samples: fillers and masked ones. */
-  valid?: Uint8Array
-}
-
-/** Labels that mixup or cutmix make shares of: the named ones; with no name, the only int or class there is. */
-type MixedLabel<Fields extends FieldMap, Label extends string | undefined> =
-  | Extract<Label, string>
-  | (undefined extends Label ? OnlyLabel<Fields> : never)
-type OnlyLabel<Fields extends FieldMap> = {
-  [Name in keyof Fields]: Fields[Name]['is']['kind'] extends 'int' | 'class' ? Name : never
-}[keyof Fields]
-
 /** Defines a feed. A mistake is a DefinitionError at once. */
-export function feed(options: KernelFeedOptions): Feed
-export function feed<Fields extends FieldMap, const Label extends string | undefined = never>(
-  options: FeedOptions<Fields, Label>,
-): Feed<Fields, Label>
+export function feed<
+  Made extends KernelJson['fields'],
+  Named extends Record<string, { from: keyof Made & string }> | undefined = undefined,
+  Variants extends VariantMap = Record<never, Variant>,
+>(options: KernelFeedOptions<Made, Named, Variants>): Feed<KernelFields<Made, Named>, never, Variants>
+export function feed<
+  Fields extends FieldMap,
+  const Label extends string | undefined = never,
+  Variants extends VariantMap = Record<never, Variant>,
+>(options: FeedOptions<Fields, Label, Variants>): Feed<Fields, Label, Variants>
 export function feed(options: FeedOptions<FieldMap, string | undefined> | KernelFeedOptions): Feed {
   const module = callerFile(import.meta.url)
   const functions = new Map<string, UserFunction>()
@@ -193,7 +178,7 @@ export function isFeed(value: unknown): value is Feed {
   )
 }
 
-function batchJson(batch: number | { apply?: readonly BatchOperator[] }): number | BatchJson {
+function batchJson(batch: number | { apply?: readonly { json: OpJson }[] }): number | BatchJson {
   if (typeof batch === 'number' || batch.apply === undefined) return batch as number | BatchJson
   return { ...batch, apply: batch.apply.map(op => op.json) }
 }
@@ -205,7 +190,12 @@ function variantPatch(
   fields: Record<string, FieldJson>,
 ): Record<string, unknown> {
   const all = { ...base.fields, ...fields }
-  const target = { ...base, ...tidy(variant), ...(Object.keys(all).length > 0 && { fields: all }) }
+  const target = {
+    ...base,
+    ...tidy(variant),
+    ...(variant.batch !== undefined && { batch: batchJson(variant.batch) }),
+    ...(Object.keys(all).length > 0 && { fields: all }),
+  }
   return (patchBetween(tidy(base), tidy(target)) ?? {}) as Record<string, unknown>
 }
 

@@ -100,6 +100,11 @@ export interface KernelJson {
   name?: string
 }
 
+/** A kernel whose fields are known by name. */
+export interface KernelOf<Fields extends KernelJson['fields']> extends Omit<KernelJson, 'fields'> {
+  fields: Fields
+}
+
 /** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */
 export type WhereJson = Record<
   string,

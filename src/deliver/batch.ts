@@ -19,6 +19,9 @@ export interface Ragged {
 
 export type FieldArray = TypedArray | Ragged | string[]
 
+/** Fields of which only the names' kind is known: any name, any array. */
+export type AnyFields = Record<string, FieldArray>
+
 /** What a batch sees of its slot. */
 export interface Window {
   readonly buffer: ArrayBuffer
@@ -58,8 +61,8 @@ export interface BatchOwner {
   release(slot: number): void
 }
 
-/** `Arrays` is what its fields are: typed arrays, or arrays on a device. */
-export class Batch<Arrays = FieldArray> {
+/** `Fields` says what each field is: typed arrays, or arrays on a device. */
+export class Batch<Fields = AnyFields> {
   readonly epoch: number
   /** Step within the epoch. */
   readonly step: number
@@ -84,25 +87,25 @@ export class Batch<Arrays = FieldArray> {
   }
 
   /** The array of a field: typed array, ragged values with offsets, or strings. */
-  get(name: string): Arrays {
+  get<Name extends keyof Fields & string>(name: Name): Fields[Name] {
     const [field, index] = this.place(name)
     if (field.form === 'dense' || field.form === 'padded')
-      return this.array(field, elements(this.shape(name))) as Arrays
+      return this.array(field, elements(this.shape(name))) as Fields[Name]
     const offsets = new Int32Array(this.window.buffer, field.offsetsAt, this.count + 1)
     const values = this.array(field, this.slot.words[Header.Cursor + index] * elements(field.shape))
     const found: FieldArray =
       field.form === 'ragged' ? { values, offsets } : strings(values as Uint8Array, offsets)
-    return found as Arrays
+    return found as Fields[Name]
   }
 
   /** Shape of a field in this batch: [rows, …], for ragged fields [all lengths together, …]. */
-  shape(name: string): number[] {
+  shape(name: keyof Fields & string): number[] {
     const [, index] = this.place(name)
     return actualShape(this.slot, this.slot.layout, index)
   }
 
   /** Length of each row of a field that varies in length. */
-  lengths(name: string): Int32Array {
+  lengths(name: keyof Fields & string): Int32Array {
     const [field] = this.place(name)
     if (field.lengthAt < 0) return new Int32Array(this.count).fill(1)
     if (field.form === 'padded') return new Int32Array(this.window.buffer, field.lengthAt, this.count)
@@ -145,7 +148,8 @@ export class Batch<Arrays = FieldArray> {
   [inspect.custom](): string {
     const { epoch, step, count } = this
     const fields = this.slot.layout.fields.map(
-      ({ name, dtype, device }) => `${name}: ${device?.dtype ?? dtype} [${this.shape(name).join(', ')}]`,
+      ({ name, dtype, device }) =>
+        `${name}: ${device?.dtype ?? dtype} [${this.shape(name as keyof Fields & string).join(', ')}]`,
     )
     return `Batch { epoch ${epoch}, step ${step}, ${count} rows; ${fields.join('; ')} }`
   }
@@ -192,17 +196,17 @@ export class Batch<Arrays = FieldArray> {
 }
 
 /** A class of batches with one property a field, so that `batch.image` is what it looks like. */
-export function batchClass(fields: readonly string[]): typeof Batch<FieldArray> {
-  class FeedBatch extends Batch<FieldArray> {}
+export function batchClass(fields: readonly string[]): typeof Batch<AnyFields> {
+  class FeedBatch extends Batch<AnyFields> {}
   defineFields(FeedBatch.prototype, fields)
   return FeedBatch
 }
 
-export function defineFields(prototype: Batch<unknown>, fields: readonly string[]): void {
+export function defineFields(prototype: Batch<Record<string, unknown>>, fields: readonly string[]): void {
   for (const name of fields) {
     Object.defineProperty(prototype, name, {
       enumerable: true,
-      get(this: Batch<unknown>) {
+      get(this: Batch<Record<string, unknown>>) {
         return this.get(name)
       },
     })

@@ -7,7 +7,7 @@ import { Header } from '../batch/slot.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import type { BadReport } from '../engine/job.js'
-import { type Batch, type BatchOwner, batchClass, type FieldArray, SlotWindow } from './batch.js'
+import { type AnyFields, type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
 
 /** A batch that was taken, before anybody has seen it. */
 export interface Taken {
@@ -15,7 +15,7 @@ export interface Taken {
   index: number
   bad: readonly BadReport[]
   /** Only to be called once it is known that it will be handed out. */
-  batch(): Batch<unknown>
+  batch(): Batch<Record<string, unknown>>
 }
 
 export interface Delivery {
@@ -32,7 +32,7 @@ export interface Delivery {
 
 export class HostDelivery implements Delivery {
   private readonly windows: SlotWindow[]
-  private readonly BatchClass: typeof Batch<FieldArray>
+  private readonly BatchClass: typeof Batch<AnyFields>
 
   constructor(
     private readonly feeding: Feeding,

@@ -52,7 +52,10 @@ export interface OnDevice {
   download: Download
 }
 
-export class DeviceBatch extends Batch<DeviceArray | DeviceRagged | string[]> {
+type DeviceField = DeviceArray | DeviceRagged | string[]
+type AnyDeviceFields = Record<string, DeviceField>
+
+export class DeviceBatch<Fields = AnyDeviceFields> extends Batch<Fields> {
   // Hard-private: a field of the feed's may have any of these names.
   readonly #host: HostPart
   readonly #there: OnDevice
@@ -63,7 +66,11 @@ export class DeviceBatch extends Batch<DeviceArray | DeviceRagged | string[]> {
     this.#there = there
   }
 
-  override get(name: string): DeviceArray | DeviceRagged | string[] {
+  override get<Name extends keyof Fields & string>(name: Name): Fields[Name] {
+    return this.#field(name) as Fields[Name]
+  }
+
+  #field(name: string): DeviceField {
     const [field] = this.place(name)
     const text = this.#host.texts.get(name)
     if (text !== undefined) return strings(text.values, text.offsets)
@@ -74,12 +81,12 @@ export class DeviceBatch extends Batch<DeviceArray | DeviceRagged | string[]> {
     return { values, offsets: this.#view(offsetsAt, 'i32', [this.count + 1], false) }
   }
 
-  override shape(name: string): number[] {
+  override shape(name: keyof Fields & string): number[] {
     const shape = this.#memoryShape(name)
     return this.#there.channelsLast.has(name) ? channelsFirst(shape).shape : shape
   }
 
-  override lengths(name: string): Int32Array {
+  override lengths(name: keyof Fields & string): Int32Array {
     this.place(name)
     return this.#host.lengths.get(name) ?? new Int32Array(this.count).fill(1)
   }
@@ -103,8 +110,8 @@ export class DeviceBatch extends Batch<DeviceArray | DeviceRagged | string[]> {
 }
 
 /** A class of such batches with one property a field. */
-export function deviceBatchClass(fields: readonly string[]): typeof DeviceBatch {
-  class FeedBatch extends DeviceBatch {}
+export function deviceBatchClass(fields: readonly string[]): typeof DeviceBatch<AnyDeviceFields> {
+  class FeedBatch extends DeviceBatch<AnyDeviceFields> {}
   defineFields(FeedBatch.prototype, fields)
   return FeedBatch
 }

@@ -12,7 +12,7 @@ import { EngineError } from '../errors.js'
 import type { BatchOwner } from './batch.js'
 import type { Delivery, Taken } from './delivery.js'
 import type { Device } from './device.js'
-import { type DeviceBatch, deviceBatchClass, type HostPart, hostPart } from './device-batch.js'
+import { deviceBatchClass, type HostPart, hostPart } from './device-batch.js'
 import { layoutOutput, type OutputLayout } from './device-plan.js'
 import type { Finished, Refusal } from './device-stage.js'
 
@@ -46,7 +46,7 @@ export interface DeviceDeliveryOptions {
 
 export class DeviceDelivery implements Delivery {
   private readonly layout: OutputLayout
-  private readonly BatchClass: typeof DeviceBatch
+  private readonly BatchClass: ReturnType<typeof deviceBatchClass>
   private readonly download = (pointer: bigint, bytes: number): Promise<Uint8Array<ArrayBuffer>> =>
     this.device.download(pointer, bytes)
   /** Rows that the device's decoder refused so far. */

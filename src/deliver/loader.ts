@@ -46,7 +46,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** The present loop: where it ends, counted as `handed` is, and the epoch of its latest batch. */
   private until = 0
   private epoch = 0
-  private current: Batch<unknown> | undefined
+  private current: Batch<Record<string, unknown>> | undefined
   /** When the event loop last had its turn, and when the latest batch was handed out. */
   private turned = 0
   private stepped = 0
@@ -155,7 +155,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.options.epochs === undefined && this.options.steps === undefined ? Infinity : until
   }
 
-  private async next(): Promise<Batch<unknown>> {
+  private async next(): Promise<Batch<Record<string, unknown>>> {
     this.releaseCurrent()
     await this.giveTurn()
     this.checkOpen()

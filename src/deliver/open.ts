@@ -1,6 +1,7 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
+import type { AsVariant, BatchFacts, FieldsOf, VariantName } from '../define/batch-types.js'
 import { codeIn, refuseCode } from '../define/code.js'
-import { type BatchFacts, type BatchOf, type Feed, isBuilt } from '../define/feed.js'
+import { type Feed, isBuilt } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson, KernelFeedJson, NormalFeed } from '../define/types.js'
 import { applyVariant } from '../define/variants.js'
@@ -20,10 +21,11 @@ import { checkNames, fillOptions, type OpenOptions } from './options.js'
  *
  * With `device: 'cuda'` batches lie on the GPU: `batch.image.devicePointer`.
  */
-export function open<F extends Feed | FeedJson | KernelFeedJson, O extends OpenOptions = OpenOptions>(
-  feed: F,
-  options: O = {} as O,
-): Loader<O extends { device: string } ? DeviceLoadedBatch<F> : LoadedBatch<F>> {
+export function open<
+  F extends Feed | FeedJson | KernelFeedJson,
+  const O extends OpenOptions = Record<never, never>,
+>(feed: F, given?: O & Checked<F, O>): Loader<OpenedBatch<AsVariant<F, VariantIn<F, O>>, O>> {
+  const options: OpenOptions = given ?? {}
   checkFeed(feed)
   checkNames(options)
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
@@ -49,13 +51,35 @@ function checkFeed(feed: unknown): void {
   )
 }
 
-/** What comes out: the feed's own fields, typed, and what every batch has. */
-export type LoadedBatch<F> = F extends Feed ? BatchOf<F> & Batch : Batch & Record<string, unknown>
+// ------------------------------------------------------------------ types
+
+/** Options as which neither a misspelt name nor a variant that the feed does not have compiles. */
+type Checked<F, O extends OpenOptions> = Omit<OpenOptions, 'variant'> & {
+  variant?: string extends O['variant'] ? string : VariantName<F>
+} & { [Name in Exclude<keyof O, keyof OpenOptions>]: never }
+
+/** The variant that the options name: `undefined` where they name none, any of them where it is only known to be a text. */
+type VariantIn<F, O extends OpenOptions> = 'variant' extends keyof O
+  ? string extends O['variant']
+    ? VariantName<F> | undefined
+    : O['variant']
+  : undefined
+
+/** What comes out: the feed's own fields, typed, and what every batch has. `F` is the feed, or what is known of it. */
+type OpenedBatch<F, O> = O extends { device: string } ? DeviceLoadedBatch<F> : LoadedBatch<F>
+
+export type LoadedBatch<F> =
+  F extends Pick<Feed, 'is'> ? FieldsOf<F> & BatchFacts & Batch<FieldsOf<F>> : Batch & Record<string, unknown>
 
 /** The same on a device: text stays as it is, all else is DeviceArrays. */
-export type DeviceLoadedBatch<F> = F extends Feed
-  ? { [Name in keyof F['is']['fields']]: OnDevice<BatchOf<F>[Name]> } & BatchFacts & DeviceBatch
-  : DeviceBatch & Record<string, unknown>
+export type DeviceLoadedBatch<F> =
+  F extends Pick<Feed, 'is'>
+    ? DeviceFieldsOf<F> & BatchFacts & DeviceBatch<DeviceFieldsOf<F>>
+    : DeviceBatch & Record<string, unknown>
+
+type DeviceFieldsOf<F extends Pick<Feed, 'is'>> = {
+  [Name in keyof F['is']['fields']]: OnDevice<FieldsOf<F>[Name]>
+}
 
 type OnDevice<Value> = Value extends string[]
   ? Value

@@ -1,6 +1,7 @@
 /** Builders: the JSON they make, that nothing is lost on the way there and back, and the types of the batches. */
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { BatchOf, FieldMap } from '../../src/define/batch-types.js'
 import * as fields from '../../src/define/build-fields.js'
 import {
   bytes,
@@ -26,15 +27,7 @@ import {
   tar,
   weighted,
 } from '../../src/define/build-sources.js'
-import {
-  type BatchOf,
-  cutmix,
-  type FeedOptions,
-  type FieldMap,
-  feed,
-  fromJson,
-  mixup,
-} from '../../src/define/feed.js'
+import { cutmix, type FeedOptions, feed, fromJson, mixup } from '../../src/define/feed.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { OperatorParams } from '../../src/define/operators.js'
 import type { FeedJson, FieldJson } from '../../src/define/types.js'
@@ -126,6 +119,16 @@ describe('builders', () => {
       fields: { image: { from: 'png', apply: [{ resize: { size: [8, 8] } }], dtype: null } },
       batch: { global: null, size: 2 },
     })
+  })
+
+  test('a variant may mix otherwise', () => {
+    const { json } = feed({
+      source: tar('a.tar'),
+      fields: { image: image('jpg').centerCrop(8), label: int('cls') },
+      batch: 4,
+      variants: { mixed: { batch: { size: 4, apply: [cutmix({ classes: 3 })] } } },
+    })
+    expect(json.variants?.mixed).toEqual({ batch: { size: 4, apply: [{ cutmix: { classes: 3 } }] } })
   })
 
   test('leave the builder that they start from as it was', () => {
