@@ -53,6 +53,8 @@ class Loop:
         #: Epoch of the latest batch in the user's hands.
         self._epoch = feed._stream.ahead.epoch
         self._ended_epoch: Optional[int] = None
+        #: What was dropped or masked in it.
+        self._bad_line: Optional[str] = None
         self._failed = False
         self.superseded = False
 
@@ -92,10 +94,15 @@ class Loop:
     def hand(self, taken: "Taken") -> None:
         """From here on the state counts this batch."""
         feed = self._feed
+        try:
+            self._bad_line = feed._stream.judge_batch(taken)
+        except BaseException:
+            self._failed = True
+            raise
         self._epoch = taken.epoch
         feed._place = taken.after
         feed._stats.batches += 1
-        self.samples = taken.batch.count
+        self.samples = taken.rows
         feed._stats.samples += self.samples
         if taken.after.epoch > taken.epoch:
             self._ended_epoch = taken.epoch
@@ -106,7 +113,7 @@ class Loop:
             raise MillraceError("another loop over this feed has begun: this one is over")
         epoch, self._ended_epoch = self._ended_epoch, None
         if epoch is not None:
-            self._feed._end_of_epoch(epoch)
+            self._feed._end_of_epoch(epoch, self._bad_line)
 
     def leave(self, finished: bool) -> None:
         """The loop is over: by its end, by ``break``, or by an exception."""

@@ -146,7 +146,8 @@ class OnGpu(View, ABC):
         bad = {int(one["row"]): one for found in reversed(ticket.bad.values()) for one in found}
         rows = sorted(bad)
         for row in rows:
-            stream.judge(bad[row])
+            if not batch._known.fillers[row]:  # its sample was judged where it came first in the epoch
+                stream.judge(bad[row])
         if bad:
             batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, self._beside)
         return batch

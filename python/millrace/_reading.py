@@ -15,7 +15,7 @@ from .batch import About, Batch, Ragged, decode
 class Taken:
     """A batch that has left the ring, and where a run goes on after it."""
 
-    __slots__ = ("after", "bad", "batch", "epoch", "slot")
+    __slots__ = ("after", "bad", "batch", "epoch", "samples", "slot")
 
     def __init__(self, batch: Batch, epoch: int, after: Place, slot: Optional[int] = None) -> None:
         self.batch = batch
@@ -25,6 +25,14 @@ class Taken:
         self.slot = slot
         #: Its bad samples, as the engine told of them.
         self.bad: Sequence[Mapping[str, Any]] = ()
+        #: Samples planned for it, those included: fillers are none.
+        self.samples = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows that are samples."""
+        about = self.batch._known
+        return int(about.count - about.fillers.sum())
 
 
 def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]], List[str]]) -> Taken:

@@ -244,10 +244,20 @@ Beside = Callable[["np.ndarray[Any, Any]", Any], Any]
 
 
 def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> Batch:
-    """The batch after rows turned out to be bad on the device: as marked zeros (mask), or without them."""
+    """The batch after rows turned out to be bad on the device: as marked zeros (mask), or without them.
+
+    Fillers become zeros, and a batch that has some keeps its size: blank fillers stand for what is dropped.
+    """
     about = batch._about
     assert about is not None
-    if policy == "mask":
+    if policy == "drop" and about.fillers.any():
+        dropped = [row for row in rows if not about.fillers[row]]
+        order = np.concatenate([np.setdiff1d(np.arange(about.count), dropped), dropped]).astype(np.int64)
+        about.fillers[dropped] = True
+        batch = _rows(without_bad(batch, rows, "mask", beside), order, beside)
+        about.names = None
+        return batch
+    if policy != "drop":
         about.valid[rows] = False
         for name, value in list(batch.items()):
             if name == "valid":
@@ -255,7 +265,13 @@ def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> B
             elif hasattr(value, "shape") and name not in about.lengths:
                 batch[name] = _blanked(value, beside(np.array(rows), value))
         return batch
-    keep = np.setdiff1d(np.arange(about.count), rows)
+    about.names = None
+    return _rows(batch, np.setdiff1d(np.arange(about.count), rows), beside)
+
+
+def _rows(batch: Batch, keep: "np.ndarray[Any, Any]", beside: Beside) -> Batch:
+    """The batch with some of its rows, in this order."""
+    about = batch._known
     kept = Batch(about=about)
     for name, value in batch.items():
         kept[name] = _only(value, keep, beside)
@@ -263,7 +279,7 @@ def without_bad(batch: Batch, rows: List[int], policy: str, beside: Beside) -> B
         column[keep] for column in (about.positions, about.valid, about.fillers)
     )
     about.lengths = {name: lengths[keep] for name, lengths in about.lengths.items()}
-    about.count, about.names = len(keep), None
+    about.count = len(keep)
     return kept
 
 

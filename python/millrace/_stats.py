@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from ._judge import Judge
 
 log = logging.getLogger("millrace")
 
-#: Bad samples are listed up to this many; all are counted.
-LISTED = 1000
 #: A wait longer than this (seconds) counts as a stall; shorter ones are the price of asking.
 STALL = 50e-6
 #: Below this share of the time nobody minds waiting.
@@ -30,8 +30,7 @@ class Stats:
         self.waits = 0
         self.copies = 0
         self.restarts = 0
-        self.bad_count = 0
-        self.bad: List[Dict[str, str]] = []
+        self.judge = Judge()
         #: What a view on a device adds.
         self.device: Optional[Callable[[], Mapping[str, Any]]] = None
         self.mark()
@@ -61,7 +60,7 @@ class Stats:
             "waits": self.waits,
             "copies": self.copies,
             "restarts": self.restarts,
-            "bad": {"count": self.bad_count, "samples": list(self.bad)},
+            "bad": {"count": self.judge.count, "samples": list(self.judge.samples)},
             **engine,
             **({} if self.device is None else {"device": self.device()}),
         }

@@ -12,8 +12,8 @@ from . import _layout as at
 from ._client import Client, Opened, Place
 from ._meeting import Meeting
 from ._reading import Taken, read
-from ._stats import LISTED, Stats
-from .errors import EngineDied, ForkedError, MillraceError, SampleError, StateError
+from ._stats import Stats
+from .errors import EngineDied, ForkedError, MillraceError, StateError
 
 log = logging.getLogger("millrace")
 
@@ -231,6 +231,7 @@ class Stream:
         self._number += 1
         self.ahead = taken.after
         taken.bad = bad
+        taken.samples = taken.rows + (len(bad) if self.opened.policy == "drop" else 0)
         return taken
 
     def _copied(self, client: Client) -> None:
@@ -252,19 +253,14 @@ class Stream:
 
     def judge(self, bad: Mapping[str, Any]) -> None:
         """Bad samples are counted at delivery, in order; the policy or the budget may end the run here."""
-        message, stats, opened = str(bad["message"]), self._stats, self.opened
-        if bad["row"] < 0:
-            raise MillraceError(message)
-        stats.bad_count += 1
-        if len(stats.bad) < LISTED:
-            stats.bad.append({"id": bad["id"], "stage": bad["stage"], "message": message})
-        if opened.policy == "fail":
-            raise SampleError(message)
-        if stats.bad_count > opened.budget:
-            raise MillraceError(
-                f"{stats.bad_count} bad samples are more than onError.budget = {opened.budget} allows; "
-                f"the last: {message}"
-            )
+        self._stats.judge.sample(bad, self.opened.policy, self.opened.budget)
+
+    def judge_batch(self, taken: Taken) -> Optional[str]:
+        """A batch is about to be handed out. The last one of an epoch: what was dropped or masked in it."""
+        judge, opened = self._stats.judge, self.opened
+        rows = opened.length // opened.world
+        judge.batch(taken.samples, opened.policy, rows)
+        return judge.epoch_ends(opened.policy, rows) if taken.after.epoch > taken.epoch else None
 
     # ------------------------------------------------------------ ending
 

@@ -317,14 +317,17 @@ class Feed:
     def _rows(self) -> int:
         return self._stream.client.memory.layout.rows
 
-    def _end_of_epoch(self, epoch: int) -> None:
+    def _end_of_epoch(self, epoch: int, bad: Optional[str]) -> None:
         if self.rank != 0:
+            if bad is not None:
+                say(f"{self.name}, rank {self.rank}, epoch {epoch}: {bad}")
             return
         try:
             spans = self._stream.client.ask({"stats": True})["stats"].get("spans", {})
         except MillraceError:
             spans = {}
-        say(f"{self.name}, {self._stats.epoch_line(epoch, spans)}")
+        line = f"{self.name}, {self._stats.epoch_line(epoch, spans)}"
+        say(line if bad is None else f"{line}; {bad}")
 
     def show(self, count: int = 16, path: Optional[str] = None) -> Any:
         """Draws samples with their labels, as the model will see them: with Matplotlib, or as a PNG file."""

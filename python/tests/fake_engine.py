@@ -87,6 +87,8 @@ class Ring:
             epoch, position = epoch + 1, 0
         self.epoch, self.position, self.step = epoch, position, 0
         self.limit, self.batch = limit, 0
+        #: What is wrong with the bad rows of each batch.
+        self.told: Dict[int, List[Dict[str, Any]]] = {}
         self.held = set(held)
         self.due = time.monotonic() + self.slow
         self.generation += 1
@@ -128,7 +130,11 @@ class Ring:
             count = run + (self.rank < longer)
         wanted = list(range(first, first + count))
         status = [3 if p >= self.length else 2 if p in self.bad else 1 for p in wanted]
-        bad = sum(s == 2 for s in status)
+        told = [(row, f"sample-{p}") for row, (p, s) in enumerate(zip(wanted, status)) if s == 2]
+        bad = len(told)
+        self.told[self.batch] = [
+            {"row": row, "id": name, "stage": "decode", "message": f"{name}: torn"} for row, name in told
+        ]
         rows = [
             (p % self.length, s) for p, s in zip(wanted, status) if not (s == 2 and self.policy == "drop")
         ]
@@ -241,7 +247,7 @@ class Connection:
         elif "names" in request:
             return {"names": [f"sample-{p}" for p in request["names"]["positions"]]}
         elif "bad" in request:
-            return {"bad": [{"row": 0, "id": "sample-x", "stage": "decode", "message": "sample-x: torn"}]}
+            return {"bad": ring.told.pop(request["bad"], [])}
         elif "stats" in request:
             return {
                 "stats": {

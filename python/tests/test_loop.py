@@ -156,10 +156,27 @@ def test_bad_samples_by_policy(fake):
     with millrace.Feed(fake(8, bad=[1, 5], policy="drop")) as feed:
         assert numbers(feed) == [[0, 2, 3], [4, 6, 7]]
         assert feed.stats()["bad"]["count"] == 2
-        with pytest.raises(millrace.MillraceError, match="budget = 2"):
-            numbers(feed)
+    with (
+        millrace.Feed(fake(8, bad=[1, 5, 6], policy="drop")) as feed,
+        pytest.raises(millrace.MillraceError, match="3 bad samples are more than onError.budget = 2 allows"),
+    ):
+        numbers(feed)
     with millrace.Feed(fake(4, bad=[1], policy="mask")) as feed:
         assert next(iter(feed))["valid"].tolist() == [True, False, True, True]
+
+
+def test_the_budget_counts_samples_not_how_often_they_come(fake, capfd, monkeypatch):
+    import logging
+
+    monkeypatch.setattr(logging.getLogger("millrace"), "propagate", False)
+    for policy, done in (("drop", "dropped"), ("mask", "masked")):
+        with millrace.Feed(fake(8, bad=[1, 5], policy=policy)) as feed:
+            for _ in range(3):
+                numbers(feed)
+            bad = feed.stats()["bad"]
+            assert bad["count"] == 2 and [one["id"] for one in bad["samples"]] == ["sample-1", "sample-5"]
+        said = capfd.readouterr().err.splitlines()
+        assert [line.split("; ")[-1] for line in said] == [f"2 bad samples {done}: sample-1, sample-5"] * 3
 
 
 def test_a_failure_comes_in_its_turn(fake):

@@ -26,13 +26,18 @@ class Stage:
         self.told = told
         self.bad = bad
         self.batches = []
+        self.submitted = 0
         self.closed = False
 
     def submit(self, batch):
         self.batches.append(batch)
+        self.submitted += 1
         arrays = {one.name: Array(np.array(one.values), self.told.get(one.name)) for one in batch.arrays}
-        told = {"ok": False, "id": "a sample", "stage": "decode"}
-        bad = {"image": [{"row": row, "message": f"row {row} is bad", **told} for row in self.bad]}
+        told = {"ok": False, "stage": "decode"}
+        names = {row: f"row {row} of batch {self.submitted}" for row in self.bad}
+        bad = {
+            "image": [{"row": row, "id": names[row], "message": f"row {row} is bad", **told} for row in names]
+        }
         bad = bad if self.bad else {}
         return SimpleNamespace(arrays=arrays, bad=bad, turned=(), comes=lambda _: True, wait=lambda: None)
 
@@ -189,6 +194,26 @@ def test_bad_rows_are_masked():
     assert kept.count == 4 and kept.valid.tolist() == [True, True, False, True]
     assert kept["valid"].tolist() == [True, True, False, True]
     assert kept["image"].tolist() == [[0], [2], [0], [6]]
+
+
+def test_a_batch_with_fillers_keeps_its_size():
+    batch = batch_of(4)
+    batch["valid"] = batch.valid.copy()
+    batch._about.valid[3], batch._about.fillers[3] = False, True
+    kept = without_bad(batch, [1, 3], "drop", beside)
+    assert kept.count == 4 and kept.positions.tolist() == [100, 102, 103, 101]
+    assert kept.ids == ["0/100", "0/102"]
+    assert kept["valid"].tolist() == kept.valid.tolist() == [True, True, False, False]
+    assert kept["image"].tolist() == [[0], [4], [0], [0]]
+
+
+@pytest.mark.parametrize("policy", ["fail", "mask", "drop"])
+def test_a_bad_filler_is_blank(policy):
+    batch = batch_of(4)
+    batch._about.valid[3], batch._about.fillers[3] = False, True
+    kept = without_bad(batch, [3], policy, beside)
+    assert kept.count == 4 and kept["image"].tolist() == [[0], [2], [4], [0]]
+    assert kept.ids == ["0/100", "0/101", "0/102"]
 
 
 def test_one_slot_is_too_few_for_a_gpu(engine):

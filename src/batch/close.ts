@@ -2,12 +2,18 @@
  * Closing a batch: what remains to be done when all its rows are made. Holes left by dropped rows are closed in
  * order, ragged rows are gathered, padded rows are brought to their common length. Whoever finishes the last row
  * does it, alone, on the slot in place.
+ *
+ * A batch that has fillers (`last: pad`) keeps its full size: in place of what is dropped, blank fillers stand at its
+ * end.
  */
 import { toBf16, toF16 } from '../define/dtype.js'
 import type { FieldPlace, SlotLayout } from './layout.js'
 import { Header, RowStatus, type Slot } from './slot.js'
 
 export type BadPolicy = 'fail' | 'drop' | 'mask'
+
+/** In a list of rows: a blank one. */
+const BLANK = -1
 
 /** Closes a batch. Returns what is wrong with the batch as a whole, if anything. */
 export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): string | undefined {
@@ -24,7 +30,8 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
       )
     }
   }
-  const rows = policy === 'drop' && words[Header.Bad] > 0 ? goodRows(slot, planned) : undefined
+  const dropped = policy === 'drop' && words[Header.Bad] > 0 ? takeBad(slot, planned) : undefined
+  const rows = dropped && [...dropped.kept, ...dropped.blanks.map(() => BLANK)]
   // With `fail` nobody will see the batch, but bad rows must not have lengths left over from an earlier one.
   if (policy !== 'drop' && words[Header.Bad] > 0) blankBadRows(slot, bytes, planned)
   for (const [i, field] of layout.fields.entries()) {
@@ -36,44 +43,77 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
       words[Header.Cursor + i] = gatherRagged(slot, bytes, field, rows ?? planned)
     }
   }
-  if (rows) {
-    for (const [to, from] of rows.entries()) {
-      slot.status[to] = slot.status[from]
-      slot.positions[to] = slot.positions[from]
-      slot.rows[to] = slot.rows[from]
-      slot.sources[to] = slot.sources[from]
-    }
-  }
+  if (dropped) moveNotes(slot, dropped.kept, dropped.blanks)
   words[Header.Count] = rows ? rows.length : planned
   return undefined
 }
 
-/** Numbers of the rows that stay, ascending. */
-function goodRows(slot: Slot, planned: number): number[] {
-  const rows: number[] = []
-  for (let i = 0; i < planned; i++) if (slot.status[i] !== RowStatus.Bad) rows.push(i)
-  return rows
+/** Whether a batch has fillers: such a one keeps its full size. */
+export function hasFillers({ words }: Slot): boolean {
+  return words[Header.Valid] < words[Header.Planned]
 }
 
-/** A bad row is all zeros and has no length. */
-function blankBadRows(slot: Slot, bytes: Uint8Array, planned: number): void {
+/** What is known of a row besides its fields. */
+export interface RowNote {
+  position: number
+  row: number
+  source: number
+}
+
+export function noteOf(slot: Slot, i: number): RowNote {
+  return { position: slot.positions[i], row: slot.rows[i], source: slot.sources[i] }
+}
+
+/** Numbers of the rows that stay, ascending; and, where the batch keeps its size, those that become blank fillers. */
+function takeBad(slot: Slot, planned: number): { kept: number[]; blanks: RowNote[] } {
+  const kept: number[] = []
+  const blanks: RowNote[] = []
   for (let i = 0; i < planned; i++) {
-    if (slot.status[i] !== RowStatus.Bad) continue
-    for (const field of slot.layout.fields) {
-      if (field.form === 'dense') {
-        const at = slot.at + field.at + i * field.unitBytes
-        bytes.fill(0, at, at + field.unitBytes)
-      } else {
-        slot.column(field.lengthAt)[i] = 0
-      }
+    if (slot.status[i] !== RowStatus.Bad) kept.push(i)
+    else if (hasFillers(slot)) blanks.push(noteOf(slot, i))
+  }
+  return { kept, blanks }
+}
+
+/** The rows that stay have moved to the front, and blank fillers stand behind them. */
+export function moveNotes(slot: Slot, kept: readonly number[], blanks: readonly RowNote[]): void {
+  for (const [to, from] of kept.entries()) {
+    slot.status[to] = slot.status[from]
+    slot.positions[to] = slot.positions[from]
+    slot.rows[to] = slot.rows[from]
+    slot.sources[to] = slot.sources[from]
+  }
+  for (const [i, { position, row, source }] of blanks.entries()) {
+    const to = kept.length + i
+    slot.status[to] = RowStatus.Filler
+    slot.positions[to] = position
+    slot.rows[to] = row
+    slot.sources[to] = source
+  }
+}
+
+function blankBadRows(slot: Slot, bytes: Uint8Array, planned: number): void {
+  for (let i = 0; i < planned; i++) if (slot.status[i] === RowStatus.Bad) blankRow(slot, bytes, i)
+}
+
+/** Makes a row all zeros, without a length. Only before the batch is closed. */
+export function blankRow(slot: Slot, bytes: Uint8Array, row: number): void {
+  for (const field of slot.layout.fields) {
+    if (field.form === 'dense') {
+      const at = slot.at + field.at + row * field.unitBytes
+      bytes.fill(0, at, at + field.unitBytes)
+    } else {
+      slot.column(field.lengthAt)[row] = 0
     }
   }
 }
 
-/** Moves the rows that stay to the front; they only ever move down. */
+/** Moves the rows that stay to the front; they only ever move down. Behind them blank ones may come. */
 function closeHoles(rows: readonly number[], bytes: Uint8Array, at: number, rowBytes: number): void {
   for (const [to, from] of rows.entries()) {
-    if (to !== from) bytes.copyWithin(at + to * rowBytes, at + from * rowBytes, at + (from + 1) * rowBytes)
+    if (from === BLANK) bytes.fill(0, at + to * rowBytes, at + (to + 1) * rowBytes)
+    else if (to !== from)
+      bytes.copyWithin(at + to * rowBytes, at + from * rowBytes, at + (from + 1) * rowBytes)
   }
 }
 
@@ -87,17 +127,18 @@ function closePadded(
   const lengths = slot.column(field.lengthAt)
   const count = typeof rows === 'number' ? rows : rows.length
   const from = (i: number): number => (typeof rows === 'number' ? i : rows[i])
+  const lengthOf = (i: number): number => (from(i) === BLANK ? 0 : lengths[from(i)])
   let longest = 0
-  for (let i = 0; i < count; i++) longest = Math.max(longest, lengths[from(i)])
+  for (let i = 0; i < count; i++) longest = Math.max(longest, lengthOf(i))
   const multiple = field.multiple ?? 1
   const common =
     field.to === 'longest' ? Math.min(field.max!, Math.ceil(longest / multiple) * multiple) : field.max!
   const pad = padBytes(field)
   for (let i = 0; i < count; i++) {
-    const length = lengths[from(i)]
+    const length = lengthOf(i)
     const source = slot.at + field.at + from(i) * field.max! * field.unitBytes
     const target = slot.at + field.at + i * common * field.unitBytes
-    if (target !== source) bytes.copyWithin(target, source, source + length * field.unitBytes)
+    if (length > 0 && target !== source) bytes.copyWithin(target, source, source + length * field.unitBytes)
     fillWith(bytes, target + length * field.unitBytes, target + common * field.unitBytes, pad)
     lengths[i] = length
   }
@@ -118,7 +159,7 @@ function gatherRagged(
   let next = 0
   for (let i = 0; i < count; i++) {
     const from = typeof rows === 'number' ? i : rows[i]
-    const length = lengths[from]
+    const length = from === BLANK ? 0 : lengths[from]
     const source = slot.at + field.stagingAt + (places[from] - 1) * field.unitBytes
     if (length > 0) {
       bytes.copyWithin(slot.at + field.at + next * field.unitBytes, source, source + length * field.unitBytes)
@@ -131,7 +172,7 @@ function gatherRagged(
 }
 
 /** The pad value as bytes of one element. */
-function padBytes(field: FieldPlace): Uint8Array {
+export function padBytes(field: FieldPlace): Uint8Array {
   const value = field.value ?? 0
   const view = new DataView(new ArrayBuffer(8))
   switch (field.dtype) {
@@ -164,7 +205,7 @@ function padBytes(field: FieldPlace): Uint8Array {
   }
 }
 
-function fillWith(bytes: Uint8Array, from: number, to: number, pattern: Uint8Array): void {
+export function fillWith(bytes: Uint8Array, from: number, to: number, pattern: Uint8Array): void {
   if (pattern.every(b => b === pattern[0])) bytes.fill(pattern[0], from, to)
   else for (let at = from; at < to; at += pattern.length) bytes.set(pattern, at)
 }

@@ -2,43 +2,57 @@
  * Takes rows back out of a batch that was closed already: pictures that were left to the device, which neither it nor
  * the CPU can decode. The same is left as if they had been bad from the beginning (close.ts).
  */
-import type { BadPolicy } from './close.js'
+import { type BadPolicy, fillWith, hasFillers, moveNotes, noteOf, padBytes } from './close.js'
 import type { FieldPlace } from './layout.js'
 import { Header, RowStatus, type Slot } from './slot.js'
 
-/** `drop` closes the holes in order; `mask` and `fail` leave rows of zeros that are not valid. */
+/**
+ * `drop` closes the holes in order; `mask` and `fail` leave rows of zeros that are not valid. A filler becomes blank, and
+ * is no bad sample.
+ */
 export function strikeRows(slot: Slot, rows: readonly number[], policy: BadPolicy): void {
-  const bad = new Set(rows)
+  const isFiller = (row: number): boolean => slot.status[row] === RowStatus.Filler
+  const bad = new Set(rows.filter(row => !isFiller(row)))
   const count = slot.words[Header.Count]
   const bytes = new Uint8Array(slot.buffer)
+  blank(slot, bytes, policy === 'drop' ? rows.filter(isFiller) : rows)
   for (const row of bad) slot.status[row] = RowStatus.Bad
   slot.words[Header.Bad] += bad.size
-  if (policy !== 'drop') {
-    for (const field of slot.layout.fields) {
-      if (field.form !== 'dense') continue
-      for (const row of bad) {
-        const at = slot.at + field.at + row * field.unitBytes
-        bytes.fill(0, at, at + blankBytes(field))
-      }
-    }
-    return
-  }
+  if (policy !== 'drop' || bad.size === 0) return
+  const blanks = hasFillers(slot) ? Array.from(bad, row => noteOf(slot, row)) : []
   const kept = Array.from({ length: count }, (_, i) => i).filter(row => !bad.has(row))
   for (const [index, field] of slot.layout.fields.entries()) {
     if (field.form === 'dense') closeUp(bytes, slot.at + field.at, kept, field.unitBytes)
     else if (field.form === 'padded') {
       const lengths = slot.column(field.lengthAt)
-      closeUp(bytes, slot.at + field.at, kept, slot.words[Header.Cursor + index] * field.unitBytes)
+      const rowBytes = slot.words[Header.Cursor + index] * field.unitBytes
+      closeUp(bytes, slot.at + field.at, kept, rowBytes)
       for (const [to, from] of kept.entries()) lengths[to] = lengths[from]
-    } else slot.words[Header.Cursor + index] = closeUpRagged(slot, bytes, field, kept)
+      for (let i = kept.length; i < kept.length + blanks.length; i++) {
+        const at = slot.at + field.at + i * rowBytes
+        fillWith(bytes, at, at + rowBytes, padBytes(field))
+        lengths[i] = 0
+      }
+    } else slot.words[Header.Cursor + index] = closeUpRagged(slot, bytes, field, kept, blanks.length)
   }
-  for (const [to, from] of kept.entries()) {
-    slot.status[to] = slot.status[from]
-    slot.positions[to] = slot.positions[from]
-    slot.rows[to] = slot.rows[from]
-    slot.sources[to] = slot.sources[from]
+  moveNotes(slot, kept, blanks)
+  slot.words[Header.Count] = kept.length + blanks.length
+  blank(
+    slot,
+    bytes,
+    blanks.map((_, i) => kept.length + i),
+  )
+}
+
+/** Makes the dense fields of rows zero. */
+function blank(slot: Slot, bytes: Uint8Array, rows: readonly number[]): void {
+  for (const field of slot.layout.fields) {
+    if (field.form !== 'dense') continue
+    for (const row of rows) {
+      const at = slot.at + field.at + row * field.unitBytes
+      bytes.fill(0, at, at + blankBytes(field))
+    }
   }
-  slot.words[Header.Count] = kept.length
 }
 
 /**
@@ -55,8 +69,14 @@ function closeUp(bytes: Uint8Array, at: number, kept: readonly number[], rowByte
   }
 }
 
-/** Returns the length of what is left. */
-function closeUpRagged(slot: Slot, bytes: Uint8Array, field: FieldPlace, kept: readonly number[]): number {
+/** Returns the length of what is left. `blanks` rows without elements follow. */
+function closeUpRagged(
+  slot: Slot,
+  bytes: Uint8Array,
+  field: FieldPlace,
+  kept: readonly number[],
+  blanks: number,
+): number {
   const offsets = slot.column(field.offsetsAt, slot.layout.rows + 1)
   const at = slot.at + field.at
   let next = 0
@@ -66,6 +86,6 @@ function closeUpRagged(slot: Slot, bytes: Uint8Array, field: FieldPlace, kept: r
     offsets[to] = next
     next += end - begin
   }
-  offsets[kept.length] = next
+  offsets.fill(next, kept.length, kept.length + blanks + 1)
   return next
 }

@@ -235,6 +235,16 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   return { [kind]: SOURCES[kind](value[kind], at(path, kind)) } as unknown as SourceJson
 }
 
+/** Whether a source names all columns that its samples may have: `files` looks at some, `python` may say none. */
+export function columnsAreKnown(source: SourceJson): boolean {
+  if ('files' in source || 'python' in source) return false
+  if ('concat' in source) return source.concat.every(columnsAreKnown)
+  if ('zip' in source) return source.zip.every(columnsAreKnown)
+  if ('subset' in source) return columnsAreKnown(source.subset.source)
+  if ('split' in source) return columnsAreKnown(source.split.source)
+  return !('blend' in source) || source.blend.entries.every(entry => columnsAreKnown(entry.source))
+}
+
 /** All sources in Python within a source. */
 export function pythonSources(source: SourceJson): PythonJson[] {
   if ('python' in source) return [source.python]

@@ -13,6 +13,8 @@ import { type AnyFields, type Batch, type BatchOwner, batchClass, SlotWindow } f
 export interface Taken {
   /** By which it is released. */
   index: number
+  /** Samples planned for it: fillers are none. */
+  samples: number
   bad: readonly BadReport[]
   /** Only to be called once it is known that it will be handed out. */
   batch(): Batch<Record<string, unknown>>
@@ -51,7 +53,9 @@ export class HostDelivery implements Delivery {
     const index = await feeding.take(batch)
     const slot = feeding.slot(index)
     const bad = slot.words[Header.Bad] > 0 ? feeding.badOf(batch) : []
-    return { index, bad, batch: () => new this.BatchClass(this.owner, index, slot, this.windows[index]) }
+    const samples = slot.words[Header.Valid]
+    const make = (): Batch<unknown> => new this.BatchClass(this.owner, index, slot, this.windows[index])
+    return { index, samples, bad, batch: make }
   }
 
   release(index: number): void {

@@ -4,7 +4,7 @@
  * device.
  */
 import type { BadPolicy } from '../batch/close.js'
-import { Header } from '../batch/slot.js'
+import { Header, RowStatus } from '../batch/slot.js'
 import { strikeRows } from '../batch/strike.js'
 import type { Feeding } from '../engine/feeding.js'
 import type { BadReport } from '../engine/job.js'
@@ -100,6 +100,7 @@ export class DeviceDelivery implements Delivery {
     const there = { output, pointer, layout: this.layout, channelsLast, download: this.download }
     return {
       index: output,
+      samples: slot.words[Header.Valid],
       bad: slot.words[Header.Bad] > 0 ? [...this.feeding.badOf(batch), ...bad] : [],
       batch: () => new this.BatchClass(owner, host, there),
     }
@@ -218,8 +219,10 @@ export class DeviceDelivery implements Delivery {
           if (!bad.has(report.row)) bad.set(report.row, report)
       }
       if (bad.size > 0) {
-        this.bad.set(batch, [...(this.bad.get(batch) ?? []), ...bad.values()])
-        strikeRows(this.feeding.slot(slot), [...bad.keys()], this.options.policy)
+        const struck = this.feeding.slot(slot)
+        const samples = [...bad.values()].filter(({ row }) => struck.status[row] !== RowStatus.Filler)
+        this.bad.set(batch, [...(this.bad.get(batch) ?? []), ...samples])
+        strikeRows(struck, [...bad.keys()], this.options.policy)
       }
       this.looks = 0
       this.device.post({ again: { batch, slot } })

@@ -5,7 +5,7 @@
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import { type FeedPlan, replan } from '../engine/plan.js'
-import { MillraceError, SampleError, StateError } from '../errors.js'
+import { MillraceError, StateError } from '../errors.js'
 import type { BlendChange } from '../order/blend.js'
 import { makeState, readState, type State } from '../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
@@ -13,6 +13,7 @@ import type { Span } from '../system/spans.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { type Delivery, HostDelivery, type Taken } from './delivery.js'
 import { DeviceRun, withChannelsLast } from './device-run.js'
+import { Judge } from './judge.js'
 import type { OpenedOptions } from './options.js'
 import { openPlan, placeOf, startFeeding } from './start.js'
 import { type LoaderStats, Stats } from './stats.js'
@@ -31,6 +32,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private steps!: StepPlan
   private delivery!: Delivery
   private device: DeviceRun | undefined
+  private judge!: Judge
   private readonly counters = new Stats()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
@@ -74,6 +76,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       const { plan, share, place, changes } = await openPlan(this.feed, this.options)
       this.plan = choice?.channelsLast ? { ...plan, feed: withChannelsLast(plan.feed) } : plan
       this.share = share
+      this.judge = new Judge(this.feed.onError, Math.floor(share.length / share.world))
       this.changes = changes
       this.stepFrom(place)
       this.counters.opened()
@@ -164,7 +167,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const taken = await this.delivery.take(this.handed)
     this.forgetFormer()
     this.counters.waited(asked)
-    this.judge(taken)
+    this.judgeBatch(taken)
     const { epoch, nextState } = this.steps.at(this.handed)
     this.epoch = epoch
     this.place = nextState
@@ -223,18 +226,15 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
-  private judge({ bad, index }: Taken): void {
-    const { policy, budget } = this.feed.onError
-    for (const { row, where, problem } of bad) {
-      const error = row < 0 ? new MillraceError(problem) : new SampleError(where, problem)
-      if (row >= 0) this.counters.bad(where.id, where.stage, error.message)
-      const fatal = row < 0 || policy === 'fail'
-      if (!fatal && this.counters.badCount <= budget) continue
+  private judgeBatch({ bad, samples, index }: Taken): void {
+    const { epoch, nextState } = this.steps.at(this.handed)
+    try {
+      this.judge.batch(bad, samples)
+      const line = nextState.epoch > epoch ? this.judge.epochEnds(epoch) : undefined
+      if (line !== undefined) this.options.notice?.(line)
+    } catch (error) {
       this.delivery.release(index)
-      if (fatal) throw error
-      throw new MillraceError(
-        `${this.counters.badCount} bad samples are more than onError.budget = ${budget} allows; the last: ${error.message}`,
-      )
+      throw error
     }
   }
 
@@ -335,7 +335,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   stats(): LoaderStats {
     this.checkOpen()
-    const report = this.counters.report(this.feeding, this.feed)
+    const report = this.counters.report(this.feeding, this.feed, this.judge)
     return this.device === undefined ? report : { ...report, device: this.device.stats }
   }
 

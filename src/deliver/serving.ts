@@ -6,6 +6,7 @@ import { MAX_DEPTH } from '../batch/ring.js'
 import { Header, RowStatus } from '../batch/slot.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
+import type { BadReport } from '../engine/job.js'
 import { replan } from '../engine/plan.js'
 import { MillraceError, SampleError } from '../errors.js'
 import type { BlendChange } from '../order/blend.js'
@@ -193,12 +194,7 @@ export class Serving {
     const name = `${this.feeding.ring.generation}/${batch}`
     const known = this.known.get(name)
     if (known) return known
-    const bad = this.feeding.badOf(batch).map(({ row, where, problem }) => ({
-      row,
-      id: where.id,
-      stage: where.stage,
-      message: row < 0 ? problem : new SampleError(where, problem).message,
-    }))
+    const bad = this.feeding.badOf(batch).map(toldOf)
     this.known.set(name, bad)
     if (this.known.size > MAX_DEPTH) this.known.delete(this.known.keys().next().value!)
     return bad
@@ -209,10 +205,7 @@ export class Serving {
     const bad = await this.feeding.redo(slot, field, rows)
     return rows.map(row => {
       const found = bad.find(report => report.row === row)
-      if (found === undefined) return { row, ok: true }
-      const { where, problem } = found
-      const { id, stage } = where
-      return { row, ok: false, id, stage, message: new SampleError(where, problem).message }
+      return found === undefined ? { row, ok: true } : { ok: false, ...toldOf(found) }
     })
   }
 
@@ -241,4 +234,11 @@ export class Serving {
       else await new Promise(resolve => setImmediate(resolve))
     }
   }
+}
+
+/** A bad sample as a client is told of it. */
+function toldOf({ row, where, problem, mistake, suspect }: BadReport): object {
+  const message = row < 0 ? problem : new SampleError(where, problem).message
+  const { id, stage, field, file } = where
+  return { row, id, stage, field, file, problem, mistake, suspect, message }
 }

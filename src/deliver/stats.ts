@@ -5,15 +5,7 @@ import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import { SPAN_NAMES, type Span } from '../system/spans.js'
 import type { DeviceStats } from './device-run.js'
-
-/** Bad samples are listed up to this many; all are counted. */
-const LISTED = 1000
-
-export interface BadSample {
-  id: string
-  stage: string
-  message: string
-}
+import type { BadSample } from './judge.js'
 
 export interface LoaderStats extends FeedingStats {
   batches: number
@@ -24,6 +16,7 @@ export interface LoaderStats extends FeedingStats {
   /** Time that the consumer waited for batches, without the first one. */
   waitMs: number
   waits: number
+  /** Distinct bad samples of this run, up to a thousand of them in full. */
   bad: { count: number; samples: BadSample[] }
   /** The device that batches are delivered on. */
   device?: DeviceStats
@@ -51,8 +44,6 @@ export class Stats {
   waits = 0
   firstBatchMs = 0
   openMs = 0
-  badCount = 0
-  readonly badSamples: BadSample[] = []
   private readonly begun = performance.now()
 
   opened(): void {
@@ -74,14 +65,9 @@ export class Stats {
     this.samples += rows
   }
 
-  bad(id: string, stage: string, message: string): void {
-    this.badCount++
-    if (this.badSamples.length < LISTED) this.badSamples.push({ id, stage, message })
-  }
-
-  report(feeding: Feeding, feed: NormalFeed): LoaderStats {
+  report(feeding: Feeding, feed: NormalFeed, judge: LoaderStats['bad']): LoaderStats {
     const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
-    const bad = { count: this.badCount, samples: [...this.badSamples] }
+    const bad = { count: judge.count, samples: [...judge.samples] }
     return { batches, samples, firstBatchMs, openMs, waitMs, waits, bad, ...feedingStats(feeding, feed) }
   }
 }

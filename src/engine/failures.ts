@@ -1,7 +1,9 @@
 /** What went wrong with a row: which field it was, at which stage, and which sample. */
-import { DecodeError, type SampleWhere } from '../errors.js'
+import { DecodeError, DefinitionError, MissingError, type SampleWhere } from '../errors.js'
+import { PythonFailure } from '../source/python.js'
 import type { Source } from '../source/source.js'
 import { MapError } from './functions.js'
+import type { BadReport, Mistake } from './job.js'
 
 /** A field could not be made. Carries the field's name to where the sample is known. */
 export class FieldFailure extends Error {
@@ -24,12 +26,27 @@ export function fieldFailed(field: string, error: unknown): never {
   throw error instanceof FieldFailure ? error : new FieldFailure(field, error)
 }
 
+/** A sample lacks the column that a field is made of. */
+export class NoColumnError extends Error {}
+
+/** No sample of its source has it. */
+export class UnknownColumnError extends NoColumnError {}
+
+/** What no other sample will have either: something that the definition names, or that is not installed. */
+function mistakeOf(error: unknown): Mistake | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof MissingError) return 'Missing'
+    if (at instanceof DefinitionError || at instanceof UnknownColumnError) return 'Definition'
+  }
+  return undefined
+}
+
 /** Which sample it is, and what is wrong with it. */
 export function describeBad(
   source: Source,
   row: number,
   error: unknown,
-): { where: SampleWhere; problem: string } {
+): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
   const failure = error instanceof FieldFailure ? error : undefined
   const where: SampleWhere = {
     id: source.id(row),
@@ -37,5 +54,14 @@ export function describeBad(
     field: failure?.field,
     stage: failure?.stage ?? stageOf(error, 'read'),
   }
-  return { where, problem: ((failure?.cause ?? error) as Error).message }
+  const cause = (failure?.cause ?? error) as Error
+  const mistake = mistakeOf(cause)
+  const code = cause instanceof MapError || cause instanceof PythonFailure
+  const suspect = cause instanceof NoColumnError ? 'column' : code ? 'code' : undefined
+  return {
+    where,
+    problem: cause.message,
+    ...(mistake && { mistake }),
+    ...(suspect && { suspect }),
+  }
 }

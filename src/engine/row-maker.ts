@@ -6,12 +6,12 @@
  * One RowMaker per maker thread and ring. It allocates next to nothing per row and waits for nobody; only where
  * the feed calls functions of the user's may it be asynchronous.
  */
-import { closeSlot, putVarying } from '../batch/close.js'
+import { blankRow, closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { blankBytes } from '../batch/strike.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
-import type { SampleWhere } from '../errors.js'
+import { columnsAreKnown } from '../define/sources.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
@@ -19,26 +19,18 @@ import type { Column, Source } from '../source/source.js'
 import { signal } from '../system/pipe.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
 import { Workspace } from '../system/workspace.js'
-import { compileField } from '../transform/compile.js'
 import { redoArray } from '../transform/device-array.js'
 import { redoPicture } from '../transform/device-picture.js'
-import type { FieldProgram, RowContext } from '../transform/field.js'
+import type { RowContext } from '../transform/field.js'
 import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
+import { type CompiledField, columnOf, compileFields } from './fields.js'
 import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import { isGenerated } from './generate.js'
 import type { BadReport, Job } from './job.js'
 import { mixSlot } from './mix.js'
 import { attachInOrder } from './plan.js'
-
-interface CompiledField {
-  /** Number of the field in the layout, and its name. */
-  index: number
-  name: string
-  from: readonly string[]
-  program: FieldProgram
-}
 
 const SAMPLE_KEY = hashText('sample map')
 const SOURCE_KEY = hashText('source')
@@ -56,6 +48,8 @@ export class RowMaker {
   private generation = -1
   /** Of the row being made, for its random keys. */
   private epoch = 0
+  /** Whether the sources know all columns that their samples may have, and fields are made of those. */
+  private readonly knowsColumns: boolean
 
   constructor(
     readonly job: Job,
@@ -75,6 +69,7 @@ export class RowMaker {
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
     this.fields = compileFields(job, functions)
+    this.knowsColumns = functions.sample === undefined && columnsAreKnown(job.feed.source)
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
     this.context = {
       work: this.work,
@@ -137,8 +132,8 @@ export class RowMaker {
     } catch (error) {
       this.work.u8.fill(0, at, at + blankBytes(place))
       const source = this.sources[slot.sources[row]]
-      const { where, problem } = describeBad(source, slot.rows[row], new FieldFailure(name, error))
-      return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, where, problem }
+      const bad = describeBad(source, slot.rows[row], new FieldFailure(name, error))
+      return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad }
     }
   }
 
@@ -179,7 +174,8 @@ export class RowMaker {
       if (problem === undefined) mixSlot(this.job, slot, this.work, this.random)
       else {
         slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])
-        this.reportBad(claim.batch, -1, { id: `batch ${claim.batch}`, stage: 'close' }, problem)
+        const where = { id: `batch ${claim.batch}`, stage: 'close' }
+        this.reportBad(claim.batch, -1, { where, problem })
       }
       markSpan(SpanKind.Close)
       this.ring.publish(slot)
@@ -295,7 +291,7 @@ export class RowMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
-    const value = this.valueOf(field, columns, draw)
+    const value = columnOf(field, columns, this.sources[draw.source], this.knowsColumns)
     const place = this.job.layout.fields[field.index]
     const { program } = field
     try {
@@ -330,36 +326,28 @@ export class RowMaker {
     putVarying(slot, this.work.u8, field.index, row, at, length)
   }
 
-  /** The first column present among the field's alternatives. */
-  private valueOf(field: CompiledField, columns: Record<string, Column>, draw: Draw): Column {
-    for (const name of field.from) {
-      const value = columns[name]
-      if (value !== undefined) return value
-    }
-    const present = Object.keys(columns)
-    throw new FieldFailure(
-      field.name,
-      new Error(
-        `the sample has no column ${field.from.map(name => `"${name}"`).join(' or ')}; ` +
-          `it has ${present.length > 0 ? present.join(', ') : this.sources[draw.source].columns.join(', ')}`,
-      ),
-      'read',
-    )
-  }
-
   private good(slot: Slot, row: number): void {
     slot.status[row] = row < slot.words[Header.Valid] ? RowStatus.Good : RowStatus.Filler
   }
 
   private bad(claim: Claim, slot: Slot, row: number, draw: Draw, error: unknown): void {
+    if (row >= slot.words[Header.Valid]) {
+      this.blankFiller(slot, row)
+      return
+    }
     slot.status[row] = RowStatus.Bad
     Atomics.add(slot.words, Header.Bad, 1)
-    const { where, problem } = describeBad(this.sources[draw.source], draw.row, error)
-    this.reportBad(claim.batch, row, where, problem)
+    this.reportBad(claim.batch, row, describeBad(this.sources[draw.source], draw.row, error))
   }
 
-  private reportBad(batch: number, row: number, where: SampleWhere, problem: string): void {
-    this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, where, problem })
+  /** A filler that can't be made is a row of zeros. Its sample was judged where it came first in the epoch. */
+  private blankFiller(slot: Slot, row: number): void {
+    blankRow(slot, this.work.u8, row)
+    slot.status[row] = RowStatus.Filler
+  }
+
+  private reportBad(batch: number, row: number, bad: ReturnType<typeof describeBad>): void {
+    this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, ...bad })
   }
 }
 
@@ -367,19 +355,4 @@ function workspaceOf({ memory, workspaces: { at, bytes, count, limit } }: Job, m
   return maker < count
     ? new Workspace(memory, at + maker * bytes, at + (maker + 1) * bytes, limit)
     : Workspace.behind(memory, bytes, limit)
-}
-
-/** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */
-function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
-  const here = job.feed.fields.map((field, index) => ({ field, index }))
-  const fields = here
-    .filter(({ field }) => !isGenerated(field.layout))
-    .map(({ field, index }) => ({
-      index,
-      name: field.name,
-      from: field.from,
-      follows: field.follow !== undefined,
-      program: compileField(field, functions.fields.get(field.name)),
-    }))
-  return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }

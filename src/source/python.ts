@@ -113,9 +113,12 @@ class PythonSource extends NumberedRows {
   }
 }
 
+/** What the user's Python raised. */
+export class PythonFailure extends Error {}
+
 /** The columns of an answer, as views into the arena. */
 export function columnsOf(process: PythonProcess, { reply, buffers }: Answer): Record<string, Column> {
-  if (reply.error !== undefined) throw new Error(reply.error)
+  if (reply.error !== undefined) throw new PythonFailure(reply.error)
   const out: Record<string, Column> = {}
   for (const [name, value] of Object.entries(reply.columns!)) {
     const bytes = bytesOf(value)

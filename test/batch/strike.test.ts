@@ -18,7 +18,11 @@ const layout = layoutSlot(fields, ROWS)
 const AT = 4096
 
 /** A closed batch; `bad` rows were bad from the beginning. */
-function closed(policy: 'drop' | 'mask', bad: readonly number[]): { slot: Slot; bytes: Uint8Array } {
+function closed(
+  policy: 'drop' | 'mask',
+  bad: readonly number[],
+  valid = ROWS,
+): { slot: Slot; bytes: Uint8Array } {
   // Behind the slot is where a row lies before it is put into its place.
   const buffer = new ArrayBuffer(AT + layout.bytes + 1024)
   const bytes = new Uint8Array(buffer)
@@ -26,12 +30,13 @@ function closed(policy: 'drop' | 'mask', bad: readonly number[]): { slot: Slot; 
   const work = AT + layout.bytes
   slot.clear()
   slot.words[Header.Planned] = ROWS
+  slot.words[Header.Valid] = valid
   const [label] = layout.fields
   for (let row = 0; row < ROWS; row++) {
     slot.positions[row] = row * 10
     slot.rows[row] = row + 100
     slot.sources[row] = row % 2
-    slot.status[row] = bad.includes(row) ? RowStatus.Bad : RowStatus.Good
+    slot.status[row] = bad.includes(row) ? RowStatus.Bad : row < valid ? RowStatus.Good : RowStatus.Filler
     if (bad.includes(row)) {
       slot.words[Header.Bad]++
       continue
@@ -69,6 +74,35 @@ describe('drop', () => {
     const late = closed('drop', [])
     strikeRows(late.slot, rows, 'drop')
     expect(seen(late)).toEqual(seen(closed('drop', rows)))
+  })
+})
+
+describe('in a batch with fillers', () => {
+  const FILLERS = 3
+  const valid = ROWS - FILLERS
+
+  test.each([[[0]], [[3]], [[0, 1]], [[0, 1, 2, 3]]])('drop keeps its size: rows %j', rows => {
+    const late = closed('drop', [], valid)
+    strikeRows(late.slot, rows, 'drop')
+    expect(seen(late)).toEqual(seen(closed('drop', rows, valid)))
+    expect(late.slot.words[Header.Count]).toBe(ROWS)
+    const good = valid - rows.length
+    expect([...late.slot.status]).toEqual([
+      ...Array(good).fill(RowStatus.Good),
+      ...Array(ROWS - good).fill(RowStatus.Filler),
+    ])
+    const [label] = layout.fields
+    const labels = [...new Int32Array(late.slot.buffer, AT + label.at, ROWS)]
+    expect(labels.slice(ROWS - rows.length)).toEqual(rows.map(() => 0))
+  })
+
+  test.each(['drop', 'mask', 'fail'] as const)('%s: a bad filler is blank, and no bad sample', policy => {
+    const late = closed('drop', [], valid)
+    strikeRows(late.slot, [5], policy)
+    const [label] = layout.fields
+    expect([...new Int32Array(late.slot.buffer, AT + label.at, ROWS)]).toEqual([1, 2, 3, 4, 5, 0, 7])
+    expect([...late.slot.status]).toEqual([1, 1, 1, 1, 3, 3, 3])
+    expect([late.slot.words[Header.Count], late.slot.words[Header.Bad]]).toEqual([ROWS, 0])
   })
 })
 

@@ -146,6 +146,39 @@ describe('bad samples', () => {
     expect((await run(feed({ policy: 'mask', budget: 3 }), 2)).error).toMatch(/4 bad samples/)
   })
 
+  test('budget counts samples, not how often they come: bad ones in every epoch end no run', async () => {
+    for (const policy of ['drop', 'mask'] as const) {
+      const notices: string[] = []
+      const options = { root, workers: 1, epochs: 3, notice: (text: string) => notices.push(text) }
+      await using(feed({ policy, budget: 4 }), options, async loader => {
+        let steps = 0
+        for await (const _ of loader) steps++
+        expect(steps).toBe(15)
+        const { count, samples } = loader.stats().bad
+        expect([count, samples.map(bad => bad.id)]).toEqual([4, badIds])
+      })
+      const done = policy === 'drop' ? 'dropped' : 'masked'
+      expect(notices).toEqual(
+        [0, 1, 2].map(
+          epoch => `epoch ${epoch}: 4 bad samples ${done}: ${badIds.slice(0, 3).join(', ')} and 1 more`,
+        ),
+      )
+    }
+  })
+
+  test('budget is a run’s: a state says nothing of bad samples', async () => {
+    const json = feed({ policy: 'drop', budget: 3 })
+    const state = await using(json, { root, workers: 0 }, async loader => {
+      for await (const batch of loader) if (batch.position === 16) break
+      expect(loader.stats().bad.count).toBe(3)
+      return loader.state()
+    })
+    await using(json, { root, workers: 0, state }, async loader => {
+      for await (const _ of loader);
+      expect(loader.stats().bad.count).toBe(1)
+    })
+  })
+
   test('in any order, with mixing: the same for any workers', async () => {
     const json = feed({ policy: 'drop' }, { shuffle: 'global', seed: 2 })
     json.fields.image.apply = [{ randomResizedCrop: 8 }, { normalize: 'half' }]

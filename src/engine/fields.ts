@@ -1,0 +1,67 @@
+/** The fields of a job: how each is made, and which of a sample's columns it is made of. */
+import type { Column, Source } from '../source/source.js'
+import { compileField } from '../transform/compile.js'
+import type { FieldProgram } from '../transform/field.js'
+import { FieldFailure, NoColumnError, UnknownColumnError } from './failures.js'
+import type { UserFunctions } from './functions.js'
+import { isGenerated } from './generate.js'
+import type { Job } from './job.js'
+
+export interface CompiledField {
+  /** Number of the field in the layout, and its name. */
+  index: number
+  name: string
+  from: readonly string[]
+  program: FieldProgram
+}
+
+/** A source that names so many columns may not name all. */
+const MANY_COLUMNS = 64
+
+/** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */
+export function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
+  const here = job.feed.fields.map((field, index) => ({ field, index }))
+  const fields = here
+    .filter(({ field }) => !isGenerated(field.layout))
+    .map(({ field, index }) => ({
+      index,
+      name: field.name,
+      from: field.from,
+      follows: field.follow !== undefined,
+      program: compileField(field, functions.fields.get(field.name)),
+    }))
+  return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
+}
+
+/**
+ * The first column present among the field's alternatives. Where the source knows all of its columns (`known`) and has
+ * none of these, the sample is not to blame.
+ */
+export function columnOf(
+  field: CompiledField,
+  columns: Record<string, Column>,
+  source: Source,
+  known: boolean,
+): Column {
+  for (const name of field.from) {
+    const value = columns[name]
+    if (value !== undefined) return value
+  }
+  const present = Object.keys(columns)
+  const all = known && source.columns.length < MANY_COLUMNS
+  const unknown = all && !field.from.some(name => source.columns.some(column => isColumn(name, column)))
+  const NoColumn = unknown ? UnknownColumnError : NoColumnError
+  throw new FieldFailure(
+    field.name,
+    new NoColumn(
+      `the sample has no column ${field.from.map(name => `"${name}"`).join(' or ')}; ` +
+        `it has ${present.length > 0 ? present.join(', ') : source.columns.join(', ')}`,
+    ),
+    'read',
+  )
+}
+
+/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called. */
+function isColumn(name: string, column: string): boolean {
+  return name === column || name.startsWith(`${column}.`)
+}
