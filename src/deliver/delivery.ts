@@ -54,7 +54,7 @@ export class HostDelivery implements Delivery {
     const slot = feeding.slot(index)
     const bad = slot.words[Header.Bad] > 0 ? feeding.badOf(batch) : []
     const samples = slot.words[Header.Valid]
-    const make = (): Batch<unknown> => new this.BatchClass(this.owner, index, slot, this.windows[index])
+    const make = () => new this.BatchClass(this.owner, index, slot, this.windows[index])
     return { index, samples, bad, batch: make }
   }
 
