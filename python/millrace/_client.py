@@ -64,6 +64,12 @@ class Opened:
     #: Fields that could be decompressed on the device, by nvCOMP.
     compressed: List[str]
 
+    def settled(self, place: Place, rows: int) -> Place:
+        """The same place; where no step of its epoch is left, the beginning of the next one."""
+        left = self.length - place.position
+        over = left < rows * self.world if self.last == "drop" else left == 0
+        return Place(place.epoch + 1, 0) if over and self.length > 0 else place
+
     @staticmethod
     def read(told: Mapping[str, Any]) -> "Opened":
         """From ``opened`` of the protocol."""

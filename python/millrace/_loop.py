@@ -28,8 +28,6 @@ class Limits:
         size = rows * opened.world
         left = opened.length - place.position
         first = left // size if opened.last == "drop" else -(-left // size)
-        # Where only a tail is left that `drop` drops, the loop is over the next epoch.
-        first = first or opened.steps
         if self.epochs is None:
             return self.steps
         total = first + (self.epochs - 1) * opened.steps if self.epochs > 0 else 0

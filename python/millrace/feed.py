@@ -142,6 +142,11 @@ class Feed:
         self._stream.connect(state)
         #: Where the run stands: after the batches in the user's hands.
         self._place = self._stream.ahead
+        #: The epoch of the state that was loaded, if no step of it was left.
+        saved = self._place.epoch if state is None else state.get("epoch")
+        self._over: Optional[int] = None if saved == self._place.epoch else saved
+        #: Whether the next loop is over that epoch.
+        self._empty = False
         self._stats.opened()
         log.info("%s: %s", self.name, self._where())
         _fork.watch(self._stream)
@@ -209,9 +214,11 @@ class Feed:
     def set_epoch(self, epoch: int) -> None:
         """The next loop is over this epoch.
 
-        Where a state of the middle of it was loaded, it goes on from there.
+        Where a state of the middle of it was loaded, it goes on from there; where no step was left after that
+        state, the loop is over at once.
         """
-        if self._following.epoch != epoch:
+        self._empty = epoch == self._over
+        if self._following.epoch != epoch and not self._empty:
             self._move_to = Place(epoch, 0)
 
     @property
@@ -229,6 +236,10 @@ class Feed:
         stream = self._stream
         if self._loop is not None:
             self._loop.leave(finished=False)
+        empty, self._empty, self._over = self._empty, False, None
+        if empty:
+            self._loop = Loop(self, 0)
+            return self._loop
         total = self._limits.total(stream.opened, self._rows, self._following)
         limit = None if self._limits.plain else total
         if self._move_to is not None:
@@ -275,9 +286,8 @@ class Feed:
             log.warning("%s: fields, functions or onError have changed since the state was saved", self.name)
         if state.get("changes") or stream.changes:
             stream.changes = list(state.get("changes", []))
-        if place.position == stream.opened.length > 0:
-            place = Place(place.epoch + 1, 0)
-        self._move_to = self._place = place
+        self._move_to = self._place = stream.opened.settled(place, self._rows)
+        self._over = place.epoch if self._place.epoch > place.epoch else None
 
     def set_weights(self, weights: Union[Sequence[float], Mapping[str, float]]) -> None:
         """Changes the weights of a blend from the next batch on that is not yet on its way to a device."""

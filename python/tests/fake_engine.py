@@ -83,7 +83,8 @@ class Ring:
         return fields
 
     def start(self, epoch: int, position: int, limit: Optional[int], held: List[int]) -> None:
-        if position == self.length:
+        left = self.length - position
+        if left == 0 or (self.last == "drop" and left < self.rows * self.world):
             epoch, position = epoch + 1, 0
         self.epoch, self.position, self.step = epoch, position, 0
         self.limit, self.batch = limit, 0

@@ -65,6 +65,34 @@ def test_a_state_goes_on_where_it_was_taken(fake):
         assert numbers(other) == [[4, 5, 6], [7, 8, 9]]
 
 
+@pytest.mark.parametrize("world, rows", [(1, 32), (2, 16)])
+def test_a_state_with_no_step_left_is_the_next_epoch(fake, world, rows):
+    with millrace.Feed(fake(133, rows=16, last="drop")) as feed:
+        numbers(feed, stop=7)
+        state = feed.state_dict()
+    assert (state["epoch"], state["position"]) == (0, 112)
+    here, other = {"world": world, "rank": 0}, fake(133, rows=rows, last="drop")
+    with millrace.Feed(other, state=state, **here) as opened, millrace.Feed(other, **here) as loaded:
+        loaded.load_state_dict(state)
+        for feed in (opened, loaded):
+            place = feed.state_dict()
+            assert (feed.epoch, place["epoch"], place["position"]) == (1, 1, 0)
+            epochs = [
+                {number // 1000 for batch in numbers(feed) for number in batch} for _ in range(feed.epoch, 2)
+            ]
+            assert epochs == [{1}] and feed.epoch == 2
+    # Trainers that name the epoch of their checkpoint: nothing is left of it.
+    for way in ("state", "load"):
+        with millrace.Feed(other, state=state if way == "state" else None, **here) as feed:
+            if way == "load":
+                feed.load_state_dict(state)
+            epochs = []
+            for epoch in range(state["epoch"], 3):
+                feed.set_epoch(epoch)
+                epochs.append({number // 1000 for batch in numbers(feed) for number in batch})
+            assert epochs == [set(), {1}, {2}]
+
+
 def test_a_state_is_small_and_quick(fake):
     with millrace.Feed(fake()) as feed:
         numbers(feed, stop=1)

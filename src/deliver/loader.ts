@@ -147,10 +147,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const { epochs, steps } = this.options
     // Steps alone span as many epochs as they need.
     const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
-    const { total } = stepPlan({ ...this.share, ...limits, start: this.place })
-    if (total > 0 || steps === 0 || epochs === 0 || this.plan.length === 0) return total
-    // Only a tail is left that `drop` drops: the loop is over the next epoch.
-    return stepPlan({ ...this.share, ...limits, start: { epoch: this.place.epoch + 1, position: 0 } }).total
+    return stepPlan({ ...this.share, ...limits, start: this.place }).total
   }
 
   /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
@@ -255,7 +252,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   load(state: State): void {
     this.checkOpen()
     const saved = readState(state)
-    this.place = this.moveTo = placeOf(saved, this.plan, this.options.notice)
+    this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
     const changes = [...(saved.changes ?? [])]
     this.changed ||= changes.length > 0 || this.changes.length > 0
     this.changes = changes

@@ -4,7 +4,7 @@ import { Feeding } from '../engine/feeding.js'
 import { type FeedPlan, planFeed } from '../engine/plan.js'
 import type { BlendChange } from '../order/blend.js'
 import { checkState, readState, type State } from '../order/state.js'
-import { batchSize, type Place, type StepShare } from '../order/steps.js'
+import { batchSize, type Place, type StepShare, stepPlan } from '../order/steps.js'
 import type { OpenedOptions } from './options.js'
 
 export interface Opened {
@@ -19,7 +19,6 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
   const saved = options.state === undefined ? undefined : readState(options.state)
   const changes = [...(saved?.changes ?? [])]
   const plan = await planFeed(feed, { ...options, changes })
-  const place = saved ? placeOf(saved, plan, options.notice) : { epoch: 0, position: 0 }
   const { rank, world } = options
   const share: StepShare = {
     length: plan.length,
@@ -28,13 +27,20 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
     batch: batchSize(feed.batch, world),
     last: feed.batch.last,
   }
+  const place = saved ? placeOf(saved, plan, share, options.notice) : { epoch: 0, position: 0 }
   return { plan, share, place, changes }
 }
 
 /** The place of a saved state, if this feed can take it up; what is different and no reason to refuse is said. */
-export function placeOf(saved: State, plan: FeedPlan, notice?: (text: string) => void): Place {
+export function placeOf(
+  saved: State,
+  plan: FeedPlan,
+  share: StepShare,
+  notice?: (text: string) => void,
+): Place {
   for (const text of checkState(saved, plan)) notice?.(text)
-  return { epoch: saved.epoch, position: saved.position }
+  const { epoch, position } = saved
+  return stepPlan({ ...share, start: { epoch, position } }).start
 }
 
 /** Sets the makers to work. */

@@ -56,6 +56,8 @@ export interface RankStep {
 }
 
 export interface StepPlan {
+  /** Where it starts. A place from which no step of its epoch is left is the beginning of the next one. */
+  readonly start: Place
   /** How many steps there are from the start: Infinity when nothing limits them. */
   readonly total: number
   /** Steps left of the epoch in which the plan starts, by the tail rule alone. */
@@ -100,9 +102,10 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
         'so "last": "drop" would drop all of it; use a smaller batch, or "last": "keep" or "pad"',
     )
 
-  // A state at the very end of an epoch means the next one.
-  const [epoch0, position0] =
-    start.position === length && length > 0 ? [start.epoch + 1, 0] : [start.epoch, start.position]
+  // At an epoch's end, and where only a tail is left that is dropped, the next epoch begins.
+  const over = length > 0 && stepsOf(length - start.position) === 0
+  const begin = over ? { epoch: start.epoch + 1, position: 0 } : start
+  const { epoch: epoch0, position: position0 } = begin
   const stepsInFirstEpoch = stepsOf(length - position0)
 
   const stepsOfEpochs = (n: number) => (n === 0 ? 0 : stepsInFirstEpoch + (n - 1) * stepsInEpoch)
@@ -131,11 +134,8 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
     return new Step(share, epoch, stepInEpoch, position, nextState)
   }
 
-  // A plan without a step ends where it begins, unless all that was left of its epoch is a tail to drop.
-  const onlyTail = byEpochs === 0 && epochs !== 0 && length > 0
-  const nowhere = onlyTail ? { epoch: epoch0 + epochs!, position: 0 } : start
-  const end = total === Infinity ? undefined : total === 0 ? nowhere : at(total - 1).nextState
-  return { total, stepsInFirstEpoch, stepsInEpoch, end, at }
+  const end = total === Infinity ? undefined : total === 0 ? begin : at(total - 1).nextState
+  return { start: begin, total, stepsInFirstEpoch, stepsInEpoch, end, at }
 }
 
 class Step implements RankStep {

@@ -139,6 +139,41 @@ describe.each([0, 2])('with %i workers', workers => {
   })
 })
 
+test('a state from which no step is left is the next epoch: in the state and in the number of epochs', async () => {
+  const feed = (size: number) => numberFeed(133, { batch: { size, last: 'drop' } })
+  const saved = await using(feed(16), { workers: 0 }, async loader => {
+    await loopIds(loader, 7)
+    return loader.state()
+  })
+  expect(place(saved)).toEqual([0, 112])
+  for (const [size, world] of [
+    [32, 1],
+    [16, 2],
+    [4, 6],
+  ]) {
+    const steps = Math.floor(133 / (size * world))
+    const options = { workers: 0, world, rank: world - 1 }
+    const [, second, third] = await using(feed(size), { ...options, epochs: 3 }, async loader => {
+      const all = await loopIds(loader)
+      return [0, 1, 2].map(epoch => all.slice(epoch * steps, (epoch + 1) * steps))
+    })
+    await using(feed(size), { ...options, state: saved }, async loader => {
+      await loader.ready
+      expect(place(loader.state())).toEqual([1, 0])
+      expect(loader.loopSteps).toBe(steps)
+      expect(await loopIds(loader)).toEqual(second)
+      expect(place(loader.state())).toEqual([2, 0])
+      loader.load(saved)
+      expect(place(loader.state())).toEqual([1, 0])
+      expect(await loopIds(loader)).toEqual(second)
+    })
+    // Two epochs are two epochs: the tail that is dropped is none.
+    await using(feed(size), { ...options, state: saved, epochs: 2 }, async loader => {
+      expect(await loopIds(loader)).toEqual([...second, ...third])
+    })
+  }
+})
+
 test('a state inside the tail that drop drops goes on with the next epoch', async () => {
   const saved = await using(FEED, { workers: 0 }, async loader => {
     await loopIds(loader, 6)

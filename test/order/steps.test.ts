@@ -170,10 +170,28 @@ describe('limits', () => {
     expect(plan.at(0)).toMatchObject({ epoch: 3, position: 0 })
   })
 
-  test('drop with a rest that is too short for a step: nothing more of this epoch', () => {
+  test('drop with a rest that is too short for a step: it is the next epoch', () => {
     const rest = { ...share(100, 2, 10, 'drop'), start: { epoch: 0, position: 90 } }
-    expect(stepPlan({ ...rest, epochs: 1 })).toMatchObject({ total: 0, end: { epoch: 1, position: 0 } })
-    expect(stepPlan(rest).at(0)).toMatchObject({ epoch: 1, position: 0 })
+    const next = { epoch: 1, position: 0 }
+    expect(stepPlan(rest)).toMatchObject({ start: next, stepsInFirstEpoch: 5 })
+    expect(stepPlan(rest).at(0)).toMatchObject(next)
+    expect(stepPlan({ ...rest, epochs: 1 })).toMatchObject({ total: 5, end: { epoch: 2, position: 0 } })
+    expect(stepPlan({ ...rest, epochs: 2 })).toMatchObject({ total: 10, end: { epoch: 3, position: 0 } })
+    expect(stepPlan({ ...rest, epochs: 0 })).toMatchObject({ total: 0, end: next })
+  })
+
+  test('a place with a step left is where it is, all others are the next epoch', () => {
+    for (const last of ['drop', 'keep', 'pad'] as const)
+      for (let position = 0; position <= 23; position++) {
+        const { start, total } = stepPlan({
+          ...share(23, 2, 3, last),
+          start: { epoch: 4, position },
+          epochs: 1,
+        })
+        const left = last === 'drop' ? 23 - position >= 6 : position < 23
+        expect(start).toEqual(left ? { epoch: 4, position } : { epoch: 5, position: 0 })
+        expect(total).toBeGreaterThan(0)
+      }
   })
 
   test('drop of an epoch smaller than a step is an error, never an endless loop', () => {
