@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
 import { DefinitionError, MillraceError, nearest } from '../errors.js'
+import { exitNow, ownProcess } from '../system/exit.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -97,9 +98,12 @@ for (const stream of [process.stdout, process.stderr]) {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     runInterruptHooks()
+    // Last of all: process.exit would wait for a thread that is blocked in a read.
+    process.on('exit', exitNow)
     process.exit(signal === 'SIGINT' ? INTERRUPTED : 143)
   })
 }
+ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 
 main(process.argv.slice(2)).then(

@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { MillraceError } from '../errors.js'
+import { within } from '../system/exit.js'
 import { startTime } from '../system/process.js'
 import { type House, type Request, Session } from './session.js'
 
@@ -14,6 +15,8 @@ const WATCH = 250
 /** How long the server waits for its first client, and for another one after the last has left (ms). */
 const FIRST_CLIENT = 10_000
 const NEXT_CLIENT = 1000
+/** How long the rings of clients that are left may take to end, when the server does (ms). */
+const LEAVING = 500
 /** A request longer than this is no request: definitions with long lists of indices are the longest. */
 const LONGEST = 64 * 2 ** 20
 
@@ -80,7 +83,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   })
   server.close()
   rmSync(options.socket, { force: true })
-  await Promise.all([...sessions.keys()].map(socket => leave(socket).finally(() => socket.destroy())))
+  const left = Promise.all([...sessions.keys()].map(socket => leave(socket).finally(() => socket.destroy())))
+  await within(left, LEAVING)
 }
 
 /** Listens at a path that only this user can reach. */

@@ -10,6 +10,7 @@ import type { UserFunction } from '../define/call.js'
 import { pythonSources } from '../define/sources.js'
 import { EngineError } from '../errors.js'
 import { createBlockCache } from '../store/block-cache.js'
+import { cantExit } from '../system/exit.js'
 import { vacate, vacateBuffer } from '../system/memory.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import type { Workspace } from '../system/workspace.js'
@@ -60,6 +61,8 @@ export class Feeding {
   /** Slots that the consumer holds. */
   readonly kept = new Set<number>()
   private failure: Error | undefined
+  /** While a maker that hangs is ended: then it is known why this feeding has failed. */
+  private ending: Promise<void> | undefined
   private readonly patience: Patience
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
@@ -333,8 +336,16 @@ export class Feeding {
 
   /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
   private checkHung(): void {
-    const hung = this.patience.lost((claim, row) => this.nameOf(claim, row))
-    if (hung) this.fail(hung)
+    if (this.failure || this.ending) return
+    const lost = this.patience.lost((claim, row) => this.nameOf(claim, row))
+    if (!lost) return
+    this.ring.pause()
+    // Whether its thread can be ended decides what is to be said.
+    const ended = this.pool?.endMaker(lost.maker)
+    if (ended === undefined) this.fail(new EngineError(lost.problem))
+    this.ending = ended?.then(done =>
+      this.fail(new EngineError(done ? lost.problem : `${lost.problem}. And ${cantExit()}`)),
+    )
   }
 
   private nameOf(claim: Claim, row: number): string {

@@ -24,6 +24,7 @@ export class Fetcher {
   /** Who finds a row in its pieces: its source; or, for a row read on its own out of a block, what lies within. */
   private readonly finders: Source[] = []
   private leases: Lease[] = []
+  private reading: (i: number) => void = () => {}
 
   constructor(
     private readonly sources: readonly Source[],
@@ -40,8 +41,12 @@ export class Fetcher {
     return this.reader.counts
   }
 
-  /** Reads what the first `count` draws need. Rows whose bytes can't be read fail one by one, when they are asked for. */
-  fetch(draws: readonly Draw[], count: number): void {
+  /**
+   * Reads what the first `count` draws need. Rows whose bytes can't be read fail one by one, when they are asked for.
+   * `reading` is told which of them is being read: a read may hang.
+   */
+  fetch(draws: readonly Draw[], count: number, reading: (i: number) => void): void {
+    this.reading = reading
     this.releaseLeases()
     this.draws = draws
     for (let i = 0; i < count; i++) this.finders[i] = this.sources[draws[i].source]
@@ -75,21 +80,23 @@ export class Fetcher {
       ranges.push(...this.plan(draws[i]))
       ends[i] = ranges.length
     }
+    const rowOf = (range: number): number => ends.findIndex(end => end > range)
     if (ranges.length === 0) {
       this.pieces.fill(NOTHING, 0, count)
       for (let i = this.pieces.length; i < count; i++) this.pieces[i] = NOTHING
       return
     }
     try {
-      const views = this.reader.read(ranges)
+      const views = this.reader.read(ranges, range => this.reading(rowOf(range)))
       for (let i = 0, from = 0; i < count; from = ends[i++]) this.pieces[i] = views.slice(from, ends[i])
     } catch {
       // One of them is bad: read them apart, so that the others are not blamed. The copies outlive the next read.
-      for (let i = 0; i < count; i++) this.pieces[i] = this.readAlone(this.plan(draws[i]))
+      for (let i = 0; i < count; i++) this.pieces[i] = this.readAlone(this.plan(draws[i]), i)
     }
   }
 
-  private readAlone(ranges: ByteRange[]): Uint8Array[] | Error {
+  private readAlone(ranges: ByteRange[], i: number): Uint8Array[] | Error {
+    this.reading(i)
     try {
       return this.reader.read(ranges).map(view => view.slice())
     } catch (error) {
@@ -102,6 +109,7 @@ export class Fetcher {
     const held = new Map<number, readonly Uint8Array[] | Error | undefined>()
     for (let i = 0; i < count; i++) {
       const unit = this.future!.unit(draws[i])
+      this.reading(i)
       if (!held.has(unit)) held.set(unit, this.unit(draws[i], unit))
       this.pieces[i] = held.get(unit) ?? this.readRow(draws[i], i)
     }
@@ -111,7 +119,7 @@ export class Fetcher {
   private readRow(draw: Draw, i: number): Uint8Array[] | Error {
     const within = (this.sources[draw.source] as Partial<BlockedSource>).within!
     this.finders[i] = within
-    return this.readAlone(within.plan(draw.row, this.wanted(draw.source)))
+    return this.readAlone(within.plan(draw.row, this.wanted(draw.source)), i)
   }
 
   /** The pieces of a unit; undefined when there is no room for a block of rows that can also be read one by one. */

@@ -7,6 +7,7 @@ import { MAX_MAKERS, type Ring } from '../batch/ring.js'
 import { EngineError } from '../errors.js'
 import { BlockCache } from '../store/block-cache.js'
 import { endChild } from '../system/child.js'
+import { noteStuck, within } from '../system/exit.js'
 import { mappings } from '../system/mmap.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { leftChild, POOL_WORDS } from './children.js'
@@ -19,6 +20,8 @@ const MAX_DEATHS = 8
 const PATIENCE = 500
 /** How long (ms) a maker may take to start: it loads native libraries, which must not be cut short. */
 const START = 3000
+/** How long (ms) a thread may take to end once it was told to. One that takes longer is blocked in a system call. */
+const BLOCKED = 500
 
 /** What the pool tells the owner of a ring. */
 export interface RingOwner {
@@ -34,6 +37,8 @@ interface Member {
   outbox: MessagePort
   /** It was stuck in a ring that others have left, and is ended for that. */
   ended?: true
+  /** Its thread has ended. */
+  gone: Promise<void>
 }
 
 interface Served {
@@ -122,12 +127,30 @@ export class Pool {
       await new Promise(resolve => setTimeout(resolve, 1))
     await Promise.all(
       this.members.map(async (member, maker) => {
-        if (!member || !isThere(maker)) return
-        member.ended = true
-        await member.worker.terminate()
-        ring.drop(maker)
+        if (member && isThere(maker) && (await this.endMaker(maker))) ring.drop(maker)
       }),
     )
+  }
+
+  /** Ends a maker that hangs, for another to take its place. False: its thread is blocked and can't be ended. */
+  async endMaker(maker: number): Promise<boolean> {
+    const member = this.members[maker]
+    if (!member) return true
+    member.ended = true
+    if (await ends(member)) return true
+    if (this.members[maker] !== member) return false // another has found that already
+    this.giveUp(maker, member)
+    if (!this.ending) this.start(maker)
+    return false
+  }
+
+  /** Leaves a blocked thread to itself. It runs no line of ours any more, so that its number can be used again. */
+  private giveUp(maker: number, { worker, inbox, outbox }: Member): void {
+    noteStuck()
+    this.bury(maker)
+    worker.unref()
+    inbox.close()
+    outbox.close()
   }
 
   /** Something changed that may give makers work: a slot is free, a ring moved. */
@@ -167,16 +190,17 @@ export class Pool {
     await Promise.all(
       this.members.map(async (member, maker) => {
         if (!member || member.worker.threadId < 0) return // gone already
-        const timer = setInterval(() => {
-          if (this.life(maker) !== Life.Starting) void member.worker.terminate()
-        }, PATIENCE)
-        await new Promise<void>(resolve => {
-          member.worker.ref()
-          member.worker.once('exit', () => resolve())
-        })
-        clearInterval(timer)
-        member.inbox.close()
-        member.outbox.close()
+        member.worker.ref()
+        const begun = performance.now()
+        let gone = await within(member.gone, PATIENCE)
+        // One that is starting must not be cut short.
+        while (!gone && this.life(maker) === Life.Starting && performance.now() - begun < START)
+          gone = await within(member.gone, PATIENCE)
+        if (!gone && !(await ends(member))) this.giveUp(maker, member)
+        else {
+          member.inbox.close()
+          member.outbox.close()
+        }
       }),
     )
   }
@@ -197,6 +221,7 @@ export class Pool {
         if (left <= 0) break
         Atomics.wait(this.words, PoolWord.Life + maker, life, left)
       }
+      if (this.life(maker) !== Life.None) noteStuck()
     }
   }
 
@@ -230,7 +255,8 @@ export class Pool {
       name: `millrace maker ${maker}`,
     })
     this.holdBy(worker)
-    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1 }
+    const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1, gone }
     this.members[maker] = member
     outbox.port1.on('message', (message: FromMaker) => this.hear(message))
     outbox.port1.unref()
@@ -238,7 +264,7 @@ export class Pool {
     worker.on('error', error => {
       cause = error
     })
-    worker.on('exit', () => this.bury(maker))
+    worker.on('exit', () => this.members[maker] === member && this.bury(maker))
     worker.on('exit', code => void this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
   }
 
@@ -289,4 +315,10 @@ export class Pool {
     if (!this.ending) this.start(maker)
     this.wake()
   }
+}
+
+/** Tells a thread to end. False when it can't. */
+async function ends({ worker, gone }: Member): Promise<boolean> {
+  void worker.terminate()
+  return within(gone, BLOCKED)
 }

@@ -205,7 +205,7 @@ export class RowMaker {
       this.foresee(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
-    this.fetcher.fetch(this.draws, to - claim.from)
+    this.fetcher.fetch(this.draws, to - claim.from, i => this.ring.at(this.maker, claim.from + i))
   }
 
   private foresee({ source, row }: Draw, epoch: number, position: number): void {

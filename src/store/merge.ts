@@ -24,6 +24,8 @@ export const LIMITS: MergeLimits = {
 /** Range i stands at `offsets[i]` inside read `of[i]`; an empty range needs no read: `of[i]` is −1. */
 export interface Merged {
   reads: ByteRange[]
+  /** For each read, the range that it begins with. */
+  first: number[]
   of: number[]
   offsets: number[]
 }
@@ -32,18 +34,20 @@ export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS
   const of = new Array<number>(ranges.length).fill(-1)
   const offsets = new Array<number>(ranges.length).fill(0)
   const reads: ByteRange[] = []
+  const first: number[] = []
   let read: ByteRange | undefined
   for (const i of byPlace(ranges)) {
     const { file, offset, length } = ranges[i]
     if (read === undefined || !fits(read, ranges[i], limits)) {
       read = { file, offset, length }
       reads.push(read)
+      first.push(i)
     }
     read.length = Math.max(read.length, offset + length - read.offset)
     of[i] = reads.length - 1
     offsets[i] = offset - read.offset
   }
-  return { reads, of, offsets }
+  return { reads, first, of, offsets }
 }
 
 /** Whether `next`, which begins no earlier than `read`, may be served by it. */

@@ -39,12 +39,13 @@ export class Reader {
     return this.buffer.length
   }
 
-  /** The bytes of each range, in input order. The views are valid until the next call. */
-  read(ranges: readonly ByteRange[]): Uint8Array[] {
-    const { reads, of, offsets } = merge(ranges, this.limits)
+  /** The bytes of each range, in input order. The views are valid until the next call. `reading` is told which range comes now. */
+  read(ranges: readonly ByteRange[], reading?: (range: number) => void): Uint8Array[] {
+    const { reads, first, of, offsets } = merge(ranges, this.limits)
     const starts = this.makeRoom(reads)
     for (let i = 0; i < reads.length; i++) {
       const { file, offset, length } = reads[i]
+      reading?.(first[i])
       this.store.readSync(file, offset, this.buffer.subarray(starts[i], starts[i] + length))
       this.counts.bytesRead += length
     }

@@ -75,8 +75,10 @@ export class Client {
     return new Promise(resolve => this.waiting.set(id, resolve))
   }
 
-  async open(options: object, feed: object = FEED, share?: object): Promise<Opened> {
-    const answer = await this.ask({ open: { version: 2, pid: process.pid, feed, root: '/', options, share } })
+  /** `feed` null: the one that the engine was given. */
+  async open(options: object, feed: object | null = FEED, share?: object): Promise<Opened> {
+    const brought = feed === null ? {} : { feed, root: '/' }
+    const answer = await this.ask({ open: { version: 2, pid: process.pid, ...brought, options, share } })
     if (answer.error) throw new Error(answer.error.message)
     this.opened = answer.opened
     this.fd = openSync(this.opened.memory.path, 'r')

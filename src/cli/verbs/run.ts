@@ -68,6 +68,8 @@ export const run = command({
         process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
       }
       const ids = values.ids === undefined ? undefined : new audit.IdLog(values.ids, loader.rank, state)
+      // A run that fails before its first step leaves a state as well.
+      if (values.save !== undefined) audit.saveState(values.save, loader.state())
       const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
       const begun = performance.now()
       const result = await train(loader, 1, {

@@ -3,6 +3,9 @@ import { resolve } from 'node:path'
 import { command } from '../command.js'
 import { version } from '../version.js'
 
+/** How long (ms) makers may take to leave when the engine ends. */
+const LEAVING = 500
+
 export const serve = command({
   name: 'serve',
   summary: 'feeds other processes through shared memory',
@@ -28,6 +31,7 @@ export const serve = command({
   async run({ args: [feed], values }) {
     const [
       { serve },
+      { exitNow },
       { giveWayAsSession },
       { loadFeed, refuseModule },
       { UsageError },
@@ -35,6 +39,7 @@ export const serve = command({
       { rmSync },
     ] = await Promise.all([
       import('../../deliver/server.js'),
+      import('../../system/exit.js'),
       import('../../system/priority.js'),
       import('../feed-argument.js'),
       import('../command.js'),
@@ -65,6 +70,8 @@ export const serve = command({
         throw new UsageError('the client brings no feed, and serve was given none')
       },
     })
+    // Makers that take long to leave don't keep an engine that has no clients.
+    setTimeout(() => exitNow(0), LEAVING).unref()
     return { json: { socket }, text: '' }
   },
 })
