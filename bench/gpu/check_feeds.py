@@ -46,6 +46,8 @@ PLACED = [
     {"affine": {"degrees": 10, "translate": [0.1, 0.1], "scale": [0.8, 1.2], "shear": 5}},
     {"pad": {"padding": 4, "mode": "edge"}},
     {"centerCrop": {"size": 224}},
+    {"perspective": {}},
+    {"elastic": {}},
     {"trivialAugment": {}},
     {"randAugment": {}},
     {"photometricDistort": {}},

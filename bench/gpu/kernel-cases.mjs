@@ -71,6 +71,10 @@ const after = [
       fill: some(fills),
     },
   }),
+  () => ({ perspective: { distortion: random.next(), p: 1, filter: some(warps), fill: some(fills) } }),
+  () => ({
+    elastic: { alpha: 60, sigma: some([0, 1.5, [0.5, 4]]), filter: some(warps), fill: some(fills) },
+  }),
   () => ({ colorJitter: { brightness: 0.6, contrast: 0.6, saturation: 0.9, hue: 0.5 } }),
   () => ({ gaussianBlur: { kernel: [some([1, 3, 9, 23]), some([1, 3, 9, 23])], sigma: [0.2, 5] } }),
   () => some([{ grayscale: 1 }, { autocontrast: 1 }, { equalize: 1 }, { invert: 1 }, { trivialAugment: {} }]),
@@ -264,11 +268,20 @@ const simclr = [
   { gaussianBlur: { kernel: 23, sigma: [0.1, 2] } },
 ]
 const usual = [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }]
+const warped = [{ randomResizedCrop: { size: 224 } }, { perspective: { p: 1 } }, { elastic: {} }]
 const timed = [
   { name: '224x224 crop flip f32 chw', width: 224, height: 224, apply: usual, dtype: 'f32', layout: 'chw' },
   { name: '224x224 crop flip bf16 hwc', width: 224, height: 224, apply: usual, dtype: 'bf16', layout: 'hwc' },
   { name: '500x375 crop flip f32 chw', width: 500, height: 375, apply: usual, dtype: 'f32', layout: 'chw' },
   { name: '224x224 simclr f32 chw', width: 224, height: 224, apply: simclr, dtype: 'f32', layout: 'chw' },
+  {
+    name: '224x224 perspective elastic',
+    width: 224,
+    height: 224,
+    apply: warped,
+    dtype: 'f32',
+    layout: 'chw',
+  },
 ]
 const benches = timed.map(({ name, width, height, apply, dtype, layout }, i) => {
   const ops = normalOps(apply, '')

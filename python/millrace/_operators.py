@@ -96,6 +96,30 @@ class PixelOperators:
         """Turned, shifted, scaled and sheared at random."""
         ...
 
+    @operator("perspective", distortion=0.5)
+    def perspective(
+        self: F,
+        distortion: float = 0.5,
+        *,
+        p: float = 0.5,
+        filter: Filter = "bilinear",
+        fill: Channels = 0,
+    ) -> F:
+        """Its corners moved inwards at random, with probability p."""
+        ...
+
+    @operator("elastic", alpha=50)
+    def elastic(
+        self: F,
+        alpha: Union[float, Sequence[float]] = (50, 50),
+        *,
+        sigma: Union[float, Sequence[float]] = (5, 5),
+        filter: Filter = "bilinear",
+        fill: Channels = 0,
+    ) -> F:
+        """Pixels displaced by smooth noise, as if seen through water."""
+        ...
+
 
 class ImageOperators(PixelOperators):
     """Operators that change the values of pixels: images only."""

@@ -156,6 +156,25 @@ def affine(picture: Picture, step: Any) -> None:
     picture.pixels = picture.pixels.affine(step.degrees, **more, **_warping(picture, step))
 
 
+def _fetching(picture: Picture, step: Any) -> Dict[str, Any]:
+    name = _filter(step, ("nearest", "bilinear"))
+    more: Dict[str, Any] = {} if name == "bilinear" else {"filter": name}
+    fill = _fill(picture, step)
+    return more if fill == 0 else {**more, "fill": fill}
+
+
+def perspective(picture: Picture, step: Any) -> None:
+    picture.moves()
+    more = _fetching(picture, step)
+    picture.pixels = picture.pixels.perspective(step.distortion_scale, p=step.p, **more)
+
+
+def elastic(picture: Picture, step: Any) -> None:
+    picture.moves()
+    more = _fetching(picture, step)
+    picture.pixels = picture.pixels.elastic(list(step.alpha), sigma=list(step.sigma), **more)
+
+
 # ------------------------------------------------------------------ colour
 
 

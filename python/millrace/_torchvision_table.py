@@ -30,6 +30,8 @@ _TRANSLATORS: Dict[str, Callable[[Picture, Any], None]] = {
     "RandomVerticalFlip": pixels.flip("vertical"),
     "RandomRotation": pixels.rotation,
     "RandomAffine": pixels.affine,
+    "RandomPerspective": pixels.perspective,
+    "ElasticTransform": pixels.elastic,
     "ColorJitter": pixels.color_jitter,
     "Grayscale": pixels.grayscale,
     "RandomGrayscale": pixels.sometimes("grayscale"),

@@ -184,6 +184,16 @@ class PixelField<K extends 'image' | 'mask', D extends Dtype> extends Field<K, D
   affine(degrees: number | [number, number], options: Options<'affine', 'degrees'> = {}): this {
     return this.op('affine', { degrees, ...options })
   }
+
+  /** The corners moved inwards by up to `distortion` of half the size, with probability `p`. */
+  perspective(distortion = 0.5, options: Options<'perspective', 'distortion'> = {}): this {
+    return this.op('perspective', { distortion, ...options })
+  }
+
+  /** Pixels displaced by noise: `alpha` is its strength, the option `sigma` its smoothness. */
+  elastic(alpha: number | [number, number] = 50, options: Options<'elastic', 'alpha'> = {}): this {
+    return this.op('elastic', { alpha, ...options })
+  }
 }
 
 export class MaskField<D extends Dtype> extends PixelField<'mask', D> {

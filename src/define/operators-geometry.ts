@@ -14,9 +14,10 @@ import {
   shear,
   sometimes,
   square,
+  twice,
   warpFilter,
 } from './parameters.js'
-import { boolean, either, interval, isNumber, oneOf, tuple, withDefault } from './schema.js'
+import { boolean, either, interval, isNumber, number, oneOf, tuple, withDefault } from './schema.js'
 
 /** The size after a resize of the shorter side to `size`, the longer at most `maxSize`: torchvision's rounding. */
 export function resizedTo([height, width]: Size, size: number, maxSize: number | null): Size {
@@ -138,5 +139,31 @@ export const GEOMETRY = {
       filter: withDefault(warpFilter, 'nearest'),
       fill: filling.fill,
     },
+  }),
+  perspective: operator({
+    says: 'its corners moved inwards at random, with probability p',
+    stage: 'pixels',
+    moves: true,
+    main: 'distortion',
+    keys: {
+      distortion: withDefault(probability, 0.5),
+      ...sometimes,
+      filter: withDefault(warpFilter, 'bilinear'),
+      fill: filling.fill,
+    },
+  }),
+  elastic: operator({
+    says: 'pixels displaced by smooth noise, as if seen through water',
+    stage: 'pixels',
+    moves: true,
+    main: 'alpha',
+    keys: {
+      alpha: withDefault(twice(number()), [50, 50]),
+      sigma: withDefault(twice(number({ min: 0, max: 31.8 })), [5, 5]),
+      filter: withDefault(warpFilter, 'bilinear'),
+      fill: filling.fill,
+    },
+    check: ({ sigma: [x, y] }) =>
+      (x === 0) === (y === 0) ? undefined : 'both sigmas are 0, for noise without blur, or neither is',
   }),
 }

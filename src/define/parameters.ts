@@ -31,6 +31,14 @@ export const pair = tuple(2, pixels, 'a size or [height, width]')
 export const square: Parser<Size, number | Size> = (value, path) =>
   isNumber(value) ? [pixels(value, path), value as number] : pair(value, path)
 
+/** One number is for both axes. */
+export const twice =
+  (one: Parser<number>): Parser<[number, number], number | [number, number]> =>
+  (value, path) =>
+    isNumber(value)
+      ? [one(value, path), value as number]
+      : tuple(2, one, 'a number or [horizontal, vertical]')(value, path)
+
 /** A value for each channel: one number is for all three. */
 export const channels: Parser<[number, number, number], number | number[]> = (value, path) => {
   if (isNumber(value)) return [value, value, value] as [number, number, number]

@@ -9,13 +9,14 @@ import type { Workspace } from '../system/workspace.js'
 import { inputsOf } from './axis.js'
 import { applyColor } from './color.js'
 import { applyCrop } from './crop.js'
+import { applyElastic } from './elastic.js'
 import { Gathered } from './gathered.js'
 import { applyPad } from './pad.js'
 import { placePicture, type Sizing, scalings, type Target } from './place.js'
 import type { ColorStep, GeometryStep } from './steps.js'
 import type { Undecoded } from './undecoded.js'
 import { compileValues } from './values.js'
-import { applyAffine } from './warp.js'
+import { applyAffine, applyPerspective } from './warp.js'
 
 const BYTES = { 1: compileValues('u8', 1), 3: compileValues('u8', 3) } as const
 
@@ -56,6 +57,12 @@ export class Canvas {
         break
       case 'affine':
         this.become(applyAffine(step, this.settle(), this.work))
+        break
+      case 'perspective':
+        this.become(applyPerspective(step, this.settle(), this.work))
+        break
+      case 'elastic':
+        this.become(applyElastic(step, this.settle(), this.work))
         break
       default:
         this.become(applyColor(step, this.settle(), this.work))

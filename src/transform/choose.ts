@@ -14,6 +14,7 @@ import { colorJitter, gaussianBlur, photometricDistort } from './choose/color.js
 import { centerCrop, pad, randomCrop, randomResizedCrop, resize } from './choose/crop.js'
 import { randomErasing } from './choose/erase.js'
 import { autoAugment } from './choose/policies.js'
+import { elastic, perspective } from './choose/warp.js'
 import type { Step } from './steps.js'
 
 export type { Size } from './choose/chooser.js'
@@ -27,6 +28,8 @@ const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> }
   flip: withChance(({ axis }) => ({ do: 'flip', axis })),
   rotate,
   affine,
+  perspective,
+  elastic,
   colorJitter,
   grayscale: withChance(() => ({ do: 'grayscale' })),
   gaussianBlur,

@@ -75,6 +75,15 @@ export function gaussian(size: number, sigma: number): Float32Array {
   return Float32Array.from(half, weight => weight / sum)
 }
 
+/** Mirrors an index into 0…n-1 without repeating the edge. */
+export function fold(i: number, n: number): number {
+  while (i < 0 || i >= n) {
+    if (n === 1) return 0
+    i = i < 0 ? -i : 2 * (n - 1) - i
+  }
+  return i
+}
+
 function copied(picture: Picture, work: Workspace): Picture {
   const rowBytes = picture.width * picture.channels
   const copy = { ...picture, at: work.take(rowBytes * picture.height), stride: rowBytes }

@@ -17,36 +17,7 @@ import { DecodeError, MillraceError } from '../errors.js'
 import { type Size, sizeAfter } from './choose.js'
 import { arrayOf, encoder } from './encode.js'
 import type { Chosen, Placed, RowContext, VaryingProgram } from './field.js'
-import type { Step } from './steps.js'
-
-/** x' = a·x + b·y + c, y' = d·x + e·y + f. */
-type Motion = readonly [a: number, b: number, c: number, d: number, e: number, f: number]
-
-/** How coordinates move with the pixels; undefined where they don't. `far` is the coordinate that mirrors 0. */
-function motion(step: Step, size: Size, far: Size): Motion | undefined {
-  switch (step.do) {
-    case 'crop':
-      return [1, 0, -step.x, 0, 1, -step.y]
-    case 'pad':
-      return [1, 0, step.left, 0, 1, step.top]
-    case 'resize':
-      return [step.width / size.width, 0, 0, 0, step.height / size.height, 0]
-    case 'flip':
-      return step.axis === 'horizontal' ? [-1, 0, far.width, 0, 1, 0] : [1, 0, 0, 0, -1, far.height]
-    case 'affine':
-      return inverted(step.matrix, size, step)
-    default:
-      return undefined
-  }
-}
-
-/** A step's matrix leads from output to input, each relative to its centre; this is the way back, from the corners. */
-function inverted([a, b, c, d, e, f]: readonly number[], from: Size, to: Size): Motion {
-  const det = a * e - b * d
-  const [ia, ib, id, ie] = [e / det, -b / det, -d / det, a / det]
-  const [x, y] = [from.width / 2 + c, from.height / 2 + f] // what comes to lie in the middle
-  return [ia, ib, to.width / 2 - ia * x - ib * y, id, ie, to.height / 2 - id * x - ie * y]
-}
+import { type Motion, motionOf, type Thing } from './motion.js'
 
 /** The rows for which `keep` holds once it has changed them in place. */
 function changed(rows: Rows, keep: (row: Float64Array) => boolean): Rows {
@@ -60,16 +31,28 @@ function changed(rows: Rows, keep: (row: Float64Array) => boolean): Rows {
   return { count, columns, values: values.subarray(0, count * columns) }
 }
 
-export function followBoxes(boxes: Rows, { width, height, steps }: Chosen, minArea: number): Rows {
+/** A motion, and the canvas on which it ends. */
+interface Move extends Size {
+  motion: Motion
+}
+
+/** The motions of all steps that have one. */
+function movesOf({ width, height, steps }: Chosen, thing: Thing): Move[] {
+  let size: Size = { width, height }
+  return steps.flatMap(step => {
+    const motion = motionOf(step, size, thing)
+    size = sizeAfter(step, size)
+    return motion === undefined ? [] : [{ ...size, motion }]
+  })
+}
+
+export function followBoxes(boxes: Rows, chosen: Chosen, minArea: number): Rows {
+  const moves = movesOf(chosen, 'box')
   const follow = (box: Float64Array): boolean => {
-    let size: Size = { width, height }
-    clip(box, size)
-    for (const step of steps) {
-      const move = motion(step, size, size)
-      size = sizeAfter(step, size)
-      if (move === undefined) continue
-      moveBox(box, move)
-      clip(box, size)
+    clip(box, chosen)
+    for (const move of moves) {
+      moveBox(box, move.motion)
+      clip(box, move)
     }
     const [x1, y1, x2, y2] = box
     return x2 > x1 && y2 > y1 && (x2 - x1) * (y2 - y1) >= minArea
@@ -78,30 +61,27 @@ export function followBoxes(boxes: Rows, { width, height, steps }: Chosen, minAr
 }
 
 /** A moved box is the one around its moved corners. */
-function moveBox(box: Float64Array, [a, b, c, d, e, f]: Motion): void {
+function moveBox(box: Float64Array, move: Motion): void {
   const [x1, y1, x2, y2] = box
-  box[0] = c + Math.min(a * x1, a * x2) + Math.min(b * y1, b * y2)
-  box[1] = f + Math.min(d * x1, d * x2) + Math.min(e * y1, e * y2)
-  box[2] = c + Math.max(a * x1, a * x2) + Math.max(b * y1, b * y2)
-  box[3] = f + Math.max(d * x1, d * x2) + Math.max(e * y1, e * y2)
+  const corners = [move(x1, y1), move(x2, y1), move(x2, y2), move(x1, y2)]
+  const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)]
+  box[0] = Math.min(...xs)
+  box[1] = Math.min(...ys)
+  box[2] = Math.max(...xs)
+  box[3] = Math.max(...ys)
 }
 
 function clip(box: Float64Array, { width, height }: Size): void {
   for (let i = 0; i < 4; i++) box[i] = Math.min(Math.max(box[i], 0), i % 2 === 0 ? width : height)
 }
 
-export function followPoints(points: Rows, { width, height, steps }: Chosen): Rows {
+export function followPoints(points: Rows, chosen: Chosen): Rows {
+  const moves = movesOf(chosen, 'point')
   const follow = (point: Float64Array): boolean => {
-    let size: Size = { width, height }
-    if (!inside(point, size)) return false
-    for (const step of steps) {
-      const move = motion(step, size, { width: size.width - 1, height: size.height - 1 })
-      size = sizeAfter(step, size)
-      if (move === undefined) continue
-      const [x, y] = point
-      point[0] = move[0] * x + move[1] * y + move[2]
-      point[1] = move[3] * x + move[4] * y + move[5]
-      if (!inside(point, size)) return false
+    if (!inside(point, chosen)) return false
+    for (const move of moves) {
+      ;[point[0], point[1]] = move.motion(point[0], point[1])
+      if (!inside(point, move)) return false
     }
     return true
   }

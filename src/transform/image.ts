@@ -12,7 +12,9 @@ import type { GeometryStep, Step } from './steps.js'
 import { openPicture, type Undecoded } from './undecoded.js'
 import { compileValues, type Statistics, type Values } from './values.js'
 
-const GEOMETRY: ReadonlySet<Step['do']> = new Set(['crop', 'resize', 'flip', 'pad', 'affine'])
+const GEOMETRY: ReadonlySet<Step['do']> = new Set([
+  ...(['crop', 'resize', 'flip', 'pad', 'affine', 'perspective', 'elastic'] as const),
+])
 
 function isGeometry(step: Step): step is GeometryStep {
   return GEOMETRY.has(step.do)
@@ -50,8 +52,18 @@ export function compileMask(field: NormalField): DenseProgram {
 }
 
 function asMask(step: Step): Step {
-  if (step.do === 'resize' || step.do === 'affine') step = { ...step, filter: 'nearest' }
-  return step.do === 'pad' || step.do === 'affine' ? { ...step, fill: [0] } : step
+  switch (step.do) {
+    case 'resize':
+      return { ...step, filter: 'nearest' }
+    case 'pad':
+      return { ...step, fill: [0] }
+    case 'affine':
+    case 'perspective':
+    case 'elastic':
+      return { ...step, filter: 'nearest', fill: [0] }
+    default:
+      return step
+  }
 }
 
 function run(

@@ -70,6 +70,8 @@ export const OpCode = {
   blur: 16,
   erase: 17,
   permute: 18,
+  perspective: 19,
+  elastic: 20,
 } as const
 
 export const FILTER_CODES = { nearest: 0, bilinear: 1, bicubic: 2 } as const

@@ -7,8 +7,8 @@ import type { Box } from '../decode/picture.js'
 import { Gathered } from './gathered.js'
 import { eraseOp, FILTER_CODES, type Op, OpCode, PAD_CODES, type RowWriter, Word } from './parameter-row.js'
 import type { Sizing } from './place.js'
-import type { ColorStep, GeometryStep, Step } from './steps.js'
-import { fillColour, gridMap } from './warp.js'
+import type { ColorStep, Filter, GeometryStep, Step } from './steps.js'
+import { fillColour, gridMap, perspectiveMap } from './warp.js'
 import { isWeighted, mostTaps } from './weights.js'
 
 /** What will be done, and the memory that it takes on the device. */
@@ -130,11 +130,25 @@ class Gatherer {
       case 'affine': {
         this.settle()
         const map = Array.from(gridMap(step.matrix, this.width, this.height), f32 => ({ f32 }))
-        const fill = Array.from(fillColour(step.fill).subarray(0, 3), f32 => ({ f32 }))
         const { width, height } = step
-        const filled = step.fill.length > 0 ? 1 : 0
-        const args = [...map, width, height, FILTER_CODES[step.filter], filled, ...fill]
+        const args = [...map, width, height, ...fetching(step)]
         this.become({ code: OpCode.affine, args }, width, height)
+        break
+      }
+      case 'perspective': {
+        this.settle()
+        const map = perspectiveMap(step.coefficients, this.width, this.height).subarray(0, 8)
+        const args = [...Array.from(map, f32 => ({ f32 })), ...fetching(step)]
+        this.become({ code: OpCode.perspective, args }, this.width, this.height)
+        break
+      }
+      case 'elastic': {
+        this.settle()
+        const { seed, alpha, sigma } = step
+        const [strength, blur] = [alpha.map(f32 => ({ f32 })), sigma.map(f64 => ({ f64 }))]
+        const args = [seed, ...strength, ...blur, ...fetching(step)]
+        this.tableBytes = Math.max(this.tableBytes, 2 * 4 * this.width * this.height)
+        this.become({ code: OpCode.elastic, args }, this.width, this.height)
         break
       }
       default:
@@ -204,6 +218,12 @@ function tableBytes(input: number, output: number, made: number, sizing: Sizing)
 /** Most inputs of an output; none where they are picked, not weighed. */
 function tapsOf(input: number, output: number, { filter, antialias }: Sizing): number {
   return isWeighted(filter) ? mostTaps(input, output, filter, antialias) : 0
+}
+
+/** How pixels are fetched: the filter, whether there is a fill, and its colour. */
+function fetching({ filter, fill }: { filter: Filter; fill: number[] }): Op['args'] {
+  const colour = Array.from(fillColour(fill).subarray(0, 3), f32 => ({ f32 }))
+  return [FILTER_CODES[filter], fill.length > 0 ? 1 : 0, ...colour]
 }
 
 function colorOp(step: ColorStep): Op {

@@ -25,6 +25,17 @@ export type GeometryStep =
    * `_get_inverse_affine_matrix`. An empty `fill` is torchvision's None: zeros, blended by the filter alone.
    */
   | { do: 'affine'; matrix: readonly number[]; width: number; height: number; filter: Filter; fill: number[] }
+  /** Output pixel → input pixel, x' = (ax + by + c) / (gx + hy + 1), y' = (dx + ey + f) / …, as in torchvision. */
+  | { do: 'perspective'; coefficients: readonly number[]; filter: Filter; fill: number[] }
+  /** Displacements by blurred noise, along x and y: their strength, and the sigmas of the blur. */
+  | {
+      do: 'elastic'
+      seed: number
+      alpha: readonly [number, number]
+      sigma: readonly [number, number]
+      filter: Filter
+      fill: number[]
+    }
 
 /** Changes values: touches images only. */
 export type ColorStep =

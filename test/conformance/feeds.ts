@@ -31,6 +31,8 @@ const PLACED = [
   { affine: { degrees: 10, translate: [0.1, 0.1], scale: [0.8, 1.2], shear: 5 } },
   { pad: { padding: 2, mode: 'edge' } },
   { centerCrop: { size: 26 } },
+  { perspective: { p: 0.5, fill: [3, 100, 200] } },
+  { elastic: { alpha: 20, sigma: 2 } },
   { trivialAugment: {} },
   { autoAugment: { policy: 'cifar10' } },
   { photometricDistort: { p: 0.5 } },

@@ -143,6 +143,8 @@ const EVERYTHING = [
   { randomCrop: { size: 52, padding: 4, mode: 'reflect' } },
   { flip: { p: 0.5, axis: 'vertical' } },
   { rotate: { degrees: 20 } },
+  { perspective: { p: 0.7 } },
+  { elastic: { alpha: 20, sigma: 2 } },
   { colorJitter: { brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1 } },
   { grayscale: { p: 0.3 } },
   { gaussianBlur: { kernel: 5 } },

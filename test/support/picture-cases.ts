@@ -66,6 +66,15 @@ const pixelOperator = fc.oneof(
       fill,
     }),
   }),
+  fc.record({ perspective: fc.record({ distortion: shares, p: fc.constant(1), filter: warpFilter, fill }) }),
+  fc.record({
+    elastic: fc.record({
+      alpha: fc.constant([40, 90]),
+      sigma: fc.constantFrom([0, 0], [0.5, 1.5], [2, 2]),
+      filter: warpFilter,
+      fill,
+    }),
+  }),
   fc.record({
     colorJitter: fc.constant({ brightness: 0.6, contrast: 0.6, saturation: 0.9, hue: 0.5 }),
   }),

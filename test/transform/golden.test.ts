@@ -7,12 +7,14 @@ import { Random } from '../../src/define/random.js'
 import { Workspace } from '../../src/system/workspace.js'
 import { affineStep } from '../../src/transform/choose/affine.js'
 import { type Change, changeAt, SPACES } from '../../src/transform/choose/augment.js'
+import { perspectiveTo } from '../../src/transform/choose/warp.js'
 import { chooseSteps } from '../../src/transform/choose.js'
 import { applyColor } from '../../src/transform/color.js'
 import { applyCrop } from '../../src/transform/crop.js'
+import { applyElastic } from '../../src/transform/elastic.js'
 import { applyPad } from '../../src/transform/pad.js'
 import type { Filter, Step } from '../../src/transform/steps.js'
-import { applyAffine } from '../../src/transform/warp.js'
+import { applyAffine, applyPerspective } from '../../src/transform/warp.js'
 import { bytesOf, put } from './pictures.js'
 
 const folder = new URL('../golden/transforms/', import.meta.url)
@@ -40,6 +42,8 @@ interface Case {
   /** A change of AutoAugment's, with the sign that a coin of 0 gives. */
   augment?: { change: Change; bin: number; bins: number; filter: Filter; fill: number[] | null }
   step?: Step
+  /** Where the picture's corners come to lie in a perspective. */
+  corners?: [number, number][]
   output: Stored
 }
 
@@ -73,6 +77,10 @@ function apply(step: Step, picture: Picture, work: Workspace): Picture {
       return applyPad(step, picture, work)
     case 'affine':
       return applyAffine(step, picture, work)
+    case 'perspective':
+      return applyPerspective(step, picture, work)
+    case 'elastic':
+      return applyElastic(step, picture, work)
     case 'flip':
       return flipped(step.axis, picture, work)
     case 'resize':
@@ -94,6 +102,11 @@ function flipped(axis: 'horizontal' | 'vertical', picture: Picture, work: Worksp
     return before[(fy * width + fx) * channels + c]
   })
   return put(work, { width, height, channels }, after)
+}
+
+/** Equal but for the rounding of float32. */
+function closeTo(ours: readonly number[] | undefined, theirs: readonly number[]): boolean {
+  return theirs.every((value, i) => Math.abs(ours![i] - value) <= 1e-6 * Math.max(1e-3, Math.abs(value)))
 }
 
 /** Mean and greatest difference, in levels of 255. */
@@ -124,6 +137,8 @@ describe('golden pictures of torchvision', () => {
     for (const step of stepsOf(it, input)) picture = apply(step, picture, work)
     expect([picture.width, picture.height]).toEqual([it.output.width, it.output.height])
     const { mean, most } = difference(bytesOf(picture, work), expected)
+    if (it.corners !== undefined && it.step?.do === 'perspective')
+      expect(closeTo(perspectiveTo(it.corners, input), it.step.coefficients)).toBe(true)
     if (process.env.GOLDEN_REPORT && most > 0) console.log(it.name, mean.toFixed(4), most)
     expect(most).toBeLessThanOrEqual(1)
     expect(mean).toBeLessThanOrEqual(0.02)

@@ -5,13 +5,14 @@ import type { Picture } from '../../src/decode/picture.js'
 import { Workspace } from '../../src/system/workspace.js'
 import { inverseMatrix } from '../../src/transform/choose/affine.js'
 import { applyColor, type ColorKernel } from '../../src/transform/color.js'
+import { applyElastic } from '../../src/transform/elastic.js'
 import { gaussian } from '../../src/transform/filter.js'
 import { kernel } from '../../src/transform/kernels/load.js'
 import type { ColorStep } from '../../src/transform/steps.js'
 import * as colorTwins from '../../src/transform/twins/color.js'
 import * as filterTwins from '../../src/transform/twins/filter.js'
-import { warp } from '../../src/transform/twins/warp.js'
-import { applyAffine } from '../../src/transform/warp.js'
+import * as twins from '../../src/transform/twins/warp.js'
+import { applyAffine, applyPerspective } from '../../src/transform/warp.js'
 import { bytesOf, put } from './pictures.js'
 
 const work = Workspace.alone(1 << 22)
@@ -147,10 +148,43 @@ describe('warp kernels', () => {
         })
         const { width, height } = shape
         const step = { do: 'affine' as const, matrix, width, height, filter, fill }
-        const expected = warp(step, p, work.u8)
+        const expected = twins.warp(step, p, work.u8)
         expect(bytesOf(applyAffine(step, p, work), work)).toEqual(expected)
       }),
     )
+  })
+  // Any coefficients, also those whose horizon runs through the picture.
+  const numbers = fc.array(fc.double({ min: -2, max: 2, noNaN: true }), { minLength: 8, maxLength: 8 })
+  const zeros = fc.constantFrom([1, 0, 0, 0, 1, 0, 0, -1], [0, 0, 0, 0, 0, 0, -1, 0])
+  it.each(['nearest', 'bilinear'] as const)('perspective, %s', filter => {
+    fc.assert(
+      fc.property(shapes, fc.oneof(numbers, zeros), fills, (shape, coefficients, fill) => {
+        const p = picture(shape)
+        const step = { do: 'perspective' as const, coefficients, filter, fill }
+        const expected = twins.perspective(step, p, work.u8)
+        expect(bytesOf(applyPerspective(step, p, work), work)).toEqual(expected)
+      }),
+    )
+  })
+  const strength = fc.double({ min: -300, max: 300, noNaN: true })
+  const sigmas = fc.constantFrom<[number, number]>([0, 0], [0.4, 1.3], [2, 2], [1.5, 0.3])
+  it.each(['nearest', 'bilinear'] as const)('elastic, %s', filter => {
+    const seeds = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+    fc.assert(
+      fc.property(shapes, seeds, strength, strength, sigmas, fills, (shape, seed, x, y, sigma, fill) => {
+        const p = picture(shape)
+        const step = { do: 'elastic' as const, seed, alpha: [x, y] as const, sigma, filter, fill }
+        const expected = twins.elastic(step, p, work.u8)
+        expect(bytesOf(applyElastic(step, p, work), work)).toEqual(expected)
+      }),
+      { numRuns: 50 },
+    )
+  })
+  it('an elastic transform without strength leaves a picture as it is', () => {
+    const p = picture({ width: 41, height: 13, channels: 3, gap: 2, seed: 5 })
+    const step = { do: 'elastic' as const, seed: 9, alpha: [0, 0] as const, sigma: [5, 5] as const }
+    const done = applyElastic({ ...step, filter: 'bilinear', fill: [] }, p, work)
+    expect(bytesOf(done, work)).toEqual(bytesOf(p, work))
   })
   it('unmoved, a picture stays as it is', () => {
     fc.assert(

@@ -1,5 +1,6 @@
 /** Sharpness and blur, plainly. Both give the result's pixels, without gaps. */
 import type { Picture } from '../../decode/picture.js'
+import { fold } from '../filter.js'
 
 const f32 = Math.fround
 
@@ -22,15 +23,6 @@ export function sharpness(picture: Picture, u8: Uint8Array, rest: number): Uint8
       out[y * width * channels + i] = value
     }
   return out
-}
-
-/** Mirrors an index into 0…n-1 without repeating the edge. */
-function fold(i: number, n: number): number {
-  while (i < 0 || i >= n) {
-    if (n === 1) return 0
-    i = i < 0 ? -i : 2 * (n - 1) - i
-  }
-  return i
 }
 
 /** `weightsX` and `weightsY` are halves of symmetric kernels, the middle first. Columns are filtered first. */

@@ -9,10 +9,11 @@ import * as lookups from '../lookups.js'
 import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../parameter-row.js'
 import type { Filter } from '../steps.js'
 import * as color from './color.js'
+import { elasticGrid } from './elastic.js'
 import * as filters from './filter.js'
 import * as frame from './frame.js'
 import { type Pixels, resize } from './place.js'
-import { warped } from './warp.js'
+import { affineGrid, fetched, type Grid, perspectiveGrid } from './warp.js'
 
 /** How finished rows are: element type and layout, size, and what each byte of each channel becomes (values.ts). */
 export interface FinishedForm {
@@ -84,10 +85,18 @@ function apply(op: Op, from: Pixels): Pixels {
       return frame.pad(from, { left, top, right, bottom, mode, fill: colour })
     }
     case OpCode.affine: {
-      const [width, height, filter, filled] = op.wholes(7, 4)
-      const how = { width, height, filter: FILTERS[filter], filled: filled !== 0 }
-      const data = warped({ ...how, map: op.reals(1, 6), fill: op.reals(11, 3) }, flat(from), from.data)
-      return { data, width, height, channels: 3 }
+      const [width, height] = op.wholes(7, 2)
+      const grid = affineGrid(op.reals(1, 6), { width, height })
+      return fetch(grid, { width, height }, op, 9, from)
+    }
+    case OpCode.perspective: {
+      const map = Float32Array.of(...op.reals(1, 8), 1)
+      return fetch(perspectiveGrid(map), from, op, 9, from)
+    }
+    case OpCode.elastic: {
+      const [alpha, sigma] = [op.reals(2, 2), [op.precise(4), op.precise(6)] as const]
+      const step = { seed: op.whole(1) >>> 0, alpha: [alpha[0], alpha[1]] as const, sigma }
+      return fetch(elasticGrid(step, from), from, op, 8, from)
     }
     case OpCode.sharpness:
       return { ...from, data: filters.sharpness(flat(from), from.data, op.real(1)) }
@@ -102,6 +111,13 @@ function apply(op: Op, from: Pixels): Pixels {
       return to
     }
   }
+}
+
+/** A picture of size `to` by way of a grid; the op's words from `at` on say how its pixels are fetched. */
+function fetch(grid: Grid, to: Pick<Pixels, 'width' | 'height'>, op: Op, at: number, from: Pixels): Pixels {
+  const { width, height } = to
+  const how = { filter: FILTERS[op.whole(at)], filled: op.whole(at + 1) !== 0, fill: op.reals(at + 2, 3) }
+  return { data: fetched(grid, { width, height }, how, flat(from), from.data), width, height, channels: 3 }
 }
 
 function flat({ width, height, channels }: Pixels): Picture {

@@ -1,27 +1,73 @@
-/** The affine warp, plainly: gives the result's pixels, without gaps. */
+/** The warps, plainly: each gives the result's pixels, without gaps. */
 import type { Picture } from '../../decode/picture.js'
-import type { GeometryStep } from '../steps.js'
-import { fillColour, gridMap } from '../warp.js'
+import type { ElasticStep } from '../elastic.js'
+import type { Filter, GeometryStep } from '../steps.js'
+import { fillColour, gridMap, perspectiveMap } from '../warp.js'
+import { elasticGrid } from './elastic.js'
 import { roundEven } from './filter.js'
 
 const f32 = Math.fround
 
 type AffineStep = Extract<GeometryStep, { do: 'affine' }>
+type PerspectiveStep = Extract<GeometryStep, { do: 'perspective' }>
+type Size = Pick<Picture, 'width' | 'height'>
 
-/** What the kernel is given: the step's matrix as a map of torch's grid, and a colour for each channel. */
-export interface Warp extends Pick<AffineStep, 'width' | 'height' | 'filter'> {
-  map: Float32Array
+/** What lies outside, and how pixels are fetched. */
+export interface Fetch {
+  filter: Filter
+  /** A colour for each channel. */
   fill: Float32Array
   filled: boolean
 }
 
-export function warp(step: AffineStep, picture: Picture, u8: Uint8Array): Uint8Array {
-  const map = gridMap(step.matrix, picture.width, picture.height)
-  return warped({ ...step, map, fill: fillColour(step.fill), filled: step.fill.length > 0 }, picture, u8)
+const fetchOf = ({ filter, fill }: { filter: Filter; fill: number[] }): Fetch => ({
+  filter,
+  fill: fillColour(fill),
+  filled: fill.length > 0,
+})
+
+/** Where a pixel of the result comes from, from -1 to 1 along both axes. */
+export type Grid = (x: number, y: number) => [number, number]
+
+/** The grid of a step's matrix, in units of half the input's size. */
+export function affineGrid(map: Float32Array, { width, height }: Size): Grid {
+  return (x, y) => {
+    const [u, v] = [f32(x + (1 - width) * 0.5), f32(y + (1 - height) * 0.5)]
+    return [sum(map, 0, u, v), sum(map, 3, u, v)]
+  }
 }
 
-export function warped(
-  { map, fill, filled, ...to }: Warp,
+export function perspectiveGrid(map: Float32Array): Grid {
+  return (x, y) => {
+    const [u, v] = [x + 0.5, y + 0.5]
+    const divisor = sum(map, 6, u, v)
+    return [f32(f32(sum(map, 0, u, v) / divisor) - 1), f32(f32(sum(map, 3, u, v) / divisor) - 1)]
+  }
+}
+
+function sum(map: Float32Array, at: number, u: number, v: number): number {
+  return f32(f32(f32(u * map[at]) + f32(v * map[at + 1])) + map[at + 2])
+}
+
+export function warp(step: AffineStep, picture: Picture, u8: Uint8Array): Uint8Array {
+  const map = gridMap(step.matrix, picture.width, picture.height)
+  return fetched(affineGrid(map, step), step, fetchOf(step), picture, u8)
+}
+
+export function perspective(step: PerspectiveStep, picture: Picture, u8: Uint8Array): Uint8Array {
+  const map = perspectiveMap(step.coefficients, picture.width, picture.height)
+  return fetched(perspectiveGrid(map), picture, fetchOf(step), picture, u8)
+}
+
+export function elastic(step: ElasticStep, picture: Picture, u8: Uint8Array): Uint8Array {
+  return fetched(elasticGrid(step, picture), picture, fetchOf(step), picture, u8)
+}
+
+/** A picture of size `to`, each of its pixels from where the grid says. */
+export function fetched(
+  grid: Grid,
+  to: Size,
+  { filter, fill, filled }: Fetch,
   { at, width, height, channels, stride }: Picture,
   u8: Uint8Array,
 ): Uint8Array {
@@ -30,10 +76,6 @@ export function warped(
   /** The value of a pixel, or undefined outside. */
   const pixel = (x: number, y: number, c: number): number | undefined =>
     x >= 0 && y >= 0 && x < width && y < height ? u8[at + y * stride + x * channels + c] : undefined
-  const coordinate = (u: number, v: number, row: number, size: number) => {
-    const sum = f32(f32(f32(u * map[row]) + f32(v * map[row + 1])) + map[row + 2])
-    return f32(f32(f32(sum + 1) * f32(size / 2)) - 0.5)
-  }
   const nearest = (x: number, y: number, c: number) =>
     pixel(roundEven(x), roundEven(y), c) ?? (filled ? roundEven(fill[c]) : 0)
   const bilinear = (x: number, y: number, c: number) => {
@@ -52,11 +94,12 @@ export function warped(
     return roundEven(sum)
   }
 
-  const sample = to.filter === 'nearest' ? nearest : bilinear
+  const sample = filter === 'nearest' ? nearest : bilinear
+  const pixels = (g: number, size: number) => f32(f32(f32(g + 1) * f32(size / 2)) - 0.5)
   for (let y = 0; y < to.height; y++)
     for (let x = 0; x < to.width; x++) {
-      const [u, v] = [f32(x + (1 - to.width) * 0.5), f32(y + (1 - to.height) * 0.5)]
-      const [px, py] = [coordinate(u, v, 0, width), coordinate(u, v, 3, height)]
+      const [u, v] = grid(x, y)
+      const [px, py] = [pixels(u, width), pixels(v, height)]
       for (let c = 0; c < channels; c++) out[(y * to.width + x) * channels + c] = sample(px, py, c)
     }
   return out

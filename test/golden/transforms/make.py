@@ -16,6 +16,7 @@ import torchvision
 from torchvision import tv_tensors
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import v2
+from torchvision.transforms.functional import _get_perspective_coeffs
 from torchvision.transforms.v2 import functional as F
 
 HERE = pathlib.Path(__file__).parent
@@ -118,6 +119,69 @@ for how in ("nearest", "bilinear"):
 for order in ([1, 2, 0], [2, 1, 0]):
     case(f"permute-{''.join(map(str, order))}", {"step": {"do": "permute", "order": order}}, lambda i: F.permute_channels(i, order), ("rgb",))
 
+CORNERS = [
+    [[5, 3], [40, 0], [47, 39], [0, 30]],
+    [[0, 0], [47, 0], [47, 39], [0, 39]],
+    [[20, 15], [30, 2], [28, 33], [3, 22]],
+]
+
+
+def coefficients(corners):
+    return _get_perspective_coeffs([[0, 0], [47, 0], [47, 39], [0, 39]], corners)
+
+
+for n, corners in enumerate(CORNERS):
+    for how in ("nearest", "bilinear"):
+        for fill in (None, [0], [200]):
+            given = {"do": "perspective", "coefficients": coefficients(corners), "filter": how, "fill": fill or []}
+            case(
+                f"perspective-{n}-{how}-{'none' if fill is None else fill[0]}",
+                {"step": given, "corners": corners},
+                lambda i: F.perspective(i, None, None, FILTER[how], fill, coefficients(corners)),
+                ("rgb",),
+            )
+
+
+def noise(seed, plane, height, width):
+    """The noise of src/transform/elastic.ts."""
+
+    def mix(x):
+        x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & np.uint64(0xFFFFFFFF)
+        x = ((x ^ (x >> np.uint64(13))) * np.uint64(0xC2B2AE35)) & np.uint64(0xFFFFFFFF)
+        return x ^ (x >> np.uint64(16))
+
+    key = mix(np.uint64((seed + plane * 0x9E3779B9) & 0xFFFFFFFF))
+    place = np.arange(height * width, dtype=np.uint64)
+    bits = mix(((place * np.uint64(0x9E3779B9)) & np.uint64(0xFFFFFFFF)) + key & np.uint64(0xFFFFFFFF))
+    return torch.from_numpy(((bits >> np.uint64(8)).astype(np.float64) / 2**23 - 1).astype(np.float32)).view(1, 1, height, width)
+
+
+def displacement(seed, alpha, sigma, height, width):
+    """As ElasticTransform.make_params has it, with that noise."""
+    planes = []
+    for plane, size in ((0, width), (1, height)):
+        shift = noise(seed, plane, height, width)
+        if sigma[plane] > 0:
+            taps = int(8 * sigma[plane] + 1) | 1
+            shift = F.gaussian_blur(shift, [taps, taps], list(sigma))
+        planes.append(shift * alpha[plane] / size)
+    return torch.concat(planes, 1).permute([0, 2, 3, 1])
+
+
+ELASTIC = [
+    {"seed": 1234567, "alpha": [9.0, 9.0], "sigma": [0.0, 0.0]},
+    {"seed": 4000000000, "alpha": [120.0, 60.0], "sigma": [2.0, 1.25]},
+    {"seed": 7, "alpha": [150.0, 150.0], "sigma": [2.4, 2.4]},
+]
+for n, shifts in enumerate(ELASTIC):
+    for how in ("nearest", "bilinear"):
+        for fill in (None, [200]):
+            case(
+                f"elastic-{n}-{how}-{'none' if fill is None else fill[0]}",
+                {"step": {"do": "elastic", **shifts, "filter": how, "fill": fill or []}},
+                lambda i: F.elastic(i, displacement(**shifts, height=i.shape[1], width=i.shape[2]), FILTER[how], fill),
+            )
+
 # The changes of TrivialAugment, RandAugment and AutoAugment, at the strengths of their tables.
 AUGMENTS = {"wide": v2.TrivialAugmentWide, "narrow": v2.RandAugment, "policy": v2.AutoAugment}
 NAMES = {"ShearX": "shearX", "ShearY": "shearY", "TranslateX": "translateX", "TranslateY": "translateY"}
@@ -165,6 +229,11 @@ steps = [
         {"do": "affine", "angle": 25.0, "translate": [3, -2], "scale": 0.8, "shear": [5.0, 3.0]},
         lambda t: F.affine(t, 25.0, [3, -2], 0.8, [5.0, 3.0]),
     ),
+    *[
+        ({"do": "perspective", "coefficients": coefficients(corners)}, lambda t, c=corners: F.perspective(t, None, None, coefficients=coefficients(c)))
+        for corners in CORNERS[:2]
+    ],
+    *[({"do": "elastic", **s}, lambda t, s=s: F.elastic(t, displacement(**s, height=40, width=48))) for s in ELASTIC],
     (
         {"do": "affine", "angle": -8.0, "translate": [0, 0], "scale": 1.3, "shear": [0.0, 0.0]},
         lambda t: F.affine(t, -8.0, [0, 0], 1.3, [0.0, 0.0]),

@@ -2,9 +2,10 @@
 // row at a time, all of its threads together; results equal those of ../../twins/picture.ts bit for bit (compile with
 // --fmad=false: every float operation is rounded by itself).
 //
-// A block's stretch of `scratch`:  [ picture A | picture B | tables of weights ]
+// A block's stretch of `scratch`:  [ picture A | picture B | tables of weights, or displacements ]
 // Ops read the picture that the last one left, in A or B, and write to the other; the first reads the decoded picture.
 #include "color.cuh"
+#include "elastic.cuh"
 #include "filter.cuh"
 #include "finish.cuh"
 #include "frame.cuh"
@@ -32,6 +33,8 @@ __device__ __noinline__ Picture apply(Op op, Picture from, u8* tables, u8* to) {
     case CROP: return crop(op, from, to);
     case PAD: return pad(op, from, to);
     case AFFINE: return affine(op, from, to);
+    case PERSPECTIVE: return perspective(op, from, to);
+    case ELASTIC: return elastic(op, from, (float*)tables, to);
     case BRIGHTNESS: return brightness(op, from, to);
     case CONTRAST: return contrast(op, from, to);
     case SATURATION: return saturation(op, from, to);
