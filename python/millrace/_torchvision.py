@@ -8,7 +8,7 @@ to do, all of it at once.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
 from ._build_feed import Builder
 from ._build_fields import ImageField, image, int_
@@ -55,8 +55,10 @@ class ImageFolder(Builder):
     """torchvision's ``ImageFolder`` as a feed with the fields ``image`` and ``label``: go on with
     ``.shuffle().batch(256)``.
 
-    Classes are the subfolders, numbered in the order of their names. As in torchvision, a relative root is
-    relative to the working directory.
+    Classes are the subfolders, hidden ones too, numbered in the order of their names. As in torchvision, one
+    without a picture is refused when the feed is opened, unless ``allow_empty`` is set; and a relative root is
+    relative to the working directory. ``classes`` names them, in the order of their numbers, instead: then a
+    class without a picture, or without a folder, keeps its number.
     """
 
     def __init__(
@@ -64,14 +66,19 @@ class ImageFolder(Builder):
         root: Union[str, os.PathLike[str]],
         transform: Any = None,
         target_transform: Optional[Callable[[Any], Any]] = None,
+        *,
+        allow_empty: bool = False,
+        classes: Optional[Sequence[str]] = None,
     ):
         if target_transform is not None:
             raise TypeError("target_transform: apply it to batch['label'] in the training loop")
         path = os.fspath(root)
         field = image("image") if transform is None else from_torchvision(transform)
+        self._classes = _class_folders(path) if classes is None else list(classes)
+        given = allow_empty or classes is not None
         super().__init__(
             {
-                "source": {"folder": {"path": path, "classes": _class_folders(path)}},
+                "source": {"folder": {"path": path, "classes": self._classes} if given else path},
                 "fields": {"image": field.json(), "label": int_("label").json()},
             }
         )
@@ -79,7 +86,7 @@ class ImageFolder(Builder):
     @property
     def classes(self) -> List[str]:
         """The names of the classes, in the order of their numbers."""
-        return list(self._parts["source"]["folder"]["classes"])
+        return list(self._classes)
 
     @property
     def class_to_idx(self) -> Dict[str, int]:
@@ -89,8 +96,8 @@ class ImageFolder(Builder):
 
 def _class_folders(root: str) -> List[str]:
     with os.scandir(root) as entries:
-        names = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-    if not names:
+        names = sorted(entry.name for entry in entries if entry.is_dir())
+    if all(name.startswith(".") for name in names):
         raise FileNotFoundError(
             f"{root} has no class folders; for a plain list of images use millrace.folder({root!r})"
         )

@@ -375,7 +375,7 @@ def test_image_folder(pictures, monkeypatch):
     feed = ours.shuffle(seed=1).batch(4)
     assert feed.classes == theirs.classes and feed.root == str(pictures.parent)
     assert feed.json() == {
-        "source": {"folder": {"path": pictures.name, "classes": theirs.classes}},
+        "source": {"folder": pictures.name},
         "order": {"shuffle": "global", "seed": 1},
         "fields": {
             "image": {
@@ -389,6 +389,43 @@ def test_image_folder(pictures, monkeypatch):
         "batch": 4,
     }
     assert millrace.from_torchvision(CROP, "jpg|png").json()["from"] == "jpg|png"
+
+
+@pytest.mark.usefixtures("engine")
+def test_classes_are_numbered_as_by_torchvision(tmp_path):
+    """Empty class folders, hidden ones, .bmp: every way in has torchvision's samples and labels, or refuses."""
+    from torchvision.datasets import ImageFolder
+
+    for name in ("cow/1.bmp", ".hidden/2.png", "ant/deep/.er/3.jpg", "Bee/4.jpg", "ant/5.JPEG"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(tmp_path / name)
+
+    def samples(source):
+        field = millrace.image("image").center_crop(4)
+        feed = source.fields(image=field, label=millrace.int("label")).batch(2, last="keep").open(workers=1)
+        with feed:
+            return [(id_, int(label)) for batch in feed.numpy() for id_, label in zip(batch.ids, batch["label"])]
+
+    def theirs(**options):
+        found = ImageFolder(tmp_path, **options).samples
+        return sorted((str(Path(path).relative_to(tmp_path)), label) for path, label in found)
+
+    for ours in (millrace.folder(tmp_path), millrace.ImageFolder(tmp_path)):
+        assert sorted(samples(ours)) == theirs()
+    (tmp_path / "bee").mkdir()
+    with pytest.raises(FileNotFoundError, match="no valid file for the classes bee"):
+        theirs()
+    for ours in (millrace.folder(tmp_path), millrace.ImageFolder(tmp_path)):
+        with pytest.raises(millrace.MillraceError, match="bee holds no picture.*name the classes"):
+            samples(ours)
+    ours = millrace.ImageFolder(tmp_path, allow_empty=True)
+    assert ours.classes == ImageFolder(tmp_path, allow_empty=True).classes
+    assert sorted(samples(ours)) == theirs(allow_empty=True)
+    names = ["cow", "ant", "bee", "Bee", ".hidden", "gone"]
+    given = millrace.ImageFolder(tmp_path, classes=names)
+    assert given.class_to_idx == {name: i for i, name in enumerate(names)}
+    assert samples(given) == samples(millrace.folder(tmp_path, classes=names))
+    assert {label for _, label in samples(given)} == {0, 1, 3, 4}
 
 
 def test_image_folder_mistakes(tmp_path):

@@ -1,7 +1,7 @@
 /** Recognising picture formats by their first bytes. Names of files are never asked. */
 import { DecodeError } from '../errors.js'
 
-export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'gif' | 'tiff' | 'avif'
+export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'gif' | 'bmp' | 'tiff' | 'avif'
 
 /** The format of a picture; throws for anything that is not a picture we can decode. */
 export function imageFormat(bytes: Uint8Array): ImageFormat {
@@ -10,6 +10,7 @@ export function imageFormat(bytes: Uint8Array): ImageFormat {
   if (starts(bytes, '\x89PNG\r\n\x1a\n')) return 'png'
   if (starts(bytes, 'RIFF') && starts(bytes, 'WEBP', 8)) return 'webp'
   if (starts(bytes, 'GIF87a') || starts(bytes, 'GIF89a')) return 'gif'
+  if (starts(bytes, 'BM')) return 'bmp'
   if (starts(bytes, 'II*\0') || starts(bytes, 'MM\0*')) return 'tiff'
   if (starts(bytes, 'II+\0') || starts(bytes, 'MM\0+')) return 'tiff' // BigTIFF
   if (starts(bytes, 'ftyp', 4) && ['avif', 'mif1'].some(brand => starts(bytes, brand, 8))) return 'avif'
@@ -18,13 +19,12 @@ export function imageFormat(bytes: Uint8Array): ImageFormat {
     throw new DecodeError(`is ${known[2]}, which can't be decoded: convert it to JPEG, PNG or WebP`)
   }
   throw new DecodeError(
-    `starts with ${opening(bytes)}, not an image format we know (JPEG, PNG, WebP, GIF, TIFF, AVIF)`,
+    `starts with ${opening(bytes)}, not an image format we know (JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF)`,
   )
 }
 
 /** Pictures that people do have, so that the message can name them. */
 const KNOWN: readonly [magic: string, at: number, name: string][] = [
-  ['BM', 0, 'a BMP picture'],
   ['ftyphei', 4, 'a HEIC picture'],
   ['ftypavis', 4, 'an AVIF sequence'],
   ['\xff\x0a', 0, 'a JPEG XL picture'],

@@ -18,6 +18,7 @@ import {
   libraryVersion as vipsVersion,
 } from '../system/vips.js'
 import type { Workspace } from '../system/workspace.js'
+import { type BmpHeader, decodeBmp, readBmpHeader } from './bmp.js'
 import { cmykToRgb } from './cmyk.js'
 import { type Orientation, storedBox, swapsAxes, upright } from './exif.js'
 import { type ImageFormat, imageFormat } from './format.js'
@@ -39,6 +40,7 @@ export interface ImageInfo {
   jpeg?: JpegHeader
   png?: PngHeader
   gif?: GifHeader
+  bmp?: BmpHeader
   tiff?: Tiff
 }
 
@@ -68,8 +70,9 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
   const jpeg = format === 'jpeg' ? readJpegHeader(bytes) : undefined
   const png = format === 'png' ? readPngHeader(bytes) : undefined
   const gif = format === 'gif' ? readGifHeader(bytes) : undefined
+  const bmp = format === 'bmp' ? readBmpHeader(bytes) : undefined
   const tiff = format === 'tiff' ? readTiff(bytes) : undefined
-  const stored = jpeg ?? png ?? gif ?? vipsHeader(tiff?.bytes ?? bytes, format)
+  const stored = jpeg ?? png ?? gif ?? bmp ?? vipsHeader(tiff?.bytes ?? bytes, format)
   const orientation = stored.orientation as Orientation
   const swap = swapsAxes(orientation)
   const width = swap ? stored.height : stored.width
@@ -81,8 +84,8 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
         'drop it (onError), or store it smaller',
     )
   }
-  const own = { ...(jpeg && { jpeg }), ...(png && { png }), ...(gif && { gif }), ...(tiff && { tiff }) }
-  return { format, width, height, orientation, ...own }
+  const pictures = { ...(jpeg && { jpeg }), ...(png && { png }), ...(gif && { gif }), ...(bmp && { bmp }) }
+  return { format, width, height, orientation, ...pictures, ...(tiff && { tiff }) }
 }
 
 /** Decodes a picture, or the box of it that is wanted, into the workspace. */
@@ -127,6 +130,7 @@ function decodeStored(
   }
   if (info.png !== undefined && channels === 1) return window(decodePngMask(bytes, info.png, work), box)
   if (info.gif !== undefined) return window(decodeGif(bytes, info.gif, channels, work), box)
+  if (info.bmp !== undefined) return decodeBmp(bytes, info.bmp, box, channels, work)
   return decodeOther(info.tiff?.bytes ?? bytes, info, box, channels, work)
 }
 

@@ -13,7 +13,7 @@ import type {
 /** Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`. */
 export const tar = (...paths: string[]): SourceJson => ({ tar: oneOrMore(paths) })
 
-/** A folder with one folder for each class: columns image, label, class, path. */
+/** A folder with one folder for each class: columns image, label, class, path. `classes` names them in the order of their labels. */
 export const folder = (
   path: string,
   options: { classes?: string[]; extensions?: string[] } = {},

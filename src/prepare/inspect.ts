@@ -8,6 +8,7 @@ import type { OnProgress, Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
 import { kindOf } from './checks.js'
+import { folderClasses } from './class-names.js'
 
 export interface Summary {
   kind: string
@@ -39,6 +40,8 @@ const LOOKED_AT = 200
 export interface InspectOptions {
   root: string
   onProgress?: OnProgress
+  /** Told what was left out, or rebuilt. */
+  onNotice?: (text: string) => void
 }
 
 export async function inspect(json: SourceJson, options: InspectOptions): Promise<Summary> {
@@ -46,6 +49,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
     root: options.root,
     wanted: ['cls'],
     progress: options.onProgress,
+    notice: options.onNotice,
   })
   const source = attachSource(manifest)
   const sizes = sampleBytes(source)
@@ -59,7 +63,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
       kind: kindOf(name),
       indexed: source.index(name) !== undefined,
     })),
-    classes: classCounts(source),
+    classes: classCounts(source, folderClasses(manifest)),
     images: imageSizes(source),
     parts: manifest.fingerprint.parts ?? [],
     indexBytes: manifest.indexBytes,
@@ -72,15 +76,16 @@ function sampleBytes(source: Source): Float64Array {
   )
 }
 
-function classCounts(source: Source): Summary['classes'] {
+/** `known`: the classes by number, where the source knows them. They are counted even where there is no sample. */
+function classCounts(source: Source, known: readonly string[] = []): Summary['classes'] {
   const labels = source.index('label') ?? source.index('cls')
   if (labels === undefined) return []
-  const counts = new Map<number | string, number>()
+  const counts = new Map<number | string, number>(known.map((_, label) => [label, 0]))
   for (let row = 0; row < source.count; row++) {
     const label = labels.at(row)
     counts.set(label, (counts.get(label) ?? 0) + 1)
   }
-  const names = classNames(source)
+  const names = known.length > 0 ? (label: number | string) => known[Number(label)] : classNames(source)
   return [...counts]
     .sort(([a], [b]) =>
       typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)),

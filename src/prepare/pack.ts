@@ -8,14 +8,14 @@
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { withLock } from '../source/lock.js'
 import { attachSource, openSource } from '../source/registry.js'
-import type { Manifest, OnProgress, OpenContext, Source } from '../source/source.js'
-import { findShards } from '../source/tar-paths.js'
+import type { Manifest, OnProgress, OpenContext } from '../source/source.js'
 import { sweepDrafts, writeWhole } from '../system/draft.js'
+import { CLASSES, classNames } from './class-names.js'
 import { hasSize, Journal } from './journal.js'
 import { type Division, type PackPlan, planPack } from './pack-plan.js'
 import { type PackedShard, shardPacker } from './pack-shard.js'
@@ -33,6 +33,8 @@ export interface PackOptions {
   /** Starts over, in place of what another pack left in `out`. */
   force?: boolean
   onProgress?: OnProgress
+  /** Told what was left out, or rebuilt. */
+  onNotice?: (text: string) => void
 }
 
 export interface PackResult {
@@ -55,22 +57,24 @@ interface ShardList {
   millrace: { plan: string }
 }
 
-/** The list of class names that shards in one folder share. */
-const CLASSES = 'classes.json'
-
 /** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 export async function pack(json: SourceJson, options: PackOptions): Promise<PackResult> {
   const out = resolve(options.out)
-  const context: OpenContext = { root: process.cwd(), wanted: ['cls'], progress: options.onProgress }
+  const context: OpenContext = {
+    root: process.cwd(),
+    wanted: ['cls'],
+    progress: options.onProgress,
+    notice: options.onNotice,
+  }
   const manifest = await openSource(json, context)
   const source = attachSource(manifest)
   mkdirSync(out, { recursive: true })
   return withLock(join(out, `.${options.prefix}.pack.lock`), async () => {
     sweepDrafts(out)
     const plan = planPack(source, manifest.fingerprint, options)
-    const classes = keepClasses(out, classNames(json, source), options.force === true)
+    const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
     const journal = new Journal(out, options.prefix)
     const done = resume(out, plan, journal, options)
     const reused = done.size
@@ -161,30 +165,6 @@ function diskFull(out: string, needed: number, cause?: unknown): SourceError {
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
-}
-
-/** The names of the classes by number, where the source knows them, or the list beside its shards does. */
-function classNames(json: SourceJson, source: Source): string[] {
-  if ('tar' in json) return namesBeside(findShards(json.tar, process.cwd()).map(({ file }) => dirname(file)))
-  const names = source.index('class')
-  const labels = source.index('label')
-  if (names === undefined || labels === undefined) return []
-  const found: string[] = []
-  for (let row = 0; row < source.count; row++) found[Number(labels.at(row))] ??= String(names.at(row))
-  return Array.from(found, name => name ?? '')
-}
-
-/** What the classes.json of these folders says, if all of them say the same. */
-function namesBeside(folders: readonly string[]): string[] {
-  const lists = new Set<string>()
-  for (const folder of new Set(folders)) {
-    const path = join(folder, CLASSES)
-    lists.add(existsSync(path) ? readFileSync(path, 'utf8') : '')
-  }
-  const [text = ''] = lists
-  if (lists.size !== 1 || text === '') return []
-  const names: unknown = JSON.parse(text)
-  return Array.isArray(names) && names.every(name => typeof name === 'string') ? names : []
 }
 
 /** Writes classes.json. Shards of one folder share it, so their numbers must mean the same. */

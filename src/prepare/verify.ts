@@ -16,6 +16,8 @@ export interface VerifyOptions {
   /** Threads; 0 verifies in the calling one. */
   workers: number
   onProgress?: OnProgress
+  /** Told what was left out, or rebuilt. */
+  onNotice?: (text: string) => void
 }
 
 export interface VerifyResult {
@@ -30,9 +32,9 @@ export interface VerifyResult {
 const RUN = 256
 
 export async function verify(json: SourceJson, options: VerifyOptions): Promise<VerifyResult> {
-  const { root, fields, onProgress: progress } = options
+  const { root, fields, onProgress: progress, onNotice: notice } = options
   const wanted = fields?.flatMap(field => field.from) ?? []
-  const { sources, fingerprint } = await openSources(json, { root, wanted, progress })
+  const { sources, fingerprint } = await openSources(json, { root, wanted, progress, notice })
   const result: VerifyResult = { samples: fingerprint.count, bytes: 0, columns: [], bad: [] }
   let done = 0
   for (const { manifest } of sources) {

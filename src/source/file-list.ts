@@ -21,6 +21,22 @@ export interface FileListWanted {
   /** What was looked for, in a word: an index for something else doesn't fit. */
   spec: string
   walk: Pick<WalkOptions, 'enter' | 'take'>
+  /** What the walk left out, to be kept with the index. Asked when it is done. */
+  leftOut?: () => LeftOut
+}
+
+/** Files that lie there and are no samples. */
+export interface LeftOut {
+  /** Pictures in no class folder, and hidden ones: how many, and one of them. */
+  outside?: Some
+  hidden?: Some
+  /** Other files, by extension. */
+  others?: Record<string, number>
+}
+
+export interface Some {
+  count: number
+  first: string
 }
 
 export interface FileListManifest extends Manifest {
@@ -33,6 +49,12 @@ interface FileListMeta {
   digest: string
   bytes: number
   spec: string
+  leftOut?: LeftOut
+}
+
+/** What was left out when the index was made. */
+export function leftOutOf({ header }: IndexFound): LeftOut {
+  return (header.meta as unknown as FileListMeta).leftOut ?? {}
 }
 
 /** Finds or makes the index of the files below a folder. */
@@ -50,7 +72,8 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
         progress,
         notice: context.notice,
       })
-      const meta = { digest, bytes, spec } satisfies FileListMeta
+      const leftOut = wanted.leftOut?.()
+      const meta = { digest, bytes, spec, ...(leftOut && { leftOut }) } satisfies FileListMeta
       writeIndex(path, 'files', count, meta, { folders, folderTimes, folder, name, size })
     },
   })

@@ -18,6 +18,7 @@ import { compileGlob, type Glob, isGlob } from './glob.js'
 import { IndexFile } from './index-file.js'
 import type { Column, SourceKind } from './source.js'
 import { commonFolder } from './tar-paths.js'
+import { isHidden } from './walk.js'
 
 /** As many files are looked at for the names of columns. */
 const LOOKED_AT = 100
@@ -114,15 +115,18 @@ function matcher(root: string, exact: readonly string[], globs: readonly Glob[])
     return whole.startsWith(start) ? whole.slice(start.length) : undefined
   }
   return {
+    // Globs pass over hidden folders and files, as shells do; what is named is taken.
     enter: (folder: string): boolean =>
       folders.has(folder) ||
-      globs.some(glob => (below(glob, folder)?.split('/').length ?? Infinity) - 1 <= glob.depth),
+      (!isHidden(folder.slice(0, -1)) &&
+        globs.some(glob => (below(glob, folder)?.split('/').length ?? Infinity) - 1 <= glob.depth)),
     take: (file: string): boolean =>
       named.has(file) ||
-      globs.some(glob => {
-        const path = below(glob, file)
-        return path !== undefined && glob.test(path)
-      }),
+      (!isHidden(file) &&
+        globs.some(glob => {
+          const path = below(glob, file)
+          return path !== undefined && glob.test(path)
+        })),
   }
 }
 

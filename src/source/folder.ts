@@ -1,24 +1,28 @@
 /**
- * A folder of images. Its subfolders are the classes, numbered in the order of their names, as torchvision's
- * ImageFolder does; whatever lies below a class folder, however deep, belongs to it. A folder without subfolders
- * is a plain list of images, without labels.
+ * A folder of images. Its subfolders are the classes (see classes.ts); whatever lies below a class folder, however
+ * deep, belongs to it. A folder without subfolders is a plain list of images, without labels. What is left out is
+ * counted in a notice, every time.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { nearest, SourceError } from '../errors.js'
+import { SourceError } from '../errors.js'
+import { classFolders, classOf, numberClasses } from './classes.js'
 import {
   type FileListManifest,
   FileListSource,
   fileListManifest,
+  type LeftOut,
+  leftOutOf,
   obtainFileList,
+  type Some,
   shortHash,
 } from './file-list.js'
-import { IndexFile } from './index-file.js'
 import type { IndexFound } from './index-place.js'
 import type { Column, IndexColumn, OpenContext, SourceKind } from './source.js'
+import { isHidden } from './walk.js'
 
 /** What the decoders can read. */
-export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'tif', 'tiff', 'avif']
+export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif']
 
 type FolderJson = string | { path: string; classes?: string[]; extensions?: string[] }
 
@@ -34,13 +38,13 @@ export const folder: SourceKind<FolderJson> = {
     const root = resolve(context.root, path)
     const byClass = hasSubfolders(root)
     let index = await listImages(root, extensions, byClass, context)
-    let names = byClass ? classNames(index.path) : undefined
-    if (byClass && index.header.count === 0) {
-      index = await listImages(root, extensions, false, context)
-      names = undefined
-    }
+    const plain = !byClass || index.header.count === 0
+    if (byClass && plain) index = await listImages(root, extensions, false, context)
     if (index.header.count === 0) throw empty(root, extensions)
-    if (classes !== undefined) names = givenClasses(root, names, classes)
+    if (plain && classes !== undefined) throw noClasses(root, classes)
+    const names = plain ? undefined : numberClasses(root, classFolders(index.path), classes, context.notice)
+    const left = leftOutText(leftOutOf(index))
+    if (left !== undefined) context.notice?.(`${root}: ${left} left out`)
     const manifest = fileListManifest('folder', root, index)
     return { ...manifest, classes: names } as FolderManifest
   },
@@ -120,10 +124,12 @@ function listImages(
   context: OpenContext,
 ): Promise<IndexFound> {
   const accepted = new Set(extensions.map(extension => extension.toLowerCase().replace(/^\./, '')))
-  const spec = `${byClass ? 'classes' : 'flat'} ${[...accepted].sort().join(',')}`
+  // The number counts the rules for what is left out: an index by earlier ones does not fit.
+  const spec = `${byClass ? 'classes' : 'flat'} 2 ${[...accepted].sort().join(',')}`
   const usual = extensions === IMAGE_EXTENSIONS && byClass
   const name = usual ? `.${basename(root)}.millrace` : `.${basename(root)}-${shortHash(spec)}.millrace`
-  let outside = 0
+  const leftOut: LeftOut = {}
+  const others = new Map<string, number>()
   return obtainFileList(
     {
       root,
@@ -133,49 +139,61 @@ function listImages(
       walk: {
         enter: () => byClass,
         take: file => {
-          if (!accepted.has(file.slice(file.lastIndexOf('.') + 1).toLowerCase())) return false
-          if (!byClass || file.includes('/')) return true
-          if (outside++ === 0)
-            context.notice?.(`${root}/${file} and its like lie in no class folder: left out`)
+          const extension = extensionOf(file)
+          const picture = accepted.has(extension)
+          if (isHidden(file)) {
+            if (picture) leftOut.hidden = oneMore(leftOut.hidden, file)
+          } else if (!picture) {
+            others.set(extension, (others.get(extension) ?? 0) + 1)
+          } else if (byClass && !file.includes('/')) {
+            leftOut.outside = oneMore(leftOut.outside, file)
+          } else return true
           return false
         },
       },
+      leftOut: () => ({ ...leftOut, others: Object.fromEntries(others) }),
     },
     context,
   )
 }
 
-/** The top folder of a relative folder path. */
-function classOf(folderPath: string): string {
-  return folderPath.slice(0, folderPath.indexOf('/'))
+/** Lower case, without the dot; empty where there is none. */
+function extensionOf(file: string): string {
+  const name = file.slice(file.lastIndexOf('/') + 1)
+  return name.includes('.', 1) ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
 }
 
-/** Names of the class folders that hold an image, sorted byte by byte. */
-function classNames(indexPath: string): string[] {
-  const index = new IndexFile(indexPath)
-  const folders = index.text('folders')
-  const used = new Set(index.numbers('folder'))
-  const names = new Set([...used].map(number => classOf(folders.at(number))))
-  return [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+function oneMore(some: Some | undefined, file: string): Some {
+  return { count: (some?.count ?? 0) + 1, first: some !== undefined && some.first < file ? some.first : file }
 }
 
-/** The classes as the definition orders them: every class folder must be among them. */
-function givenClasses(root: string, found: readonly string[] | undefined, given: string[]): string[] {
-  if (found === undefined) {
-    throw new SourceError(`${root} has no class folders, but the definition names ${given.length} classes`, {
-      file: root,
-    })
+/** Kinds of files that are named; the rest is counted. */
+const MOST_KINDS = 4
+
+/** `2 pictures in no class folder (such as stray.jpg) and 3 other files (2 .txt, 1 .xml)`; undefined where all are taken. */
+function leftOutText({ outside, hidden, others = {} }: LeftOut): string | undefined {
+  const parts: string[] = []
+  const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
+  if (outside)
+    parts.push(`${counted(outside.count, 'picture')} in no class folder (such as ${outside.first})`)
+  if (hidden) parts.push(`${counted(hidden.count, 'hidden picture')} (such as ${hidden.first})`)
+  const kinds = Object.entries(others).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  if (kinds.length > 0) {
+    const total = kinds.reduce((sum, [, n]) => sum + n, 0)
+    const names = kinds
+      .slice(0, MOST_KINDS)
+      .map(([kind, n]) => `${n} ${kind === '' ? 'without extension' : `.${kind}`}`)
+    const more = kinds.length > MOST_KINDS ? ', …' : ''
+    parts.push(`${counted(total, 'other file')} (${names.join(', ')}${more})`)
   }
-  for (const name of found) {
-    if (given.includes(name)) continue
-    const near = nearest(name, given)
-    throw new SourceError(
-      `${root}/${name} is none of the classes in the definition${near ? ` (did you mean "${near}"?)` : ''}: ` +
-        'add it to "classes", or move the folder away',
-      { file: join(root, name) },
-    )
-  }
-  return given
+  return parts.length === 0 ? undefined : parts.join(' and ')
+}
+
+function noClasses(root: string, classes: readonly string[]): SourceError {
+  return new SourceError(
+    `${root} has no class folders with pictures, but the definition names ${classes.length} classes`,
+    { file: root },
+  )
 }
 
 function empty(root: string, extensions: readonly string[]): SourceError {

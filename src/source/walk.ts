@@ -1,6 +1,7 @@
 /**
  * Walks over the files below a folder, in the order of their relative paths byte by byte, and collects them as
- * columns: which folder, which name, how large. Folders are read as streams; hidden entries are left out.
+ * columns: which folder, which name, how large. Folders are read as streams. What is taken is the caller's choice, of
+ * hidden entries too.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { type Dir, type Dirent, statSync } from 'node:fs'
@@ -38,6 +39,11 @@ export interface FileColumns {
   size: NumberBuilder
   /** Of relative paths and sizes. */
   digest: string
+}
+
+/** Whether the last name of a path begins with a dot. */
+export function isHidden(path: string): boolean {
+  return path.startsWith('.', path.lastIndexOf('/') + 1)
 }
 
 export async function walkFiles(root: string, options: WalkOptions): Promise<FileColumns> {
@@ -90,7 +96,6 @@ class Walk {
   private async list(path: string): Promise<NameList> {
     const names = new NameList()
     for await (const entry of await openFolder(this.whole(path))) {
-      if (entry.name.startsWith('.')) continue
       if (isFolder(entry)) {
         if (this.options.enter(`${path}${entry.name}/`)) names.add(`${entry.name}/`)
       } else if (this.options.take(path + entry.name)) names.add(entry.name)

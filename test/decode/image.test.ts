@@ -102,7 +102,7 @@ describe('bad input', () => {
       /starts with "Hello, I am no p", not an image/,
     )
     expect(() => imageInfo(Uint8Array.of(0, 1, 2, 255))).toThrow(/starts with bytes 000102ff/)
-    expect(() => imageInfo(text('BM a bitmap'))).toThrow(/is a BMP picture.*convert it/)
+    expect(() => imageInfo(text('BM a bitmap'))).toThrow(/BMP is cut off within its header/)
   })
 
   it('goes by the bytes: a PNG named .jpg is a PNG', () => {
@@ -181,6 +181,24 @@ describe('bad input', () => {
     for (const [file, message] of wrongs) expect(() => decode(read(file)), file).toThrow(message)
   })
 
+  it('refuses BMP that is cut off, or of a kind that PIL refuses as well', () => {
+    for (const file of [
+      'rgb.bmp',
+      'bits-4.bmp',
+      'bits-16-565.bmp',
+      'rle-8.bmp',
+      'rle-4.bmp',
+      'bits-8-os2.bmp',
+    ]) {
+      const bytes = read(file)
+      for (let length = 2; length < bytes.length - 16; length += 7)
+        expect(() => decode(bytes.subarray(0, length)), `${file} at ${length}`).toThrow(/^BMP is cut off/)
+    }
+    expect(() => decode(read('inside-jpeg.bmp'))).toThrow(/BMP is compressed by JPEG.*convert it/)
+    expect(() => decode(read('odd-masks.bmp'))).toThrow(/bit masks f0f0, f00, f.*convert it/)
+    expect(() => decode(read('rgb.bmp'), 1)).toThrow(/mask has colours \(BMP\)/)
+  })
+
   it('refuses masks that are no masks', () => {
     expect(() => decode(read('rgb.png'), 1)).toThrow(/mask has colours \(RGB PNG\)/)
     expect(() => decode(read('420.jpg'), 1)).toThrow(/mask has colours \(JPEG\)/)
@@ -209,6 +227,9 @@ describe('bad input', () => {
       'cmyk.tif',
       'ycbcr-deflate.tif',
       'exif-9.tif',
+      'bits-16-565.bmp',
+      'rle-4.bmp',
+      'palette.bmp',
     ]
     const before = [read('444.jpg'), encodeJpeg(noise(40, 30, 1), 40, 30, 20)]
     const outcome = (bytes: Uint8Array, channels: 1 | 3, region: boolean, dirt: number) => {

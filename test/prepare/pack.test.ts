@@ -125,6 +125,25 @@ describe('pack', () => {
     expect(existsSync(join(folder, 'mixed/classes.json'))).toBe(false)
   })
 
+  it('refuses an empty class as a feed does, and lists classes without a sample where they are named', async () => {
+    pictureFolder(pictures, ['ant', 'cow'], 3)
+    mkdirSync(join(pictures, 'bee'))
+    await expect(packed('out')).rejects.toThrow(/bee holds no picture.*"classes"/)
+    const source: SourceJson = { folder: { path: pictures, classes: ['ant', 'bee', 'cow', 'dog'] } }
+    const options = { out: join(folder, 'out'), prefix: 'train', division: { shards: 1 }, workers: 0 }
+    expect((await pack(source, options)).classes).toEqual(['ant', 'bee', 'cow', 'dog'])
+    const labels = await contents({ tar: join(folder, 'out/*.tar') }, ['jpg', 'cls'])
+    expect(labels.map(({ label }) => label)).toEqual([0, 0, 0, 2, 2, 2])
+  })
+
+  it('refuses folders with different classes: their labels would not mean the same', async () => {
+    pictureFolder(pictures, ['ant', 'bee'], 2)
+    pictureFolder(join(folder, 'more'), ['bee', 'cow'], 2)
+    const source: SourceJson = { concat: [{ folder: pictures }, { folder: join(folder, 'more') }] }
+    const options = { out: join(folder, 'out'), prefix: 'x', division: { shards: 1 }, workers: 0 }
+    await expect(pack(source, options)).rejects.toThrow(/ant, bee; bee, cow.*the same "classes"/)
+  })
+
   it('makes no folder for a source that is not there', async () => {
     await expect(packed('out')).rejects.toThrow('does not exist')
     expect(existsSync(join(folder, 'out'))).toBe(false)

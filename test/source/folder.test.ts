@@ -51,13 +51,72 @@ describe('folder', () => {
     expect((await failure({ folder: { path: 'f', classes: ['dog', 'cats'] } })).message).toMatch(
       /f\/cat .*mean "cats"/,
     )
+    expect((await failure({ folder: { path: 'f', classes: ['dog', 'cat', 'dog'] } })).message).toContain(
+      'twice',
+    )
   })
 
-  it('leaves out files beside the class folders, and says so', async () => {
-    writeFiles(root, { 'f/cat/1.jpg': '', 'f/stray.jpg': '', 'f/stray2.jpg': '' })
-    expect(ids(await open({ folder: 'f' }))).toEqual(['cat/1.jpg'])
-    expect(notices).toHaveLength(1)
-    expect(notices[0]).toContain('f/stray')
+  it('refuses a class folder without a picture, and names the way out', async () => {
+    writeFiles(root, { 'f/ant/1.jpg': '', 'f/cow/2.jpg': '' })
+    mkdirSync(join(root, 'f/bee/deep'), { recursive: true })
+    const error = await failure({ folder: 'f' })
+    expect(error.message).toMatch(
+      /f\/bee holds no picture.*"classes": \["ant","bee","cow"\], or remove the folder/,
+    )
+    const source = await open({ folder: { path: 'f', classes: ['ant', 'bee', 'cow'] } })
+    expect(column(source, 'label')).toEqual([0, 2])
+    expect(notices).toEqual([expect.stringContaining('no picture of 1 of 3 classes: bee')])
+    writeFiles(root, { 'f/bee/note.txt': '' })
+    expect((await failure({ folder: 'f' })).message).toContain('f/bee holds no picture')
+  })
+
+  it('has hidden class folders, and hidden folders in them, as torchvision does; not hidden files', async () => {
+    writeFiles(root, {
+      'f/.b/1.jpg': '',
+      'f/a/.deep/2.jpg': '',
+      'f/a/3.jpg': '',
+      'f/a/._3.jpg': '',
+      'f/a/.DS_Store': '',
+    })
+    const source = await open({ folder: 'f' })
+    expect(column(source, 'class')).toEqual(['.b', 'a', 'a'])
+    expect(ids(source)).toEqual(['.b/1.jpg', 'a/.deep/2.jpg', 'a/3.jpg'])
+    expect(notices).toEqual([
+      expect.stringMatching(/f\/\.b holds pictures and is a class though hidden/),
+      expect.stringMatching(/1 hidden picture \(such as a\/\._3\.jpg\) left out$/),
+    ])
+    mkdirSync(join(root, 'f/.ipynb_checkpoints'))
+    expect((await failure({ folder: 'f' })).message).toMatch(
+      /\.ipynb_checkpoints holds no picture.*"classes": \["a"\]/,
+    )
+    expect(column(await open({ folder: { path: 'f', classes: ['a', '.b'] } }), 'label')).toEqual([1, 0, 0])
+  })
+
+  it('is a plain list where only hidden folders lie beside the pictures', async () => {
+    writeFiles(root, { 'f/1.jpg': '', 'f/.thumbnails/1.jpg': '' })
+    const source = await open({ folder: 'f' })
+    expect([ids(source), source.index('label')]).toEqual([['1.jpg'], undefined])
+  })
+
+  it('counts what it leaves out, every time', async () => {
+    writeFiles(root, {
+      'f/cat/1.jpg': '',
+      'f/cat/2.BMP': '',
+      'f/cat/a.txt': '',
+      'f/cat/b.TXT': '',
+      'f/cat/c.xml': '',
+      'f/cat/README': '',
+      'f/stray.jpg': '',
+      'f/stray2.bmp': '',
+    })
+    for (let i = 0; i < 2; i++) {
+      notices.length = 0
+      expect(ids(await open({ folder: 'f' }))).toEqual(['cat/1.jpg', 'cat/2.BMP'])
+      expect(notices).toEqual([
+        `${root}/f: 2 pictures in no class folder (such as stray.jpg) and ` +
+          '4 other files (2 .txt, 1 without extension, 1 .xml) left out',
+      ])
+    }
   })
 
   it('is a plain list without class folders: no labels', async () => {
@@ -118,6 +177,16 @@ describe('files', () => {
     ])
     expect(ids(await open({ files: ['d/e/f.npy', 'g.npy'] }))).toEqual(['d/e/f.npy', 'g.npy'])
     expect(ids(await open({ files: 'd/*/f.*' }))).toEqual(['e/f.npy'])
+  })
+
+  it('passes over hidden files, unless they are named', async () => {
+    writeFiles(root, { 'd/.a.npy': '', 'd/b.npy': '', 'd/.e/f.npy': '' })
+    expect(ids(await open({ files: 'd/**/*.npy' }))).toEqual(['b.npy'])
+    expect(ids(await open({ files: ['d/.a.npy', 'd/.e/f.npy', 'd/*.npy'] }))).toEqual([
+      '.a.npy',
+      '.e/f.npy',
+      'b.npy',
+    ])
   })
 
   it('names what is missing', async () => {

@@ -23,13 +23,16 @@ export const inspect = command({
       import('../../prepare/inspect.js'),
       import('../../prepare/locate.js'),
     ])
+    const notices: string[] = []
     const progress = new Progress('indexing', { unit: 'bytes' })
     const summary = await inspect(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       onProgress: (...told) => progress.set(...told),
+      onNotice: text => notices.push(text),
     })
     progress.end()
-    return { json: summary, text: describe(path, summary) }
+    for (const text of notices) process.stderr.write(`notice: ${text}\n`)
+    return { json: { ...summary, notices }, text: describe(path, summary) }
   },
 })
 

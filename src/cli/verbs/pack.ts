@@ -55,6 +55,7 @@ export const pack = command({
     ])
     const { out, prefix } = values
     const progress = new Progress('packing', { unit: 'samples' })
+    const notices: string[] = []
     const before = performance.now()
     const release = onInterrupt(() => sweepDrafts(out, true))
     try {
@@ -66,15 +67,17 @@ export const pack = command({
         workers: values.workers ?? usableCores(),
         force: values.force,
         onProgress: (...told) => progress.set(...told),
+        onNotice: text => notices.push(text),
       })
       progress.end()
+      for (const text of notices) process.stderr.write(`notice: ${text}\n`)
       const seconds = (performance.now() - before) / 1000
       const reused =
         result.reused > 0
           ? ` (${count(result.reused)} ${result.reused === 1 ? 'was' : 'were'} there already)`
           : ''
       return {
-        json: { ...result, seconds, samplesPerSecond: result.samples / seconds },
+        json: { ...result, notices, seconds, samplesPerSecond: result.samples / seconds },
         text:
           `${counted(result.samples, 'sample')} in ${counted(result.shards.length, 'shard')}${reused}, ` +
           `${bytes(result.bytes)}, in ${duration(seconds)} (${rate(result.samples / seconds)})\n` +

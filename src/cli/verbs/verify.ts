@@ -29,14 +29,17 @@ export const verify = command({
     ])
     const { source, root, fields } = await locate(path, values['allow-code'])
     const progress = new Progress('verifying', { unit: 'samples' })
+    const notices: string[] = []
     const before = performance.now()
     const result = await verify(source, {
       root,
       fields,
       workers: values.workers ?? usableCores(),
       onProgress: (...told) => progress.set(...told),
+      onNotice: text => notices.push(text),
     })
     progress.end()
+    for (const text of notices) process.stderr.write(`notice: ${text}\n`)
     const seconds = (performance.now() - before) / 1000
     const lines = result.bad.slice(0, SHOWN).map(bad => {
       const file = bad.file === undefined ? '' : ` (${bad.file} at byte ${bad.offset ?? 0})`

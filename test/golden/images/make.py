@@ -116,6 +116,31 @@ def tiff(pixels, photometric, tags={}, big=False):
     return magic + struct.pack(order + "I", 8 + len(strip)) + strip + directory + bytes(4) + far
 
 
+def bmp(size, bits, rows, compression=0, palette=b"", masks=(), header=40, top_down=False, colours=0, offset=None):
+    """A BMP by hand: PIL writes few kinds. `rows` are the bytes of the pixels as they are stored."""
+    width, height = size
+    at = 14 + header + (4 * len(masks) if header == 40 else 0) + len(palette)
+    if header == 12:
+        info = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    else:
+        info = struct.pack("<IiiHHI", header, width, -height if top_down else height, 1, bits, compression)
+        info += struct.pack("<IiiII", len(rows), 2835, 2835, colours, 0)
+        info += struct.pack(f"<{len(masks)}I", *masks)
+        info = info.ljust(header, b"\0")
+    return b"BM" + struct.pack("<IHHI", at + len(rows), 0, 0, at if offset is None else offset) + info + palette + rows
+
+
+def bmp_rows(pixels, bits):
+    """Rows of whole numbers below 2**bits, bottom row first, each filled up to four bytes."""
+    rows = b""
+    for row in pixels[::-1]:
+        packed = np.packbits(np.unpackbits(row.astype(np.uint8)[:, None], axis=1)[:, 8 - bits :]).tobytes()
+        if bits > 8:
+            packed = row.astype("<u4").view(np.uint8).reshape(-1, 4)[:, : bits // 8].tobytes()
+        rows += packed + b"\0" * (-len(packed) % 4)
+    return rows
+
+
 # JPEG: subsamplings, modes, sizes
 for name, subsampling in [("444", "4:4:4"), ("422", "4:2:2"), ("420", "4:2:0")]:
     photo(61, 47).save(HERE / f"{name}.jpg", quality=88, subsampling=subsampling)
@@ -272,6 +297,71 @@ for orientation in (0, 6, 9):
     tiff(ycbcr, 6, plain | {532: (5, [(16, 1), (235, 1), (128, 1), (240, 1), (128, 1), (240, 1)])})
 )
 (HERE / "ycbcr-unsaid.tif").write_bytes(tiff(ycbcr, 6))
+
+# BMP: what PIL writes, and the kinds that it only reads
+for mode, name in [("RGB", "rgb"), ("L", "gray"), ("1", "bilevel"), ("P", "palette")]:
+    (picture.quantize(40) if mode == "P" else picture.convert(mode)).save(HERE / f"{name}.bmp")
+    image(f"{name}.bmp")
+for name in ("gray", "bilevel", "palette"):
+    mask(f"{name}.bmp")
+alpha.save(HERE / "rgba.bmp")
+image("rgba.bmp")
+random = np.random.default_rng(16)
+palette = random.integers(0, 256, 16 * 4).astype(np.uint8).tobytes()
+for bits in (1, 4, 8):
+    rows = bmp_rows(random.integers(0, min(2**bits, 16), (9, 13)), bits)
+    entries = palette[: 4 * min(2**bits, 16)]
+    kinds = {"": {}, "-down": {"top_down": True}, "-os2": {"header": 12}, "-v4": {"header": 108}}
+    for kind, more in kinds.items():
+        few = bits == 8 and kind != "-os2"
+        colours = random.integers(0, 256, 3 * 2**bits).astype(np.uint8).tobytes() if kind == "-os2" else entries
+        more = {**more, "palette": colours, "colours": 16 if few else 0}
+        (HERE / f"bits-{bits}{kind}.bmp").write_bytes(bmp((13, 9), bits, rows, **more))
+        image(f"bits-{bits}{kind}.bmp")
+        mask(f"bits-{bits}{kind}.bmp")
+rows = bmp_rows(random.integers(0, 256, (9, 13)), 8)
+(HERE / "beyond-palette.bmp").write_bytes(bmp((13, 9), 8, rows, palette=palette, colours=16))
+image("beyond-palette.bmp")
+rows = bmp_rows(random.integers(0, 256, (9, 13)), 8)
+(HERE / "forgotten-palette.bmp").write_bytes(
+    bmp((13, 9), 8, rows, palette=random.integers(0, 256, 1024).astype(np.uint8).tobytes(), offset=54)
+)
+image("forgotten-palette.bmp")
+rows = bmp_rows(random.integers(0, 2**16, (9, 13)), 16)
+for name, more in {
+    "bits-16": {},
+    "bits-16-555": {"compression": 3, "masks": (0x7C00, 0x3E0, 0x1F)},
+    "bits-16-565": {"compression": 3, "masks": (0xF800, 0x7E0, 0x1F)},
+    "bits-16-565-v5": {"compression": 3, "masks": (0xF800, 0x7E0, 0x1F), "header": 124},
+}.items():
+    (HERE / f"{name}.bmp").write_bytes(bmp((13, 9), 16, rows, **more))
+    image(f"{name}.bmp")
+rows = bmp_rows(random.integers(0, 2**32, (9, 13)), 32)
+for name, more in {
+    "bits-32": {},
+    "bits-32-down": {"top_down": True},
+    "bits-32-xbgr": {"compression": 3, "masks": (0xFF000000, 0xFF0000, 0xFF00)},
+    "bits-32-rgba": {"compression": 3, "masks": (0xFF, 0xFF00, 0xFF0000, 0xFF000000), "header": 108},
+    "bits-32-bgra": {"compression": 3, "masks": (0xFF0000, 0xFF00, 0xFF, 0xFF000000), "header": 56},
+    "bits-32-unsaid": {"compression": 3, "masks": (0, 0, 0, 0), "header": 124},
+}.items():
+    (HERE / f"{name}.bmp").write_bytes(bmp((13, 9), 32, rows, **more))
+    image(f"{name}.bmp")
+(HERE / "bits-24.bmp").write_bytes(bmp((13, 9), 24, bmp_rows(random.integers(0, 2**24, (9, 13)), 24), top_down=True))
+image("bits-24.bmp")
+# Runs, pixels as they are (odd and even numbers of them), a short row, steps, more than a row has, and the end.
+runs = bytes([13, 5, 0, 0]) + bytes([0, 5, 0x12, 3, 4, 5, 6, 0, 8, 7, 0, 0]) + bytes([4, 9, 0, 0])
+runs += bytes([3, 0xA7, 0, 2, 4, 1, 2, 11, 0, 0]) + bytes([20, 6, 0, 0]) + bytes([0, 4, 1, 2, 3, 4, 9, 0x5C, 0, 0]) + bytes([13, 1, 0, 0])
+runs += bytes([13, 0xE3, 0, 0]) + bytes([13, 8, 0, 1])
+for bits in (4, 8):
+    (HERE / f"rle-{bits}.bmp").write_bytes(
+        bmp((13, 9), bits, runs, compression=3 - bits // 4, palette=(palette * 16)[: 4 * 2**bits])
+    )
+    image(f"rle-{bits}.bmp")
+    mask(f"rle-{bits}.bmp")
+# Refused by name.
+(HERE / "inside-jpeg.bmp").write_bytes(bmp((13, 9), 24, b"", compression=4))
+(HERE / "odd-masks.bmp").write_bytes(bmp((13, 9), 16, rows, compression=3, masks=(0xF0F0, 0x0F00, 0x000F)))
 
 if features.check("avif"):
     picture.save(HERE / "picture.avif", quality=90, subsampling="4:4:4")

@@ -1,0 +1,60 @@
+/** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SourceJson } from '../define/types.js'
+import { SourceError } from '../errors.js'
+import type { Manifest, Source } from '../source/source.js'
+import { findShards } from '../source/tar-paths.js'
+
+/** The list of class names that shards in one folder share. */
+export const CLASSES = 'classes.json'
+
+/** No names where nothing is known of them. Classes without a sample are among them. */
+export function classNames(json: SourceJson, manifest: Manifest, source: Source): string[] {
+  if ('tar' in json) return namesBeside(findShards(json.tar, process.cwd()).map(({ file }) => dirname(file)))
+  return folderClasses(manifest) ?? seenClasses(source)
+}
+
+/** The classes of the folders that a source is made of; undefined where it is made of others. */
+export function folderClasses(manifest: Manifest): string[] | undefined {
+  if (manifest.kind === 'folder') return manifest.classes as string[] | undefined
+  const { child, children } = manifest as { child?: Manifest; children?: Manifest[] }
+  if (child !== undefined) return folderClasses(child)
+  const lists = (children ?? []).map(folderClasses)
+  const [first] = lists
+  if (first === undefined || lists.includes(undefined)) return undefined
+  for (const list of lists as string[][]) {
+    if (JSON.stringify(list) === JSON.stringify(first)) continue
+    throw new SourceError(
+      `the folders of this source have different classes (${first.join(', ')}; ${list.join(', ')}), so their labels don't ` +
+        'mean the same: give each of them the same "classes"',
+    )
+  }
+  return first
+}
+
+/** As the columns `label` and `class` of the samples have them. */
+function seenClasses(source: Source): string[] {
+  const names = source.index('class')
+  const labels = source.index('label')
+  if (names === undefined || labels === undefined) return []
+  const found: string[] = []
+  for (let row = 0; row < source.count; row++) {
+    const label = labels.at(row)
+    if (Number.isInteger(label) && Number(label) >= 0) found[Number(label)] ??= String(names.at(row))
+  }
+  return Array.from(found, name => name ?? '')
+}
+
+/** What the classes.json of these folders says, if all of them say the same. */
+function namesBeside(folders: readonly string[]): string[] {
+  const lists = new Set<string>()
+  for (const folder of new Set(folders)) {
+    const path = join(folder, CLASSES)
+    lists.add(existsSync(path) ? readFileSync(path, 'utf8') : '')
+  }
+  const [text = ''] = lists
+  if (lists.size !== 1 || text === '') return []
+  const names: unknown = JSON.parse(text)
+  return Array.isArray(names) && names.every(name => typeof name === 'string') ? names : []
+}
