@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from ._build_fields import Field
 from ._build_names import hint, patch_between, plain, refuse_unknown
+from ._names import named
 from .errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -70,8 +71,12 @@ class Builder:
 
         return Feed(self, **options)
 
+    def __iter__(self) -> NoReturn:
+        raise TypeError("this feed is not open yet: for batch in feed.open(), or feed.open().torch(…)")
+
     # ------------------------------------------------------------------ order
 
+    @named
     def shuffle(self: B, seed: int = 0, window: Optional[int] = None) -> B:
         """Every sample once an epoch, in random order; with a window, mixed within so many samples of blocks
         that are read whole."""
@@ -81,6 +86,7 @@ class Builder:
         """As the source has them. This is the default."""
         return self._with(order=sequential())
 
+    @named
     def weighted(
         self: B,
         weights: Optional[Sequence[float]] = None,
@@ -103,6 +109,7 @@ class Builder:
             fields={**self._parts.get("fields", {}), **_fields_json({**(fields or {}), **more})}
         )
 
+    @named
     def batch(
         self: B,
         size: Optional[int] = None,
@@ -117,6 +124,7 @@ class Builder:
         alone = size is not None and global_ is None and last is None and apply is None
         return self._with(batch=size if alone else batch)
 
+    @named
     def on_error(self: B, policy: Policy, budget: Optional[int] = None) -> B:
         """What becomes of a bad sample, and how many of them a run survives."""
         return self._with(onError=policy if budget is None else {"policy": policy, "budget": budget})
@@ -131,7 +139,7 @@ class Builder:
     def relative_to(self: B, path: Union[str, os.PathLike[str]]) -> B:
         """Resolves relative paths against this folder, or the folder of this file:
         ``.relative_to(__file__)``."""
-        place = os.path.abspath(os.fspath(path))
+        place = os.path.abspath(os.path.expanduser(os.fspath(path)))
         moved = copy.copy(self)
         moved.root = place if os.path.isdir(place) else os.path.dirname(place)
         return moved

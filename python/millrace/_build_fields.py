@@ -62,6 +62,15 @@ def _methods(kind: type) -> Sequence[str]:
     return [name for name in dir(kind) if not name.startswith("_")]
 
 
+def _two(first: Union[int, Sequence[int]], second: Optional[int], what: str) -> Sequence[int]:
+    """Two numbers, given as such or as a list."""
+    if second is not None and not isinstance(first, (list, tuple)):
+        return [first, second]  # type: ignore[list-item]
+    if second is None and isinstance(first, (list, tuple)) and len(first) == 2:
+        return list(first)
+    raise TypeError(f"shape takes {what}, as two numbers or as a list of two")
+
+
 class _Typed(Field):
     def dtype(self: F, dtype: Dtype) -> F:
         """The element type in the batch."""
@@ -114,10 +123,10 @@ class _Follower(Field):
 class ThingsField(_Varying, _Follower):
     """Boxes or points in an image."""
 
-    def shape(self: F, count: int, numbers: int) -> F:
+    def shape(self: F, count: Union[int, Sequence[int]], numbers: Optional[int] = None) -> F:
         """The greatest number of them in a row, and how many numbers each has: boxes 4, or 5 with a label;
-        points 2."""
-        return self._with(shape=[count, numbers])
+        points 2. As two numbers, or as a list of them."""
+        return self._with(shape=_two(count, numbers, "count, numbers"))
 
     def min_area(self: F, pixels: float) -> F:
         """Boxes left with less area than this are dropped."""
@@ -128,10 +137,10 @@ class _Pixels(_Typed, _Follower):
     def _apply(self: F, op: Dict[str, Any]) -> F:
         return self._with(apply=[*self._json.get("apply", []), op])
 
-    def shape(self: F, height: int, width: int) -> F:
-        """The greatest size, where no operator fixes it; smaller ones are filled up at the right and
-        below."""
-        return self._with(shape=[height, width])
+    def shape(self: F, height: Union[int, Sequence[int]], width: Optional[int] = None) -> F:
+        """The greatest size, where no operator fixes it: ``shape(480, 640)`` or ``shape([480, 640])``, height
+        first. Smaller ones are filled up at the right and below."""
+        return self._with(shape=_two(height, width, "height, width"))
 
 
 class MaskField(PixelOperators, _Pixels):

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from ._build_feed import Builder
 from ._maker_values import as_array
+from ._open_feeds import Opened
 from ._payload import write_payload
 
 _DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "i8": "i64"}
@@ -118,6 +119,8 @@ def _map_style(obj: Any) -> bool:
     kind = type(obj)
     if isinstance(obj, Mapping):
         raise TypeError("a dataset is asked for samples by number, and a dict is not: give list(d.items())")
+    if isinstance(obj, (Builder, Opened)):
+        raise TypeError("a feed or a view gives batches: millrace.dataset takes what gives samples")
     if kind.__name__ == "DataLoader":
         raise TypeError("give the DataLoader's dataset: batching and shuffling are Millrace's")
     if hasattr(kind, "__next__"):

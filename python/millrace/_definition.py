@@ -24,19 +24,41 @@ def resolve(feed: Any, variant: Optional[str] = None) -> Tuple[Dict[str, Any], s
     if feed is None:
         return request, "the engine's feed"
     if isinstance(feed, (str, os.PathLike)):
-        return _of_path(os.fspath(feed), request)
+        return _of_path(os.path.expanduser(os.fspath(feed)), request)
     if isinstance(feed, Mapping):
-        return {"feed": dict(feed), "root": os.getcwd(), **request}, "feed"
+        return {"feed": dict(feed), "root": os.getcwd(), **request}, _called(feed, variant)
     for method in ("to_dict", "json"):
         make = getattr(feed, method, None)
         if callable(make):
             told = make()
             told = json.loads(told) if isinstance(told, str) else dict(told)
             root = getattr(feed, "root", None) or os.getcwd()
-            return {"feed": told, "root": os.path.abspath(root), "allowCode": True, **request}, "feed"
+            return {"feed": told, "root": os.path.abspath(root), "allowCode": True, **request}, _called(
+                told, variant
+            )
     raise DefinitionError(
         f"a feed is a path, a dict or a builder such as millrace.tar(…), not {type(feed).__name__}"
     )
+
+
+def _called(feed: Mapping[str, Any], variant: Optional[str]) -> str:
+    """What to call a feed that has no file: its data, ``train-{0000..0015}.tar`` or ``photos``."""
+    source: Any = feed.get("source")
+    kind, data = "feed", None
+    while isinstance(source, Mapping) and len(source) == 1:
+        ((kind, data),) = source.items()
+        # Of sources that are made of others, the first.
+        if kind == "blend" and isinstance(data, Mapping):
+            data = data.get("entries")
+        if isinstance(data, list) and data and isinstance(data[0], Mapping):
+            data = data[0]
+        source = data.get("source") if isinstance(data, Mapping) and "source" in data else data
+    if isinstance(data, list) and data:
+        data = data[0]
+    if isinstance(data, Mapping):
+        data = data.get("path") or data.get("name") or data.get("file")
+    name = Path(data).name if isinstance(data, str) else ""
+    return (name or kind) + ("" if variant is None else f"#{variant}")
 
 
 def _of_path(text: str, request: Dict[str, Any]) -> Tuple[Dict[str, Any], str]:

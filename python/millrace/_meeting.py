@@ -43,7 +43,7 @@ class Meeting:
     @staticmethod
     def at(path: "str | os.PathLike[str]") -> "Meeting":
         """An engine that somebody else runs."""
-        return Meeting(os.fspath(path), None)
+        return Meeting(os.path.expanduser(os.fspath(path)), None)
 
     @staticmethod
     def of_job(world: int, env: Mapping[str, str] = os.environ) -> "Meeting":

@@ -13,7 +13,7 @@ from ._client import Client, Opened, Place
 from ._meeting import Meeting
 from ._reading import Taken, read
 from ._stats import Stats
-from .errors import EngineDied, ForkedError, MillraceError, StateError
+from .errors import EngineDied, ForkedError, MillraceError
 
 log = logging.getLogger("millrace")
 
@@ -70,11 +70,6 @@ class Stream:
         """Opens a ring that begins with a state; one that is open already ends when that works."""
         request = dict(self._request)
         if state is not None:
-            if not isinstance(state, Mapping):
-                kind = type(state).__name__
-                raise StateError(
-                    f"a state is the dict that state_dict() gave, not {kind}: read its file first"
-                )
             request["options"] = {**request["options"], "state": dict(state)}
             self.changes = list(state.get("changes", [])) or None
         before = self._client

@@ -21,6 +21,8 @@ from ._definition import resolve
 from ._functions import with_map
 from ._loop import Limits, Loop
 from ._meeting import Meeting
+from ._names import named
+from ._open_feeds import Opened, check_state, name_for
 from ._payload import command, without_payloads
 from ._ranks import find_rank
 from ._stats import Stats, say
@@ -46,7 +48,7 @@ class _Once:
 ONCE = _Once()
 
 
-class Feed:
+class Feed(Opened):
     """Batches of a feed, made by an engine beside this process, in shared memory.
 
     ``feed`` is a path (``cats.json``, ``cats.feed.ts``, ``cats.json#val``), a dict, or a builder; None with
@@ -68,6 +70,7 @@ class Feed:
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
 
+    @named
     def __init__(
         self,
         feed: Any = None,
@@ -96,7 +99,7 @@ class Feed:
         self._stats = Stats()
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
-        asked, self.name = resolve(feed, variant)
+        asked, name = resolve(feed, variant)
         if allow_code:
             asked["allowCode"] = True
         if map is not None:
@@ -135,10 +138,14 @@ class Feed:
 
         request["python"] = command()
 
-        self._stream = Stream(self.name, meeting, request, restarts, self._stats)
+        self._stream = Stream(name, meeting, request, restarts, self._stats)
+        #: By which it is called in what is logged: no other open feed of this process has it.
+        self.name = self._stream.name = name_for(self._stream, name)
         self._loop: Optional[Loop] = None
         #: Where the next loop begins, when that is not where the last one ended.
         self._move_to: Optional[Place] = None
+        if state is not None:
+            check_state(state)
         self._stream.connect(state)
         #: Where the run stands: after the batches in the user's hands.
         self._place = self._stream.ahead
@@ -157,10 +164,12 @@ class Feed:
         """One epoch of NumPy batches."""
         return iter(NumpyView(self, self.tuple))
 
+    @named
     def numpy(self, tuple: Optional[Sequence[str]] = None) -> View:
         """Batches of NumPy arrays, without a copy."""
         return NumpyView(self, tuple or self.tuple)
 
+    @named
     def torch(
         self,
         device: Any = None,
@@ -179,6 +188,7 @@ class Feed:
 
         return torch_view(self, device, tuple or self.tuple, prefetch, decode, channels_last)
 
+    @named
     def jax(
         self,
         device: Any = None,
@@ -194,6 +204,7 @@ class Feed:
 
         return jax_view(self, device, tuple or self.tuple, prefetch, decode)
 
+    @named
     def tensorflow(self, tuple: Optional[Sequence[str]] = None) -> Any:
         """A ``tf.data.Dataset`` of one epoch."""
         from ._tensorflow import dataset
@@ -272,6 +283,7 @@ class Feed:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a saved state, with the next loop."""
+        check_state(state)
         stream, base = self._stream, self._stream.opened.state
         try:
             place, known = (
@@ -303,6 +315,7 @@ class Feed:
 
     # ------------------------------------------------------------ knowing
 
+    @named
     def tune(self, *, workers: Optional[int] = None, depth: Optional[int] = None) -> Dict[str, int]:
         """Changes workers or depth while running. Neither changes what is delivered.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, Mapping, Optional, Sequence
 
+from ._open_feeds import Opened
 from ._reading import Taken
 from .batch import Batch
 from .errors import DefinitionError, MillraceError
@@ -30,7 +31,7 @@ class Staged:
         self.on_stage = on_stage
 
 
-class View:
+class View(Opened):
     """An iterable of batches with a length and a state; one ``for`` is one epoch."""
 
     #: Batches that are prepared beyond the one handed out.

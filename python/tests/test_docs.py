@@ -52,10 +52,11 @@ def test_guide(data):
                 continue
             if not torch.cuda.is_available():
                 block = block.replace('device="cuda"', "")
-            if "# AttributeError: " in block:
-                with pytest.raises(AttributeError) as caught:
+            wrong = re.search(r"^# (AttributeError|TypeError): (.*)", block, re.M)
+            if wrong:
+                with pytest.raises((AttributeError, TypeError)) as caught:
                     exec(block, scope)
-                assert str(caught.value) == re.search(r"# AttributeError: (.*)", block).group(1)
+                assert (type(caught.value).__name__, str(caught.value)) == wrong.groups()
             else:
                 exec(block, scope)
     finally:

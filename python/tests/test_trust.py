@@ -1,4 +1,4 @@
-"""What runs code: what this program built does; JSON, in a file or a dict, does when the program allows it."""
+"""What runs code: what this program built does; JSON, in a file or a dict, does when it is allowed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def test_a_module_that_is_named_runs(engine, tmp_path):
     file = tmp_path / "numbers.feed.mjs"
     file.write_text(
         f"""import {{ feed, int, synthetic }} from {index}
-        export default feed({{ source: synthetic({{ count: 8, images: {{ width: 8, height: 8, classes: 8 }} }}),
+        const images = {{ width: 8, height: 8, classes: 8 }}
+        export default feed({{ source: synthetic({{ count: 8, images }}),
                                fields: {{ n: int('cls').map(v => v + 10) }}, batch: 4 }})"""
     )
     assert values(file) == list(range(10, 18))

@@ -3,6 +3,7 @@
  * the types of the values all come from that one declaration.
  */
 import { parseArgs } from 'node:util'
+import { expandHome } from '../define/path.js'
 import { MillraceError, nearest } from '../errors.js'
 import { pairs, wrap } from './table.js'
 import { parseBytes } from './units.js'
@@ -120,7 +121,7 @@ export function parse(
   }
   const args: string[] = []
   for (const token of tokens) {
-    if (token.kind === 'positional') args.push(token.value)
+    if (token.kind === 'positional') args.push(expandHome(token.value))
     if (token.kind === 'option') values[token.name] = convert(verb, options, token)
   }
   if (!values.help) checkArguments(verb, args)
@@ -151,7 +152,7 @@ function convert(
   }
   if (token.value === undefined)
     throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${valueName(option)}`)
-  if (option.type === 'text') return token.value
+  if (option.type === 'text') return expandHome(token.value)
   const number = quantity(option, token.value)
   if (number === undefined) {
     throw new UsageError(`${token.rawName} wants ${wanted(option)}, not "${token.value}"`)

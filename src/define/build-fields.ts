@@ -97,6 +97,9 @@ export class ArrayField<K extends 'npy' | 'bytes', V, D extends Dtype, F extends
   }
 }
 
+/** `.shape(480, 640)`, or as in JSON `.shape([480, 640])`. */
+type TwoNumbers<A extends number, B extends number> = [A, B] | [readonly [A, B]]
+
 /** Boxes or points in an image. */
 export class ThingsField<K extends 'boxes' | 'points', D extends Dtype, F extends Form> extends Field<
   K,
@@ -114,8 +117,8 @@ export class ThingsField<K extends 'boxes' | 'points', D extends Dtype, F extend
   }
 
   /** The greatest number of them in a row, and how many numbers each has: boxes 4, or 5 with a label; points 2. */
-  shape(count: number, numbers: K extends 'boxes' ? 4 | 5 : 2): this {
-    return this.with({ shape: [count, numbers] })
+  shape(...shape: TwoNumbers<number, K extends 'boxes' ? 4 | 5 : 2>): this {
+    return this.with({ shape: shape.flat() as number[] })
   }
 
   /** Boxes left with less area than this, in pixels, are dropped. */
@@ -144,9 +147,9 @@ class PixelField<K extends 'image' | 'mask', D extends Dtype> extends Field<K, D
     return this.with({ follow: field })
   }
 
-  /** The greatest size, where no operator fixes it; smaller ones are filled up at the right and below. */
-  shape(height: number, width: number): this {
-    return this.with({ shape: [height, width] })
+  /** The greatest [height, width], where no operator fixes it; smaller ones are filled up at the right and below. */
+  shape(...shape: TwoNumbers<number, number>): this {
+    return this.with({ shape: shape.flat() as number[] })
   }
 
   /** The shorter side to `size`, or both to [height, width]. */

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefinitionError } from '../errors.js'
 import { isPython, pythonPath } from './call.js'
+import { expandHome } from './path.js'
 import { at } from './schema.js'
 import type { CallJson, NormalFeed, SourceJson } from './types.js'
 
@@ -49,7 +50,13 @@ export function codeInSource(source: SourceJson, root: string, path = ''): CodeU
     return [{ path: at(path, 'python'), what: 'a dataset in Python', file: source.python.payload }]
   }
   if ('kernel' in source) {
-    return [{ path: at(path, 'kernel'), what: 'a CUDA kernel', file: resolve(root, source.kernel.file) }]
+    return [
+      {
+        path: at(path, 'kernel'),
+        what: 'a CUDA kernel',
+        file: resolve(root, expandHome(source.kernel.file)),
+      },
+    ]
   }
   if ('concat' in source) return source.concat.flatMap((from, i) => inner(from, 'concat', i))
   if ('zip' in source) return source.zip.flatMap((from, i) => inner(from, 'zip', i))

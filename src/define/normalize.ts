@@ -6,6 +6,7 @@ import { generatedLayout, withKernelFields } from './kernel.js'
 import { layoutOf } from './layout.js'
 import { mixedLayout, mixings } from './mixing.js'
 import { normalOps } from './operators.js'
+import { expandHome } from './path.js'
 import { parseSource } from './sources.js'
 import type {
   BatchJson,
@@ -103,6 +104,8 @@ function normalOnError(onError: OnErrorJson['policy'] | OnErrorJson): NormalFeed
 /** A function's module as a URL that every thread can import; one in Python is where it is. */
 function absolute({ call }: CallJson, root: string): CallJson {
   if (isPython({ call })) return { call }
-  const url = call.module.startsWith('file:') ? call.module : pathToFileURL(resolve(root, call.module)).href
+  const url = call.module.startsWith('file:')
+    ? call.module
+    : pathToFileURL(resolve(root, expandHome(call.module))).href
   return { call: { ...call, module: url } }
 }

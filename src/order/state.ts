@@ -57,6 +57,13 @@ export function readState(from: unknown): State {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new StateError(`a state is a JSON object, not ${show(value)}`)
   const state = value as Record<string, unknown>
+  if (state.version === undefined && state.order === undefined) {
+    const keys = Object.keys(state)
+    throw new StateError(
+      `this is no state of a feed, but an object with ${keys.length === 0 ? 'nothing in it' : `the keys ${keys.slice(0, 6).join(', ')}`}: ` +
+        'give what state() of a loader gave, or the file that --save wrote',
+    )
+  }
   if (state.version !== VERSION)
     throw new StateError(
       `the state has version ${show(state.version)}; this Millrace reads version ${VERSION}: ` +

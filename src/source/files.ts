@@ -5,6 +5,7 @@
  */
 import { statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
+import { expandHome } from '../define/path.js'
 import { SourceError } from '../errors.js'
 import { expandBraces } from './braces.js'
 import {
@@ -32,7 +33,7 @@ export const files: SourceKind<string | string[]> = {
   async open(json, context) {
     const patterns = [json].flat()
     const paths = patterns.flatMap(pattern =>
-      expandBraces(pattern).map(path => (isAbsolute(path) ? path : resolve(context.root, path))),
+      expandBraces(expandHome(pattern)).map(path => (isAbsolute(path) ? path : resolve(context.root, path))),
     )
     const exact = paths.filter(path => !isGlob(path))
     const globs = paths.filter(isGlob).map(compileGlob)

@@ -5,6 +5,7 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { expandHome } from '../define/path.js'
 import { SourceError } from '../errors.js'
 import { classFolders, classOf, numberClasses } from './classes.js'
 import {
@@ -35,7 +36,7 @@ interface FolderManifest extends FileListManifest {
 export const folder: SourceKind<FolderJson> = {
   async open(json, context) {
     const { path, classes, extensions = IMAGE_EXTENSIONS } = typeof json === 'string' ? { path: json } : json
-    const root = resolve(context.root, path)
+    const root = resolve(context.root, expandHome(path))
     const byClass = hasSubfolders(root)
     let index = await listImages(root, extensions, byClass, context)
     const plain = !byClass || index.header.count === 0

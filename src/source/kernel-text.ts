@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { expandHome } from '../define/path.js'
 import { nearest, SourceError } from '../errors.js'
 
 export interface KernelText {
@@ -18,7 +19,7 @@ export interface KernelText {
 const OURS = 'millrace.cuh'
 
 export function readKernel(file: string, root: string, entry: string): KernelText {
-  const path = resolve(root, file)
+  const path = resolve(root, expandHome(file))
   const text = read(path, file)
   if (text === undefined) throw new SourceError(missing(path), { file: path })
   const headers: Record<string, string> = {}

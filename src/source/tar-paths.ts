@@ -5,6 +5,7 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { expandHome } from '../define/path.js'
 import { SourceError } from '../errors.js'
 import { expandBraces } from './braces.js'
 import { compileGlob, isGlob } from './glob.js'
@@ -55,7 +56,8 @@ function localPath(pattern: string, root: string): string {
       `"${pattern}": shards behind ${scheme[1]}:// can't be read yet; download them first`,
     )
   }
-  return isAbsolute(pattern) ? pattern : resolve(root, pattern)
+  const path = expandHome(pattern)
+  return isAbsolute(path) ? path : resolve(root, path)
 }
 
 function shardOrList(file: string, pattern: string): Found[] {

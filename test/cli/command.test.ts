@@ -37,6 +37,22 @@ describe('parse', () => {
     expect(call.json).toBe(true)
   })
 
+  it('takes ~ for the home folder where no shell did', () => {
+    const home = process.env.HOME
+    process.env.HOME = '/home/miller'
+    try {
+      const call = parse(verb, ['~/rye', '--out=~/bags', '~'])
+      expect([...call.args, call.values.out]).toEqual([
+        '/home/miller/rye',
+        '/home/miller',
+        '/home/miller/bags',
+      ])
+      expect(parse(verb, ['./~/rye', 'a~/b']).args).toEqual(['./~/rye', 'a~/b'])
+    } finally {
+      process.env.HOME = home
+    }
+  })
+
   it('fills in defaults, and leaves what is not given undefined', () => {
     expect(parse(verb, ['rye']).values).toMatchObject({ stones: 2, fine: false, out: undefined })
   })

@@ -214,7 +214,7 @@ const anyField: fc.Arbitrary<fields.Field> = fc.oneof(
     npy('npy', { shape: [3, 4], dtype: 'i16' }).ragged(),
     npy('npy.zst', { shape: [3, 4], dtype: 'f32' }).compression('zstd'),
     bytes('bin.gz').compression('gzip').ragged({ max: 99 }),
-    fields.boxes('json').shape(20, 5).minArea(3).follow('base'),
+    fields.boxes('json').shape([20, 5]).minArea(3).follow('base'),
     points('json').follow('base').pad({ to: 7 }),
     mask('png').follow('base').dtype('i64'),
     mask('png').centerCrop(4),

@@ -60,6 +60,8 @@ describe('what is no state is refused by name', () => {
     [[], /JSON object/],
     ['{"version": 1,', /no JSON/],
     [{ ...good, version: 2 }, /version 2/],
+    [{ model: 1, optimizer: 2 }, /no state of a feed, .* keys model, optimizer/],
+    [{}, /no state of a feed, .* nothing in it/],
     [{ ...good, order: 5 }, /"order".*a hash.*5/],
     [{ ...good, epoch: -1 }, /"epoch"/],
     [{ ...good, position: 1.5 }, /"position"/],
