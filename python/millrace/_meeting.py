@@ -146,8 +146,8 @@ def _check_user(sock: socket.socket, path: str) -> None:
     pid, user = peer(sock)
     if user not in (os.getuid(), 0):
         raise MillraceError(
-            f"{path} is served by user {user} (process {pid}), and we are user {os.getuid()}: an engine must be "
-            "run by the same user, or by root. Start one of your own with `millrace serve --socket`"
+            f"{path} is served by user {user} (process {pid}), and we are user {os.getuid()}: an engine must "
+            "be run by the same user, or by root. Start one of your own with `millrace serve --socket`"
         )
 
 
