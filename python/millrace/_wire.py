@@ -13,7 +13,7 @@ import os
 import select
 import socket
 import threading
-from typing import Any, Callable, Dict, Mapping, Optional, Set, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Union
 
 from .errors import DefinitionError, MillraceError, from_engine
 
@@ -78,15 +78,18 @@ class _Inbox:
 
 
 def _read(sock: socket.socket, inbox: _Inbox) -> None:
-    rest = b""
+    parts: List[bytes] = []  # of a line that is not complete: joined once, however long it is
     try:
         while True:
             data = sock.recv(65536)
             if not data:
                 break
-            *lines, rest = (rest + data).split(b"\n")
+            *lines, rest = data.split(b"\n")
             for line in lines:
-                inbox.put(json.loads(line))
+                inbox.put(json.loads(b"".join([*parts, line])))
+                parts.clear()
+            if rest:
+                parts.append(rest)
     except (OSError, ValueError):
         pass
     inbox.end()

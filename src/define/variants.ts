@@ -31,6 +31,8 @@ export function patchBetween(before: unknown, after: unknown): unknown {
 /** The feed as its variant `name` has it, without variants. */
 export function applyVariant(feed: FeedJson, name: string): FeedJson {
   const { variants = {}, ...base } = feed
+  if (!isObject(variants))
+    throw new DefinitionError('variants', 'expected an object of variants by their names')
   if (!Object.hasOwn(variants, name)) {
     const known = Object.keys(variants)
     if (known.length === 0)

@@ -8,7 +8,8 @@ import { dirname } from 'node:path'
 import { MillraceError } from '../errors.js'
 import { within } from '../system/exit.js'
 import { startTime } from '../system/process.js'
-import { type House, type Request, Session } from './session.js'
+import { readRequest } from './request.js'
+import { type House, Session } from './session.js'
 
 /** Between two looks at the clients and the starter, and two heartbeats (ms). */
 const WATCH = 250
@@ -19,6 +20,7 @@ const NEXT_CLIENT = 1000
 const LEAVING = 500
 /** A request longer than this is no request: definitions with long lists of indices are the longest. */
 const LONGEST = 64 * 2 ** 20
+const NEWLINE = 10
 
 export interface ServeOptions {
   socket: string
@@ -53,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const session = new Session(house, say)
     sessions.set(socket, session)
     readLines(socket, line => {
-      const request = JSON.parse(line) as Request
+      const request = readRequest(line)
       if (request.close) socket.destroySoon()
       else void session.hear(request)
     })
@@ -107,23 +109,35 @@ async function listen(server: Server, path: string): Promise<void> {
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600)
 }
 
-/** Calls `hear` with every line. What is no JSON, or never ends, ends the connection. */
+/** Calls `hear` with every line. What is no request, or never ends, ends the connection. */
 function readLines(socket: Socket, hear: (line: string) => void): void {
-  let rest = ''
-  socket.setEncoding('utf8')
-  socket.on('data', (text: string) => {
-    rest += text
-    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
-      const line = rest.slice(0, end)
-      rest = rest.slice(end + 1)
+  /** A line that is not complete yet, as it came: joined once, when it is. */
+  let parts: Buffer[] = []
+  let length = 0
+  const refuse = (message: string): void => {
+    parts = []
+    socket.removeAllListeners('data')
+    socket.resume() // what is still coming is read and forgotten, so that the answer arrives
+    socket.end(`${JSON.stringify({ error: { tag: 'Protocol', message } })}\n`)
+  }
+  socket.on('data', (data: Buffer) => {
+    for (let from = 0; from < data.length; ) {
+      const end = data.indexOf(NEWLINE, from)
+      const part = data.subarray(from, end < 0 ? data.length : end)
+      parts.push(part)
+      length += part.length
+      if (length > LONGEST)
+        return refuse(`a request has ${LONGEST / 2 ** 20} MiB at most: put long lists into a file`)
+      if (end < 0) return
+      const line = parts.length === 1 ? part : Buffer.concat(parts, length)
+      parts = []
+      length = 0
+      from = end + 1
       try {
-        hear(line)
+        hear(line.toString())
       } catch (error) {
-        const message = `this is no request: ${(error as Error).message}`
-        socket.end(`${JSON.stringify({ error: { tag: 'Protocol', message } })}\n`)
-        return
+        return refuse((error as Error).message)
       }
     }
-    if (rest.length > LONGEST) socket.destroy()
   })
 }

@@ -3,7 +3,7 @@
  * see the same batches. A slot is free when all of them have given it back.
  */
 import { MAX_DEPTH } from '../batch/ring.js'
-import { Header, RowStatus } from '../batch/slot.js'
+import { Header, RowStatus, type Slot } from '../batch/slot.js'
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import type { BadReport } from '../engine/job.js'
@@ -13,6 +13,7 @@ import type { BlendChange } from '../order/blend.js'
 import type { Place } from '../order/steps.js'
 import { closePipe, openPipe, type Pipe, signal } from '../system/pipe.js'
 import type { OpenedOptions } from './options.js'
+import { RequestError } from './request.js'
 import { type Opened, openPlan, startFeeding } from './start.js'
 
 export interface Move extends Place {
@@ -149,6 +150,8 @@ export class Serving {
   private async moveRing(movers: ReadonlyMap<Member, Move>): Promise<number> {
     const { feeding, opened } = this
     const [{ epoch, position, limit, changes }, ...others] = movers.values()
+    const { length } = opened.plan
+    if (position > length) throw new RequestError(`an epoch has ${length} positions: ${position} is none`)
     if (others.some(other => other.epoch !== epoch || other.position !== position)) {
       throw new MillraceError('the members of this rank want to go on from different places')
     }
@@ -158,7 +161,8 @@ export class Serving {
       opened.plan = replan(opened.plan, changes)
     }
     this.givenBack.clear()
-    const held = new Set([...movers.values()].flatMap(({ held = [] }) => held))
+    const slots = [...movers.values()].flatMap(({ held = [] }) => held)
+    const held = new Set(slots.filter(slot => slot < feeding.ring.capacity))
     for (const slot of held) {
       const done = [...movers.keys()].filter(member => !movers.get(member)!.held?.includes(slot))
       if (done.length > 0) this.givenBack.set(slot, new Set(done))
@@ -168,9 +172,16 @@ export class Serving {
     return feeding.ring.generation
   }
 
+  /** A slot with a batch that is ready. */
+  private slot(index: number): Slot {
+    const { feeding } = this
+    if (index < feeding.ring.capacity && feeding.ring.filled(index)) return feeding.slot(index)
+    throw new RequestError(`there is no batch in slot ${index}`)
+  }
+
   /** Names of the samples in a slot, without fillers. */
   ids(index: number): string[] {
-    const slot = this.feeding.slot(index)
+    const slot = this.slot(index)
     const ids: string[] = []
     for (let row = 0; row < slot.words[Header.Count]; row++) {
       if (slot.status[row] === RowStatus.Filler) continue
@@ -183,6 +194,9 @@ export class Serving {
   names({ epoch, positions }: { epoch: number; positions: number[] }): string[] {
     const { order, attached } = this.opened.plan
     const draw = { source: 0, row: 0, drawn: 0 }
+    const wrong = positions.find(position => position >= order.length)
+    if (wrong !== undefined)
+      throw new RequestError(`an epoch has ${order.length} positions: ${wrong} is none`)
     return positions.map(position => {
       order.draw(epoch, position, draw)
       return attached[draw.source].id(draw.row)
@@ -202,6 +216,12 @@ export class Serving {
 
   /** Has the CPU decode pictures that the client's device refused, in place. */
   async redo({ slot, field, rows }: { slot: number; field: string; rows: number[] }): Promise<object[]> {
+    const count = this.slot(slot).words[Header.Count]
+    const wrong = rows.find(row => row >= count)
+    if (wrong !== undefined) throw new RequestError(`slot ${slot} has ${count} rows: ${wrong} is none`)
+    const { device } = this.feeding.layout.fields.find(({ name }) => name === field) ?? {}
+    if (device === undefined || device.kind === 'generated')
+      throw new RequestError(`no field "${field}" was left to the device`)
     const bad = await this.feeding.redo(slot, field, rows)
     return rows.map(row => {
       const found = bad.find(report => report.row === row)

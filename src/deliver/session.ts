@@ -14,11 +14,12 @@ import { canGenerate, decodeOf } from '../engine/generate.js'
 import { compressedArrays } from '../engine/plan.js'
 import { MillraceError, StateError } from '../errors.js'
 import { makeState } from '../order/state.js'
-import { type Place, stepPlan } from '../order/steps.js'
+import { stepPlan } from '../order/steps.js'
 import { startTime } from '../system/process.js'
 import { ToldGenerator } from './generator.js'
-import { fillOptions, type OpenOptions } from './options.js'
-import { type Member, type Move, Serving } from './serving.js'
+import { fillOptions } from './options.js'
+import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
+import { type Member, Serving } from './serving.js'
 import { feedingStats } from './stats.js'
 
 export const PROTOCOL = 2
@@ -29,46 +30,6 @@ const KERNELS = fileURLToPath(new URL('../transform/kernels/cuda', import.meta.u
 const NO_CODE_HERE =
   'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
   '--allow-code`, if all who can reach its socket may run code as its user'
-
-/** What a client says first. */
-export interface OpenRequest {
-  version: number
-  pid: number
-  feed?: FeedJson
-  /** A module or JSON file to be loaded by the engine, in place of `feed`. */
-  feedPath?: string
-  root?: string
-  variant?: string
-  /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
-  allowCode?: AllowCode
-  /** The command of a Python process that runs such code. */
-  python?: string[]
-  options?: Omit<
-    OpenOptions,
-    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python'
-  > & {
-    limit?: number | null
-    decode?: OpenOptions['decode'] | 'auto'
-  }
-  /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
-  share?: { name: string; members: number }
-}
-
-export type Request = { id?: number } & Partial<{
-  open: OpenRequest
-  release: number
-  move: Move
-  limit: number | null
-  ids: number
-  names: { epoch: number; positions: number[] }
-  bad: number
-  redo: { slot: number; field: string; rows: number[] }
-  weights: number[] | Record<string, number>
-  place: Place
-  tune: { workers?: number; depth?: number }
-  stats: true
-  close: true
-}>
 
 /** What sessions have in common. */
 export interface House {
@@ -100,6 +61,7 @@ export class Session {
     const { id } = request
     const name = id === undefined ? {} : { id }
     try {
+      checkRequest(request)
       const answer = await this.answer(request)
       if (answer !== undefined) this.say({ ...name, ...answer })
     } catch (error) {
@@ -165,7 +127,7 @@ export class Session {
       return { tuned: { workers: feeding.workers, depth: feeding.depth } }
     }
     if (request.stats !== undefined) return { stats: feedingStats(feeding, opened.plan.feed) }
-    throw new MillraceError(`unknown request ${JSON.stringify(request).slice(0, 200)}`)
+    throw new RequestError(`unknown request ${JSON.stringify(request).slice(0, 200)}`)
   }
 
   private async open(request: OpenRequest): Promise<object> {

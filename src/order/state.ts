@@ -108,7 +108,8 @@ export function checkState(state: State, feed: StateFeed): string[] {
       ]
 }
 
-function checkChange(change: unknown, i: number): void {
+/** Throws unless it is a change of a blend's weights. */
+export function checkChange(change: unknown, i: number): void {
   const { at, weights } = (change ?? {}) as Partial<BlendChange>
   const place = typeof at === 'object' && at !== null ? [at.epoch, at.position] : [at]
   if (!place.every(isCount)) throw wrong(`changes[${i}].at`, 'a draw, or an epoch and a position', at)
