@@ -1,4 +1,5 @@
 /** The fields of a job: how each is made, and which of a sample's columns it is made of. */
+import { missingColumn, missingOf } from '../source/missing.js'
 import type { Column, Source } from '../source/source.js'
 import { compileField } from '../transform/compile.js'
 import type { FieldProgram } from '../transform/field.js'
@@ -41,21 +42,20 @@ export function columnOf(
   field: CompiledField,
   columns: Record<string, Column>,
   source: Source,
+  row: number,
   known: boolean,
 ): Column {
   for (const name of field.from) {
     const value = columns[name]
     if (value !== undefined) return value
   }
-  const present = Object.keys(columns)
   const all = known && source.columns.length < MANY_COLUMNS
   const unknown = all && !field.from.some(name => source.columns.some(column => isColumn(name, column)))
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
   throw new FieldFailure(
     field.name,
     new NoColumn(
-      `the sample has no column ${field.from.map(name => `"${name}"`).join(' or ')}; ` +
-        `it has ${present.length > 0 ? present.join(', ') : source.columns.join(', ')}`,
+      known ? missingColumn(source, row, field.from) : missingOf(Object.keys(columns), field.from),
     ),
     'read',
   )

@@ -291,7 +291,7 @@ export class RowMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
-    const value = columnOf(field, columns, this.sources[draw.source], this.knowsColumns)
+    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.knowsColumns)
     const place = this.job.layout.fields[field.index]
     const { program } = field
     try {

@@ -1,4 +1,5 @@
 /** Reads and decodes a run of rows, and tells of every one that is bad. Runs in threads. */
+import { missingColumn } from '../source/missing.js'
 import { attachSource } from '../source/registry.js'
 import type { Column, Manifest, Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
@@ -71,8 +72,7 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
       const column = columns.find(name => name in sample)
       try {
         if (column !== undefined) check(sample[column], work)
-        else if (!optional)
-          throw new Error(`it has no column ${columns.map(name => `"${name}"`).join(' or ')}`)
+        else if (!optional) throw new Error(missingColumn(source, row, columns))
       } catch (error) {
         blame('decode', error, column)
       } finally {

@@ -5,7 +5,7 @@
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { combinedFingerprint } from './combined.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from './source.js'
 
 interface ConcatManifest extends Manifest {
   kind: 'concat'
@@ -75,6 +75,12 @@ class ConcatSource implements Source {
   where(row: number): { file: string; offset: number } | undefined {
     const i = find(this.rows, row)
     return this.parts[i].where?.(row - this.rows[i])
+  }
+
+  present(row: number): Present {
+    const i = find(this.rows, row)
+    const part = this.parts[i]
+    return part.present?.(row - this.rows[i]) ?? { columns: part.columns }
   }
 
   index(name: string): IndexColumn | undefined {

@@ -17,7 +17,7 @@ import {
 } from './file-list.js'
 import { compileGlob, type Glob, isGlob } from './glob.js'
 import { IndexFile } from './index-file.js'
-import type { Column, SourceKind } from './source.js'
+import type { Column, Present, SourceKind } from './source.js'
 import { commonFolder } from './tar-paths.js'
 import { isHidden } from './walk.js'
 
@@ -65,6 +65,11 @@ class FilesSource extends FileListSource {
   constructor(manifest: FilesManifest) {
     super(manifest)
     this.columns = manifest.columns
+  }
+
+  present(row: number): Present {
+    const extension = extensionOf(this.name(row))
+    return { columns: [...(extension === '' ? [] : [extension]), 'file', 'path', 'name'] }
   }
 
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {

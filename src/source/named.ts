@@ -15,6 +15,7 @@ import type {
   Manifest,
   Nesting,
   OpenContext,
+  Present,
   Source,
   SourceKind,
 } from './source.js'
@@ -126,6 +127,11 @@ class NamedSource implements Source {
 
   where(row: number): { file: string; offset: number } | undefined {
     return this.source.where?.(row)
+  }
+
+  present(row: number): Present {
+    const { columns, ...why } = this.source.present?.(row) ?? { columns: this.source.columns }
+    return { columns: [...columns.map(column => this.rename[column] ?? column), 'source'], ...why }
   }
 
   index(name: string): IndexColumn | undefined {

@@ -46,6 +46,11 @@ export interface Source {
   keyHash?(row: number): number
   /** The file that holds a row and the offset of its first byte there, for error messages; undefined where there is none. */
   where?(row: number): { file: string; offset: number } | undefined
+  /**
+   * The columns that a row has, for the message that it lacks one, and why that may be; where this is absent, all
+   * columns of the source.
+   */
+  present?(row: number): Present
   /** The unit that holds a row. */
   unitOf(row: number): number
   /** The byte ranges of a unit, for the wanted columns. Pure. An empty list means: nothing to read. */
@@ -61,6 +66,12 @@ export interface Source {
   foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
+}
+
+export interface Present {
+  columns: readonly string[]
+  /** A sentence. */
+  why?: string
 }
 
 /** What describes the contents of a source for the order hash: relative names, counts and sizes, never roots or mtimes. */

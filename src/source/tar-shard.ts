@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../errors.js'
 import type { NumberArray } from './columns.js'
 import { IndexFile, type TextColumn } from './index-file.js'
-import type { ByteRange, Column } from './source.js'
+import type { ByteRange, Column, Present } from './source.js'
 import { columnOf } from './tar-samples.js'
 
 /** A gzipped member may unpack to this much: it is one value of one sample. */
@@ -79,6 +79,27 @@ export class TarShard {
     return this.offsets[this.starts[row]]
   }
 
+  /** The columns of a sample. Members of its key elsewhere in the shard, which readers take for another sample, are named. */
+  present(row: number): Present {
+    const columns = this.columnsOf(row)
+    if (this.repeats === undefined) return { columns }
+    const name = this.keys.at(row)
+    const hash = this.keyHashes[row]
+    for (let other = 0; other < this.keys.length; other++) {
+      // Numbers first: very many samples may be bad, each of a shard of very many.
+      if (this.keyHashes[other] !== hash || other === row || this.keys.at(other) !== name) continue
+      const more = this.columnsOf(other).filter(column => !columns.includes(column))
+      if (more.length === 0) continue
+      return {
+        columns,
+        why:
+          `Another sample of the same key "${name}", at byte ${this.offset(other)}, has ${more.join(', ')}: members of one ` +
+          'sample must be adjacent in the tar; write it again sorted by name (tar --sort=name)',
+      }
+    }
+    return { columns }
+  }
+
   /** A small column as numbers or as text; undefined when this shard has no such column in its index. */
   numbers(column: string): NumberArray | undefined {
     return this.index.has(`number.${column}`) ? this.index.numbers(`number.${column}`) : undefined
@@ -119,6 +140,11 @@ export class TarShard {
       out[column.name] = column.gzip ? unpack(bytes, column.name) : bytes
     }
     return out
+  }
+
+  private columnsOf(row: number): string[] {
+    const members = this.extensions.subarray(this.starts[row], this.starts[row + 1])
+    return Array.from(members, extension => columnOf(this.extensionNames[extension]).column)
   }
 
   private resolve(columns: readonly string[]): (Wanted | undefined)[] {

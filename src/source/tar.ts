@@ -11,6 +11,7 @@ import type {
   IndexColumn,
   Manifest,
   OpenContext,
+  Present,
   Source,
   SourceKind,
 } from './source.js'
@@ -103,6 +104,10 @@ class TarSource implements Source {
   where(row: number): { file: string; offset: number } {
     const shard = this.shardOf(row)
     return { file: shard.manifest.file, offset: shard.offset(row - this.starts[this.last]) }
+  }
+
+  present(row: number): Present {
+    return this.shardOf(row).present(row - this.starts[this.last])
   }
 
   index(name: string): IndexColumn | undefined {

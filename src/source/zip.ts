@@ -6,7 +6,7 @@ import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Source, SourceKind } from './source.js'
+import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from './source.js'
 
 interface ZipManifest extends Manifest {
   kind: 'zip'
@@ -58,6 +58,12 @@ class ZipSource implements Source {
 
   where(row: number): { file: string; offset: number } | undefined {
     return this.parts[0].where?.(row)
+  }
+
+  present(row: number): Present {
+    const parts = this.parts.map(part => part.present?.(row) ?? { columns: part.columns })
+    const why = parts.flatMap(part => part.why ?? []).join(' ')
+    return { columns: parts.flatMap(part => part.columns), ...(why !== '' && { why }) }
   }
 
   index(name: string): IndexColumn | undefined {

@@ -1,0 +1,13 @@
+/** The message for a sample that lacks a column: what it has, and the likely cause where there is one. */
+import type { Source } from './source.js'
+
+export function missingColumn(source: Source, row: number, wanted: readonly string[]): string {
+  const { columns, why } = source.present?.(row) ?? { columns: source.columns }
+  return missingOf(columns, wanted) + (why === undefined ? '' : `. ${why}`)
+}
+
+/** The same for columns that are at hand, such as those that a function made. */
+export function missingOf(columns: readonly string[], wanted: readonly string[]): string {
+  const names = wanted.map(name => `"${name}"`).join(' or ')
+  return `the sample has no column ${names}; it has ${columns.length > 0 ? columns.join(', ') : 'none'}`
+}
