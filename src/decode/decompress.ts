@@ -70,7 +70,6 @@ function refusal(
     )
   }
   const said = /^(is|has|says|can't) /.test(problem) ? problem : `can't be decompressed (${problem})`
-  return new DecodeError(`its ${codec} data ${said}: check that "compression" is what it was compressed by`, {
-    cause,
-  })
+  const wayOut = said.includes(': compress ') ? '' : ': check that "compression" is what it was compressed by'
+  return new DecodeError(`its ${codec} data ${said}${wayOut}`, { cause })
 }

@@ -4,8 +4,14 @@ import { decodeText, shown } from './text.js'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 
+/** Bytes of JSON that are parsed, unless a field says less: in memory that may become half a gigabyte. */
+const MOST = 16 << 20
+
 export function decodeJson(value: Uint8Array | number | string): JsonValue {
   if (typeof value === 'number') return value
+  if (value.length > MOST) {
+    throw new DecodeError(`has ${value.length} bytes of JSON, more than the ${MOST} that are parsed`)
+  }
   const text = decodeText(value).replace(/^\ufeff/, '')
   if (text.trim() === '') throw new DecodeError('is not JSON: it is empty')
   try {

@@ -38,7 +38,7 @@ interface Block {
 
 /** All bytes of a frame or a block, if they are not more than `most`. */
 export function decompressLz4(bytes: Uint8Array, most: number): Uint8Array {
-  const blocks = blocksOf(bytes)
+  const blocks = blocksOf(bytes, most)
   const size = blocks.reduce((sum, block) => sum + block.size, 0)
   if (size > most) throw new TooLarge(size)
   const out = new Uint8Array(size + WORD)
@@ -60,19 +60,20 @@ export class TooLarge extends DecodeError {
 
 /** Where the one block lies that the bytes consist of, and what size it has; undefined where they are more, or stored. */
 export function singleBlock(bytes: Uint8Array): { block: Uint8Array; size: number } | undefined {
-  const blocks = blocksOf(bytes)
+  const blocks = blocksOf(bytes, Infinity)
   if (blocks.length !== 1 || blocks[0].stored) return undefined
   const [{ from, to, size }] = blocks
   return { block: bytes.subarray(from, to), size }
 }
 
-function blocksOf(bytes: Uint8Array): Block[] {
+/** The blocks that are not empty; as soon as they are more than `most` bytes, it ends. */
+function blocksOf(bytes: Uint8Array, most: number): Block[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const first = bytes.length < 4 ? 0 : view.getUint32(0, true)
   if (first === LEGACY) {
     throw new DecodeError('is an LZ4 frame of the legacy format (lz4 -l): compress it without -l')
   }
-  if (first === MAGIC || isSkippable(first)) return framesOf(bytes, view)
+  if (first === MAGIC || isSkippable(first)) return framesOf(bytes, view, most)
   return [bareBlock(bytes, first)]
 }
 
@@ -98,8 +99,9 @@ function bareBlock(bytes: Uint8Array, first: number): Block {
 }
 
 /** The blocks of all frames, one after the other. */
-function framesOf(bytes: Uint8Array, view: DataView): Block[] {
+function framesOf(bytes: Uint8Array, view: DataView, most: number): Block[] {
   const blocks: Block[] = []
+  let total = 0
   let at = 0
   const u32 = (): number => {
     if (at + 4 > bytes.length) throw cut(at)
@@ -124,16 +126,19 @@ function framesOf(bytes: Uint8Array, view: DataView): Block[] {
     at += hasSize ? 11 : 3
     if (at > bytes.length) throw cut(at)
     const before = blocks.length
+    const totalBefore = total
     for (let word = u32(); word !== 0; word = u32()) {
       const [length, stored] = [word & 0x7fffffff, word >>> 31 === 1]
       const to = at + length
       if (to > bytes.length) throw cut(at)
       const size = stored ? length : count(bytes, at, to)
-      blocks.push({ from: at, to, stored, linked: linked && blocks.length > before, size })
+      total += size
+      if (total > most) throw new TooLarge()
+      if (size > 0) blocks.push({ from: at, to, stored, linked: linked && blocks.length > before, size })
       at = to + (blockChecksum ? 4 : 0)
     }
     if (checksum) at += 4
-    const size = blocks.slice(before).reduce((sum, block) => sum + block.size, 0)
+    const size = total - totalBefore
     if (hasSize && view.getBigUint64(sizeAt, true) !== BigInt(size)) {
       throw damaged(sizeAt, `it says that it has ${view.getBigUint64(sizeAt, true)} bytes, and has ${size}`)
     }

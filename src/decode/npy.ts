@@ -6,6 +6,7 @@
  * Nothing is unpickled, and nothing is allocated beyond the size of the input.
  */
 import { DecodeError } from '../errors.js'
+import { parseNpyHeader } from './npy-header.js'
 
 /** Element types of arrays that can be fed, by the names used in definitions. */
 export type NpyDtype = 'u8' | 'i8' | 'u16' | 'i16' | 'i32' | 'u32' | 'i64' | 'f16' | 'f32' | 'f64' | 'bool'
@@ -34,8 +35,10 @@ const DTYPES: Readonly<Record<string, NpyDtype>> = {
 
 /** Bytes before the header's text: magic and version, then its length. */
 const PREFIX = 8
-/** NumPy itself allows 32 dimensions (64 since 2.0). */
-const MAX_RANK = 64
+/** Bytes of the header's text that are read: NumPy's own limit (`max_header_size`). */
+const MOST_TEXT = 10_000
+/** Bytes before the elements, at most. */
+export const MOST_HEADER = PREFIX + 4 + MOST_TEXT
 
 export function isNpy(bytes: Uint8Array): boolean {
   const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59] // 93 "NUMPY"
@@ -45,14 +48,12 @@ export function isNpy(bytes: Uint8Array): boolean {
 export function decodeNpy(bytes: Uint8Array): NpyArray {
   if (!isNpy(bytes)) throw new DecodeError('is not an npy array: it does not start with "\\x93NUMPY"')
   const { text, start } = readHeader(bytes)
-  const { kind, size, swapped } = readType(text)
-  const fortran = /'fortran_order'\s*:\s*(True|False)/.exec(text)?.[1]
-  if (fortran === undefined) throw damaged(text)
-  const shape = readShape(text)
+  const { descr, fortran, shape } = parseNpyHeader(text)
+  const { kind, size, swapped } = readType(descr)
 
   const room = bytes.length - start
-  let elements = 1
-  for (const n of shape) elements *= n
+  let elements = shape.includes(0) ? 0 : 1 // 0 times more than a number can hold is still 0
+  for (const n of elements === 0 ? [] : shape) elements *= n
   if (elements * size > room) {
     throw new DecodeError(
       `npy array of shape (${shape.join(', ')}) needs ${elements * size} bytes, but there are ${room}: it is cut off`,
@@ -60,7 +61,7 @@ export function decodeNpy(bytes: Uint8Array): NpyArray {
   }
   let data = bytes.subarray(start, start + elements * size)
   if (swapped && size > 1) data = swapBytes(data, size)
-  if (fortran === 'True' && shape.length > 1) data = toCOrder(data, shape, size)
+  if (fortran && shape.length > 1) data = toCOrder(data, shape, size)
   return { dtype: DTYPES[kind + size], shape, data }
 }
 
@@ -107,6 +108,11 @@ function readHeader(bytes: Uint8Array): { text: string; start: number } {
   const from = PREFIX + lengthBytes
   const length =
     bytes.length < from ? Infinity : major === 1 ? view.getUint16(PREFIX, true) : view.getUint32(PREFIX, true)
+  if (length !== Infinity && length > MOST_TEXT) {
+    throw new DecodeError(
+      `npy header has ${length} bytes, more than ${MOST_TEXT}, which is NumPy's limit too: it is damaged, or made to do harm`,
+    )
+  }
   const start = from + length
   if (start > bytes.length) {
     throw new DecodeError(`npy is cut off within its header, after ${bytes.length} bytes`)
@@ -114,36 +120,17 @@ function readHeader(bytes: Uint8Array): { text: string; start: number } {
   return { text: Buffer.from(bytes.subarray(from, start)).toString('latin1'), start }
 }
 
-function readType(text: string): { kind: string; size: number; swapped: boolean } {
-  if (/'descr'\s*:\s*\[/.test(text)) {
-    throw new DecodeError('npy array has structured elements: save each of its fields as an array of its own')
-  }
-  const descr = /'descr'\s*:\s*'([^']*)'/.exec(text)?.[1]
-  if (descr === undefined) throw damaged(text)
+function readType(descr: string): { kind: string; size: number; swapped: boolean } {
   if (descr.includes('O')) {
     throw new DecodeError('npy array holds pickled Python objects, which are never loaded: save numbers')
   }
   const parts = /^([<>|=]?)([a-zA-Z])(\d+)$/.exec(descr)
-  if (parts === null || DTYPES[parts[2] + parts[3]] === undefined) {
+  if (parts === null || !Object.hasOwn(DTYPES, parts[2] + parts[3])) {
     throw new DecodeError(
-      `npy array has elements of type "${descr}": only bool, integers (not uint64) and floats up to 64 bits can be fed`,
+      `npy array has elements of type "${descr.slice(0, 60)}": only bool, integers (not uint64) and floats up to 64 bits can be fed`,
     )
   }
   return { kind: parts[2], size: Number(parts[3]), swapped: parts[1] === '>' }
-}
-
-function readShape(text: string): number[] {
-  const inner = /'shape'\s*:\s*\(([^)]*)\)/.exec(text)?.[1]
-  if (inner === undefined) throw damaged(text)
-  const parts = inner.split(',').map(part => part.trim())
-  if (parts.at(-1) === '') parts.pop() // "(3,)" and "()"
-  const shape = parts.map(part => (/^\d{1,15}L?$/.test(part) ? Number.parseInt(part, 10) : -1))
-  if (shape.includes(-1) || shape.length > MAX_RANK) throw damaged(text)
-  return shape
-}
-
-function damaged(text: string): DecodeError {
-  return new DecodeError(`npy header is damaged: ${JSON.stringify(text.slice(0, 120))}`)
 }
 
 /** A copy with the bytes of each element reversed. */

@@ -22,7 +22,7 @@ export function decodeInt(
 export function decodeFloat(value: Uint8Array | number | string): number {
   if (typeof value === 'number') return value
   const text = asciiText(value).trim().toLowerCase()
-  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(text)) return Number(text)
+  if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/.test(text)) return Number(text)
   const special = /^([+-]?)(inf|infinity|nan)$/.exec(text)
   if (special === null) throw new DecodeError(`${shown(value)} is not a number`)
   if (special[2] === 'nan') return Number.NaN

@@ -22,6 +22,9 @@ export interface PngHeader {
 }
 
 const SIGNATURE_BYTES = 8
+/** Chunks that libpng unpacks, to as much as 8 MB each, whether they are wanted or not; and how many may be there. */
+const PACKED: readonly string[] = ['zTXt', 'iTXt', 'iCCP']
+const MOST_PACKED = 64
 const COLOURS: Readonly<Record<number, string>> = {
   0: 'gray',
   2: 'RGB',
@@ -45,6 +48,7 @@ export function readPngHeader(bytes: Uint8Array): PngHeader {
     orientation: 1,
     data: [],
   }
+  let packed = 0
   // Each chunk: length, name, body, checksum.
   for (let at = SIGNATURE_BYTES; at + 8 <= bytes.length; ) {
     const start = at + 8
@@ -53,6 +57,9 @@ export function readPngHeader(bytes: Uint8Array): PngHeader {
     if (name === 'IDAT') header.data.push([start, end])
     else if (name === 'eXIf') header.orientation = orientationIn(bytes, start, end)
     else if (name === 'IEND') break
+    else if (PACKED.includes(name) && ++packed > MOST_PACKED) {
+      throw new DecodeError(`PNG has more than ${MOST_PACKED} compressed texts: write it again without them`)
+    }
     at = end + 4
   }
   return header
@@ -137,12 +144,12 @@ function inflate(bytes: Uint8Array, header: PngHeader, expected: number): Uint8A
   try {
     rows = inflateSync(packed, { maxOutputLength: expected })
   } catch (cause) {
-    throw new DecodeError(
-      `PNG's pixels can't be unpacked (${(cause as Error).message}): the file is damaged`,
-      {
-        cause,
-      },
-    )
+    const { code, message } = cause as NodeJS.ErrnoException
+    const problem =
+      code === 'ERR_BUFFER_TOO_LARGE'
+        ? `are more than the ${expected} bytes that it should have`
+        : `can't be unpacked (${message})`
+    throw new DecodeError(`PNG's pixels ${problem}: the file is damaged`, { cause })
   }
   if (rows.length < expected) {
     throw new DecodeError(`PNG has ${rows.length} of ${expected} bytes of pixels: the file is cut off`)

@@ -59,7 +59,13 @@ function fromJson(text: string, what: string): number[][] {
     if (!Array.isArray(row)) throw new DecodeError(`row ${i} of ${what} is ${typeof row}, not an array`)
     return row.map(number => {
       if (typeof number === 'number') return number
-      throw new DecodeError(`row ${i} of ${what} has ${shown(JSON.stringify(number))}, which is not a number`)
+      const found =
+        typeof number === 'object'
+          ? number === null
+            ? 'null'
+            : 'a list or an object'
+          : shown(String(number))
+      throw new DecodeError(`row ${i} of ${what} has ${found}, which is not a number`)
     })
   })
 }

@@ -20,12 +20,19 @@ export interface ZstdFrame {
   size: number | undefined
 }
 
-/** All frames, whole; throws where one is cut off, or none. */
+/** Frames in one value. Those who write several make them of a megabyte or more. */
+const MOST_FRAMES = 1000
+
+/** All frames, whole; throws where one is cut off, or none, and where they are too many. */
 export function framesOf(bytes: Uint8Array): ZstdFrame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const frames: ZstdFrame[] = []
+  let found = 0
   for (let at = 0; at < bytes.length; ) {
     if (at + 8 > bytes.length) throw damaged(at, 'it is cut off')
+    if (++found > MOST_FRAMES) {
+      throw new DecodeError(`has more than ${MOST_FRAMES} frames: compress it in one`)
+    }
     const magic = view.getUint32(at, true)
     if ((magic & 0xfffffff0) === SKIPPABLE) {
       at += 8 + view.getUint32(at + 4, true)
@@ -82,10 +89,12 @@ const damaged = (at: number, why: string): DecodeError => new DecodeError(`is da
 
 /** All bytes; undefined where they would be more than `most`. `usual` is how many there usually are. */
 export function decompressZstd(bytes: Uint8Array, most: number, usual: number): Uint8Array | undefined {
+  const frames = framesOf(bytes)
+  const said = frames.reduce((sum, { size = 0 }) => sum + size, 0)
+  if (said > most) return undefined
   const parts: Uint8Array[] = []
   let room = most
-  for (const frame of framesOf(bytes)) {
-    if (frame.size !== undefined && frame.size > room) return undefined
+  for (const frame of frames) {
     const out = decompressFrame(frame.bytes, frame.size ?? room, Math.min(frame.size ?? usual, room))
     if ('problem' in out) {
       if (out.tooLarge && frame.size === undefined) return undefined
@@ -95,6 +104,7 @@ export function decompressZstd(bytes: Uint8Array, most: number, usual: number): 
       throw new DecodeError(`says that it has ${frame.size} bytes, and has ${out.length}`)
     }
     room -= out.length
+    if (room < 0) return undefined
     parts.push(out)
   }
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)

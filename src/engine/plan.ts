@@ -5,6 +5,7 @@
 import { layoutSlot, type SlotLayout } from '../batch/layout.js'
 import { describeOrder, type OrderDescription } from '../define/change.js'
 import { contentHash } from '../define/hash.js'
+import { columnLimits } from '../define/limits.js'
 import type { NormalFeed } from '../define/types.js'
 import type { BlendChange } from '../order/blend.js'
 import { type CompiledOrder, compileOrder, type OrderData, planOrder, withChanges } from '../order/compile.js'
@@ -48,6 +49,8 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   const opened = await openSources(feed.source, {
     root: feed.root,
     wanted,
+    // A function over the sample gets columns whole: what it makes of them is not known.
+    most: feed.map === undefined ? columnLimits(feed.fields) : {},
     python: feed.python,
     progress,
     notice,

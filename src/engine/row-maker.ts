@@ -10,6 +10,7 @@ import { blankRow, closeSlot, putVarying } from '../batch/close.js'
 import { type Claim, Ring } from '../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../batch/slot.js'
 import { blankBytes } from '../batch/strike.js'
+import { tooLong } from '../define/limits.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
 import { columnsAreKnown } from '../define/sources.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
@@ -315,14 +316,7 @@ export class RowMaker {
   /** Puts a row of varying length into its place. */
   private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
     const place = this.job.layout.fields[field.index]
-    if (length > place.max!) {
-      throw new FieldFailure(
-        field.name,
-        new Error(
-          `it has ${length} elements, more than the greatest length of ${place.max}: raise "max" of the field`,
-        ),
-      )
-    }
+    if (length > place.max!) throw new FieldFailure(field.name, tooLong(length, place.max!))
     putVarying(slot, this.work.u8, field.index, row, at, length)
   }
 

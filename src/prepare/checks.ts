@@ -8,6 +8,7 @@ import { decodeNpy } from '../decode/npy.js'
 import { decodeFloat, decodeInt } from '../decode/number.js'
 import { decodePoints } from '../decode/points.js'
 import { decodeText } from '../decode/text.js'
+import { checkLimit, type Limit } from '../define/limits.js'
 import type { Kind } from '../define/types.js'
 import type { Column } from '../source/source.js'
 import type { Workspace } from '../system/workspace.js'
@@ -23,6 +24,8 @@ export interface Expectation {
   optional?: boolean
   /** Names of the classes, for kind `class`. */
   classes?: string[]
+  /** What the field takes at most. */
+  limit?: Limit
 }
 
 const EXTENSIONS: Partial<Record<Kind, string[]>> = {
@@ -53,10 +56,14 @@ const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
   npy: value => decodeNpy(raw(value)),
 }
 
-export function checkFor({ kind, classes = [] }: Expectation): Check {
-  if (kind !== 'class') return CHECKS[kind]
+export function checkFor({ kind, classes = [], limit }: Expectation): Check {
   const table = classTable(classes)
-  return value => decodeClass(value, table)
+  const check: Check = kind === 'class' ? value => decodeClass(value, table) : CHECKS[kind]
+  if (limit === undefined) return check
+  return (value, work) => {
+    checkLimit(limit, value)
+    return check(value, work)
+  }
 }
 
 function decodePicture(value: Column, channels: 1 | 3, work: Workspace): void {

@@ -1,6 +1,7 @@
 /** Verifies a source: every sample is read and decoded, every bad one is named. */
 
 import { extname } from 'node:path'
+import { columnLimits, limitOf } from '../define/limits.js'
 import type { NormalField, SourceJson } from '../define/types.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { OnProgress, Source } from '../source/source.js'
@@ -34,7 +35,8 @@ const RUN = 256
 export async function verify(json: SourceJson, options: VerifyOptions): Promise<VerifyResult> {
   const { root, fields, onProgress: progress, onNotice: notice } = options
   const wanted = fields?.flatMap(field => field.from) ?? []
-  const { sources, fingerprint } = await openSources(json, { root, wanted, progress, notice })
+  const most = columnLimits(fields ?? [])
+  const { sources, fingerprint } = await openSources(json, { root, wanted, most, progress, notice })
   const result: VerifyResult = { samples: fingerprint.count, bytes: 0, columns: [], bad: [] }
   let done = 0
   for (const { manifest } of sources) {
@@ -66,8 +68,10 @@ function runsOf(count: number): RowRun[] {
   }))
 }
 
-function expected({ from, as, classes }: NormalField): Expectation {
-  return { columns: from, kind: as, ...(classes && { classes }) }
+function expected(field: NormalField): Expectation {
+  const { from, as, classes } = field
+  const limit = limitOf(field)
+  return { columns: from, kind: as, ...(classes && { classes }), ...(limit && { limit }) }
 }
 
 function byName(column: string): Expectation {

@@ -51,7 +51,10 @@ export async function openBlend(
   for (const [i, { source, rename = {} }] of json.entries.entries()) {
     const back = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
     const wanted = context.wanted.map(column => back.get(column) ?? column)
-    const child = await nesting.open(source, { ...context, wanted })
+    const most = Object.fromEntries(
+      Object.entries(context.most ?? {}).map(([column, bytes]) => [back.get(column) ?? column, bytes]),
+    )
+    const child = await nesting.open(source, { ...context, wanted, most })
     checkNames(entries[i].name, rename, nesting.attach(child).columns)
     const { fingerprint, indexBytes } = child
     const manifest: NamedManifest = {

@@ -106,6 +106,8 @@ export interface OpenContext {
   wanted: readonly string[]
   /** The command of a Python process; undefined: the usual one. */
   python?: readonly string[]
+  /** Bytes that a value of a column may have at most, where its fields say so: what unpacks to more is refused. */
+  most?: Readonly<Record<string, number>>
   /** Told of progress on long work, such as a scan. */
   progress?: OnProgress
   /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */

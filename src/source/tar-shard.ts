@@ -6,8 +6,11 @@ import { IndexFile, type TextColumn } from './index-file.js'
 import type { ByteRange, Column, Present } from './source.js'
 import { columnOf } from './tar-samples.js'
 
-/** A gzipped member may unpack to this much: it is one value of one sample. */
-const MOST_UNPACKED = 1 << 30
+/** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
+const MOST_UNPACKED = 64 << 20
+
+/** Room that is taken for a start. */
+const FIRST_UNPACKED = 16 << 10
 
 export interface ShardManifest {
   file: string
@@ -24,6 +27,8 @@ interface Wanted {
   /** The name under which the column was asked for. */
   name: string
   gzip: boolean
+  /** Bytes that a gzipped member may unpack to. */
+  most: number
   /** The values in the index, for those that need no read. */
   small: TextColumn | undefined
 }
@@ -42,7 +47,10 @@ export class TarShard {
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
 
-  constructor(readonly manifest: ShardManifest) {
+  constructor(
+    readonly manifest: ShardManifest,
+    private readonly most: Readonly<Record<string, number>> = {},
+  ) {
     const index = new IndexFile(manifest.index)
     if (index.header.checksum !== manifest.checksum) {
       throw new SourceError(
@@ -137,7 +145,7 @@ export class TarShard {
       if (from < 0) from = this.offsets[m]
       const at = this.offsets[m] - from
       const bytes = (piece as Uint8Array).subarray(at, at + this.sizes[m])
-      out[column.name] = column.gzip ? unpack(bytes, column.name) : bytes
+      out[column.name] = column.gzip ? unpack(bytes, column) : bytes
     }
     return out
   }
@@ -159,16 +167,21 @@ export class TarShard {
   private want(extension: string, columns: readonly string[]): Wanted | undefined {
     const { column, gzip } = columnOf(extension)
     const name = columns.includes(column) ? column : columns.includes(extension) ? extension : undefined
-    return name === undefined ? undefined : { name, gzip, small: this.texts(extension) }
+    if (name === undefined) return undefined
+    const most = Object.hasOwn(this.most, name) ? this.most[name] : MOST_UNPACKED
+    return { name, gzip, most, small: this.texts(extension) }
   }
 }
 
-function unpack(bytes: Uint8Array, column: string): Uint8Array {
+function unpack(bytes: Uint8Array, { name, most }: Wanted): Uint8Array {
   try {
-    return gunzipSync(bytes, { maxOutputLength: MOST_UNPACKED })
+    return gunzipSync(bytes, { maxOutputLength: most, chunkSize: FIRST_UNPACKED })
   } catch (error) {
-    throw new DecodeError(`the member for "${column}" is no valid gzip: ${(error as Error).message}`, {
-      cause: error,
-    })
+    const { code, message } = error as NodeJS.ErrnoException
+    const problem =
+      code === 'ERR_BUFFER_TOO_LARGE'
+        ? `unpacks to more than ${most} bytes, which is all that the field can take: raise "max" or "shape", or store it unpacked`
+        : `is no valid gzip: ${message}`
+    throw new DecodeError(`the member for "${name}" ${problem}`, { cause: error })
   }
 }

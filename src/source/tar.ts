@@ -31,6 +31,8 @@ interface TarManifest extends Manifest {
   shards: ShardManifest[]
   columns: string[]
   indexed: { name: string; type: 'number' | 'string' }[]
+  /** Bytes that a gzipped member may unpack to, by column. */
+  most: Readonly<Record<string, number>>
 }
 
 export const tar: SourceKind<string | string[]> = {
@@ -53,6 +55,7 @@ export const tar: SourceKind<string | string[]> = {
       }),
       columns: [...new Set(indexes.flatMap(({ meta }) => meta.columns))],
       indexed: indexedColumns(indexes),
+      most: context.most ?? {},
     }
     return manifest
   },
@@ -159,7 +162,7 @@ class TarSource implements Source {
   }
 
   private shard(i: number): TarShard {
-    return (this.shards[i] ??= new TarShard(this.manifest.shards[i]))
+    return (this.shards[i] ??= new TarShard(this.manifest.shards[i], this.manifest.most))
   }
 
   /** Sets `last` to the shard that holds a row. */

@@ -31,13 +31,17 @@ export function nodeZstd(
   if (decompress === undefined) return undefined
   return (frame, most, usual) => {
     try {
-      return decompress(frame, { maxOutputLength: Math.max(1, most), chunkSize: Math.max(64, usual + 1) })
+      const chunkSize = Math.max(64, Math.min(usual, frame.length * MOST_RATIO) + 1)
+      return decompress(frame, { maxOutputLength: Math.max(1, most), chunkSize })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       return { problem: message, tooLarge: code === 'ERR_BUFFER_TOO_LARGE' }
     }
   }
 }
+
+/** A block of 128 KiB takes four bytes at least. */
+const MOST_RATIO = (128 << 10) / 4
 
 const NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
 
@@ -51,7 +55,8 @@ export function libraryZstd(names: readonly string[] = NAMES): Zstd {
   const isError = library.func('unsigned int ZSTD_isError(size_t result)')
   const errorName = library.func('const char *ZSTD_getErrorName(size_t result)')
   return (frame, most) => {
-    const out = new Uint8Array(Buffer.allocUnsafeSlow(most).buffer)
+    // Nothing is compressed better than this: a short frame needs no room for all that there may be.
+    const out = new Uint8Array(Buffer.allocUnsafeSlow(Math.min(most, frame.length * MOST_RATIO)).buffer)
     const result = decompress(context, out, out.length, frame, frame.length) as number | bigint
     if (isError(result)) {
       const problem = errorName(result) as string

@@ -1,4 +1,5 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
+import { checkLimit, limitOf } from '../define/limits.js'
 import type { NormalField } from '../define/types.js'
 import { DefinitionError } from '../errors.js'
 import { compileDeviceArray } from './device-array.js'
@@ -9,6 +10,10 @@ import { compileImage, compileMask } from './image.js'
 import { compileArray, compileNumber, compileText, compileVaryingArray } from './scalar.js'
 
 export function compileField(field: NormalField, map?: UserMap): FieldProgram {
+  return bounded(field, compileKind(field, map))
+}
+
+function compileKind(field: NormalField, map?: UserMap): FieldProgram {
   switch (field.as) {
     case 'image':
       return withoutMap(field, map, field.layout.device === undefined ? compileImage : compileDevicePicture)
@@ -29,6 +34,28 @@ export function compileField(field: NormalField, map?: UserMap): FieldProgram {
     case 'json':
     case 'bytes':
       return compileText(field, map)
+  }
+}
+
+/** The program, given no more than its field can take. */
+function bounded(field: NormalField, program: FieldProgram): FieldProgram {
+  const limit = limitOf(field)
+  if (limit === undefined) return program
+  if (program.form === 'dense') {
+    return {
+      form: 'dense',
+      run(value, at, context) {
+        checkLimit(limit, value)
+        return program.run(value, at, context)
+      },
+    }
+  }
+  return {
+    form: 'varying',
+    run(value, context) {
+      checkLimit(limit, value)
+      return program.run(value, context)
+    },
   }
 }
 

@@ -6,6 +6,7 @@ import { decodeNpy, isNpy, type NpyArray, npyNumbers } from '../decode/npy.js'
 import { decodeFloat, decodeInt } from '../decode/number.js'
 import { decodeText } from '../decode/text.js'
 import { DTYPES, elements } from '../define/dtype.js'
+import { tooLong } from '../define/limits.js'
 import type { Dtype, NormalField, NormalOp } from '../define/types.js'
 import { DecodeError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
@@ -108,6 +109,7 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
         `the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`,
       )
     }
+    if (array.shape[0] > field.layout.max!) throw tooLong(array.shape[0], field.layout.max!)
     const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
     putArray(array, dtype, at, context)
     return { at, length: array.shape[0] }
@@ -132,6 +134,7 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   }
   const place = (value: unknown, context: RowContext): Placed => {
     const bytes = bytesFrom(value, field.as === 'json')
+    if (bytes.length > field.layout.max!) throw tooLong(bytes.length, field.layout.max!)
     const at = context.work.take(bytes.length)
     copyInto(context.work, bytes, at)
     return { at, length: bytes.length }
@@ -147,8 +150,17 @@ const utf8 = new TextEncoder()
 function bytesFrom(value: unknown, json: boolean): Uint8Array {
   if (value instanceof Uint8Array) return value
   if (typeof value === 'string' && !json) return utf8.encode(value)
-  if (json) return utf8.encode(JSON.stringify(value))
+  if (json) return utf8.encode(written(value))
   return utf8.encode(String(value))
+}
+
+/** As JSON. What a function returns may be nested too deeply, go round in circles, or be no JSON. */
+function written(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (cause) {
+    throw new DecodeError(`its value can't be written as JSON: ${(cause as Error).message}`, { cause })
+  }
 }
 
 function arrayFrom(value: FieldValue, dtype: Dtype, shape: readonly (number | undefined)[]): NpyArray {

@@ -1,14 +1,14 @@
 /** Takes the compression off a column's bytes, within what the field can hold. */
 import { decompress, type Size } from '../decode/decompress.js'
+import { MOST_HEADER } from '../decode/npy.js'
 import { DTYPES, elements } from '../define/dtype.js'
 import type { NormalField } from '../define/types.js'
 import type { FieldValue } from './field.js'
 
 /** Arrays may be stored with elements as wide as this, whatever the field's are. */
 const WIDEST = 8
-/** NumPy's header: 128 bytes as it is written, 64 KiB at most in its first version. */
+/** NumPy's header, as it is written mostly. */
 const HEADER = 128
-const MOST_HEADER = 65546
 
 /** What is to be done to a field's values before anything else. */
 export function unpacker(field: NormalField): (value: FieldValue) => FieldValue {

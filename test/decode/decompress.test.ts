@@ -194,3 +194,136 @@ describe('zstd', () => {
     expect(() => libraryZstd(['libnowhere.so.1'])).toThrow(/apt install libzstd1/)
   })
 })
+
+describe('small input, huge work', () => {
+  /** A frame with nothing in it: it does not say its size; one raw block, the last, of no bytes. */
+  const empty = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x01, 0, 0)
+  const repeated = (bytes: Uint8Array, times: number) => {
+    const out = new Uint8Array(bytes.length * times)
+    for (let i = 0; i < times; i++) out.set(bytes, i * bytes.length)
+    return out
+  }
+  const room = exactly(150_528)
+
+  test('100,000 empty zstd frames are refused, and as many as there may be are nothing', () => {
+    expect(() => decompress('zstd', repeated(empty, 100_000), room)).toThrow(
+      /^its zstd data has more than 1000 frames: compress it in one$/,
+    )
+    const skipped = Uint8Array.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0)
+    expect(() => decompress('zstd', repeated(skipped, 100_000), room)).toThrow(/more than 1000 frames/)
+    expect(decompress('zstd', repeated(empty, 1000), room)).toHaveLength(0)
+  })
+
+  test('frames that say their sizes are refused by the sum, before any is made', () => {
+    const zeros = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 2, 0, 0x03, 0, 0x10, 0)
+    expect(() => decompress('zstd', repeated(zeros, 1000), room)).toThrow(/more than 150528 bytes/)
+  })
+
+  test('lz4 ends where its blocks are more than the field can take, and keeps no empty ones', () => {
+    const head = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]
+    const frame = (block: number[], times: number) =>
+      Uint8Array.from([...head, ...repeated(Uint8Array.from(block), times), 0, 0, 0, 0])
+    expect(decompress('lz4', frame([0, 0, 0, 0x80], 100_000), room)).toHaveLength(0)
+    expect(() => decompress('lz4', frame([1, 0, 0, 0x80, 65], 200_000), room)).toThrow(/more than 150528/)
+  })
+})
+
+describe('made by hand, whatever is in it', () => {
+  const u24 = (n: number) => [n & 255, (n >> 8) & 255, n >> 16]
+
+  /** Blocks of a zstd frame, raw or of one repeated byte, and what they stand for. */
+  const zstdFrame = fc
+    .record({
+      blocks: fc.array(fc.tuple(fc.boolean(), fc.uint8Array({ minLength: 1, maxLength: 40 })), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      sized: fc.boolean(),
+      skip: fc.option(fc.uint8Array({ maxLength: 9 })),
+    })
+    .map(({ blocks, sized, skip }) => {
+      const content = blocks
+        .flatMap(([rle, data]) => (rle ? data.map(() => data[0]) : data))
+        .flatMap(b => [...b])
+      const body = blocks.flatMap(([rle, data], i) => {
+        const last = i === blocks.length - 1 ? 1 : 0
+        return [...u24(last | (rle ? 2 : 0) | (data.length << 3)), ...(rle ? [data[0]] : data)]
+      })
+      const size = content.length
+      const head = sized ? [0xa0, size & 255, size >> 8, 0, 0] : [0x00, 0x58]
+      const skipped = skip === null ? [] : [0x51, 0x2a, 0x4d, 0x18, skip.length, 0, 0, 0, ...skip]
+      return { bytes: [...skipped, 0x28, 0xb5, 0x2f, 0xfd, ...head, ...body], content }
+    })
+
+  /** Sequences of an LZ4 block: literals, and a match that reaches back into what is there. */
+  const lz4Block = fc
+    .tuple(
+      fc.array(
+        fc.tuple(fc.uint8Array({ minLength: 1, maxLength: 30 }), fc.nat(), fc.integer({ min: 4, max: 400 })),
+        { maxLength: 5 },
+      ),
+      fc.uint8Array({ maxLength: 30 }),
+    )
+    .map(([sequences, rest]) => {
+      const bytes: number[] = []
+      const content: number[] = []
+      const long = (n: number) =>
+        n < 15 ? [] : [...Array(Math.floor((n - 15) / 255)).fill(255), (n - 15) % 255]
+      for (const [literals, back, match] of sequences) {
+        bytes.push((Math.min(literals.length, 15) << 4) | Math.min(match - 4, 15), ...long(literals.length))
+        bytes.push(...literals)
+        content.push(...literals)
+        const offset = 1 + (back % content.length)
+        bytes.push(offset & 255, offset >> 8, ...long(match - 4))
+        for (let i = 0; i < match; i++) content.push(content[content.length - offset])
+      }
+      bytes.push(Math.min(rest.length, 15) << 4, ...long(rest.length), ...rest)
+      return { bytes, content: [...content, ...rest] }
+    })
+  const lz4Frame = fc.array(lz4Block, { maxLength: 3 }).map(blocks => ({
+    bytes: [
+      ...[0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82],
+      ...blocks.flatMap(({ bytes }) => [...u24(bytes.length), 0, ...bytes]),
+      ...[0, 0, 0, 0],
+    ],
+    content: blocks.flatMap(({ content }) => content),
+  }))
+  const several = (one: fc.Arbitrary<{ bytes: number[]; content: number[] }>) =>
+    fc.array(one, { minLength: 1, maxLength: 3 }).map(all => ({
+      bytes: Uint8Array.from(all.flatMap(({ bytes }) => bytes)),
+      content: Buffer.from(all.flatMap(({ content }) => content)),
+    }))
+
+  test.each([
+    ['zstd', several(zstdFrame)],
+    ['lz4', several(lz4Frame)],
+  ] as const)(
+    '%s is what went into it, within the bound; damaged, it is bytes or a DecodeError',
+    (codec, made) => {
+      fc.assert(
+        fc.property(
+          made,
+          fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 3 }),
+          (whole, changes) => {
+            const { bytes, content } = whole
+            const most = content.length + 10
+            expect(Buffer.compare(decompress(codec, bytes, { most, usual: 5 }), content)).toBe(0)
+            if (content.length > 0) {
+              expect(() => decompress(codec, bytes, exactly(content.length - 1))).toThrow(
+                /decompresses to more than/,
+              )
+            }
+            const broken = bytes.slice()
+            for (const [at, value] of changes) broken[at % broken.length] = value
+            try {
+              expect(decompress(codec, broken, { most, usual: 5 }).length).toBeLessThanOrEqual(most)
+            } catch (error) {
+              expect(error).toBeInstanceOf(DecodeError)
+            }
+          },
+        ),
+        { numRuns: 500, seed: 13 },
+      )
+    },
+  )
+})

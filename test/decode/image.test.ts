@@ -171,6 +171,15 @@ describe('bad input', () => {
     expect(() => imageInfo(png)).toThrow(/more than the limit.*store it smaller/)
   })
 
+  it('refuses a PNG with more compressed texts than any has: each may unpack to 8 MB', () => {
+    const png = read('rgb.png')
+    const text = Buffer.concat([Buffer.of(0, 0, 0, 3), Buffer.from('zTXtx'), Buffer.alloc(6)])
+    const texts = (count: number) =>
+      new Uint8Array(Buffer.concat([png.subarray(0, 33), ...Array(count).fill(text), png.subarray(33)]))
+    expect(imageInfo(texts(64)).width).toBe(37)
+    expect(() => imageInfo(texts(65))).toThrow(/PNG has more than 64 compressed texts: write it again/)
+  })
+
   it('refuses TIFF and AVIF that would not be what PIL makes of them, by name and with the way out', () => {
     const wrongs: [string, RegExp][] = [
       ['lab.tif', /tiff can't be decoded, its pixels are L\*a\*b\*: convert it to 8-bit RGB/],

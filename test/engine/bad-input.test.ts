@@ -1,10 +1,12 @@
 /** Input that is wrong as a whole or in a part: the message that reaches the user names the culprit. */
 import { mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { start } from '../prepare/helpers.js'
 import { engine, type FeedJson, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { npyOf } from '../support/npy.js'
 import { greyPng, jpeg, writeShards } from '../support/pictures.js'
 import { tarFile } from '../support/tar.js'
 
@@ -160,5 +162,76 @@ describe('folders and definitions', () => {
       /^millrace: sample train-0000\.tar:2 \(.*\): decode of field "image" failed: .*$/,
     )
     expect((await run({ ...tarFeed(''), onError: 'drop' })).stdout).toMatch(/1 bad sample/)
+  })
+})
+
+describe('small input, huge work', () => {
+  /** Each is a bad sample by its size alone: none of it is unpacked to the end, or parsed. */
+  const npyHeader = Buffer.concat([
+    Buffer.from('\x93NUMPY\x02\0', 'latin1'),
+    Buffer.of(0x60, 0x3d, 0x08, 0), // 540,000
+    Buffer.from("'shape':(".repeat(60_000)),
+  ])
+  const zstdFrames = Buffer.alloc(900_000, Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x01, 0, 0))
+  const objects = gzipSync(
+    Buffer.concat([Buffer.from('['), Buffer.alloc(60_000_000, '{},'), Buffer.from('{}]')]),
+  )
+  const values: Record<string, Uint8Array | string>[] = [
+    { 'json.gz': gzipSync('{}') },
+    { 'json.gz': objects },
+    { 'cls.gz': objects },
+    { 'boxes.json.gz': objects },
+    { 'boxes.json': `[[${'['.repeat(100_000)}${']'.repeat(100_000)}]]` },
+    { 'score.txt': `${'1'.repeat(200_000)}x` },
+    { 'label.txt': 'ant'.repeat(200_000) },
+    { npy: npyHeader },
+    { 'packed.npy': zstdFrames },
+    ...Array.from({ length: 11 }, () => ({})),
+  ]
+  const good: Record<string, Uint8Array | string> = {
+    'json.gz': gzipSync('{}'),
+    'cls.gz': gzipSync('7'),
+    'boxes.json': '[[1, 2, 3, 4]]',
+    'score.txt': '1.5',
+    'label.txt': 'ant',
+    npy: npyOf([2, 3], new Uint8Array(6)),
+    'packed.npy': Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 8, 0x41, 0, 0, 0, 0, 128, 63, 0, 0, 0, 64),
+  }
+  const fields: FeedJson['fields'] = {
+    meta: { from: 'json', as: 'json' },
+    label: { from: 'cls', as: 'int' },
+    boxes: { from: 'boxes.json', as: 'boxes' },
+    score: { from: 'score.txt', as: 'float' },
+    name: { from: 'label.txt', as: 'class', classes: ['ant', 'bee'] },
+    numbers: { from: 'npy', as: 'npy', shape: [2, 3], dtype: 'u8' },
+    packed: { from: 'packed.npy', as: 'npy', shape: [2], dtype: 'f32', compression: 'zstd' },
+  }
+
+  test('drop drops it, and the others come', async () => {
+    const root = temporaryFolder()
+    const entries = values.flatMap((value, i) => {
+      const column = (name: string) => name.replace(/\.gz$/, '')
+      const changed = Object.keys(value).map(column)
+      const rest = Object.entries(good).filter(([name]) => !changed.includes(column(name)))
+      return [...Object.entries(value), ...rest].map(([name, data]) => ({ name: `${i}.${name}`, data }))
+    })
+    writeFileSync(join(root, 'bombs.tar'), tarFile(entries))
+    const json: FeedJson = { ...tarFeed('bombs.tar', fields), onError: { policy: 'drop', budget: 100 } }
+    const { ids, bad } = await using(json, { root, workers: 1 }, async loader => {
+      const ids: string[] = []
+      for await (const batch of loader) ids.push(...batch.ids)
+      return { ids, bad: loader.stats().bad }
+    })
+    expect(ids).toEqual([0, ...Array.from({ length: 11 }, (_, i) => 9 + i)].map(i => `bombs.tar:${i}`))
+    expect(bad.samples.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/"json" unpacks to more than 65536 bytes, which is all that the field can take/),
+      expect.stringMatching(/"cls" unpacks to more than 4096 bytes/),
+      expect.stringMatching(/"boxes.json" unpacks to more than 1048576 bytes/),
+      expect.stringMatching(/row 0 of boxes has a list or an object, which is not a number/),
+      expect.stringMatching(/has 200001 bytes, more than the 4096 that are read for float/),
+      expect.stringMatching(/has 600000 bytes, more than the 4096 that are read for class/),
+      expect.stringMatching(/npy header has 540000 bytes, more than 10000/),
+      expect.stringMatching(/its zstd data has more than 1000 frames/),
+    ])
   })
 })
