@@ -21,6 +21,9 @@ export interface ShardPath {
   expected?: { samples?: number; list: string }
 }
 
+/** Bytes of a shard list: some 100,000 shards. */
+const MOST_LIST = 16 << 20
+
 type Found = Omit<ShardPath, 'name'>
 
 export function findShards(spec: string | readonly string[], root: string): ShardPath[] {
@@ -49,7 +52,7 @@ function localPath(pattern: string, root: string): string {
         'download the shards and name the files',
     )
   }
-  if (pattern.startsWith('file:')) return fileURLToPath(pattern)
+  if (pattern.startsWith('file:')) return pathOfUrl(pattern)
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(pattern)
   if (scheme !== null) {
     throw new SourceError(
@@ -58,6 +61,14 @@ function localPath(pattern: string, root: string): string {
   }
   const path = expandHome(pattern)
   return isAbsolute(path) ? path : resolve(root, path)
+}
+
+function pathOfUrl(url: string): string {
+  try {
+    return fileURLToPath(url)
+  } catch (error) {
+    throw new SourceError(`"${url}" is no path of a file here: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 function shardOrList(file: string, pattern: string): Found[] {
@@ -117,32 +128,52 @@ function glob(path: string, pattern: string): Found[] {
 
 /** wids: `{"__kind__": "wids-shard-index-v1", "shardlist": [{"url", "nsamples", "filesize"?}]}`, urls relative to the file. */
 function widsShards(list: string, pattern: string): Found[] {
-  statShard(list, pattern)
-  let json: { shardlist?: { url?: unknown; nsamples?: unknown; filesize?: unknown }[] }
+  const { bytes } = statShard(list, pattern)
+  if (bytes > MOST_LIST) {
+    throw new SourceError(
+      `${list} has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
+      { file: list },
+    )
+  }
+  let json: { shardlist?: Entry[] }
   try {
     json = JSON.parse(readFileSync(list, 'utf8'))
   } catch (error) {
     throw new SourceError(`${list} is no JSON: ${(error as Error).message}`, { file: list, cause: error })
   }
-  if (!Array.isArray(json?.shardlist) || json.shardlist.some(entry => typeof entry?.url !== 'string')) {
+  const right = (entry: Entry | null): boolean =>
+    typeof entry?.url === 'string' &&
+    !entry.url.includes('\0') &&
+    isCount(entry.nsamples) &&
+    isCount(entry.filesize)
+  if (!Array.isArray(json?.shardlist) || !json.shardlist.every(right)) {
     throw new SourceError(
-      `${list} is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}]`,
+      `${list} is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}], counts being whole numbers`,
       {
         file: list,
       },
     )
   }
   return json.shardlist.map(({ url, nsamples, filesize }) => {
-    const shard = statShard(localPath(url as string, dirname(list)), list)
+    const shard = statShard(localPath(url, dirname(list)), list)
     if (typeof filesize === 'number' && filesize !== shard.bytes) {
       throw new SourceError(
         `${shard.file} has ${shard.bytes} bytes, ${list} says ${filesize}: the shard is cut short, or the list is old`,
         { file: shard.file },
       )
     }
-    return { ...shard, expected: { list, samples: typeof nsamples === 'number' ? nsamples : undefined } }
+    return { ...shard, expected: { list, samples: nsamples ?? undefined } }
   })
 }
+
+interface Entry {
+  url: string
+  nsamples?: number | null
+  filesize?: number | null
+}
+
+const isCount = (value: unknown): boolean =>
+  value === undefined || value === null || (Number.isSafeInteger(value) && (value as number) >= 0)
 
 /** Short names that tell the shards apart. A file that is listed twice gets "#2" the second time. */
 function shardNames(files: readonly string[]): string[] {

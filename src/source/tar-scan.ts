@@ -10,6 +10,8 @@ import { BLOCK, isZero, type Pax, readPax, readTarHeader, TarFault, type TarHead
 const PIECE = { first: 64 << 10, last: 1 << 20 }
 /** Largest PAX header or long name that is believed. */
 const GREATEST_EXTENSION = 1 << 20
+/** Longest name of a member, as long as a path may be: a name for all members at once would multiply. */
+const LONGEST_NAME = 4096
 /** Members up to this size are handed to the sink with their bytes: they lie in the block after their header. */
 export const SMALL = 64
 
@@ -155,6 +157,7 @@ class TarWalk {
 
   private member(type: string, body: number, size: number, small: Uint8Array): void {
     const name = this.name()
+    if (name.length > LONGEST_NAME) throw this.fault(`a name of ${name.length} characters`)
     if (type === 'S' || type === 'M') {
       const kind = type === 'S' ? 'is sparse' : 'continues on another volume'
       throw this.fault(`it ${kind}: repack without that`, this.at, name)
