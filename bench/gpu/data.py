@@ -95,16 +95,16 @@ def golden(to: Path) -> None:
     write(to, members)
 
 
-def write(to: Path, members: dict[str, bytes]) -> None:
-    """A shard in a folder of its own."""
+def write(to: Path, members: dict[str, bytes], shard: str = "shard-0000.tar") -> None:
+    """A shard in a folder."""
     to.mkdir(parents=True, exist_ok=True)
-    draft = to / "shard.new"
+    draft = to / f"{shard}.new"
     with tarfile.open(draft, "w") as tar:
         for name, data in members.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
-    draft.replace(to / "shard-0000.tar")
+    draft.replace(to / shard)
 
 
 def odd_one(i: int, picture: Any) -> tuple[str, str, bytes, tuple[int, int]]:

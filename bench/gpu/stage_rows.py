@@ -13,7 +13,7 @@ from torchvision.transforms.v2 import functional
 
 SIZE = 224
 WORDS = 32 + 16
-JPEG, JPEG_HYBRID, PIXELS = 1, 2, 3
+JPEG, PIXELS = 1, 3
 #: What a row has room for besides its parameters: the largest file, or a decoded picture of 500 × 375.
 ROOM = 500 * 375 * 3
 

@@ -68,6 +68,7 @@ PARTS = [
     Part("train", ours("train.py", "train"), 190, 300, "bar 3: ResNets, every mode, DataLoader"),
     Part("cores", ours("train.py", "cores"), 120, 200, "bar 3: with 4 and 8 threads for the engine"),
     Part("photos", ours("train.py", "photos"), 150, 240, "bar 4: ResNets on photographs"),
+    Part("mixed", ours("mixed.py"), 190, 300, "photographs of mixed kinds: progressive, grey, CMYK, 4:4:4"),
     Part("generate", ours("generate.py"), 75, 130, "bar 5: generated images"),
     Part("jax", ours("jax_feed.py"), 40, 100, "bar 6: a jitted step"),
     Part("deaths", ours("deaths.py"), 45, 120, "bar 7: kill -9 of engine and trainer"),

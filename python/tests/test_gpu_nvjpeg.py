@@ -1,4 +1,4 @@
-"""nvJPEG: its calls, its two back ends, and how refused pictures are found."""
+"""nvJPEG: its calls, its states, and how refused pictures are found."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from millrace._gpu.errors import CudaError
 from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Bitstreams, Decoder, Jpegs, refused
 
 
-def some(count):
+def some(count, sampling=0x22):
+    """Pictures of one sampling, or of a list of them."""
     numbers = np.arange(1, count + 1, dtype=np.uint64)
-    return Bitstreams(numbers * 1000, numbers, np.stack([numbers] * 8, axis=1))
+    return Bitstreams(
+        numbers * 1000, numbers, np.stack([numbers] * 8, axis=1), np.zeros(count, int) + sampling
+    )
 
 
 class FakeLibrary:
@@ -76,7 +79,7 @@ def test_a_refusal_is_a_status_and_trouble_is_an_error():
     assert decoder.decode(some(2), 7) == 0
     assert library.names().count("DecodeBatchedInitialize") == 2  # set up anew after a refusal
     assert decoder.decode(some(2), 7) == 6
-    assert library.names()[-4:] == ["JpegStateDestroy", "Destroy", "CreateEx", "JpegStateCreate"]
+    assert library.names()[-3:] == ["JpegStateDestroy", "Destroy", "CreateEx"]
     assert decoder.decode(some(2), 7) == 0
     with pytest.raises(CudaError, match="NVJPEG_STATUS_ALLOCATOR_FAILURE.*smaller batch"):
         decoder.decode(some(2), 7)
@@ -131,37 +134,40 @@ def decoded(log):
     return [call for call in log if call[0] != "settled"]
 
 
-def test_engines_first_and_the_hybrid_for_the_rest():
-    jpegs, log = both({HARDWARE: {2}, HYBRID: set()})
-    engines = np.array([True, True, True, False])
-    assert jpegs.decode(some(4), engines, 7) == []
-    *first, last = decoded(log)
-    assert first == [(HARDWARE, rows) for rows in ([0, 1, 2], [0], [1, 2], [1], [2])]
-    assert last == (HYBRID, [2, 3])
-
-
-def test_what_both_refuse_is_named():
-    jpegs, _ = both({HARDWARE: {1}, HYBRID: {1, 3}})
-    engines = np.array([True, True, True, False])
-    assert jpegs.decode(some(4), engines, 7) == [
-        (1, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"),
+def test_each_sampling_is_decoded_by_itself():
+    jpegs, log = both({HARDWARE: {2, 3}})
+    assert jpegs.decode(some(5, [0x22, 0x11, 0x22, 0x11, 0]), 7) == [
+        (2, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"),
         (3, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"),
     ]
+    assert decoded(log) == [(HARDWARE, rows) for rows in ([4], [1, 3], [1], [3], [0, 2], [0], [2])]
 
 
-def test_the_hybrid_is_not_made_before_it_is_needed():
-    jpegs, log = both({HARDWARE: set(), HYBRID: set()})
-    jpegs.decode(some(3), np.ones(3, bool), 7)
-    assert decoded(log) == [(HARDWARE, [0, 1, 2])]
+def test_a_state_for_each_sampling_keeps_its_size():
+    library = nvjpeg.load(library=FakeLibrary())
+    jpegs = Jpegs(library, lambda stream: None)
+    for _ in range(3):
+        assert jpegs.decode(some(5, [0x22, 0x11, 0x22, 0x22, 0x11]), 7) == []
+    assert library.names().count("CreateEx") == 1
+    assert library.names().count("JpegStateCreate") == 2
+    assert library.names().count("DecodeBatchedInitialize") == 2
     jpegs.close()
-    assert decoded(log)[1:] == [(HARDWARE, "closed")]
+    assert library.names()[-3:] == ["JpegStateDestroy", "JpegStateDestroy", "Destroy"]
 
 
-def test_without_engines_the_hybrid_takes_all():
-    jpegs, log = both({HARDWARE: set(), HYBRID: set()}, engines=False)
+@pytest.mark.parametrize("status", [2, 3, 4, 6, 8, 9, 10])
+def test_what_is_said_of_a_picture_refuses_that_picture(status):
+    library = nvjpeg.load(library=FakeLibrary(status, 0, status))
+    jpegs = Jpegs(library, lambda stream: None)
+    assert jpegs.decode(some(2), 7) == [(1, nvjpeg.status_name(status))]
+
+
+def test_without_engines_the_cores_take_all():
+    jpegs, log = both({HYBRID: set()}, engines=False)
     assert not jpegs.hardware
-    jpegs.decode(some(3), np.array([True, False, True]), 7)
-    assert decoded(log) == [(HYBRID, [0, 1, 2])]
+    jpegs.decode(some(3), 7)
+    jpegs.close()
+    assert decoded(log) == [(HYBRID, [0, 1, 2]), (HYBRID, "closed")]
 
 
 def test_other_trouble_with_the_engines_is_no_secret():
@@ -194,7 +200,7 @@ def test_nvjpeg_is_called_by_one_thread_at_a_time():
         decoder = Decoder(Library(), HARDWARE)
         rows = np.zeros(4, np.uint64)
         for _ in range(5):
-            decoder.decode(Bitstreams(rows, rows, np.zeros((4, 8), np.uint64)), 0)
+            decoder.decode(Bitstreams(rows, rows, np.zeros((4, 8), np.uint64), rows), 0)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:

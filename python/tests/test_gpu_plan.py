@@ -63,7 +63,8 @@ def test_places():
 
 
 def test_arguments_of_nvjpeg_byte_by_byte():
-    rows = rows_of((1, 500, 40, 30, 0, 0), (3, 12, 2, 2, 0, 0), (2, 600, 50, 20, 0, 0))
+    rows = rows_of((1, 500, 40, 30, 0, 0), (3, 12, 2, 2, 0, 0), (1, 600, 50, 20, 0, 0))
+    rows[:, plan.SAMPLING] = 0x22, 0, 0x11
     heads = plan.read_heads(rows, 1000, "image")
     high = 0x7F00_0000_0000
     targets = np.array([high, high + 3840, high + 4096])
@@ -72,6 +73,7 @@ def test_arguments_of_nvjpeg_byte_by_byte():
     assert some.lengths.tobytes() == np.array([500, 600], "<u8").tobytes()
     expected = np.array([[high, 0, 0, 0, 120, 0, 0, 0], [high + 4096, 0, 0, 0, 150, 0, 0, 0]], "<u8")
     assert some.images.tobytes() == expected.tobytes()
+    assert some.sampling.tolist() == [0x22, 0x11]
     assert some.only(np.array([1])).lengths.tolist() == [600]
 
 

@@ -3,7 +3,7 @@
  * parameter rows say, and mixed. Everything is put into the lane's stream; only decoding waits.
  */
 import type { DevicePicture } from '../define/types.js'
-import type { Backend, Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
+import type { Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
 import { Form } from '../transform/parameter-row.js'
 import { DeviceMemory } from './device-memory.js'
 import { DEVICE_ALIGN, dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './device-plan.js'
@@ -128,19 +128,16 @@ export class PictureMaker {
     return refused
   }
 
-  /** Brings the pictures of a part to the scratch memory: the JPEG engine first, then the GPU's cores. Returns what both refuse. */
+  /** Brings the pictures of a part to the scratch memory. Returns the rows that nvJPEG refuses. */
   private decode({ device, from, unitBytes }: PictureBatch, part: PicturePart, decoded: bigint): number[] {
-    const jpegs: Record<Backend, (JpegPicture & { row: number })[]> = { hardware: [], hybrid: [] }
-    for (const { row, form, bytes, at, width } of part.pictures) {
+    const jpegs: (JpegPicture & { row: number })[] = []
+    for (const { row, form, sampling, bytes, at, width } of part.pictures) {
       const source = from + BigInt(row * unitBytes + device.words * 4)
       const to = decoded + BigInt(at)
       if (form === Form.Pixels) this.lane.upload(to, source, bytes)
-      else jpegs[form === Form.Jpeg ? 'hardware' : 'hybrid'].push({ row, from: source, bytes, to, width })
+      else jpegs.push({ row, from: source, bytes, to, width, sampling })
     }
-    const { hardware } = jpegs
-    const second = hardware.length === 0 ? [] : this.lane.decode('hardware', hardware).map(i => hardware[i])
-    const hybrid = [...jpegs.hybrid, ...second]
-    return hybrid.length === 0 ? [] : this.lane.decode('hybrid', hybrid).map(i => hybrid[i].row)
+    return jpegs.length === 0 ? [] : this.lane.decode(jpegs).map(i => jpegs[i].row)
   }
 
   private mix({ device, plan, count }: PictureBatch, rows: bigint, source: bigint, result: bigint): void {

@@ -92,6 +92,8 @@ export function up(bytes: number): number {
 export interface PictureRow {
   row: number
   form: number
+  /** Of a JPEG: how its chroma is sampled. */
+  sampling: number
   bytes: number
   width: number
   decodedBytes: number
@@ -147,7 +149,8 @@ export function planPictures(
     }
     if (form !== Form.Nothing) {
       const { decodedBytes: at } = part
-      part.pictures.push({ row, form, bytes: words[Word.Bytes], width, decodedBytes, at })
+      const { [Word.Bytes]: bytes, [Word.Sampling]: sampling } = words
+      part.pictures.push({ row, form, sampling, bytes, width, decodedBytes, at })
     }
     part.decodedBytes += up(decodedBytes)
     part.to = row + 1

@@ -33,7 +33,6 @@ const MOST_BYTES = 2 ** 29
 
 /** The form in which a finished picture on the CPU's side goes to the device. */
 const BYTES = compileValues('u8', 3)
-const FORMS = { hardware: Form.Jpeg, hybrid: Form.OtherJpeg, none: Form.Pixels } as const
 
 /** What is known when images are left to the device. */
 export interface Leaving {
@@ -162,13 +161,14 @@ class Row {
 
   /** As it is, to be decoded on the device. */
   upload(
-    { decoder, bytes, width, height, orientation }: Uploadable,
+    { sampling, bytes, width, height, orientation }: Uploadable,
     plan: PictureOps,
     steps: readonly Step[],
   ): void {
     copyInto(this.context.work, bytes, this.bytesAt)
     const stored = { width, height, orientation }
-    this.write({ form: FORMS[decoder], bytes: bytes.length, stored, plan, steps })
+    const form = sampling === undefined ? Form.Pixels : Form.Jpeg
+    this.write({ form, sampling, bytes: bytes.length, stored, plan, steps })
   }
 
   /** Decoded and transformed here; only values and erasing are left to the device. */

@@ -16,10 +16,8 @@ export const OP_WORDS = 16
 export const Form = {
   /** No picture: a row of zeros. */
   Nothing: 0,
-  /** A baseline JPEG, for the hardware's decoder. */
+  /** A baseline JPEG of one scan: nvJPEG decodes it. */
   Jpeg: 1,
-  /** A JPEG that only the hybrid decoder takes: progressive, or in several scans. */
-  OtherJpeg: 2,
   /** RGB, 8 bits, interleaved, without gaps: decoded already. */
   Pixels: 3,
 } as const
@@ -42,6 +40,8 @@ export const Word = {
   Mixes: 9,
   /** Bytes that the largest `place` needs for its tables. */
   TableBytes: 10,
+  /** Of a JPEG: how its chroma is sampled (decode/jpeg.ts). nvJPEG decodes each kind apart. */
+  Sampling: 11,
   /** Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height. */
   Mix: 16,
 } as const

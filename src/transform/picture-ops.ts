@@ -47,6 +47,8 @@ export function pictureOps(steps: readonly Step[], width: number, height: number
 export interface PictureRow {
   /** One of `Form`. */
   form: number
+  /** Of a JPEG: how its chroma is sampled. */
+  sampling?: number | undefined
   bytes: number
   /** Size as decoded, and how it must be turned to be upright. */
   stored: { width: number; height: number; orientation: number }
@@ -60,7 +62,7 @@ export function writePictureRow(
   writer: RowWriter,
   memory: WebAssembly.Memory,
   at: number,
-  { form, bytes, stored, plan, steps }: PictureRow,
+  { form, sampling = 0, bytes, stored, plan, steps }: PictureRow,
 ): number {
   let ops = 0
   for (const op of plan.ops) writer.op(memory, at, ops++, op)
@@ -76,6 +78,7 @@ export function writePictureRow(
   words[Word.Width] = plan.width
   words[Word.Height] = plan.height
   words[Word.TableBytes] = plan.tableBytes
+  words[Word.Sampling] = sampling
   return ops
 }
 

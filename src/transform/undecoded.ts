@@ -23,7 +23,8 @@ export interface Undecoded {
 
 /** Bytes from which a GPU can make the picture. */
 export interface Uploadable {
-  decoder: 'hardware' | 'hybrid' | 'none'
+  /** Of a JPEG, how its chroma is sampled (decode/jpeg.ts); undefined for raw pixels. */
+  sampling: number | undefined
   bytes: Uint8Array
   width: number
   height: number
@@ -68,7 +69,7 @@ function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['
 function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefined {
   if (jpeg?.gpu === undefined) return undefined
   const { width, height, orientation, gpu } = jpeg
-  return { decoder: gpu, bytes, width, height, orientation }
+  return { sampling: gpu, bytes, width, height, orientation }
 }
 
 function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
@@ -91,7 +92,7 @@ function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
     return own === channels ? { ...picture, channels } : spread({ ...picture, channels: 1 }, work)
   }
   const onDevice: Uploadable | undefined =
-    own === 3 ? { decoder: 'none', bytes: data, width, height, orientation: 1 } : undefined
+    own === 3 ? { sampling: undefined, bytes: data, width, height, orientation: 1 } : undefined
   return { width, height, reducible: false, onDevice, decode }
 }
 

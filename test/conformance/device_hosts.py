@@ -22,7 +22,7 @@ sys.path[:0] = [str(PYTHON), str(PYTHON / "tests")]
 import millrace  # noqa: E402
 from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
 from millrace._gpu.arrays import DeviceArray, compact  # noqa: E402
-from millrace._gpu.nvjpeg import HARDWARE, Jpegs  # noqa: E402
+from millrace._gpu.nvjpeg import Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
 from millrace._gpu.tools import GIB, Tools  # noqa: E402
 from millrace._staging import Staging, without_bad  # noqa: E402
@@ -82,19 +82,19 @@ class Turbo:
 
 
 class Decoder:
-    """One back end of nvJPEG: reads the data at once, writes pixels when the stream comes to it."""
+    """nvJPEG: reads the data at once, writes pixels when the stream comes to it."""
 
-    def __init__(self, driver, turbo, backend, decoded):
+    def __init__(self, driver, turbo, decoded):
         self._driver = driver
         self._turbo = turbo
-        self._backend = backend
         self._decoded = decoded
 
     def decode(self, batch, stream):
+        assert len(set(batch.sampling.tolist())) == 1
         work = []
         for data, length, image in zip(batch.data, batch.lengths, batch.images):
             jpeg = memory_at(int(data), int(length)).tobytes()
-            status = refused(self._backend, jpeg)
+            status = refused(jpeg)
             if status:
                 return status
             self._decoded.add(digest(jpeg))
@@ -114,11 +114,11 @@ class Decoder:
         pass
 
 
-def refused(backend, jpeg):
+def refused(jpeg):
     """What nvJPEG won't decode here, as device-hosts.test.ts has it."""
     if jpeg[-2:] != b"\xff\xd9":
         return BAD_JPEG
-    if len(jpeg) % 5 == 0 or (backend == HARDWARE and len(jpeg) % 3 == 0):
+    if len(jpeg) % 5 == 0:
         return NOT_SUPPORTED
     return 0
 
@@ -134,8 +134,8 @@ class DeviceView(View):
         #: Hashes of the JPEGs that the device has decoded.
         self.decoded = set()
 
-        def decoder(_, backend):
-            return Decoder(driver, turbo, backend, self.decoded)
+        def decoder(_library, _backend):
+            return Decoder(driver, turbo, self.decoded)
 
         def open_stage(pictures, folder, device, memory):
             def tools():

@@ -56,7 +56,7 @@ describe('parts', () => {
   })
 
   test('a picture larger than the budget is a part of its own', () => {
-    const large = { form: Form.OtherJpeg, width: 1000, height: 1000 }
+    const large = { form: Form.Jpeg, width: 1000, height: 1000 }
     const { parts, decodedBytes } = plan([jpeg, large, jpeg], 2 * decoded)
     expect(parts.map(({ from, to }) => [from, to])).toEqual([
       [0, 1],

@@ -97,7 +97,7 @@ describe('a batch', () => {
       'rows 192x4',
       'upload 768', // the lookup table, once
       'finish', // whatever read the pictures before these
-      'decode hardware 4',
+      'decode 4',
       'upload 32',
       'picture 4x512 rows 4',
       'record lane', // the pictures are read
@@ -160,9 +160,9 @@ describe('pictures', () => {
     gpu.log.length = 0
     made.begin(0, 0)
     expect(gpu.log.filter(line => /decode|picture/.test(line))).toEqual([
-      'decode hardware 3',
+      'decode 3',
       'picture 3x512 rows 3',
-      'decode hardware 1',
+      'decode 1',
       'picture 1x512 rows 1',
     ])
     const [{ pointer }] = made.finishOldest()
@@ -188,16 +188,15 @@ describe('pictures', () => {
     made.close()
   })
 
-  test('each form goes its way: hardware, hybrid, pixels as they are, nothing', () => {
+  test('each form goes its way: JPEGs, pixels as they are, nothing', () => {
     const made = stage()
-    fill(0, 9, [Form.Jpeg, Form.OtherJpeg, Form.Pixels, Form.Nothing])
+    fill(0, 9, [Form.Jpeg, Form.Jpeg, Form.Pixels, Form.Nothing])
     gpu.log.length = 0
     made.begin(0, 0)
     expect(gpu.log.filter(line => /decode|upload 768/.test(line))).toEqual([
       'upload 768', // the lookup table
       'upload 768', // the pixels
-      'decode hardware 1',
-      'decode hybrid 1',
+      'decode 2',
     ])
     const [{ pointer }] = made.finishOldest()
     const image = pointer + BigInt(made.output.places[1].at)
@@ -206,9 +205,9 @@ describe('pictures', () => {
     made.close()
   })
 
-  test('what both decoders refuse is named, and nothing is under way', () => {
+  test('what the decoder refuses is named, and nothing is under way', () => {
     const refused = jpeg(2, SIZE)
-    gpu = new SimulatedGpu((_, bytes) => Buffer.from(bytes).equals(Buffer.from(refused)), {
+    gpu = new SimulatedGpu(bytes => Buffer.from(bytes).equals(Buffer.from(refused)), {
       address: ADDRESS,
       buffer: memory.buffer,
     })

@@ -250,7 +250,7 @@ describe('images left to the device', () => {
       '440.jpg': Form.Jpeg,
       '444.jpg': Form.Jpeg,
       'gray.jpg': Form.Jpeg,
-      'progressive.jpg': Form.OtherJpeg,
+      'progressive.jpg': Form.Pixels,
       '411.jpg': Form.Pixels,
       'cmyk.jpg': Form.Pixels,
       'gray-16.png': Form.Pixels,

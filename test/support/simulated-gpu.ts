@@ -6,7 +6,6 @@ import { decompress as decompressBytes } from '../../src/decode/decompress.js'
 import { DTYPES, toF16 } from '../../src/define/dtype.js'
 import type { Dtype } from '../../src/define/types.js'
 import type {
-  Backend,
   Blocks,
   CudaSource,
   DeviceStream,
@@ -28,7 +27,7 @@ const HOST = 0x6000_0000_0000n
 const GAP = 0x10_0000n
 
 /** What a picture that the decoder refuses looks like. */
-export type Refuse = (backend: Backend, jpeg: Uint8Array) => boolean
+export type Refuse = (jpeg: Uint8Array) => boolean
 
 /** Work in order; `upTo` does what is due until a place in it. */
 class Stream {
@@ -205,14 +204,14 @@ class SimulatedLane implements Lane {
     this.gpu.log.push(`${kernel} ${blocks}x${threads} rows ${args[2]}`)
     this.queue.put(() => this.gpu.kernels.get(kernel)!(this.gpu, blocks, args))
   }
-  decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
-    this.gpu.log.push(`decode ${backend} ${pictures.length}`)
+  decode(pictures: readonly JpegPicture[]): number[] {
+    this.gpu.log.push(`decode ${pictures.length}`)
     // The engines may write at once, and as late as when the stream comes to it: here they do this, then that.
     const late = this.gpu.decoded++ % 2 === 0
     const refused: number[] = []
     for (const [i, { from, bytes, to, width }] of pictures.entries()) {
       const jpeg = this.gpu.at(from, bytes).slice()
-      if (this.gpu.refuse(backend, jpeg)) {
+      if (this.gpu.refuse(jpeg)) {
         refused.push(i)
         continue
       }

@@ -60,7 +60,7 @@ describe('rows that a maker writes', () => {
   it.each([
     ...turned,
     ['420.jpg', Form.Jpeg],
-    ['progressive.jpg', Form.OtherJpeg],
+    ['progressive.jpg', Form.Pixels],
     ['cmyk.jpg', Form.Pixels],
     ['palette.png', Form.Pixels],
   ] as const)('of %s', (name, form) => {

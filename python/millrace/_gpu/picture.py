@@ -129,11 +129,11 @@ class Turn:
         """Brings pixels, addresses and parameter rows to the device; the rows that stay bad."""
         form = self._heads.form
         self._copy_pixels(np.flatnonzero(form == plan.PIXELS))
-        jpegs = np.flatnonzero((form == plan.JPEG) | (form == plan.JPEG_HYBRID))
+        jpegs = np.flatnonzero(form == plan.JPEG)
         bad: List[Mapping[str, Any]] = []
         if len(jpegs):
             some = plan.bitstreams(self._slot.data, self._slot.stride, jpegs, self._heads, self._targets)
-            refused = self._tools.jpegs.decode(some, form[jpegs] == plan.JPEG, self._tools.feed)
+            refused = self._tools.jpegs.decode(some, self._tools.feed)
             if refused:
                 bad = self._redo({int(jpegs[row]): reason for row, reason in refused}, redo)
         self._copy_rows()

@@ -17,9 +17,9 @@ Array = Any  # np.ndarray; its full name would be longer than what it says
 
 #: Words of the header.
 FORM, BYTES, WIDTH, HEIGHT = 0, 1, 2, 3
-PICTURE_BYTES, TABLE_BYTES = 6, 10
+PICTURE_BYTES, TABLE_BYTES, SAMPLING = 6, 10, 11
 #: What lies behind the parameter row.
-NOTHING, JPEG, JPEG_HYBRID, PIXELS = 0, 1, 2, 3
+NOTHING, JPEG, PIXELS = 0, 1, 3
 
 #: Pictures and the parts of a block's scratch begin at multiples of this.
 ALIGN = 256
@@ -39,6 +39,8 @@ class Heads(NamedTuple):
     height: Array
     picture: Array
     tables: Array
+    #: Of a JPEG: how its chroma is sampled.
+    sampling: Array
 
     def only(self, first: int, behind: int) -> "Heads":
         """Those of some rows."""
@@ -52,9 +54,9 @@ class Heads(NamedTuple):
 
 def read_heads(rows: Array, room: int, name: str) -> Heads:
     """Headers from the slot, uint32[n, words]. ``room``: bytes behind a parameter row."""
-    columns = (FORM, BYTES, WIDTH, HEIGHT, PICTURE_BYTES, TABLE_BYTES)
+    columns = (FORM, BYTES, WIDTH, HEIGHT, PICTURE_BYTES, TABLE_BYTES, SAMPLING)
     heads = Heads(*rows[:, columns].T.astype(np.int64))
-    wrong = (heads.form > PIXELS) | (heads.bytes > room)
+    wrong = ~np.isin(heads.form, (NOTHING, JPEG, PIXELS)) | (heads.bytes > room)
     wrong |= (heads.form == PIXELS) & (heads.bytes != heads.width * heads.height * 3)
     wrong |= (heads.form != NOTHING) & (heads.width * heads.height == 0)
     if wrong.any():
@@ -91,7 +93,7 @@ def bitstreams(data: int, stride: int, rows: Array, heads: Heads, targets: Array
     images[:, 0] = targets[rows]
     images[:, 4] = heads.width[rows] * 3
     sources = (data + rows * stride).astype(np.uint64)
-    return Bitstreams(sources, heads.bytes[rows].astype(np.uint64), images)
+    return Bitstreams(sources, heads.bytes[rows].astype(np.uint64), images, heads.sampling[rows])
 
 
 def equal_runs(rows: Array, sizes: Array) -> List[Tuple[int, int]]:

@@ -18,7 +18,6 @@ import {
 } from './nvcomp.js'
 import {
   type Alone,
-  type Backend,
   bindNvjpeg,
   calledAlone,
   JpegDecoder,
@@ -64,7 +63,7 @@ export interface Lane {
   download(to: Uint8Array, from: bigint): void
   launch(kernel: string, blocks: Blocks, threads: number, args: readonly KernelArgument[]): void
   /** Decodes pictures. Returns the numbers of those that are refused. */
-  decode(backend: Backend, pictures: readonly JpegPicture[]): number[]
+  decode(pictures: readonly JpegPicture[]): number[]
   /** Decompresses streams. Returns the numbers of those that are refused. */
   decompress(codec: NvcompCodec, streams: readonly DeviceStream[]): number[]
   finish(): void
@@ -246,11 +245,11 @@ class CudaLane implements Lane {
     this.driver.launch(this.device.kernel(kernel), { grid, block: [threads] }, args, this.stream)
   }
 
-  decode(backend: Backend, pictures: readonly JpegPicture[]): number[] {
+  decode(pictures: readonly JpegPicture[]): number[] {
     if (this.nvjpeg === undefined) throw new Error('decoding was not prepared')
     this.jpegs ??= new Jpegs(this.driver, this.nvjpeg)
     try {
-      return this.jpegs.decoder.decode(backend, pictures)
+      return this.jpegs.decoder.decode(pictures)
     } finally {
       this.jpegs.before(this.stream)
     }

@@ -100,6 +100,8 @@ export interface JpegPicture {
   bytes: number
   to: bigint
   width: number
+  /** How its chroma is sampled: each kind has a state of its own in nvJPEG. */
+  sampling: number
 }
 
 /** nvjpegImage_t: four channel pointers, then four pitches. Interleaved output uses the first of each. */

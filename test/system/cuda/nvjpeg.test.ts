@@ -1,21 +1,24 @@
 /** The decoder over a fake nvJPEG: set-up, batches that are narrowed down to what is refused, and errors. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { CudaError } from '../../../src/system/cuda/errors.js'
-import { calledAlone, JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/nvjpeg.js'
+import { BROKEN, calledAlone, FATAL, JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/nvjpeg.js'
 import type { JpegPicture } from '../../../src/system/cuda/structs.js'
 
 const STREAM = 77n
 const HARDWARE = 3
-const HYBRID = 2
 
 /** Refuses pictures by their address. */
 class FakeNvjpeg implements NvjpegCalls {
   readonly log: string[] = []
   sizes: number[] = []
+  /** Numbers of the states that decoded. */
+  used: number[] = []
   hardwareStatus = 0
   /** What refusing looks like. */
   refusal = 4
   alive = 0
+  private states = 0n
   private size = 0
 
   onDecode = (): void => {}
@@ -34,7 +37,7 @@ class FakeNvjpeg implements NvjpegCalls {
     return 0
   }
   createState(handle: bigint, state: Uint8Array): number {
-    ;(state as Buffer).writeBigUInt64LE(handle * 100n)
+    ;(state as Buffer).writeBigUInt64LE(handle * 100n + this.states++)
     this.alive++
     return 0
   }
@@ -43,7 +46,7 @@ class FakeNvjpeg implements NvjpegCalls {
     return 0
   }
   initialize(handle: bigint, state: bigint, size: number, threads: number, output: number): number {
-    expect([state, threads, output]).toEqual([handle * 100n, 1, 5])
+    expect([state / 100n, threads, output]).toEqual([handle, 1, 5])
     this.size = size
     this.log.push(`initialize ${handle} ${size}`)
     return 0
@@ -56,7 +59,8 @@ class FakeNvjpeg implements NvjpegCalls {
     images: Uint8Array,
     stream: bigint,
   ): number {
-    expect([state, stream]).toEqual([handle * 100n, STREAM])
+    expect([state / 100n, stream]).toEqual([handle, STREAM])
+    this.used.push(Number(state % 100n))
     expect(images.length).toBeGreaterThanOrEqual(this.size * 64)
     expect(lengths.length).toBeGreaterThanOrEqual(this.size * 8)
     this.onDecode()
@@ -72,8 +76,9 @@ class FakeNvjpeg implements NvjpegCalls {
   }
 }
 
-function pictures(count: number): JpegPicture[] {
+function pictures(count: number, sampling: (i: number) => number = () => 0x22): JpegPicture[] {
   return Array.from({ length: count }, (_, i) => ({
+    sampling: sampling(i),
     from: BigInt(i + 1),
     bytes: 10,
     to: BigInt(i) * 256n,
@@ -86,16 +91,44 @@ function decoder(fake: NvjpegCalls, settle = () => {}): JpegDecoder {
 }
 
 describe('decoding', () => {
-  test('a back end is made when it is first needed, and set up again only when the size changes', () => {
+  test('nvJPEG is opened when it is first needed, and set up again only when the size changes', () => {
     const fake = new FakeNvjpeg()
     const jpeg = decoder(fake)
     expect(fake.log).toEqual([])
-    for (const size of [256, 256, 100]) expect(jpeg.decode('hardware', pictures(size))).toEqual([])
+    for (const size of [256, 256, 100]) expect(jpeg.decode(pictures(size))).toEqual([])
     expect(fake.log).toEqual(['create 3 32', 'initialize 3 256', 'initialize 3 100'])
-    expect(jpeg.decode('hybrid', pictures(2))).toEqual([])
-    expect(fake.log.slice(3)).toEqual(['create 2 32', 'initialize 2 2'])
     jpeg.close()
     expect(fake.alive).toBe(0)
+  })
+
+  test('each sampling has a state and calls of its own, and keeps its size', () => {
+    const fake = new FakeNvjpeg({ [HARDWARE]: [2n, 5n] })
+    const jpeg = decoder(fake)
+    const mixed = pictures(6, i => (i % 3 === 1 ? 0x11 : 0x22))
+    expect(jpeg.decode(mixed)).toEqual([1, 4])
+    fake.used = []
+    fake.log.length = 0
+    const good = mixed.map(picture => ({ ...picture, from: picture.from + 100n }))
+    for (let turn = 0; turn < 2; turn++) expect(jpeg.decode(good)).toEqual([])
+    expect(fake.used).toEqual([0, 1, 0, 1])
+    // Only the state that had refused pictures is set up anew.
+    expect(fake.log).toEqual(['initialize 3 2'])
+    jpeg.close()
+    expect(fake.alive).toBe(0)
+  })
+
+  test('nvjpeg.py treats every status alike', () => {
+    const text = readFileSync(new URL('../../../python/millrace/_gpu/nvjpeg.py', import.meta.url), 'utf8')
+    const listed = (name: string): number[] =>
+      JSON.parse(`[${text.match(new RegExp(`^${name} = \\((.*)\\)$`, 'm'))![1]}]`)
+    expect(listed('FATAL')).toEqual([...FATAL])
+    expect(listed('BROKEN')).toEqual([...BROKEN])
+  })
+
+  test.each([2, 3, 4, 6, 8, 9, 10])('status %i refuses a picture, and the others are decoded', status => {
+    const fake = new FakeNvjpeg({ [HARDWARE]: [3n] })
+    fake.refusal = status
+    expect(decoder(fake).decode(pictures(4))).toEqual([2])
   })
 
   test('whatever is called, nothing is left on the stream', () => {
@@ -103,31 +136,31 @@ describe('decoding', () => {
     let settled = 0
     fake.onDecode = () => expect(settled).toBe(fake.sizes.length + 1)
     const jpeg = decoder(fake, () => settled++)
-    expect(jpeg.decode('hardware', pictures(4))).toEqual([1])
-    expect(jpeg.decode('hybrid', pictures(1))).toEqual([])
+    expect(jpeg.decode(pictures(4))).toEqual([1])
+    expect(jpeg.decode(pictures(1))).toEqual([])
     expect(fake.sizes).toEqual([4, 2, 1, 1, 2, 1])
   })
 
   test('nothing to decode is no call', () => {
     const fake = new FakeNvjpeg()
-    expect(decoder(fake).decode('hardware', [])).toEqual([])
+    expect(decoder(fake).decode([])).toEqual([])
     expect(fake.sizes).toEqual([])
   })
 
   test('refused pictures are found, wherever they are, and the others are decoded', () => {
     for (const bad of [[0], [255], [3, 4], [0, 100, 255]]) {
       const fake = new FakeNvjpeg({ [HARDWARE]: bad.map(i => BigInt(i + 1)) })
-      expect(decoder(fake).decode('hardware', pictures(256))).toEqual(bad)
+      expect(decoder(fake).decode(pictures(256))).toEqual(bad)
       // Halving 256 takes 8 steps for each that is refused.
       expect(fake.sizes.length).toBeLessThanOrEqual(1 + bad.length * 16)
     }
   })
 
   test('after a failure the state is set up anew', () => {
-    const fake = new FakeNvjpeg({ [HYBRID]: [1n] })
+    const fake = new FakeNvjpeg({ [HARDWARE]: [1n] })
     const jpeg = decoder(fake)
-    jpeg.decode('hybrid', pictures(1))
-    jpeg.decode('hybrid', pictures(1))
+    jpeg.decode(pictures(1))
+    jpeg.decode(pictures(1))
     expect(fake.log.filter(line => line.startsWith('init'))).toHaveLength(2)
   })
 
@@ -137,8 +170,8 @@ describe('decoding', () => {
       const fake = new FakeNvjpeg({ [HARDWARE]: [3n] })
       fake.refusal = status
       const jpeg = decoder(fake)
-      expect(jpeg.decode('hardware', pictures(4))).toEqual([2])
-      expect(jpeg.decode('hardware', pictures(2))).toEqual([])
+      expect(jpeg.decode(pictures(4))).toEqual([2])
+      expect(jpeg.decode(pictures(2))).toEqual([])
       // All four, two of them, and one failed.
       expect(fake.log.filter(line => line.startsWith('create'))).toHaveLength(1 + 3)
       jpeg.close()
@@ -146,13 +179,13 @@ describe('decoding', () => {
     },
   )
 
-  test('a GPU without the JPEG engine refuses everything that is meant for it', () => {
+  test('where there are no JPEG engines, the cores of the GPU decode', () => {
     for (const status of [7, 9]) {
       const fake = new FakeNvjpeg()
       fake.hardwareStatus = status
       const jpeg = decoder(fake)
-      expect(jpeg.decode('hardware', pictures(3))).toEqual([0, 1, 2])
-      expect(jpeg.decode('hybrid', pictures(3))).toEqual([])
+      expect(jpeg.decode(pictures(3))).toEqual([])
+      expect(fake.log).toEqual(['create 3 32', 'create 2 32', 'initialize 2 3'])
     }
   })
 })
@@ -179,7 +212,7 @@ test('every call but that for the version is made alone', () => {
     },
   })
   const jpeg = decoder(calledAlone(watched, alone))
-  expect(jpeg.decode('hardware', pictures(3))).toEqual([])
+  expect(jpeg.decode(pictures(3))).toEqual([])
   jpeg.close()
   expect(fake.sizes).toEqual([3])
   expect(fake.alive).toBe(0)
@@ -189,7 +222,7 @@ describe('errors', () => {
   test('what is no fault of a picture is thrown', () => {
     const fake = new FakeNvjpeg({ [HARDWARE]: [2n] })
     fake.refusal = 5
-    const decode = (): number[] => decoder(fake).decode('hardware', pictures(4))
+    const decode = (): number[] => decoder(fake).decode(pictures(4))
     expect(decode).toThrow(CudaError)
     expect(decode).toThrow('nvjpegDecodeBatched: NVJPEG_STATUS_ALLOCATOR_FAILURE: the GPU has no memory left')
   })
@@ -197,18 +230,16 @@ describe('errors', () => {
   test('a failed execution is a picture only while the context is alive', () => {
     const fake = new FakeNvjpeg({ [HARDWARE]: [2n] })
     fake.refusal = 6
-    expect(decoder(fake).decode('hardware', pictures(4))).toEqual([1])
+    expect(decoder(fake).decode(pictures(4))).toEqual([1])
     const dead = (): never => {
       throw new CudaError('cuStreamSynchronize', 'CUDA_ERROR_ILLEGAL_ADDRESS')
     }
-    expect(() => decoder(fake, dead).decode('hardware', pictures(4))).toThrow(/ILLEGAL_ADDRESS/)
+    expect(() => decoder(fake, dead).decode(pictures(4))).toThrow(/ILLEGAL_ADDRESS/)
   })
 
   test('an nvJPEG that does not know how to interpolate is named', () => {
     const fake = new FakeNvjpeg()
     fake.hardwareStatus = 2
-    expect(() => decoder(fake).decode('hardware', pictures(1))).toThrow(
-      /INVALID_PARAMETER: this nvJPEG is too old/,
-    )
+    expect(() => decoder(fake).decode(pictures(1))).toThrow(/INVALID_PARAMETER: this nvJPEG is too old/)
   })
 })

@@ -77,8 +77,8 @@ test('the arrays of nvjpegDecodeBatched; what is left of a longer batch is gone'
   for (const array of Object.values(arrays)) array.fill(0xee)
   writeDecodeArrays(
     [
-      { from: 0x10n, bytes: 29_000, to: 0x7000n, width: 224 },
-      { from: 0x2000n, bytes: 1, to: 0x9000n, width: 1 },
+      { from: 0x10n, bytes: 29_000, to: 0x7000n, width: 224, sampling: 0x22 },
+      { from: 0x2000n, bytes: 1, to: 0x9000n, width: 1, sampling: 0 },
     ],
     arrays,
   )

@@ -1,0 +1,72 @@
+// The loop in Node beside the one in Python: the same feed, workers and depth, in turns. A child process for each run; in both
+// hosts the batches' pages are touched, and what was made while the makers warmed up is not counted.
+//
+//   node bench/hosts.mjs [--save] [--rounds 5] [--samples 4096] [--threads N] [--seconds 3] [--depth 4]
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pack } from '../dist/prepare/pack.js'
+import { usableCores } from '../dist/system/limits.js'
+import { interleaved, keep, median, root, stamp } from './support.mjs'
+
+const option = (name, standard) => {
+  const at = process.argv.indexOf(`--${name}`)
+  return at < 0 ? standard : Number(process.argv[at + 1])
+}
+const rounds = option('rounds', 5)
+const samples = option('samples', 4096)
+const threads = option('threads', usableCores())
+const seconds = option('seconds', 3)
+const depth = option('depth', 4)
+
+const folder = join(tmpdir(), `millrace-bench-${samples}`)
+if (!existsSync(join(folder, 'shards.json'))) {
+  const source = {
+    synthetic: { count: samples, images: { width: 224, height: 224, quality: 90, classes: 1000 } },
+  }
+  await pack(source, { out: folder, prefix: 'bench', division: { shards: 4 }, workers: threads })
+}
+const crop = [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }]
+const applied = { u8: crop, f32: [...crop, { normalize: 'imagenet' }] }
+const feed = apply =>
+  JSON.stringify({
+    source: { tar: join(folder, 'bench-*.tar') },
+    order: { shuffle: 'global', seed: 1 },
+    fields: { image: { from: 'jpg', as: 'image', apply }, label: { from: 'cls', as: 'int' } },
+    batch: 256,
+  })
+
+/** What one of the hosts says of its run. */
+function run(program, script, dtype) {
+  const args = [join(root, 'bench', script), feed(applied[dtype]), threads, depth, seconds].map(String)
+  const env = { ...process.env, PYTHONPATH: process.env.PYTHONPATH ?? join(root, 'python') }
+  return JSON.parse(execFileSync(program, args, { env, encoding: 'utf8' }))
+}
+
+const cpu = {}
+const measure = (name, program, script, dtype) => () => {
+  const { rate, cpuMs } = run(program, script, dtype)
+  ;(cpu[name] ??= []).push(cpuMs)
+  return rate
+}
+const contenders = {}
+for (const dtype of ['u8', 'f32']) {
+  contenders[`node, ${dtype}`] = measure(`node, ${dtype}`, process.execPath, 'hosts-loop.mjs', dtype)
+  contenders[`python, ${dtype}`] = measure(`python, ${dtype}`, 'python3', 'hosts_loop.py', dtype)
+}
+const results = await interleaved(contenders, rounds)
+keep('hosts', {
+  ...stamp(),
+  command: `node bench/hosts.mjs --rounds ${rounds} --samples ${samples} --threads ${threads} --seconds ${seconds} --depth ${depth}`,
+  what: '224² JPEG in tar → randomResizedCrop(224) + flip → u8; the same + normalise → f32; batch 256; img/s in Node and in Python',
+  cache: 'page cache warm',
+  threads,
+  depth,
+  results,
+  cpuMsPerBatch: Object.fromEntries(Object.entries(cpu).map(([name, values]) => [name, median(values)])),
+  ratios: {
+    u8: results['node, u8'].median / results['python, u8'].median,
+    f32: results['node, f32'].median / results['python, f32'].median,
+  },
+})
