@@ -20,7 +20,7 @@ const ROWS = 16 // of a launch
 const MOST_OPS = 16
 const [WIDTH, HEIGHT] = [26, 21] // of finished rows
 const FLOATS = ['f16', 'bf16', 'f32', 'f64']
-const dtypes = Object.keys(DTYPES).filter(dtype => dtype !== 'bool')
+const dtypes = Object.keys(DTYPES).filter(dtype => !['bool', 'i8'].includes(dtype))
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('say where to: node bench/gpu/kernel-cases.mjs FOLDER')
