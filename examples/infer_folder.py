@@ -1,6 +1,6 @@
 """Says something about every picture of a folder, once. Killed at any time, it goes on exactly where it was.
 
-    pip install "millrace[node]" torch
+    npm run wheel && pip install python/dist/millrace_feed-*.whl torch
     python examples/torch_train.py               makes the weights: torch_train.pt
     python examples/infer_folder.py photos       writes predictions.csv: id,prediction
     python examples/infer_folder.py photos       after Ctrl-C, kill -9 or a full disk: goes on from there

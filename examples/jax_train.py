@@ -1,6 +1,6 @@
 """Trains a small CNN in JAX. Stopped anywhere, it goes on where it was, with the very same loss curve.
 
-    pip install "millrace[node]" jax
+    npm run wheel && pip install python/dist/millrace_feed-*.whl jax
     python examples/jax_train.py --fresh              trains for 200 steps, keeping jax_train.npz
     python examples/jax_train.py --fresh --stop 90    is stopped after 90, as if it had been killed …
     python examples/jax_train.py                      … and goes on from the last checkpoint

@@ -1,7 +1,7 @@
 // Builds the wheel for Python into python/dist: the client, the built engine, and of the engine's packages those files
 // that it loads, for the platform this runs on. Needs npm's packages installed, and Python with pip.
 //
-//   node scripts/wheel.mjs [--no-build]
+//   npm run wheel [-- --no-build]
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,7 +102,7 @@ try {
   const atHand = spawnSync('python3', ['-c', 'import hatchling.build'], { stdio: 'ignore' }).status === 0
   const how = atHand ? ['--no-build-isolation'] : []
   run('python3', '-m', 'pip', 'wheel', '--quiet', '--no-deps', ...how, '--wheel-dir', wheels, place)
-  const wheel = readdirSync(wheels).find(name => name.startsWith(`millrace-${version}-`))
+  const wheel = readdirSync(wheels).find(name => name.startsWith(`millrace_feed-${version}-`))
   const unpacked = filesIn(place).reduce((sum, file) => sum + statSync(join(place, file)).size, 0)
   const megabytes = bytes => `${(bytes / 1e6).toFixed(1)} MB`
   console.log(

@@ -86,6 +86,28 @@ describe('the guides', () => {
     expect(broken).toEqual([])
   })
 
+  test('every guide says how to install from a checkout, by the names that there are', () => {
+    const about = ['architecture', 'benchmarks', 'protocol', 'trust', 'install'].map(
+      name => `docs/${name}.md`,
+    )
+    const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))
+    expect(guides.filter(page => !read(page).includes('(install.md)'))).toEqual([])
+    const install = read('docs/install.md')
+    for (const words of [
+      'npm run wheel',
+      'pip install python/dist/millrace_feed-',
+      'npm pack',
+      '/millrace-*.tgz',
+    ])
+      expect(install).toContain(words)
+    const scripts = readdirSync(join(repository, 'examples'), { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.py'))
+      .map(name => `examples/${name}`)
+    const all = [...pages, 'python/README.md', 'python/millrace/_node.py', ...scripts]
+    // That name is another package on PyPI.
+    expect(all.filter(page => /pip install "?millrace\b(?!-feed)/.test(read(page)))).toEqual([])
+  })
+
   test('files named in the architecture are there', () => {
     const text = read('docs/architecture.md')
     const named = [...text.matchAll(/`([a-z]+\/[\w/-]+\.ts)`/g)].map(([, path]) => path)

@@ -9,6 +9,12 @@ const manifest = read('package.json')
 /** The version, also where a package has another name here: the oldest TypeScript, which is tested beside ours. */
 const exact = (version: string) => version.replace(/^npm:typescript@/, '')
 
+test('the Python package is called millrace-feed, and has our version', () => {
+  const project = readFileSync(new URL('python/pyproject.toml', root), 'utf8')
+  expect(/^name = "(.*)"$/m.exec(project)?.[1]).toBe('millrace-feed')
+  expect(/^version = "(.*)"$/m.exec(project)?.[1]).toBe(manifest.version)
+})
+
 test('runtime dependencies are these, and no others', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['koffi'])
   expect(Object.keys(manifest.optionalDependencies)).toEqual([

@@ -11,6 +11,6 @@ mkdir -p "$to"
 [ -f "$to/node.xz" ] || xz -T0 -6 -c "$(readlink -f "$(command -v node)")" > "$to/node.xz"
 node scripts/wheel.mjs --no-build
 rm -rf "$to/python"
-python3 -m zipfile -e "$(ls -t python/dist/millrace-*.whl | head -1)" "$to/python"
+python3 -m zipfile -e "$(ls -t python/dist/millrace_feed-*.whl | head -1)" "$to/python"
 git describe --always --dirty --exclude '*' > "$to/commit" 2> /dev/null || true
 du -sh "$to"

@@ -1,6 +1,6 @@
 """Trains a small CNN, or a ResNet, on pictures that a CUDA kernel of ours draws on the GPU (gen.cu).
 
-    pip install "millrace[node]" torch torchvision
+    npm run wheel && pip install python/dist/millrace_feed-*.whl torch torchvision
     python examples/generate/train_generated.py
     python examples/generate/train_generated.py --model resnet18 --steps 500
 

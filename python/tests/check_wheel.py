@@ -1,6 +1,8 @@
 """Run by .ci/wheel in a fresh virtual environment, with neither node nor npm on PATH: the wheel has all it
 needs."""
 
+import importlib.metadata
+import json
 import shutil
 import struct
 import subprocess
@@ -33,6 +35,22 @@ def write_png(path, pixels):
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
+
+
+class Squares:
+    """A dataset of the user's."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return {"n": i * i}
+
+
+def check_name():
+    """The distribution has a name of its own; the import is millrace."""
+    files = importlib.metadata.files("millrace-feed")
+    assert any(str(file) == "millrace/__init__.py" for file in files)
 
 
 def check_places():
@@ -89,6 +107,23 @@ def check_typescript():
     assert len(labels) == 6 and (labels >= 100).all()
 
 
-for check in (check_places, check_command, check_jpeg, check_png, check_typescript):
-    check()
-print(f"the wheel of Millrace works with {engine_command()[0]}, Python {sys.version.split()[0]}")
+def check_python():
+    """A dataset in Python: by this program, and by the command line, in the same interpreter."""
+    feed = millrace.dataset(Squares()).batch(6)
+    with feed.open(workers=1) as loader:
+        assert [batch["n"].tolist() for batch in loader.numpy()] == [[0, 1, 4, 9, 16, 25]]
+    definition = feed.json()
+    (HERE / "squares.json").write_text(json.dumps(definition))
+    line = [VENV / "bin" / "millrace", "run", "squares.json", "--json", "--workers", "1"]
+    refused = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert refused.returncode != 0 and "--allow-code" in refused.stderr, refused.stderr
+    told = subprocess.run([*line, "--allow-code"], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0 and json.loads(told.stdout)["samples"] == 6, told.stderr
+
+
+CHECKS = (check_name, check_places, check_command, check_jpeg, check_png, check_typescript, check_python)
+
+if __name__ == "__main__":
+    for check in CHECKS:
+        check()
+    print(f"the wheel of Millrace works with {engine_command()[0]}, Python {sys.version.split()[0]}")

