@@ -38,6 +38,16 @@ FOREVER = 1e9
 RESTARTS = 3
 
 
+def needed_changes(changes: Sequence[Mapping[str, Any]], place: Place, length: int) -> List[Any]:
+    """Those changes of a blend's weights that matter from a place on.
+
+    One that says what was drawn before it needs none before it.
+    """
+    draw = place.epoch * length + place.position
+    passed = [i for i, change in enumerate(changes) if "drawn" in change and change["at"] <= draw]
+    return list(changes[passed[-1] if passed else 0 :])
+
+
 class _Once:
     """The default of ``epochs``: None means that a loop never ends."""
 
@@ -277,8 +287,9 @@ class Feed(Opened):
             "content": base["content"],
         }
         state.update(epoch=self._place.epoch, position=self._place.position, describe=dict(base["describe"]))
-        if self._stream.changes:
-            state["changes"] = list(self._stream.changes)
+        changes = needed_changes(self._stream.changes or [], self._place, self._stream.opened.length)
+        if changes:
+            state["changes"] = changes
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -306,7 +317,11 @@ class Feed(Opened):
         stream = self._stream
         place = self._following
         asked = dict(weights) if isinstance(weights, Mapping) else list(weights)
-        stream.changes = list(stream.ask({"weights": asked, "place": place._asdict()})["changes"])
+        before = {} if stream.changes is None else {"changes": stream.changes}
+        changes = list(stream.ask({"weights": asked, "place": place._asdict(), **before})["changes"])
+        if changes == (stream.changes or []):
+            return
+        stream.changes = changes
         if self._move_to is None:
             left = None if self._loop is None else self._loop.left
             self._move_to = place

@@ -127,6 +127,45 @@ def test_a_blend_has_the_same_names_and_weights():
     assert rest == [b["ids"] for b in node(blend, {"state": state})]
 
 
+def test_changed_weights_do_not_make_the_state_grow():
+    entries = [
+        {"source": {"synthetic": {"count": 60 + i, "tensors": {"shape": [1]}}}, "weight": 1, "name": f"s{i}"}
+        for i in range(10)
+    ]
+    blend = {
+        "source": {"blend": {"entries": entries, "epoch": 400}},
+        "order": {"shuffle": "global", "seed": 3},
+        "fields": {"number": {"from": "data", "as": "bytes", "ragged": {"max": 16}}},
+        "batch": {"size": 4, "last": "keep"},
+    }
+
+    def run(feed, steps):
+        found, states, kept = [], [], None
+        for batch in feed:
+            found.append(batch.ids)
+            kept = kept or batch
+            step = len(steps) - len(found)
+            feed.set_weights([1 / (1 + (i * 7 + step) % 13) for i in range(10)])
+            feed.set_weights({"s0": 1 / (1 + step % 13)})  # as it is
+            states.append(feed.state_dict())
+            assert len(json.dumps(states[-1])) < 1024 + 24 * 10
+        if len(found) <= 30:
+            kept._about.names = None
+            assert kept.ids == found[0]  # a batch of before the changes knows its samples
+        return found, states
+
+    with millrace.Feed(blend, workers=1) as feed:
+        whole, states = run(feed, range(100))
+    with millrace.Feed(blend, workers=1, state=states[69]) as feed:
+        rest, others = run(feed, range(30))
+        assert rest == whole[70:] and others == states[70:]
+        feed.load_state_dict(states[89])
+        feed.set_weights({"s0": 0})  # after what the loaded state says
+        loaded = feed.state_dict()["changes"]
+        assert loaded[-1]["weights"] == [0, *states[89]["changes"][-1]["weights"][1:]]
+        assert loaded[-1]["drawn"] == states[89]["changes"][-1]["drawn"]
+
+
 def test_node_resumes_python_and_python_resumes_node():
     whole = [batch["ids"] for batch in node(PICTURES, {})]
     with millrace.Feed(PICTURES, workers=1) as feed:

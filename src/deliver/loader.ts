@@ -6,7 +6,7 @@ import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
 import { type FeedPlan, replan } from '../engine/plan.js'
 import { MillraceError, StateError } from '../errors.js'
-import type { BlendChange } from '../order/blend.js'
+import { type BlendChange, neededChanges } from '../order/blend.js'
 import { makeState, readState, type State } from '../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
 import type { Span } from '../system/spans.js'
@@ -271,8 +271,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     if (!this.plan.order.changed)
       throw new MillraceError('only a blend has weights to change: this feed has one source')
-    this.changes = this.plan.order.changed(this.changes, this.place, weights)
-    this.changed = true
+    const changes = this.plan.order.changed(this.changes, this.place, weights)
+    if (changes === this.changes) return
+    this.adopt(changes, this.place)
     const ahead = this.feeding.ring.startAt.limit - this.handed
     this.until -= this.handed
     const { moveTo } = this
@@ -285,11 +286,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private async move(place: Place): Promise<void> {
     this.moveTo = undefined
-    if (this.changed) this.plan = replan(this.plan, this.changes)
-    this.changed = false
+    if (this.changed) this.adopt(this.changes, place)
     this.stepFrom(place)
     await this.delivery.drain()
     await this.feeding.move({ ...place, limit: 0 }, this.plan)
+  }
+
+  /** Makes the order anew, with these changes of weights. Those that no longer matter are forgotten: batches know their samples. */
+  private adopt(changes: readonly BlendChange[], { epoch, position }: Place): void {
+    this.plan = replan(this.plan, changes)
+    this.changes = neededChanges(this.plan.order.settled?.() ?? [], epoch * this.plan.length + position)
+    this.changed = false
   }
 
   private stepFrom(place: Place): void {

@@ -5,6 +5,7 @@
 import type { AllowCode } from '../define/code.js'
 import type { FeedJson } from '../define/types.js'
 import { MillraceError } from '../errors.js'
+import type { BlendChange } from '../order/blend.js'
 import { checkChange } from '../order/state.js'
 import type { Place } from '../order/steps.js'
 import type { OpenOptions } from './options.js'
@@ -45,6 +46,8 @@ export type Request = { id?: number } & Partial<{
   redo: { slot: number; field: string; rows: number[] }
   weights: number[] | Record<string, number>
   place: Place
+  /** With `weights`: the changes that the client knows. */
+  changes: BlendChange[]
   tune: { workers?: number; depth?: number }
   stats: true
   close: true
@@ -159,6 +162,7 @@ const CHECKS: Record<string, Check> = {
   redo: parts({ slot: whole, field: text, rows: listOf(whole) }),
   weights,
   place: parts(place),
+  changes: listOf(change),
   tune: parts({}, { workers: whole, depth: whole }),
 }
 

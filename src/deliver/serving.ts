@@ -16,6 +16,12 @@ import type { OpenedOptions } from './options.js'
 import { RequestError } from './request.js'
 import { type Opened, openPlan, startFeeding } from './start.js'
 
+/**
+ * Changes of weights that a client knows, at most: the last is what matters from here on, those before tell it the names
+ * of samples in batches that it still has.
+ */
+const REMEMBERED = 32
+
 export interface Move extends Place {
   limit: number | null
   changes?: BlendChange[]
@@ -229,12 +235,17 @@ export class Serving {
     })
   }
 
-  /** The changes of a blend's weights after one more. */
-  weigh(weights: number[] | Record<string, number>, place: Place): BlendChange[] {
-    const { order } = this.opened.plan
-    if (!order.changed)
+  /** The changes of a blend's weights after one more; by default after those that are in effect. */
+  weigh(
+    weights: number[] | Record<string, number>,
+    place: Place,
+    before: readonly BlendChange[] = this.opened.changes,
+  ): readonly BlendChange[] {
+    const { plan } = this.opened
+    if (!plan.order.changed)
       throw new MillraceError('only a blend has weights to change: this feed has one source')
-    return order.changed(this.opened.changes, place, weights)
+    const changes = plan.order.changed(before, place, weights)
+    return changes === before ? before : replan(plan, changes).order.settled!().slice(-REMEMBERED)
   }
 
   private settle(slot: number): void {

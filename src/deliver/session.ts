@@ -118,7 +118,8 @@ export class Session {
     if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
     if (request.redo !== undefined) return { redone: await serving.redo(request.redo) }
     if (request.weights !== undefined) {
-      return { changes: serving.weigh(request.weights, request.place ?? { epoch: 0, position: 0 }) }
+      const { weights, place = { epoch: 0, position: 0 }, changes } = request
+      return { changes: serving.weigh(weights, place, changes) }
     }
     if (request.tune !== undefined) {
       const { workers, depth } = request.tune

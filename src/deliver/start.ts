@@ -17,8 +17,8 @@ export interface Opened {
 /** Opens the sources and finds the place to begin at. Nothing is made yet. */
 export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promise<Opened> {
   const saved = options.state === undefined ? undefined : readState(options.state)
-  const changes = [...(saved?.changes ?? [])]
-  const plan = await planFeed(feed, { ...options, changes })
+  const plan = await planFeed(feed, { ...options, changes: saved?.changes ?? [] })
+  const changes = plan.order.settled?.() ?? []
   const { rank, world } = options
   const share: StepShare = {
     length: plan.length,

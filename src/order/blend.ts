@@ -6,10 +6,11 @@
  * it, are known without walking. The k-th draw of a source of n rows is draw k mod n of its own epoch ⌊k/n⌋.
  *
  * Weights may change at any unit: a *segment* begins there, with blocks of its own, and goes on with the draws
- * that its sources had made until then.
+ * that its sources had made until then. A change that says how many those were needs no change before it: so a state
+ * keeps only the changes that still matter, however many there were.
  */
 import { hashText, Random } from '../define/random.js'
-import { DefinitionError, nearest } from '../errors.js'
+import { DefinitionError, MillraceError, nearest, StateError } from '../errors.js'
 import { BLOCK, BLOCKS, quantise, scheduleExtras } from './apportion.js'
 import type { Draw, Order } from './order.js'
 import { shuffle } from './permutation.js'
@@ -19,19 +20,25 @@ import type { SourceOrder } from './single.js'
 export interface BlendChange {
   at: number | { epoch: number; position: number }
   weights: number[]
+  /** Units of each source before it. Where it is left out, it follows from the changes before. */
+  drawn?: number[]
 }
 
 /** A stretch of units with the same weights. */
 interface Segment {
   /** Its first unit. */
   from: number
+  weights: readonly number[]
   /** Units of each source before it. */
   carry: Float64Array
   /** Units of each source in a round of 2^20. */
   shares: Uint32Array
-  /** Extra units of each source before each block of a round. */
-  extras: Uint16Array
+  /** Extra units of each source before each block of a round; made when they are first needed. */
+  extras?: Uint16Array
 }
+
+/** Digits of a weight that count: more than the 2^20 draws of a round can tell apart. */
+const DIGITS = 9
 
 /** What a blend is made of. */
 export interface BlendSpec {
@@ -62,25 +69,53 @@ export function planBlend(spec: BlendSpec, changes: readonly BlendChange[] = [])
   const wanted = spec.epoch ?? lengths.reduce((a, b) => a + b, 0)
   const length = Math.ceil(wanted / group) * group
   const data: BlendData = { ...spec, length, group, segments: [] }
-  const placed = changes.map(({ at, weights }) => ({ from: Math.ceil(drawOf(data, at) / group), weights }))
+  const placed = changes.map(change => ({ ...change, from: Math.ceil(drawOf(data, change.at) / group) }))
   placed.sort((a, b) => a.from - b.from)
-  beginSegment(data, 0, weights)
-  for (const { from, weights } of placed) beginSegment(data, from, weights)
+  // What was drawn before a change is known from the change itself, as long as none was put in before it.
+  let known = placed[0]?.drawn !== undefined
+  if (!known) beginSegment(data, 0, weights)
+  for (const { from, weights, drawn } of placed) {
+    known &&= drawn !== undefined
+    beginSegment(data, from, weights, known ? drawn : undefined)
+  }
+  // Here, so that threads share it; those of earlier segments are hardly ever asked for.
+  extrasOf(data.segments.at(-1)!)
   return data
 }
 
-/** The changes after one more. Weights by name leave those of the other sources as they were at that place. */
+/** Those of some changes that matter from a draw on. */
+export function neededChanges(changes: readonly BlendChange[], draw: number): BlendChange[] {
+  const first = changes.findLastIndex(({ at, drawn }) => drawn !== undefined && (at as number) <= draw)
+  return changes.slice(Math.max(0, first))
+}
+
+/**
+ * The changes after one more; the same list where nothing changes. Weights by name leave those of the other sources as
+ * they were at that place.
+ */
 export function changeWeights(
   data: BlendData,
   changes: readonly BlendChange[],
   at: BlendChange['at'],
   weights: readonly number[] | Record<string, number>,
-): BlendChange[] {
-  const draw = drawOf(data, at)
-  if (Array.isArray(weights)) return [...changes, { at: draw, weights: [...weights] }]
+): readonly BlendChange[] {
+  const draw = Math.ceil(drawOf(data, at) / data.group) * data.group
   const before = changes.filter(change => drawOf(data, change.at) <= draw)
   before.sort((a, b) => drawOf(data, a.at) - drawOf(data, b.at))
-  const changed = [...(before.at(-1)?.weights ?? data.weights)]
+  const present = before.at(-1)?.weights ?? data.weights
+  const wanted = Array.isArray(weights) ? weights : named(data, present, weights as Record<string, number>)
+  const changed = wanted.map(weight => Number(Number(weight).toPrecision(DIGITS)))
+  const same = changed.length === present.length && changed.every((weight, i) => weight === present[i])
+  return same ? changes : [...changes, { at: draw, weights: changed }]
+}
+
+/** Weights of which some are changed. */
+function named(
+  data: BlendData,
+  present: readonly number[],
+  weights: Readonly<Record<string, number>>,
+): number[] {
+  const changed = [...present]
   for (const [name, weight] of Object.entries(weights)) {
     const i = data.names.indexOf(name)
     if (i < 0) {
@@ -90,7 +125,7 @@ export function changeWeights(
     }
     changed[i] = weight
   }
-  return [...changes, { at: draw, weights: changed }]
+  return changed
 }
 
 /** A place as a draw counted through all epochs. */
@@ -101,7 +136,12 @@ function drawOf({ length }: BlendData, at: BlendChange['at']): number {
   return draw
 }
 
-function beginSegment(data: BlendData, from: number, weights: readonly number[]): void {
+function beginSegment(
+  data: BlendData,
+  from: number,
+  weights: readonly number[],
+  drawn?: readonly number[],
+): void {
   const { lengths, segments } = data
   if (weights.length !== lengths.length)
     throw new DefinitionError('source.blend', `${weights.length} weights for ${lengths.length} sources`)
@@ -112,11 +152,19 @@ function beginSegment(data: BlendData, from: number, weights: readonly number[])
         'the source is empty; remove it or set weight 0',
       )
   })
-  const carry = unitsBefore(data, from)
+  if (drawn !== undefined && (drawn.length !== lengths.length || drawn.reduce((a, b) => a + b) !== from))
+    throw new StateError(
+      `the draws of the sources before the change of weights at ${from} don't add up to that`,
+    )
+  const carry = drawn === undefined ? unitsBefore(data, from) : Float64Array.from(drawn)
   // A change at the very place of another replaces it.
   if (segments.at(-1)?.from === from) segments.pop()
-  const shares = quantise(weights)
-  segments.push({ from, carry, shares, extras: scheduleExtras(shares) })
+  segments.push({ from, weights, carry, shares: quantise(weights) })
+}
+
+function extrasOf(segment: Segment): Uint16Array {
+  segment.extras ??= scheduleExtras(segment.shares)
+  return segment.extras
 }
 
 /** Units of each source before a unit. */
@@ -132,12 +180,13 @@ function unitsBefore(data: BlendData, unit: number): Float64Array {
 }
 
 /** Units of a source before a block of a segment. */
-function beforeBlock({ shares, carry, extras }: Segment, source: number, block: number): number {
+function beforeBlock(segment: Segment, source: number, block: number): number {
+  const { shares, carry } = segment
   const round = Math.floor(block / BLOCKS)
   const inRound = block - round * BLOCKS
   const share = shares[source]
   const even = Math.floor(share / BLOCKS) * inRound
-  return carry[source] + round * share + even + extras[inRound * shares.length + source]
+  return carry[source] + round * share + even + extrasOf(segment)[inRound * shares.length + source]
 }
 
 /** The sources of 1,024 units, shuffled, and for each unit how many of its source come before it in the block. */
@@ -179,8 +228,19 @@ export class BlendOrder implements Order {
     changes: readonly BlendChange[],
     at: BlendChange['at'],
     weights: readonly number[] | Record<string, number>,
-  ): BlendChange[] {
+  ): readonly BlendChange[] {
     return changeWeights(this.data, changes, at, weights)
+  }
+
+  settled(): BlendChange[] {
+    const { segments, weights, group } = this.data
+    const [{ from, weights: first }, ...later] = segments
+    if (from === 0 && later.length === 0 && first === weights) return []
+    return segments.map(({ from, weights, carry }) => ({
+      at: from * group,
+      weights: [...weights],
+      drawn: [...carry],
+    }))
   }
 
   draw(epoch: number, position: number, out: Draw): Draw {
@@ -206,9 +266,11 @@ export class BlendOrder implements Order {
 
   private segmentOf(unit: number): Segment {
     const { segments } = this.data
-    let i = segments.length - 1
-    while (segments[i].from > unit) i--
-    return segments[i]
+    for (let i = segments.length - 1; i >= 0; i--) if (segments[i].from <= unit) return segments[i]
+    throw new MillraceError(
+      `the weights of the blend at draw ${unit * this.data.group} are no longer known: they have changed too often since. ` +
+        'Ask a batch for its ids before you change weights many times',
+    )
   }
 
   private block(segment: Segment, number: number): Block {

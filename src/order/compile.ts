@@ -39,7 +39,9 @@ export interface CompiledOrder extends Order {
     changes: readonly BlendChange[],
     at: BlendChange['at'],
     weights: readonly number[] | Record<string, number>,
-  ): BlendChange[]
+  ): readonly BlendChange[]
+  /** Blends only: the changes of weights that this order has, each with what was drawn before it. */
+  settled?(): BlendChange[]
 }
 
 export function planOrder(order: NormalOrder, sources: readonly OrderSource[], blend?: BlendPlan): OrderData {

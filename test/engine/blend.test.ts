@@ -80,6 +80,84 @@ describe('changed weights', () => {
     }
   })
 
+  test('do not make the state grow, and a run resumed anywhere is still the uninterrupted one', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `source ${i}`)
+    const entries = names.map((name, i) => ({ source: numbers(30 + i), weight: 1 + (i % 3), name }))
+    const feed = (size: number): FeedJson =>
+      numberFeed(0, { source: { blend: { entries, epoch: 1000 } }, batch: { size, last: 'keep' } })
+    /** Weights that look like those of a trainer which computes them, after each 20 draws. */
+    const weights = (draws: number) => names.map((_, i) => 1 / (1 + ((i * 7 + draws) % 13)))
+    /** From a state on, so many draws in steps of `size`, on `world` ranks: ids in order, and the state after. */
+    const part = async (size: number, world: number, draws: number, state?: State) => {
+      const ranks = await Promise.all(
+        Array.from({ length: world }, (_, rank) =>
+          using(feed(size), { workers: 1, rank, world, state }, async loader => {
+            const ids: string[][] = []
+            for await (const batch of loader) {
+              ids.push(batch.ids)
+              const handed = ids.length * size * world
+              if (handed % 20 === 0) {
+                await loader.setWeights(weights((state?.position ?? 0) + handed))
+                expect(JSON.stringify(loader.state()).length).toBeLessThan(1024 + 24 * names.length)
+              }
+              if (handed === draws) break
+            }
+            return { ids, state: JSON.parse(JSON.stringify(loader.state())) as State }
+          }),
+        ),
+      )
+      const ids = ranks[0].ids.flatMap((_, step) => ranks.flatMap(rank => rank.ids[step]))
+      for (const rank of ranks) expect(rank.state).toEqual(ranks[0].state)
+      return { ids, state: ranks[0].state }
+    }
+    const whole = await part(20, 1, 1000)
+    expect(whole.ids).toHaveLength(1000)
+    const parts: string[] = []
+    let state: State | undefined
+    for (const [size, world, draws] of [
+      [20, 1, 200],
+      [5, 2, 100],
+      [10, 2, 300],
+      [4, 5, 400],
+    ]) {
+      const got = await part(size, world, draws, state)
+      parts.push(...got.ids)
+      state = got.state
+    }
+    expect(parts).toEqual(whole.ids)
+  })
+
+  test('of an old state, with all of its changes, are taken up', async () => {
+    const { ids, states } = await using(FEED, { workers: 0 }, loader => run(loader, CHANGES))
+    // As states were written when they kept every change there had been.
+    const changes = [
+      { at: 24, weights: [9, 1] },
+      { at: 56, weights: [0, 1] },
+    ]
+    const old = { ...states[9], changes } as State
+    const resumed = await using(FEED, { workers: 1, state: old }, loader => run(loader, { 3: CHANGES[12] }))
+    expect(resumed.ids).toEqual(ids.slice(9))
+    expect(resumed.states).toEqual(states.slice(9))
+  })
+
+  test('that are equal to the present ones are no change: nothing is made again', async () => {
+    const expected = await using(FEED, { workers: 0 }, loader => run(loader, {}))
+    const same = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [i + 1, { a: 1, b: 1 }]))
+    const got = await using(FEED, { workers: 1 }, loader => run(loader, same))
+    expect(got).toEqual(expected)
+    expect(got.states[12]).not.toHaveProperty('changes')
+  })
+
+  test('that make no sense are refused, and leave everything as it was', async () => {
+    const expected = await using(FEED, { workers: 0 }, loader => run(loader, {}))
+    await using(FEED, { workers: 1 }, async loader => {
+      await loader.ready
+      await expect(loader.setWeights([0, 0])).rejects.toThrow(/finite sum above 0/)
+      await expect(loader.setWeights({ a: -1 })).rejects.toThrow(/expected a number from 0/)
+      expect(await run(loader, {})).toEqual(expected)
+    })
+  })
+
   test('of a loaded state replace those of the loader, and back', async () => {
     const { ids, states } = await using(FEED, { workers: 0 }, loader => run(loader, CHANGES))
     await using(FEED, { workers: 2 }, async loader => {

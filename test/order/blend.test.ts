@@ -2,7 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BLOCK, BLOCKS, quantise, ROUND, scheduleExtras } from '../../src/order/apportion.js'
-import { type BlendChange, type BlendData, BlendOrder, planBlend } from '../../src/order/blend.js'
+import {
+  type BlendChange,
+  type BlendData,
+  BlendOrder,
+  neededChanges,
+  planBlend,
+} from '../../src/order/blend.js'
 import type { Draw } from '../../src/order/order.js'
 import type { SourceOrder } from '../../src/order/single.js'
 
@@ -25,11 +31,12 @@ function blendOf(
   return { order: new BlendOrder(data, lengths.map(traced)), data }
 }
 
-/** Draws q = 0…count−1 through all epochs. */
-function walk(order: BlendOrder, count: number): Draw[] {
-  return Array.from({ length: count }, (_, q) =>
-    order.draw(Math.floor(q / order.length), q % order.length, { source: -1, row: -1, drawn: -1 }),
-  )
+/** Draws q = from…count−1 through all epochs. */
+function walk(order: BlendOrder, count: number, from = 0): Draw[] {
+  return Array.from({ length: count - from }, (_, i) => {
+    const q = from + i
+    return order.draw(Math.floor(q / order.length), q % order.length, { source: -1, row: -1, drawn: -1 })
+  })
 }
 
 const someWeights = fc
@@ -186,6 +193,73 @@ describe('changes of weights', () => {
     expect(order.changed(first, 200, { s0: 9 })[1]).toEqual({ at: 200, weights: [9, 2, 3] })
     expect(order.changed(first, 300, [1, 1, 1])[1]).toEqual({ at: 300, weights: [1, 1, 1] })
     expect(() => order.changed([], 0, { s11: 1 })).toThrow(/no source "s11"; did you mean "s1"/)
+  })
+
+  test('equal weights are no change, and only the digits that count are kept', () => {
+    const { order } = blendOf([1, 2, 3], [100, 100, 100])
+    const none: BlendChange[] = []
+    expect(order.changed(none, 40, [1, 2, 3])).toBe(none)
+    expect(order.changed(none, 40, { s1: 2 })).toBe(none)
+    const one = order.changed(none, 40, { s1: 1 / 3 })
+    expect(one).toEqual([{ at: 40, weights: [1, 0.333333333, 3] }])
+    expect(order.changed(one, 80, { s1: 1 / 3 })).toBe(one)
+    expect(order.changed(one, 20, { s1: 1 / 3 })).not.toBe(one)
+  })
+
+  test('only the changes that matter from a place on are needed there, however many there were', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          group: fc.constantFrom(1, 1, 5),
+          steps: fc.array(
+            fc.record({
+              draws: fc.integer({ min: 0, max: 700 }),
+              weights: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 3, maxLength: 3 }),
+              resume: fc.boolean(),
+            }),
+            { minLength: 1, maxLength: 12 },
+          ),
+        }),
+        ({ group, steps }) => {
+          const lengths = [100, 37, 12]
+          const blend = (changes: readonly BlendChange[]) =>
+            blendOf([3, 1, 1], lengths, { group, epoch: 1000, changes: [...changes] }).order
+          let [long, short]: (readonly BlendChange[])[] = [[], []]
+          let draw = 0
+          for (const { draws, weights, resume } of steps) {
+            draw += draws
+            if (!weights.some(weight => weight > 0)) continue
+            long = blend(long).changed(long, draw, weights)
+            const changed = blend(short).changed(short, draw, weights)
+            short = neededChanges(blend(changed).settled(), draw)
+            // What is said in a state, and read from it.
+            if (resume) short = JSON.parse(JSON.stringify(short))
+            expect(short.length).toBeLessThanOrEqual(2)
+          }
+          expect(walk(blend(short), draw + 1500, draw)).toEqual(walk(blend(long), draw + 1500, draw))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a change put in before a known one counts anew what was drawn before that', () => {
+    const { order } = blendOf([1, 1], [50, 50], { epoch: 1000 })
+    const later = blendOf([1, 1], [50, 50], { epoch: 1000, changes: [{ at: 600, weights: [1, 3] }] }).order
+    const both = order.changed(later.settled(), 200, [3, 1])
+    const [got, expected] = [both, [...both].map(({ at, weights }) => ({ at, weights }))].map(changes =>
+      walk(blendOf([1, 1], [50, 50], { epoch: 1000, changes: [...changes] }).order, 1500),
+    )
+    expect(got).toEqual(expected)
+  })
+
+  test('what was before is not known, and draws that do not add up are refused', () => {
+    const change = { at: 100, weights: [1, 3], drawn: [60, 40] }
+    const { order } = blendOf([1, 1], [50, 50], { changes: [change] })
+    expect(order.settled()).toEqual([change])
+    expect(() => walk(order, 1)).toThrow(/weights of the blend at draw 0 are no longer known/)
+    for (const drawn of [[60, 41], [100], [60, 40, 0]])
+      expect(() => blendOf([1, 1], [50, 50], { changes: [{ ...change, drawn }] })).toThrow(/don't add up/)
   })
 
   test('a later change at the same draw replaces the earlier', () => {

@@ -69,6 +69,8 @@ describe('what is no state is refused by name', () => {
     [{ ...good, changes: 3 }, /"changes"/],
     [{ ...good, changes: [null] }, /changes\[0\]\.at/],
     [{ ...good, changes: [{ at: 1, weights: [-1] }] }, /changes\[0\]\.weights/],
+    [{ ...good, changes: [{ at: 1, weights: [1], drawn: 1 }] }, /changes\[0\]\.drawn/],
+    [{ ...good, changes: [{ at: 1, weights: [1], drawn: [0.5] }] }, /changes\[0\]\.drawn/],
   ])('%j', (value, message) => {
     expect(() => readState(value)).toThrow(StateError)
     expect(() => readState(value)).toThrow(message)
