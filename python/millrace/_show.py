@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
@@ -39,7 +40,7 @@ def show(feed: "Feed", count: int, path: Optional[str]) -> Any:
         figure = _with_matplotlib(pictures, captions)
         if figure is not None:
             return figure
-    path = path or "millrace.png"
+    path = os.path.expanduser(path or "millrace.png")
     with open(path, "wb") as file:
         file.write(png(_grid(pictures)))
     for i, caption in enumerate(captions):

@@ -56,9 +56,9 @@ class ImageFolder(Builder):
     ``.shuffle().batch(256)``.
 
     Classes are the subfolders, hidden ones too, numbered in the order of their names. As in torchvision, one
-    without a picture is refused when the feed is opened, unless ``allow_empty`` is set; and a relative root is
-    relative to the working directory. ``classes`` names them, in the order of their numbers, instead: then a
-    class without a picture, or without a folder, keeps its number.
+    without a picture is refused when the feed is opened, unless ``allow_empty`` is set; and a relative root
+    is relative to the working directory. ``classes`` names them, in the order of their numbers, instead: then
+    a class without a picture, or without a folder, keeps its number.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ImageFolder(Builder):
     ):
         if target_transform is not None:
             raise TypeError("target_transform: apply it to batch['label'] in the training loop")
-        path = os.fspath(root)
+        path = os.path.expanduser(os.fspath(root))
         field = image("image") if transform is None else from_torchvision(transform)
         self._classes = _class_folders(path) if classes is None else list(classes)
         given = allow_empty or classes is not None

