@@ -16,7 +16,7 @@ if (!there) {
 const files = readdirSync(`${folder}/tests`).filter(name => /^test_.*\.py$/.test(name))
 
 describe.skipIf(!there)('Python', () => {
-  test.each(files)('%s', { timeout: 300_000 }, file => {
+  test.each(files)('%s', file => {
     const { status, stdout, stderr } = spawnSync('python3', ['-m', 'pytest', '-q', '-rs', `tests/${file}`], {
       cwd: folder,
       encoding: 'utf8',

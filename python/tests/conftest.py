@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
+from patience import wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -74,16 +75,6 @@ def engine() -> None:
         engine_command()
     except MissingError as error:
         pytest.skip(str(error))
-
-
-def wait_until(what: Callable[[], bool], seconds: float = 3) -> bool:
-    """Whether something becomes true in time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if what():
-            return True
-        time.sleep(0.01)
-    return what()
 
 
 def alive(pid: int) -> bool:

@@ -15,7 +15,7 @@ from collections import deque
 from contextlib import contextmanager
 
 import numpy as np
-from conftest import wait_until
+from patience import wait_until
 
 from millrace._gpu.errors import CudaError
 

@@ -271,7 +271,7 @@ def main() -> None:
     listener.bind(path)
     listener.listen()
     connections: List[Connection] = []
-    patience = time.monotonic() + 10
+    patience = time.monotonic() + 60
     while (connections or time.monotonic() < patience) and os.path.exists(f"/proc/{starter}"):
         busy = False
         for connection in connections:

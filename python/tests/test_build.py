@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import millrace
 from millrace.errors import DefinitionError
@@ -276,7 +277,7 @@ def typescript():
       console.log(JSON.stringify(feeds))
     """
     run = subprocess.run(
-        ["node", "--input-type=module", "-e", program], capture_output=True, text=True, timeout=30
+        ["node", "--input-type=module", "-e", program], capture_output=True, text=True, timeout=PATIENCE
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -302,7 +303,7 @@ def test_operators_are_current():
     if shutil.which("node") is None or not BUILT.exists():
         pytest.skip("needs node and dist/ (npm run build)")
     script = ROOT / "scripts" / "operators-python.mjs"
-    run = subprocess.run(["node", script, "--check"], capture_output=True, text=True, timeout=30)
+    run = subprocess.run(["node", script, "--check"], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
 
 

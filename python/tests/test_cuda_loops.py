@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import wait_until
 from fake_torch import FakeCuda, FakeEvent, FakeStream, FakeTensor, view_of
+from patience import wait_until
 from test_gpu_ends import in_fork
 
 import millrace

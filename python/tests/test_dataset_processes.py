@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from conftest import wait_until
+from patience import PATIENCE, wait_until
 from test_dataset import Pairs, batches
 
 import millrace
@@ -22,7 +22,9 @@ def run(folder, text, *arguments, **options):
     path.write_text(textwrap.dedent(text))
     root = os.path.dirname(os.path.dirname(millrace.__file__))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([sys.executable, str(path), *arguments], text=True, env=env, timeout=60, **options)
+    return subprocess.run(
+        [sys.executable, str(path), *arguments], text=True, env=env, timeout=PATIENCE, **options
+    )
 
 
 SCRIPT = """
@@ -121,12 +123,12 @@ def test_no_process_stays():
     with millrace.dataset(Pairs()).batch(8).open(workers=2) as feed:
         next(iter(feed.numpy()))
         engine = feed._stream.client.engine.pid
-        assert wait_until(lambda: len(_children(engine)) == 2, 30)
+        assert wait_until(lambda: len(_children(engine)) == 2)
         makers = _children(engine)
         os.kill(makers[0], signal.SIGKILL)  # one is replaced
         assert len(batches(feed, "y")) == 5
         makers = _children(engine)
-    assert wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in makers), 10)
+    assert wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in makers))
 
 
 def _children(pid):

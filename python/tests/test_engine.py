@@ -14,7 +14,8 @@ from typing import Any, Dict, List
 
 import numpy as np
 import pytest
-from conftest import HERE, wait_until
+from conftest import HERE
+from patience import PATIENCE, wait_until
 
 import millrace
 from millrace._node import engine_command
@@ -55,7 +56,9 @@ def node(feed: Dict[str, Any], options: Dict[str, Any], **more: Any) -> List[Dic
     """What Node's iterator gives."""
     asked = json.dumps({"feed": feed, "options": {"workers": 1, **options}, **more})
     line = [engine_command()[0], str(HERE / "digests.mjs"), asked]
-    return json.loads(subprocess.run(line, check=True, capture_output=True, text=True, timeout=60).stdout)
+    return json.loads(
+        subprocess.run(line, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    )
 
 
 def digest(value: Any) -> str:
@@ -271,17 +274,17 @@ def test_stats_and_what_it_is(caplog):
 def test_what_was_in_flight_is_named(caplog):
     slow = {
         **PICTURES,
-        "source": {"synthetic": {"count": 40, "images": {"width": 1200, "height": 900}}},
+        "source": {"synthetic": {"count": 120, "images": {"width": 1200, "height": 900}}},
         "batch": {"size": 8, "last": "keep"},
     }
-    with millrace.Feed(slow, workers=1) as feed, caplog.at_level("WARNING", "millrace"):
+    with millrace.Feed(slow, workers=1, depth=14) as feed, caplog.at_level("WARNING", "millrace"):
         seen = []
         for batch in feed:
             seen += batch.ids
             if len(seen) == 8:
                 time.sleep(0.05)
                 os.kill(feed._stream.client.engine.pid, signal.SIGKILL)  # while it makes the next ones
-        assert sorted(seen, key=int) == [str(i) for i in range(40)]
+        assert sorted(seen, key=int) == [str(i) for i in range(120)]
     said = re.search(r"In flight: (\S+?)[,.\n]?$", caplog.records[0].getMessage().split("\n")[0])
     assert said and said.group(1) in seen[8:]
 

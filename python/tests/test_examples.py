@@ -15,6 +15,7 @@ from typing import Any, Dict, List
 
 import pytest
 from conftest import HERE, ROOT
+from patience import PATIENCE
 
 EXAMPLES = ROOT / "examples"
 pytestmark = pytest.mark.usefixtures("engine")
@@ -39,7 +40,7 @@ def start(name: str, *words: Any, folder: Path) -> "subprocess.Popen[str]":
 def run(name: str, *words: Any, folder: Path) -> str:
     process = start(name, *words, folder=folder)
     try:
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -113,14 +114,14 @@ def test_inference_is_killed_again_and_again_and_says_everything_once(tmp_path):
         before = out.stat().st_size if out.exists() else 0
         process = start("infer_folder.py", *words, folder=tmp_path)
         # Somewhere in the middle: once the file has grown, and a little later.
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < until:
             if out.exists() and out.stat().st_size > before + 50:
                 break
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.02))
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE)
         endings.append(process.returncode)
         with out.open("a") as file:
             file.write("half a ro")  # what a kill between rows and state would leave
@@ -129,11 +130,11 @@ def test_inference_is_killed_again_and_again_and_says_everything_once(tmp_path):
     assert rows(out) == [header, *expected]
     assert "is complete" in run("infer_folder.py", *words, folder=tmp_path)
     other = start("infer_folder.py", "elsewhere", folder=tmp_path)
-    assert "is about" in other.communicate(timeout=60)[1] and other.returncode == 1
+    assert "is about" in other.communicate(timeout=PATIENCE)[1] and other.returncode == 1
 
 
 def test_pictures_are_drawn_on_a_gpu_or_it_says_so(tmp_path):
     pytest.importorskip("torch")
     process = start("generate/train_generated.py", folder=tmp_path)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1 and "this example needs a GPU" in errors

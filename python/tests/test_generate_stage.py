@@ -8,9 +8,9 @@ from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import pytest
-from conftest import wait_until
 from fake_cuda import FakeDriver, FakeKernels, read
 from generators import told
+from patience import PATIENCE, wait_until
 
 import millrace
 from millrace._gpu.generate import Made
@@ -70,7 +70,7 @@ def staged(seed: int, generator: Dict[str, Any], batches: List[Made]) -> List[Di
     with DeviceStage(lambda: Tools(driver, Kernels(driver), lambda: None), {}, None, generator) as stage:
         tickets = [stage.submit(HostBatch([], made=batch)) for batch in batches]
         while tickets:
-            ticket = tickets.pop(0).wait(5)
+            ticket = tickets.pop(0).wait(PATIENCE)
             out.append({str(name): array.copy_to_host() for name, array in ticket.arrays.items()})
             del ticket
             gc.collect()
@@ -132,7 +132,7 @@ class FakeGpuView(View):
         return Staged(taken, taken.batch, self._staging.submit(taken), on_stage=True)
 
     def _deliver(self, staged: Staged) -> Any:
-        ticket = staged.ticket.wait(5)
+        ticket = staged.ticket.wait(PATIENCE)
         self._staging.fill(staged.taken.batch, ticket, lambda array: array.copy_to_host())
         return staged.taken.batch
 

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import HERE, wait_until
+from conftest import HERE
 from fake_cuda import FakeDecoder, FakeDriver, FakeKernels
+from patience import PATIENCE, wait_until
 from picture_slots import Slot, field
 
 import millrace
@@ -71,7 +72,7 @@ def pictures():
     return HostBatch([HostArray("image", slot.values, "u8")])
 
 
-def ends(what, seconds=5):
+def ends(what, seconds=PATIENCE):
     """Whether something comes to its end, done in a thread that may be left behind."""
     thread = threading.Thread(target=what, daemon=True)
     thread.start()
@@ -82,10 +83,10 @@ def ends(what, seconds=5):
 def test_a_lost_gpu_is_told_with_the_batch_that_lost_it_and_closing_ends():
     driver = LosableDriver()
     stage = open_stage({"image": field()}, driver)
-    stage.submit(pictures()).wait(5)
+    stage.submit(pictures()).wait(PATIENCE)
     driver.breaks = True
     with pytest.raises(CudaError, match="^cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS"):
-        stage.submit(pictures()).wait(5)
+        stage.submit(pictures()).wait(PATIENCE)
     assert ends(stage.close)
     with pytest.raises(millrace.MillraceError, match="closed"):
         stage.submit(pictures())
@@ -133,7 +134,7 @@ def test_garbage_may_be_collected_in_the_stages_own_thread():
         holder.clear()  # the last reference: the finalizer runs here
         return [{"row": row, "ok": False} for row in rows]
 
-    assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5).bad
+    assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE).bad
     assert ends(stage.close)
 
 
@@ -141,23 +142,23 @@ def test_waiting_for_a_slot_does_not_stop_the_stage():
     driver = FakeDriver()
     driver.stir = lambda most=3: None
     stage = open_stage({"image": field()}, driver)
-    stage.submit(pictures()).wait(5)
+    stage.submit(pictures()).wait(PATIENCE)
     waiting, go_on = threading.Event(), threading.Event()
     synchronize = driver.synchronize
 
     def slowly(event):
         if threading.current_thread().name == "reaper":
             waiting.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
         synchronize(event)
 
     driver.synchronize = slowly
     reaper = threading.Thread(target=stage.reap, args=(True,), name="reaper")
     reaper.start()
-    assert waiting.wait(5)
-    stage.submit(pictures()).wait(5)
+    assert waiting.wait(PATIENCE)
+    stage.submit(pictures()).wait(PATIENCE)
     go_on.set()
-    reaper.join(5)
+    reaper.join(PATIENCE)
     stage.close()
 
 
@@ -165,7 +166,7 @@ def test_a_loop_that_is_collected_while_slots_are_let_go_of_lets_go_of_them_as_w
     driver = FakeDriver()
     stage = open_stage({"image": field()}, driver)
     for _ in range(3):
-        stage.submit(pictures()).wait(5)
+        stage.submit(pictures()).wait(PATIENCE)
     query, inside = driver.query, []
 
     def collecting(event):
@@ -188,7 +189,7 @@ def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_its
     stage = open_stage({"image": field()}, FakeDriver())
     slot = Slot(1)
     slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
-    with millrace.Feed(fake(8), timeout=1) as feed:
+    with millrace.Feed(fake(8), timeout=60) as feed:
         staging = Staging(feed, 0)
         staging._stage = stage
         tickets = []
@@ -198,8 +199,8 @@ def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_its
             staging.drain(tickets)
             return [{"row": row, "ok": False} for row in rows]
 
-        assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5).bad
-        assert not staging.given_up and tickets[0].wait(5).arrays
+        assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE).bad
+        assert not staging.given_up and tickets[0].wait(PATIENCE).arrays
     assert stage._gone.is_set()
 
 
@@ -220,7 +221,7 @@ def test_the_slot_of_a_batch_that_failed_is_not_left_to_the_garbage_collector():
         ticket = stage.submit(HostBatch([HostArray("image", values, "u8")], redo))
         del values
         try:
-            ticket.wait(5)
+            ticket.wait(PATIENCE)
         except millrace.EngineDied:
             del ticket
         driver.finish()
@@ -251,13 +252,13 @@ def test_what_a_failed_batch_left_on_the_streams_harms_no_other(seed):
         return stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo))
 
     for number in range(2):  # all memory is there from now on
-        submitted(batch(number, plan.JPEG)).wait(5)
+        submitted(batch(number, plan.JPEG)).wait(PATIENCE)
     driver.finish()
     driver.stir = lambda most=3: None  # nothing is done before it must
     with pytest.raises(millrace.EngineDied):
-        submitted(batch(2, plan.PIXELS, b"c")).wait(5)
+        submitted(batch(2, plan.PIXELS, b"c")).wait(PATIENCE)
     slots = [batch(number, plan.JPEG) for number in range(3, 7)]
-    tickets = [submitted(slot).wait(5) for slot in slots]
+    tickets = [submitted(slot).wait(PATIENCE) for slot in slots]
     for slot, ticket in zip(slots, tickets):
         assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     stage.close()
@@ -288,7 +289,7 @@ def in_fork(work):
 
 def test_a_fork_has_no_stages_and_waits_for_none():
     stage = open_stage({"image": field()}, FakeDriver())
-    ticket = stage.submit(pictures()).wait(5)
+    ticket = stage.submit(pictures()).wait(PATIENCE)
     with stage._reaping:  # somebody has it at that moment
         assert in_fork(stage.close) == 7
     assert ticket.arrays["image"].shape[0] == 3
@@ -330,10 +331,10 @@ def slowly(*arguments):
     launch(*arguments)
 driver.launch = slowly
 held = [stage.submit(pictures()) for _ in range(5)]
-held[0].wait(5)
+held[0].wait({PATIENCE})
 print("over", flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
 
 

@@ -9,6 +9,7 @@ import zlib
 import numpy as np
 import pytest
 from fake_cuda import FakeDriver, FakeKernels, given_back, memory_at
+from patience import PATIENCE
 
 from millrace import MissingError
 from millrace._gpu import nvcomp
@@ -228,7 +229,7 @@ def test_a_batch_of_everything(opened):
     slot = Slot(6)
     for row, form in enumerate([COMPRESSED, RAW, COMPRESSED, COMPRESSED, NOTHING, RAW]):
         slot.fill(row, form, row + 1)
-    ticket = submit(stage, slot).wait(5)
+    ticket = submit(stage, slot).wait(PATIENCE)
     x = ticket.arrays["x"]
     assert x.shape == (6, *SHAPE) and x.kind == "i16"
     assert np.array_equal(x.copy_to_host(), slot.expected)
@@ -250,9 +251,9 @@ def test_late_work_and_early_reuse(opened, seed, budget, most):
         done.append((submit(stage, slot), slot.expected))
         while chance.random() < 0.5 and done:
             ticket, expected = done.pop(0)
-            assert np.array_equal(ticket.wait(5).arrays["x"].copy_to_host(), expected)
+            assert np.array_equal(ticket.wait(PATIENCE).arrays["x"].copy_to_host(), expected)
     for ticket, expected in done:
-        assert np.array_equal(ticket.wait(5).arrays["x"].copy_to_host(), expected)
+        assert np.array_equal(ticket.wait(PATIENCE).arrays["x"].copy_to_host(), expected)
     assert max(library.batches) <= most
 
 
@@ -272,7 +273,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
         slot.values[4] = 0
         return [{"row": 1, "ok": True}, {"row": 3, "ok": True}, {"row": 4, "ok": False, "id": "a:4"}]
 
-    ticket = submit(stage, slot, redo).wait(5)
+    ticket = submit(stage, slot, redo).wait(PATIENCE)
     slot.expected[4] = 0
     assert asked == [("x", [1, 3, 4])]
     assert ticket.bad == {"x": [{"row": 4, "ok": False, "id": "a:4"}]}
@@ -284,7 +285,7 @@ def test_without_an_engine_refused_rows_are_bad(opened):
     slot = Slot(2)
     slot.fill(0, COMPRESSED, 5)
     slot.fill(1, COMPRESSED, 6, b"\xff")
-    ticket = submit(stage, slot).wait(5)
+    ticket = submit(stage, slot).wait(PATIENCE)
     slot.expected[1] = 0
     message = "nvcompErrorCannotDecompress"
     assert ticket.bad == {"x": [{"row": 1, "ok": False, "stage": "decode", "message": message}]}
@@ -299,12 +300,12 @@ def test_heads_that_make_no_sense(opened):
         slot.fill(1, COMPRESSED, 2)
         slot.values[1, :HEAD].view(np.uint32)[column] = value
         with pytest.raises(Exception, match="field 'x', row 1: its head makes no sense"):
-            submit(stage, slot).wait(5)
+            submit(stage, slot).wait(PATIENCE)
 
 
 def test_an_empty_batch(opened):
     stage, library = opened()
-    ticket = submit(stage, Slot(0)).wait(5)
+    ticket = submit(stage, Slot(0)).wait(PATIENCE)
     assert ticket.arrays["x"].shape == (0, *SHAPE) and library.batches == []
 
 

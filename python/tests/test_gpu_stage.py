@@ -7,7 +7,6 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import wait_until
 from fake_cuda import (
     FakeDecoder,
     FakeDriver,
@@ -16,6 +15,7 @@ from fake_cuda import (
     mixed,
     read,
 )  # fmt: skip
+from patience import PATIENCE, wait_until
 from picture_slots import Slot, field, some_slot
 
 from millrace._gpu import plan
@@ -68,7 +68,7 @@ def test_a_batch_of_everything(opened, dtype, layout):
     ticket = stage.submit(
         HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", labels, "i64")])
     )
-    ticket.wait(5)
+    ticket.wait(PATIENCE)
     image, label = ticket.arrays["image"], ticket.arrays["label"]
     assert image.shape == (5, *field(dtype, layout)["shape"]) and image.kind == dtype
     assert np.array_equal(label.copy_to_host(), labels)
@@ -99,7 +99,7 @@ def test_late_work_and_early_reuse(opened, seed, budget):
 
     def consume(step):
         ticket, expected, number = under_way.pop(0)
-        ticket.wait(5)
+        ticket.wait(PATIENCE)
         for array in ticket.arrays.values():
             array.use_on(mine)
         image, label = ticket.arrays["image"], ticket.arrays["label"]
@@ -138,7 +138,7 @@ def test_decoding_overlaps_the_kernel_before_it(opened):
         slot.fill(row, plan.JPEG, 20, 16, row)
 
     def submit():
-        return stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+        return stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
 
     first = submit()
     second = submit()
@@ -160,7 +160,7 @@ def test_a_batch_larger_than_the_area_is_made_in_turns(opened):
     slot = Slot(8)
     for row in range(8):
         slot.fill(row, plan.JPEG, 40, 30, row)
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert decodes(driver) == [(HARDWARE, 3), (HARDWARE, 3), (HARDWARE, 2)]
 
@@ -177,7 +177,7 @@ def test_mixes_come_after_the_last_turn(opened, mixes, turns):
     for _ in range(mixes):
         expected = mixed(expected)
     for _ in range(4):
-        ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+        ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
         assert np.array_equal(ticket.arrays["image"].copy_to_host().reshape(6, -1), expected)
     names = [call[1] for call in driver.log if call[0] == "launch"]
     assert names == (["picture"] * turns + ["mix"] * mixes) * 4
@@ -203,7 +203,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
             answers.append({"row": row, "ok": True})
         return answers
 
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert asked == [("image", [1]), ("image", [5, 6])]
     assert [bad["row"] for bad in ticket.bad["image"]] == [6] and ticket.bad["image"][0]["message"] == "torn"
@@ -211,7 +211,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
     slot = Slot(3)
     for row in range(3):
         slot.fill(row, plan.JPEG, 20, 16, row)
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
 
 
@@ -232,7 +232,7 @@ def test_redone_rows_of_batches_that_follow_each_other(opened, seed):
             return [{"row": row, "ok": True} for row in rows]
 
         slots.append(slot)
-        tickets.append(stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(5))
+        tickets.append(stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE))
     for slot, ticket in zip(slots, tickets):
         assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
 
@@ -246,7 +246,7 @@ def test_scratch_grows_between_batches(opened):
         for row in range(count):
             slot.fill(row, plan.JPEG, side, side, row)
         slots.append(slot)
-        tickets.append(stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5))
+        tickets.append(stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE))
     for slot, ticket in zip(slots, tickets):
         expected = slot.expected()
         expected = mixed(expected.reshape(len(expected), -1)).reshape(expected.shape)
@@ -258,7 +258,7 @@ def test_without_an_engine_to_ask_refused_rows_are_zero(opened):
     slot = Slot(3)
     for row, kind in enumerate([b"b", b"c", b"b"]):
         slot.fill(row, plan.JPEG, 20, 16, row, kind)
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     slot.pixels[1] = None
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert ticket.bad["image"][0]["message"] == "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"
@@ -269,7 +269,7 @@ def test_a_gpu_without_jpeg_engines(opened):
     slot = Slot(4)
     for row in range(4):
         slot.fill(row, plan.JPEG, 20, 16, row)
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert decodes(driver) == [(HYBRID, 4)]
 
@@ -285,7 +285,7 @@ def test_plain_fields_of_every_shape(opened):
     }
     kinds = {"dense": "i16", "apart": "f32", "none": "f32", ("ragged", "values"): "u8"}
     ticket = stage.submit(HostBatch([HostArray(key, array, kinds[key]) for key, array in arrays.items()]))
-    ticket.wait(5)
+    ticket.wait(PATIENCE)
     for key, array in arrays.items():
         assert np.array_equal(ticket.arrays[key].copy_to_host(), array)
     assert not decodes(driver)
@@ -302,8 +302,8 @@ def test_an_error_belongs_to_its_batch(opened):
     first = stage.submit(HostBatch([HostArray("image", bad.values, "u8")]))
     second = stage.submit(HostBatch([HostArray("image", good.values, "u8")]))
     with pytest.raises(Exception, match="row 1: its parameters make no sense"):
-        first.wait(5)
-    assert np.array_equal(second.wait(5).arrays["image"].copy_to_host(), good.expected())
+        first.wait(PATIENCE)
+    assert np.array_equal(second.wait(PATIENCE).arrays["image"].copy_to_host(), good.expected())
 
 
 def test_what_can_not_be_opened_is_said_at_once():
@@ -316,7 +316,7 @@ def test_what_can_not_be_opened_is_said_at_once():
 
 def test_arrays_outlive_the_stage(opened):
     stage, driver = opened({})
-    ticket = stage.submit(HostBatch([HostArray("x", np.arange(5000), "i64")])).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("x", np.arange(5000), "i64")])).wait(PATIENCE)
     array = ticket.arrays["x"]
     del ticket
     stage.close()
@@ -333,7 +333,7 @@ def test_a_ticket_that_nobody_waits_for_harms_nobody(opened):
         slot.fill(row, plan.JPEG, 20, 16, row)
     for _ in range(10):
         stage.submit(HostBatch([HostArray("image", slot.values, "u8")]))
-    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(5)
+    ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     while stage.reap(wait=True):
         pass

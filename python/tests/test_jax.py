@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 from conftest import HERE
+from patience import PATIENCE
 
 import millrace
 
@@ -66,7 +67,7 @@ def test_sharded_over_devices(runtime_folder):
         print("sharded")
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stdout == "sharded\n", done.stderr
 

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 
 import numpy as np
 import pytest
-from conftest import wait_until
+from patience import PATIENCE, wait_until
 
 import millrace
 
@@ -128,7 +128,7 @@ def test_batches_may_be_dropped_by_any_thread(fake):
         for _ in threads:
             parcels.put(None)
         for thread in threads:
-            thread.join(5)
+            thread.join(PATIENCE)
         assert not wrong
         assert seen == list(range(0, 400, 4))
         assert wait_until(lambda: held(feed) == 0)
@@ -198,7 +198,7 @@ def test_a_client_may_be_collected_while_the_engine_is_told_of_a_slot(fake):
 
     thread = threading.Thread(target=collect, daemon=True)
     thread.start()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

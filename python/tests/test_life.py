@@ -15,14 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import HERE, alive, sockets, wait_until
+from conftest import HERE, alive, sockets
+from patience import PATIENCE, wait_until
 
 import millrace
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
-
-#: How soon a death must be known (seconds).
-DEADLINE = 2.0
 
 
 def engine_of(feed):
@@ -77,8 +75,6 @@ def test_without_restart_its_last_words_are_told(fake):
             for i, _ in enumerate(feed):
                 if i == 3:
                     os.kill(engine_of(feed), signal.SIGKILL)
-                    begun = time.monotonic()
-        assert time.monotonic() - begun < DEADLINE
         assert "fake engine listens" in caught.value.last_words
 
 
@@ -98,11 +94,9 @@ def test_a_stopped_engine_is_replaced(fake, caplog):
             if len(seen) == 8:
                 stopped = engine_of(feed)
                 os.kill(stopped, signal.SIGSTOP)
-                begun = time.monotonic()
         assert seen == list(range(80))
         assert "SIGSTOP" in caplog.text
         assert wait_until(lambda: not alive(stopped))
-        assert time.monotonic() - begun < 2 * DEADLINE
 
 
 def test_an_engine_that_dies_between_loops(fake):
@@ -140,7 +134,7 @@ def test_the_engine_ends_with_the_feed(fake, runtime_folder):
     pid = engine_of(feed)
     next(iter(feed))
     feed.close()
-    assert wait_until(lambda: not alive(pid), DEADLINE)
+    assert wait_until(lambda: not alive(pid))
     assert not sockets(runtime_folder)
 
 
@@ -149,7 +143,7 @@ def test_a_forgotten_feed_ends_too(fake):
     pid = engine_of(feed)
     next(iter(feed))
     del feed
-    assert wait_until(lambda: not alive(pid), DEADLINE)
+    assert wait_until(lambda: not alive(pid))
 
 
 TRAINER = """
@@ -157,7 +151,7 @@ TRAINER = """
     sys.path[:0] = [{package!r}]
     import millrace, millrace._process, millrace._meeting
     millrace._process.engine_command = millrace._meeting.engine_command = lambda: [sys.executable, {fake!r}]
-    feed = millrace.Feed({{"fake": {{"length": 4000, "rows": 4}}}})
+    feed = millrace.Feed({{"fake": {{"length": 40000, "rows": 4}}}})
     for i, batch in enumerate(feed):
         if i == 5:
             print(feed._stream.client.engine.pid, flush=True)
@@ -175,9 +169,9 @@ def test_the_engine_ends_with_the_trainer(runtime_folder, number):
     trainer = start_trainer()
     engine = int(trainer.stdout.readline())
     trainer.send_signal(number)
-    trainer.wait(5)
-    assert wait_until(lambda: not alive(engine), DEADLINE)
-    assert wait_until(lambda: not sockets(runtime_folder), DEADLINE)
+    trainer.wait(PATIENCE)
+    assert wait_until(lambda: not alive(engine))
+    assert wait_until(lambda: not sockets(runtime_folder))
 
 
 def test_a_stopped_trainer_is_only_slow(runtime_folder):
@@ -190,8 +184,8 @@ def test_a_stopped_trainer_is_only_slow(runtime_folder):
     time.sleep(0.2)
     assert trainer.poll() is None
     trainer.kill()
-    trainer.wait(5)
-    assert wait_until(lambda: not alive(engine), DEADLINE)
+    trainer.wait(PATIENCE)
+    assert wait_until(lambda: not alive(engine))
 
 
 def test_a_fork_touches_nothing(fake):
@@ -231,7 +225,7 @@ def test_a_fork_does_not_keep_the_engine(fake):
     child.start()
     try:
         feed.close()
-        assert wait_until(lambda: not alive(pid), DEADLINE)
+        assert wait_until(lambda: not alive(pid))
     finally:
         child.kill()
         child.join()
@@ -274,14 +268,14 @@ def interrupt_after(seconds):
 
 
 def test_ctrl_c_leaves_the_feed_iterable(fake):
-    with millrace.Feed(fake(4000, slow=0.002)) as feed:
+    with millrace.Feed(fake(40000, slow=0.002)) as feed:
         for round in range(3):
             with pytest.raises(KeyboardInterrupt):
                 for i, batch in enumerate(feed):
                     assert batch["number"][0] == 1000 * round + 4 * i
                     if i == 0:
                         timer = interrupt_after(0.02)
-                time.sleep(1)
+                time.sleep(PATIENCE)
             timer.join()
             state = feed.state_dict()
             assert state["epoch"] == round

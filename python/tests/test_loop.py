@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import time
 from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
-from conftest import wait_until
+from patience import wait_until
 
 import millrace
 from millrace._loop import Loop
@@ -93,16 +92,10 @@ def test_a_state_with_no_step_left_is_the_next_epoch(fake, world, rows):
             assert epochs == [set(), {1}, {2}]
 
 
-def test_a_state_is_small_and_quick(fake):
+def test_a_state_is_small(fake):
     with millrace.Feed(fake()) as feed:
         numbers(feed, stop=1)
         assert len(json.dumps(feed.state_dict())) < 1000
-        took = []
-        for _ in range(200):
-            begun = time.perf_counter()
-            feed.state_dict()
-            took.append(time.perf_counter() - begun)
-        assert sorted(took)[100] < 100e-6
 
 
 def test_a_state_of_another_order_is_refused(fake):

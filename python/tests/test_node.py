@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from millrace import _node
 from millrace.errors import MissingError
@@ -113,6 +114,6 @@ def test_command_without_node(tmp_path):
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert run.returncode == 1 and "MILLRACE_NODE=/no can't be run" in run.stderr

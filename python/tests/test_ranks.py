@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE
+from patience import PATIENCE
 
 import millrace
 from millrace._meeting import Meeting, connect, private_folder
@@ -140,7 +141,7 @@ def test_attaching_to_an_engine_that_runs(fake, tmp_path):
             assert feed._stream.client.engine.pid == engine.pid
             assert len(list(feed)) == 2
     finally:
-        engine.wait(5)
+        engine.wait(PATIENCE)
 
 
 FEED = {
@@ -156,7 +157,7 @@ def test_an_epoch_begun_by_two_ranks_is_finished_by_three(engine, runtime_folder
     # Two ranks stop after 5 steps; three go on; in the middle of that their engine is killed.
     runs = [{"world": 2, "stop": 5}, {"world": 3, "stop": -1, "kill": 3}]
     line = [sys.executable, str(HERE / "gloo_ranks.py"), json.dumps(FEED), json.dumps(runs)]
-    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True)
     first, second = (json.loads(text) for text in done.stdout.splitlines())
     for run in (first, second):
         assert len({json.dumps(rank["state"]) for rank in run}) == 1  # every rank has the same state

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import millrace
 
@@ -298,7 +299,7 @@ def delivered(pictures, tmp_path_factory):
         await loader.close()
       }}
     """)
-    run = subprocess.run(["node", program], capture_output=True, text=True, timeout=60)
+    run = subprocess.run(["node", program], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
     batches = map(json.loads, run.stdout.splitlines())
     return {name: batch for name, batch in zip(PIXELS, batches)}

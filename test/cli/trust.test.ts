@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { PROTOCOL } from '../../src/deliver/session.js'
 import { feedModule, MILLRACE, open } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { PATIENCE } from '../support/patience.js'
 import { programs } from '../support/program.js'
 import { PythonModule, withoutPython, withPython } from '../support/python.js'
 
@@ -40,7 +41,7 @@ function write(name: string, json: unknown): string {
 }
 
 function millrace(...words: string[]) {
-  return spawnSync(process.execPath, [CLI, ...words], { cwd: folder, encoding: 'utf8', timeout: 60_000 })
+  return spawnSync(process.execPath, [CLI, ...words], { cwd: folder, encoding: 'utf8', timeout: PATIENCE })
 }
 
 describe('a definition in JSON', () => {
@@ -192,14 +193,14 @@ describe('a client of millrace serve', () => {
   }
 
   async function connected(path: string): Promise<Socket> {
-    for (let tries = 0; ; tries++) {
+    for (const end = performance.now() + PATIENCE; ; ) {
       const socket = connect(path)
       const error = await new Promise<Error | undefined>(resolve => {
         socket.once('connect', () => resolve(undefined))
         socket.once('error', resolve)
       })
       if (!error) return socket
-      if (tries > 1000) throw error
+      if (performance.now() > end) throw error
       await new Promise(go => setTimeout(go, 20))
     }
   }

@@ -1,5 +1,5 @@
 /** Makers that die are replaced and their rows made again; samples that hang are named and end the run. */
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Ring } from '../../src/batch/ring.js'
@@ -7,6 +7,7 @@ import type { Feeding } from '../../src/engine/feeding.js'
 import { digest, digests, engine, feedModule, loopIds, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { mapped } from '../support/maps.js'
+import { until } from '../support/patience.js'
 import { programs } from '../support/program.js'
 
 const root = temporaryFolder()
@@ -49,7 +50,7 @@ const stillbornFeed = () =>
   )
 
 const run = (feed: Awaited<ReturnType<typeof deadly>>, workers: number) =>
-  using(feed, { workers, timeout: 20 }, async loader => {
+  using(feed, { workers, timeout: 600 }, async loader => {
     const labels: number[] = []
     for await (const batch of loader) labels.push(...Array.from(batch.label as BigInt64Array, Number))
     return { labels, bad: loader.stats().bad }
@@ -155,6 +156,8 @@ describe('a maker that dies', () => {
 describe('a sample that hangs', () => {
   const SPIN = 'value => { if (value === 20) for (;;); return value }'
   const NEVER = 'value => value === 20 ? new Promise(() => {}) : value'
+  /** Seconds. The other samples take microseconds: also a machine that has more to do makes them in time. */
+  const LIMIT = 8
 
   test.each([
     ['spins', SPIN, 3],
@@ -162,8 +165,7 @@ describe('a sample that hangs', () => {
     ['never resolves', NEVER, 0],
   ])('%s: it is named and ends the run, whatever the policy', async (_, body, workers) => {
     const feed = await deadly(body, "onError: 'drop'")
-    // Long enough for the other samples, on a machine that has more to do.
-    const loader = open(feed, { workers, timeout: 2 })
+    const loader = open(feed, { workers, timeout: LIMIT })
     const loop = async () => {
       for await (const _batch of loader);
     }
@@ -172,14 +174,14 @@ describe('a sample that hangs', () => {
       e => e,
     )
     expect(error).toBeInstanceOf(engine.EngineError)
-    expect(error.message).toMatch(/^sample 20 has taken \d+ s \(limit 2 s\): .*timeout/)
+    expect(error.message).toMatch(/^sample 20 has taken \d+ s \(limit 8 s\): .*timeout/)
     await loader.close()
     expect(mapped('memfd:millrace')).toBe(0)
   })
 
   test('after a break the next epoch does not wait for it in silence', async () => {
     const feed = await deadly(SPIN)
-    await using(feed, { workers: 3, timeout: 2, depth: 8 }, async loader => {
+    await using(feed, { workers: 3, timeout: LIMIT, depth: 8 }, async loader => {
       await loopIds(loader, 1)
       await expect(loopIds(loader)).rejects.toThrow(/sample 20 has taken/)
     })
@@ -189,7 +191,7 @@ describe('a sample that hangs', () => {
     const other = open(numberFeed(200), { workers: 1 })
     await other.ready
     const memory = mapped('memfd:millrace')
-    const stuck = open(await deadly(SPIN), { workers: 1, timeout: 2 })
+    const stuck = open(await deadly(SPIN), { workers: 1, timeout: LIMIT })
     await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
     await stuck.close()
     expect(mapped('memfd:millrace')).toBe(memory)
@@ -205,7 +207,7 @@ describe('a sample that hangs', () => {
       const stuck = open(endless, { workers: 1 })
       await stuck.ready
       const { ring } = (stuck as unknown as { feeding: Feeding }).feeding
-      while (!ring.held(0)) await new Promise(resolve => setTimeout(resolve, 10))
+      await until(() => ring.held(0))
       await stuck.close()
     }
     expect((await loopIds(other)).flat()).toHaveLength(200)
@@ -213,23 +215,25 @@ describe('a sample that hangs', () => {
   })
 
   test('is not one that was being made while the process was stopped (Ctrl-Z)', async () => {
-    // Work by the number of turns, not by the clock: a stopped thread comes no further.
-    await deadly('value => { for (let i = 0, sum = 0; i < 1.5e8; i++) sum += i % 3; return value }')
+    // Its first sample says that it has begun, and lasts until it is told to end.
+    const [begun, end] = [join(root, 'ctrl-z-begun'), join(root, 'ctrl-z-end')]
+    await deadly(`value => {
+      if (first('ctrl-z-begun')) while (!existsSync(${JSON.stringify(end)}));
+      return value
+    }`)
     const { child, ended } = programs(root).start(
       `import slow from './deadly-${modules - 1}.feed.mjs'
-      const loader = open(slow, { workers: 1, timeout: 4 })
-      await loader.ready
-      console.log('begun')
+      const loader = open(slow, { workers: 1, timeout: ${LIMIT} })
       for await (const batch of loader) break
       await loader.close()
       console.log('well')`,
     )
-    await new Promise(resolve => child.stdout.once('data', resolve))
-    await new Promise(resolve => setTimeout(resolve, 700))
+    await until(() => existsSync(begun))
     child.kill('SIGSTOP')
-    await new Promise(resolve => setTimeout(resolve, 4500))
+    await new Promise(resolve => setTimeout(resolve, (LIMIT + 1) * 1000))
+    writeFileSync(end, '')
     child.kill('SIGCONT')
-    expect(await ended).toMatchObject({ code: 0, stdout: 'begun\nwell\n' })
+    expect(await ended).toMatchObject({ code: 0, stdout: 'well\n' })
   })
 
   test('close() ends it, also before the time is over', async () => {

@@ -175,12 +175,11 @@ test('a module that never finishes loading in a maker is named, and other feeds 
 test('nor do they wait for it once its own is closed', async () => {
   await using(await withMap('value => value * 2'), { workers: 2 }, async other => {
     await other.ready
-    await using(await endless(), { workers: 2, timeout: 600 }, async loader => {
+    await using(await endless(), { workers: 2, timeout: 1e6 }, async loader => {
       await loader.ready
       await new Promise(resolve => setTimeout(resolve, 500))
     })
-    const begun = performance.now()
+    // Makers that still waited for it would do so for 1e6 seconds.
     for (let i = 0; i < 3; i++) for await (const _ of other);
-    expect(performance.now() - begun).toBeLessThan(20_000)
   })
 })

@@ -22,13 +22,8 @@ describe('a program', () => {
       'for await (const batch of open(FEED, { workers: 2 })) { globalThis.b = batch.keep(); break }',
     ],
   ])('that %s ends by itself', async (_, code) => {
-    const {
-      code: status,
-      ms,
-      stderr,
-    } = await programs(folder).run(`const FEED = ${NUMBERS}\n${code}\nconsole.error(performance.now())`)
+    const { code: status } = await programs(folder).run(`const FEED = ${NUMBERS}\n${code}`)
     expect(status).toBe(0)
-    expect(ms - Number(stderr)).toBeLessThan(3000) // the start of Node and a busy machine included
   })
 
   test('that waits for two feeds at once gets all of both', async () => {

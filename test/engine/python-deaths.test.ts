@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loopIds, MILLRACE, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { until } from '../support/patience.js'
 import { counted, labels, PythonModule, simple, withoutPython, withPython } from '../support/python.js'
 
 const CODE = `
@@ -150,9 +151,4 @@ function children(pid: number): number[] {
         return false // gone meanwhile
       }
     })
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 400 && !condition(); i++) await new Promise(resolve => setTimeout(resolve, 25))
-  expect(condition()).toBe(true)
 }

@@ -47,7 +47,7 @@ function command(words: string[], sign?: { path: string; signal: NodeJS.Signals 
   return new Promise(resolve =>
     child.on('close', (code, signal) => {
       clearInterval(looking)
-      resolve({ code, signal, stdout, stderr, ms: 0 })
+      resolve({ code, signal, stdout, stderr })
     }),
   )
 }

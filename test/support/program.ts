@@ -3,18 +3,14 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { engine, MILLRACE } from './engine.js'
+import { PATIENCE } from './patience.js'
 
 export interface Ended {
   code: number | null
   signal: NodeJS.Signals | null
   stdout: string
   stderr: string
-  /** How long it ran, in ms. */
-  ms: number
 }
-
-/** A program that takes longer than this (ms) hangs: it is killed, and its status is null. */
-const PATIENCE = 30_000
 
 let written = 0
 
@@ -28,11 +24,11 @@ export function programs(folder: string) {
   }
 
   const start = (code: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) => {
-    const begun = performance.now()
     const child = spawn(process.execPath, [...flags, write(code)], {
       cwd: folder,
       env: { ...process.env, ...env },
     })
+    // A program that hangs is killed: its status is null.
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
     let stdout = ''
     let stderr = ''
@@ -41,7 +37,7 @@ export function programs(folder: string) {
     const ended = new Promise<Ended>(resolve =>
       child.on('close', (code, signal) => {
         clearTimeout(timer)
-        resolve({ code, signal, stdout, stderr, ms: performance.now() - begun })
+        resolve({ code, signal, stdout, stderr })
       }),
     )
     return { child, ended }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
 import { temporaryFolder } from './folder.js'
+import { PATIENCE } from './patience.js'
 
 const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
 export const ROWS = 8
@@ -53,14 +54,14 @@ export class Client {
   }
 
   static async connect(path: string): Promise<Client> {
-    for (let tries = 0; ; tries++) {
+    for (const end = performance.now() + PATIENCE; ; ) {
       const socket = connect(path)
       const error = await new Promise<Error | undefined>(resolve => {
         socket.once('connect', () => resolve(undefined))
         socket.once('error', resolve)
       })
       if (!error) return new Client(socket)
-      if (tries > 400) throw error
+      if (performance.now() > end) throw error
       await sleep(25)
     }
   }

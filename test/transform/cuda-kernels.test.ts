@@ -17,7 +17,7 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
   let run: ReturnType<typeof compileKernels>
   beforeAll(() => {
     run = compileKernels('address')
-  }, 60_000) // a compiler on a busy machine
+  })
   const one = (bytes: Buffer, size: number) => run([{ bytes, size }])[0]
 
   /** Rows of noise, mixed on the CPU in shared memory as the engine does it, and by the kernel. */
