@@ -141,7 +141,11 @@ async function runOf(loader: ReturnType<typeof open>, { fields }: FeedJson): Pro
 /** By the device stage of Python: all cases in one process. */
 function inPython(): DeviceRun[] {
   const program = join(import.meta.dirname, 'device_hosts.py')
-  const { status, stdout, stderr } = spawnSync('python3', [program], {
+  // As on a machine that has numpy alone: importing pytest fails.
+  const code = `import runpy, sys
+sys.modules["pytest"] = None
+runpy.run_path(${JSON.stringify(program)}, run_name="__main__")`
+  const { status, stdout, stderr } = spawnSync('python3', ['-c', code], {
     input: JSON.stringify({ feeds: cases, kernels: library, turbojpeg: decoder }),
     encoding: 'utf8',
     maxBuffer: 2 ** 28,
