@@ -26,13 +26,26 @@ export class DefinitionError extends MillraceError {
 
 /** A source can't be opened or read as a whole: a missing shard, a torn index, a folder without files. */
 export class SourceError extends MillraceError {
-  override readonly tag = 'Source'
+  override readonly tag: string = 'Source'
   readonly file: string | undefined
   readonly offset: number | undefined
   constructor(message: string, where: { file?: string; offset?: number; cause?: unknown } = {}) {
     super(message, where)
     this.file = where.file
     this.offset = where.offset
+  }
+}
+
+/** Data changed underneath: a file is no longer the one that was indexed. No policy for bad samples hides this. */
+export class ChangedError extends SourceError {
+  override readonly tag = 'Changed'
+  constructor(
+    message: string,
+    where: { file?: string },
+    /** The index that lists the file, where it must not be used again. */
+    readonly index?: { path: string; checksum: number },
+  ) {
+    super(message, where)
   }
 }
 

@@ -54,6 +54,7 @@ export type { OpenOptions } from './deliver/options.js'
 export type { LoaderStats } from './deliver/stats.js'
 export {
   BudgetError,
+  ChangedError,
   DecodeError,
   DefinitionError,
   EngineError,

@@ -13,6 +13,7 @@ test('millrace', async () => {
     [
       "Batch",
       "BudgetError",
+      "ChangedError",
       "CudaError",
       "DecodeError",
       "DefinitionError",

@@ -10,7 +10,7 @@
  */
 import { DTYPES, elements } from '../define/dtype.js'
 import type { Dtype } from '../define/types.js'
-import { cacheFolder } from '../source/index-place.js'
+import { cacheFolder } from '../source/cache-folder.js'
 import { CudaDevice, type KernelArgument, type LaunchShape, ourHeaders } from '../system/cuda/index.js'
 import { DeviceArray, stridesOf } from './device-array.js'
 import { readDeviceOptions } from './device-options.js'

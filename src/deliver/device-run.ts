@@ -1,7 +1,7 @@
 /** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
 import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/feeding.js'
-import { cacheFolder } from '../source/index-place.js'
+import { cacheFolder } from '../source/cache-folder.js'
 import type { BatchOwner } from './batch.js'
 import { Device, stageThread } from './device.js'
 import { Decision, type Decoder } from './device-decision.js'

@@ -4,8 +4,8 @@
  * policy. python/millrace/_judge.py has the same rules.
  */
 import type { NormalFeed } from '../define/types.js'
-import type { BadReport } from '../engine/job.js'
-import { DefinitionError, MillraceError, MissingError, SampleError } from '../errors.js'
+import type { BadReport, Mistake } from '../engine/job.js'
+import { ChangedError, DefinitionError, MillraceError, MissingError, SampleError } from '../errors.js'
 import { Causes } from './causes.js'
 
 /** Bad samples are listed up to this many; all are counted. */
@@ -56,7 +56,7 @@ export class Judge {
 
   private sample(report: BadReport): void {
     const { row, where, problem, mistake } = report
-    if (row < 0) throw new MillraceError(problem)
+    if (row < 0) throw mistake === 'Changed' ? new ChangedError(problem, where) : new MillraceError(problem)
     const error = new SampleError(where, problem)
     const { policy, budget } = this.onError
     if (this.seen + row < FIRST) this.badAmongFirst++
@@ -114,7 +114,7 @@ export class Judge {
 }
 
 /** The error for what is no bad sample. */
-function mistaken(tag: NonNullable<BadReport['mistake']>, message: string): MillraceError {
+function mistaken(tag: Mistake, message: string): MillraceError {
   const text = `${message}. "onError" is for bad samples, and this is none`
   return tag === 'Missing' ? new MissingError(text) : new DefinitionError('', text)
 }

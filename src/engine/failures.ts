@@ -1,5 +1,5 @@
 /** What went wrong with a row: which field it was, at which stage, and which sample. */
-import { DecodeError, DefinitionError, MissingError, type SampleWhere } from '../errors.js'
+import { ChangedError, DecodeError, DefinitionError, MissingError, type SampleWhere } from '../errors.js'
 import { PythonFailure } from '../source/python.js'
 import type { Source } from '../source/source.js'
 import { MapError } from './functions.js'
@@ -32,10 +32,11 @@ export class NoColumnError extends Error {}
 /** No sample of its source has it. */
 export class UnknownColumnError extends NoColumnError {}
 
-/** What no other sample will have either: something that the definition names, or that is not installed. */
+/** What is no fault of the sample: something that the definition names, that is not installed, or data that changed. */
 function mistakeOf(error: unknown): Mistake | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof MissingError) return 'Missing'
+    if (at instanceof ChangedError) return 'Changed'
     if (at instanceof DefinitionError || at instanceof UnknownColumnError) return 'Definition'
   }
   return undefined

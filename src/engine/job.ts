@@ -46,11 +46,11 @@ export interface BadReport {
   row: number
   where: SampleWhere
   problem: string
-  /** The sample is not to blame: the definition is wrong, or something is not installed. */
+  /** The sample is not to blame: the definition is wrong, something is not installed, or data changed. */
   mistake?: Mistake
   /** Why the definition may be to blame, if no sample can be made: it lacks a column, or code of the user's threw. */
   suspect?: 'column' | 'code'
 }
 
 /** The tag of the error for what is no bad sample. */
-export type Mistake = 'Definition' | 'Missing'
+export type Mistake = 'Definition' | 'Missing' | 'Changed'

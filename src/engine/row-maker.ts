@@ -13,9 +13,11 @@ import { blankBytes } from '../batch/strike.js'
 import { tooLong } from '../define/limits.js'
 import { hashText, operatorKey, Random } from '../define/random.js'
 import { columnsAreKnown } from '../define/sources.js'
+import { ChangedError } from '../errors.js'
 import { type CompiledOrder, compileOrder } from '../order/compile.js'
 import type { Draw } from '../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../order/steps.js'
+import { disownIndexOf } from '../source/index-trust.js'
 import type { Column, Source } from '../source/source.js'
 import { signal } from '../system/pipe.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../system/spans.js'
@@ -325,13 +327,17 @@ export class RowMaker {
   }
 
   private bad(claim: Claim, slot: Slot, row: number, draw: Draw, error: unknown): void {
-    if (row >= slot.words[Header.Valid]) {
+    const changed = error instanceof ChangedError
+    if (row >= slot.words[Header.Valid] && !changed) {
       this.blankFiller(slot, row)
       return
     }
     slot.status[row] = RowStatus.Bad
     Atomics.add(slot.words, Header.Bad, 1)
-    this.reportBad(claim.batch, row, describeBad(this.sources[draw.source], draw.row, error))
+    // Data that changed underneath are no bad sample: as a fault of the whole batch they end the run, whatever the policy.
+    if (changed) disownIndexOf(error)
+    const bad = describeBad(this.sources[draw.source], draw.row, error)
+    this.reportBad(claim.batch, changed ? -1 : row, bad)
   }
 
   /** A filler that can't be made is a row of zeros. Its sample was judged where it came first in the epoch. */

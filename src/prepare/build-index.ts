@@ -1,7 +1,7 @@
 /** Builds the index of a source ahead of its first run. */
 import { rmSync } from 'node:fs'
 import type { SourceJson } from '../define/types.js'
-import { cachedPath } from '../source/index-place.js'
+import { cachedPath } from '../source/cache-folder.js'
 import { openSource } from '../source/registry.js'
 import type { OnProgress, OpenContext } from '../source/source.js'
 import { sidecarPath } from '../source/tar-index.js'
@@ -23,7 +23,7 @@ export interface IndexBuilt {
 
 export async function buildIndex(json: SourceJson, options: BuildIndexOptions): Promise<IndexBuilt> {
   const { root, force, onProgress: progress, onNotice: notice } = options
-  const context = { root, wanted: ['cls'], progress, notice }
+  const context: OpenContext = { root, wanted: ['cls'], check: 'files', progress, notice }
   if (force) for (const path of await indexPaths(json, context)) rmSync(path, { force: true })
   const { kind, fingerprint, indexBytes } = await openSource(json, context)
   return { kind, samples: fingerprint.count, indexBytes }

@@ -1,5 +1,5 @@
 /** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { imageInfo } from '../decode/image.js'
 import type { SourceJson } from '../define/types.js'
@@ -7,6 +7,7 @@ import { attachSource, openSource } from '../source/registry.js'
 import type { OnProgress, Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
+import { readRegular } from '../system/regular.js'
 import { kindOf } from './checks.js'
 import { folderClasses } from './class-names.js'
 
@@ -48,6 +49,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
   const manifest = await openSource(json, {
     root: options.root,
     wanted: ['cls'],
+    check: 'files',
     progress: options.onProgress,
     notice: options.onNotice,
   })
@@ -105,7 +107,7 @@ function classNames(source: Source): (label: number | string) => string | undefi
   const file = source.count > 0 ? source.plan(source.unitOf(0), source.columns)[0]?.file : undefined
   const list = file === undefined ? undefined : join(dirname(file), 'classes.json')
   if (list === undefined || !existsSync(list)) return () => undefined
-  const names: unknown = JSON.parse(readFileSync(list, 'utf8'))
+  const names: unknown = JSON.parse(readRegular(list))
   return label => (Array.isArray(names) ? names[Number(label)] : undefined)
 }
 

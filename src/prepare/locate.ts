@@ -1,10 +1,11 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { codeInSource, refuseCode } from '../define/code.js'
 import { parseSource } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { isGlob } from '../source/glob.js'
+import { readRegular } from '../system/regular.js'
 
 const TAR = /\.(tar|tgz|tar\.gz)$/i
 
@@ -56,14 +57,14 @@ function sourceIn(text: string, allowCode: boolean): SourceJson {
 
 /** Whether a file is wids' list of shards. */
 function isShardList(path: string): boolean {
-  return path.endsWith('.json') && readFileSync(path, 'utf8').includes('wids-shard-index')
+  return path.endsWith('.json') && statSync(path).isFile() && readRegular(path).includes('wids-shard-index')
 }
 
 /** Whether a file is the JSON of a feed, not a sample of somebody's data. */
 function isDefinition(path: string): boolean {
   if (!path.endsWith('.json')) return false
   try {
-    const json: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const json: unknown = JSON.parse(readRegular(path))
     return typeof json === 'object' && json !== null && 'source' in json && 'batch' in json
   } catch {
     return false

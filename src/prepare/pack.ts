@@ -65,6 +65,7 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
   const context: OpenContext = {
     root: process.cwd(),
     wanted: ['cls'],
+    check: 'files',
     progress: options.onProgress,
     notice: options.onNotice,
   }

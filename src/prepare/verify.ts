@@ -1,10 +1,13 @@
-/** Verifies a source: every sample is read and decoded, every bad one is named. */
+/**
+ * Verifies a source: every sample is read and decoded, every bad one is named. Indexes are not believed: the data are
+ * indexed anew, and an index that says otherwise is replaced.
+ */
 
 import { extname } from 'node:path'
 import { columnLimits, limitOf } from '../define/limits.js'
 import type { NormalField, SourceJson } from '../define/types.js'
 import { attachSource, openSources } from '../source/registry.js'
-import type { OnProgress, Source } from '../source/source.js'
+import type { OnProgress, OpenContext, Source } from '../source/source.js'
 import { type Expectation, kindOf } from './checks.js'
 import { spread } from './threads.js'
 import { type BadSample, type RowRun, rowVerifier } from './verify-rows.js'
@@ -36,7 +39,8 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
   const { root, fields, onProgress: progress, onNotice: notice } = options
   const wanted = fields?.flatMap(field => field.from) ?? []
   const most = columnLimits(fields ?? [])
-  const { sources, fingerprint } = await openSources(json, { root, wanted, most, progress, notice })
+  const context: OpenContext = { root, wanted, most, check: 'nothing', progress, notice }
+  const { sources, fingerprint } = await openSources(json, context)
   const result: VerifyResult = { samples: fingerprint.count, bytes: 0, columns: [], bad: [] }
   let done = 0
   for (const { manifest } of sources) {

@@ -1,10 +1,11 @@
 /**
  * A list of files as a source: what `folder` and `files` have in common. The list is an index (folders, names,
- * sizes) that is good as long as no folder in it was changed; a sample is a whole file.
+ * sizes, times of change) that is good as long as no folder and no file in it was changed; a sample is a whole file.
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { SourceError } from '../errors.js'
+import type { FileIdentity } from '../store/identity.js'
 import type { NumberArray } from './columns.js'
 import { fileKey } from './file-key.js'
 import { IndexFile, type IndexHeader, writeIndex } from './index-file.js'
@@ -43,7 +44,17 @@ export interface FileListManifest extends Manifest {
   root: string
   index: string
   checksum: number
+  /** Whether every file was looked at when the list was opened, not just a selection. */
+  checked: boolean
 }
+
+/** A found list, and how far it was looked at. */
+export interface FileList extends IndexFound {
+  checked: boolean
+}
+
+/** Lists up to this long are compared file by file when they are opened (2.6 µs a file); of longer ones, as many as `selected`. */
+export const LOOKED_AT = { all: 16_384, selected: 2_048 }
 
 interface FileListMeta {
   digest: string
@@ -58,29 +69,34 @@ export function leftOutOf({ header }: IndexFound): LeftOut {
 }
 
 /** Finds or makes the index of the files below a folder. */
-export async function obtainFileList(wanted: FileListWanted, context: OpenContext): Promise<IndexFound> {
+export async function obtainFileList(wanted: FileListWanted, context: OpenContext): Promise<FileList> {
   const { root, spec, walk } = wanted
-  return obtainIndex({
+  const most = (count: number): number =>
+    context.check !== undefined || count <= LOOKED_AT.all ? count : LOOKED_AT.selected
+  const found = await obtainIndex({
     data: wanted.data,
     beside: wanted.beside,
-    problem: (header, path) => staleness(header, path, root, spec),
+    problem: (header, path) => malformed(header, spec) ?? staleness(header, path, root, most(header.count)),
     notice: context.notice,
-    build: async path => {
+    doubted: context.check === 'nothing',
+    build: async target => {
       const progress = (files: number): void => context.progress?.(files, 0, `listing ${root}`, 'files')
-      const { count, bytes, digest, folders, folderTimes, folder, name, size } = await walkFiles(root, {
+      const { count, bytes, digest, folders, folderTimes, folder, name, size, time } = await walkFiles(root, {
         ...walk,
         progress,
         notice: context.notice,
       })
       const leftOut = wanted.leftOut?.()
       const meta = { digest, bytes, spec, ...(leftOut && { leftOut }) } satisfies FileListMeta
-      writeIndex(path, 'files', count, meta, { folders, folderTimes, folder, name, size })
+      writeIndex(target, 'files', count, meta, { folders, folderTimes, folder, name, size, time })
     },
   })
+  return { ...found, checked: most(found.header.count) === found.header.count }
 }
 
 /** The manifest's part that every list of files has. */
-export function fileListManifest(kind: string, root: string, { path, header }: IndexFound): FileListManifest {
+export function fileListManifest(kind: string, root: string, list: FileList): FileListManifest {
+  const { path, header, checked } = list
   const { digest, bytes } = header.meta as unknown as FileListMeta
   const fingerprint: Fingerprint = {
     kind,
@@ -88,7 +104,15 @@ export function fileListManifest(kind: string, root: string, { path, header }: I
     digest,
     parts: [{ name: kind, count: header.count, bytes }],
   }
-  return { kind, fingerprint, indexBytes: header.bytes, root, index: path, checksum: header.checksum }
+  return {
+    kind,
+    fingerprint,
+    indexBytes: header.bytes,
+    root,
+    index: path,
+    checksum: header.checksum,
+    checked,
+  }
 }
 
 /** A short name for a specification, to tell indexes of the same folder apart. */
@@ -96,18 +120,48 @@ export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }
 
-function staleness(header: IndexHeader, path: string, root: string, spec: string): string | undefined {
-  if (header.kind !== 'files') return `it is an index of "${header.kind}"`
-  if ((header.meta as unknown as FileListMeta).spec !== spec) return 'it was made for other names'
+/** What a list must have, whatever its checksums say. */
+function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
+  if (kind !== 'files') return `it is an index of "${kind}"`
+  const { digest, bytes, spec: made, leftOut = {} } = meta as Partial<FileListMeta>
+  if (made !== spec) return 'it was made for other names'
+  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut))
+    return 'it is malformed: what it tells of its files'
+  const rows = ['folder', 'name', 'size', 'time'].every(name => columns[name]?.length === count)
+  const folders = columns.folders !== undefined && columns.folders.length === columns.folderTimes?.length
+  return rows && folders ? undefined : 'it is malformed: the lengths of its columns'
+}
+
+function isLeftOut(value: LeftOut | null): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { outside, hidden, others = {} } = value
+  const some = [outside, hidden].filter(one => one !== undefined)
+  if (!some.every(one => typeof one?.count === 'number' && typeof one.first === 'string')) return false
+  return typeof others === 'object' && others !== null && Object.values(others).every(Number.isFinite)
+}
+
+/** Whether a folder, or one of `most` files that are spread evenly, is no longer what it was. */
+function staleness(header: IndexHeader, path: string, root: string, most: number): string | undefined {
   const index = new IndexFile(path)
-  const folders = index.text('folders')
-  const times = index.numbers('folderTimes')
-  for (let i = 0; i < folders.length; i++) {
-    const stat = statSync(`${root}/${folders.at(i)}`, { throwIfNoEntry: false })
-    if (stat?.mtimeMs !== times[i])
-      return `the folder ${root}/${folders.at(i)} was changed after the index was made`
+  const texts = index.text('folders')
+  const folders = Array.from({ length: texts.length }, (_, i) => `${root}/${texts.at(i)}`)
+  const folderTimes = index.numbers('folderTimes')
+  const late = folders.findIndex((path, i) => timeOf(path) !== folderTimes[i])
+  if (late >= 0) return `the folder ${folders[late]} was changed after the index was made`
+  const [folder, names, sizes] = [index.numbers('folder'), index.text('name'), index.numbers('size')]
+  const times = index.numbers('time')
+  for (let i = 0; i < most; i++) {
+    const row = Math.floor((i * header.count) / most)
+    const file = folders[folder[row]] + names.at(row)
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat?.size !== sizes[row] || stat?.mtimeMs !== times[row])
+      return `${file} was changed after the index was made`
   }
   return undefined
+}
+
+function timeOf(folder: string): number | undefined {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs
 }
 
 export abstract class FileListSource implements Source {
@@ -120,10 +174,12 @@ export abstract class FileListSource implements Source {
   protected readonly folders: string[]
   protected readonly folder: NumberArray
   protected readonly sizes: NumberArray
+  private readonly times: NumberArray
+  private readonly listedIn: FileIdentity['index']
   private readonly names: { at(row: number): string }
 
   constructor(protected readonly manifest: FileListManifest) {
-    const index = new IndexFile(manifest.index)
+    const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
       throw new SourceError(`${manifest.root} was changed after the feed was opened: start again`, {
         file: manifest.root,
@@ -134,6 +190,8 @@ export abstract class FileListSource implements Source {
     this.folder = index.numbers('folder')
     this.names = index.text('name')
     this.sizes = index.numbers('size')
+    this.times = index.numbers('time')
+    this.listedIn = { path: manifest.index, checksum: manifest.checksum, checked: manifest.checked }
     this.count = index.header.count
     this.units = this.count
   }
@@ -172,7 +230,9 @@ export abstract class FileListSource implements Source {
 
   plan(unit: number, columns: readonly string[]): ByteRange[] {
     if (!this.needsBytes(unit, columns)) return []
-    return [{ file: this.file(unit), offset: 0, length: this.sizes[unit] }]
+    const size = this.sizes[unit]
+    const was = { size, mtimeMs: this.times[unit], index: this.listedIn }
+    return [{ file: this.file(unit), offset: 0, length: size, was }]
   }
 
   abstract sample(

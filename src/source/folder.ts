@@ -9,6 +9,7 @@ import { expandHome } from '../define/path.js'
 import { SourceError } from '../errors.js'
 import { classFolders, classOf, numberClasses } from './classes.js'
 import {
+  type FileList,
   type FileListManifest,
   FileListSource,
   fileListManifest,
@@ -18,7 +19,6 @@ import {
   type Some,
   shortHash,
 } from './file-list.js'
-import type { IndexFound } from './index-place.js'
 import type { Column, IndexColumn, OpenContext, SourceKind } from './source.js'
 import { isHidden } from './walk.js'
 
@@ -123,7 +123,7 @@ function listImages(
   extensions: readonly string[],
   byClass: boolean,
   context: OpenContext,
-): Promise<IndexFound> {
+): Promise<FileList> {
   const accepted = new Set(extensions.map(extension => extension.toLowerCase().replace(/^\./, '')))
   // The number counts the rules for what is left out: an index by earlier ones does not fit.
   const spec = `${byClass ? 'classes' : 'flat'} 2 ${[...accepted].sort().join(',')}`

@@ -108,6 +108,11 @@ export interface OpenContext {
   python?: readonly string[]
   /** Bytes that a value of a column may have at most, where its fields say so: what unpacks to more is refused. */
   most?: Readonly<Record<string, number>>
+  /**
+   * How far indexes that are there are believed. Unsaid: as far as size and times of the data go, of a long list of files
+   * only a selection is looked at. `files`: every file is looked at. `nothing`: everything is indexed anew and compared.
+   */
+  check?: 'files' | 'nothing'
   /** Told of progress on long work, such as a scan. */
   progress?: OnProgress
   /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */

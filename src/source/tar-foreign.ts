@@ -4,7 +4,8 @@
  * far as the shard bears it out: members in order and inside the file, every member's header as the index has it,
  * nothing but zeros behind the last.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { readRegular } from '../system/regular.js'
 import { BLOCK, isZero, PAX_KEY, type Pax, readPax, readTarHeader, type TarHeader } from './tar-header.js'
 import { SampleColumns, splitName } from './tar-samples.js'
 import { type ReadAt, SMALL } from './tar-scan.js'
@@ -25,7 +26,7 @@ export async function readDaliIndex(
     // A member takes more bytes in the shard, by its header alone, than in the index.
     const size = statSync(path).size
     if (size > bytes) throw new Error(`it has ${size} bytes, more than the shard`)
-    return await convert(readFileSync(path, 'utf8'), file, bytes, read)
+    return await convert(readRegular(path), file, bytes, read)
   } catch (error) {
     notice?.(`${path} is not used, the shard is scanned instead: ${(error as Error).message}`)
     return undefined

@@ -2,11 +2,12 @@
  * Which shards a tar source means: paths, lists, brace patterns, globs, `::` joins, and the shard lists of wids
  * (`shards.json`). The order is the one written down; what a glob finds is sorted by name.
  */
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expandHome } from '../define/path.js'
 import { SourceError } from '../errors.js'
+import { kindOf, readRegular } from '../system/regular.js'
 import { expandBraces } from './braces.js'
 import { compileGlob, isGlob } from './glob.js'
 
@@ -17,6 +18,8 @@ export interface ShardPath {
   name: string
   bytes: number
   mtimeMs: number
+  ctimeMs: number
+  ino: number
   /** What a shard list says about it. */
   expected?: { samples?: number; list: string }
 }
@@ -91,7 +94,11 @@ function statShard(file: string, pattern: string): Found {
         { file },
       )
     }
-    return { file, bytes: stat.size, mtimeMs: stat.mtimeMs }
+    if (!stat.isFile()) {
+      throw new SourceError(`${file} is ${kindOf(stat)}, not a regular file: name the file itself`, { file })
+    }
+    const { size: bytes, mtimeMs, ctimeMs, ino } = stat
+    return { file, bytes, mtimeMs, ctimeMs, ino }
   } catch (error) {
     if (error instanceof SourceError) throw error
     const code = (error as NodeJS.ErrnoException).code
@@ -137,7 +144,7 @@ function widsShards(list: string, pattern: string): Found[] {
   }
   let json: { shardlist?: Entry[] }
   try {
-    json = JSON.parse(readFileSync(list, 'utf8'))
+    json = JSON.parse(readRegular(list))
   } catch (error) {
     throw new SourceError(`${list} is no JSON: ${(error as Error).message}`, { file: list, cause: error })
   }

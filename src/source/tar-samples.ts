@@ -90,6 +90,20 @@ export class SampleColumns implements TarSink {
     this.keepSmall(extension, small)
   }
 
+  /** Where the first and the last member of up to `most` samples lie, which are spread evenly, first and last included. */
+  spread(most: number): number[] {
+    const offsets: number[] = []
+    const wanted = Math.min(most, this.count)
+    for (let i = 0; i < wanted; i++) {
+      const row = wanted === 1 ? 0 : Math.round((i * (this.count - 1)) / (wanted - 1))
+      const first = this.starts.at(row)
+      const last = (row + 1 < this.count ? this.starts.at(row + 1) : this.offsets.length) - 1
+      offsets.push(this.offsets.at(first))
+      if (last > first) offsets.push(this.offsets.at(last))
+    }
+    return offsets
+  }
+
   /** The finished columns and what is to be said about them. */
   finish(): { count: number; columns: Record<string, ColumnBuilder>; meta: SampleMeta } {
     this.starts.push(this.offsets.length)

@@ -1,9 +1,11 @@
 /** One shard while running: its index, mapped, and where the members of a sample lie. */
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../errors.js'
+import type { FileIdentity } from '../store/identity.js'
 import type { NumberArray } from './columns.js'
 import { IndexFile, type TextColumn } from './index-file.js'
 import type { ByteRange, Column, Present } from './source.js'
+import type { ShardMeta } from './tar-index.js'
 import { columnOf } from './tar-samples.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
@@ -20,6 +22,8 @@ export interface ShardManifest {
   /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
   checksum: number
   count: number
+  /** The shard as it was when the feed was opened. */
+  was: FileIdentity
 }
 
 /** What becomes of an extension's members when certain columns are wanted. */
@@ -44,6 +48,8 @@ export class TarShard {
   private readonly sizes: NumberArray
   private readonly repeats: NumberArray | undefined
   private readonly extensionNames: string[]
+  /** What every read of the shard is compared with. */
+  private readonly was: FileIdentity
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
 
@@ -51,7 +57,7 @@ export class TarShard {
     readonly manifest: ShardManifest,
     private readonly most: Readonly<Record<string, number>> = {},
   ) {
-    const index = new IndexFile(manifest.index)
+    const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
       throw new SourceError(
         `${manifest.file}: its index was rebuilt after the feed was opened: the shard has changed, start again`,
@@ -59,6 +65,7 @@ export class TarShard {
       )
     }
     this.index = index
+    this.was = { ...manifest.was, probes: (index.header.meta as unknown as ShardMeta).shard.probes }
     this.keys = index.text('key')
     this.ownKeys = index.has('ownKey') ? index.text('ownKey') : undefined
     this.keyHashes = index.numbers('keyHash')
@@ -128,7 +135,7 @@ export class TarShard {
       if (from < 0) from = this.offsets[m]
       to = this.offsets[m] + this.sizes[m]
     }
-    return from < 0 ? [] : [{ file: this.manifest.file, offset: from, length: to - from }]
+    return from < 0 ? [] : [{ file: this.manifest.file, offset: from, length: to - from, was: this.was }]
   }
 
   sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Record<string, Column> {

@@ -4,10 +4,11 @@
  * hidden entries too.
  */
 import { createHash, type Hash } from 'node:crypto'
-import { type Dir, type Dirent, statSync } from 'node:fs'
+import { type Dir, type Dirent, type Stats, statSync } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../errors.js'
+import { kindOf } from '../system/regular.js'
 import { NumberBuilder, TextBuilder } from './columns.js'
 import { NameList } from './name-list.js'
 
@@ -33,10 +34,11 @@ export interface FileColumns {
   /** Folders' relative paths, each with a slash at the end, and their times of change. */
   folders: TextBuilder
   folderTimes: NumberBuilder
-  /** For each file the number of its folder, its name and its size. */
+  /** For each file the number of its folder, its name, its size and its time of change. */
   folder: NumberBuilder
   name: TextBuilder
   size: NumberBuilder
+  time: NumberBuilder
   /** Of relative paths and sizes. */
   digest: string
 }
@@ -58,6 +60,7 @@ class Walk {
   private readonly folder = new NumberBuilder()
   private readonly name = new TextBuilder()
   private readonly size = new NumberBuilder()
+  private readonly time = new NumberBuilder()
   private readonly hash: Hash = createHash('sha256')
   private unhashed = ''
   private bytes = 0
@@ -87,9 +90,9 @@ class Walk {
 
   finish(): FileColumns {
     this.hash.update(this.unhashed)
-    const { folders, folderTimes, folder, name, size, bytes } = this
+    const { folders, folderTimes, folder, name, size, time, bytes } = this
     const digest = this.hash.digest('hex').slice(0, 32)
-    return { count: name.length, bytes, folders, folderTimes, folder, name, size, digest }
+    return { count: name.length, bytes, folders, folderTimes, folder, name, size, time, digest }
   }
 
   /** The wanted names in a folder, sorted. Folders end with a slash, so that the order is that of whole paths. */
@@ -113,10 +116,16 @@ class Walk {
     if (name.includes('\ufffd')) {
       throw new SourceError(`the name of ${file} is not valid UTF-8: rename it`, { file })
     }
-    const size = sizeOf(file)
+    let { size, mtimeMs } = statFile(file)
+    if (Math.abs(Date.now() - mtimeMs) < TICK) {
+      // Just written: wait until its next change is sure to get another time stamp.
+      await sleep(TICK)
+      ;({ size, mtimeMs } = statFile(file))
+    }
     this.folder.push(folder)
     this.name.push(name)
     this.size.push(size)
+    this.time.push(mtimeMs)
     this.bytes += size
     this.unhashed += `${path}${name}\0${size}\n`
     if (this.unhashed.length > 65536) {
@@ -143,14 +152,17 @@ function isFolder(entry: Dirent): boolean {
   return statSync(`${entry.parentPath}/${entry.name}`, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-function sizeOf(file: string): number {
+function statFile(file: string): Stats {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) {
     throw new SourceError(`${file} is gone, or a link to nothing: remove it, or restore what it points to`, {
       file,
     })
   }
-  return stat.size
+  if (!stat.isFile()) {
+    throw new SourceError(`${file} is ${kindOf(stat)}, not a regular file: remove it`, { file })
+  }
+  return stat
 }
 
 /**

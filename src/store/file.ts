@@ -2,9 +2,11 @@
  * Local files as a store. Each thread has its own: the handles it keeps open are few and bounded, so that a
  * dataset of ten thousand shards does not need ten thousand file descriptors in every maker.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { SourceError } from '../errors.js'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { ChangedError, SourceError } from '../errors.js'
 import { type Advice, advise } from '../system/advise.js'
+import { openWithoutWaiting, refuseOthers } from '../system/regular.js'
+import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
 import { type ByteRange, type LocalStore, tooShort } from './store.js'
 
 export interface FileStoreOptions {
@@ -28,6 +30,8 @@ export class FileStore implements LocalStore {
   private readonly access: FileStoreOptions['access']
   /** Path to descriptor, the least recently used first: a Map keeps the order of insertion. */
   private readonly open = new Map<string, number>()
+  /** Files with probes that were believed once, by path: the identity that they had then. */
+  private readonly believed = new Map<string, FileIdentity>()
 
   constructor(options: FileStoreOptions = {}) {
     this.handles = Math.max(1, options.handles ?? HANDLES)
@@ -42,21 +46,33 @@ export class FileStore implements LocalStore {
   sizeSync(path: string): number {
     return this.attempt(path, 0, () => {
       const stat = fstatSync(this.handle(path))
-      if (stat.isDirectory()) throw Object.assign(new Error('is a directory'), { code: 'EISDIR' })
+      refuseOthers(path, stat)
       return stat.size
     })
   }
 
-  readSync(path: string, offset: number, into: Uint8Array): void {
-    this.attempt(path, offset, () => {
-      const fd = this.handle(path)
-      for (let done = 0; done < into.length; ) {
-        const wanted = Math.min(into.length - done, LARGEST_READ)
-        const got = readSync(fd, into, done, wanted, offset + done)
-        if (got === 0) throw tooShort(path, offset, into.length, done)
-        done += got
-      }
-    })
+  /**
+   * With `was`, the file is looked at after every read (some 1.4 µs): what was read is what was indexed, even when the
+   * file is written to while it stays open here.
+   */
+  readSync(path: string, offset: number, into: Uint8Array, was?: FileIdentity): void {
+    this.attempt(
+      path,
+      offset,
+      () => {
+        const fd = this.handle(path)
+        let done = 0
+        while (done < into.length) {
+          const wanted = Math.min(into.length - done, LARGEST_READ)
+          const got = readSync(fd, into, done, wanted, offset + done)
+          if (got === 0) break
+          done += got
+        }
+        if (was !== undefined) this.believe(path, fd, was)
+        if (done < into.length) throw tooShort(path, offset, into.length, done)
+      },
+      was,
+    )
   }
 
   async size(path: string): Promise<number> {
@@ -96,7 +112,7 @@ export class FileStore implements LocalStore {
     if (fd !== undefined) this.open.delete(path)
     else {
       if (this.open.size >= this.handles) this.closeOldest()
-      fd = openSync(path, 'r')
+      fd = openWithoutWaiting(path)
       if (this.access !== undefined) advise(fd, this.access)
     }
     this.open.set(path, fd)
@@ -109,22 +125,68 @@ export class FileStore implements LocalStore {
     closeSync(fd)
   }
 
-  private attempt<T>(path: string, offset: number, work: () => T): T {
+  /** Throws a ChangedError unless the open file is the one that was indexed. */
+  private believe(path: string, fd: number, was: FileIdentity): void {
+    const now = fstatSync(fd)
+    refuseOthers(path, now)
+    if (was.probes === undefined) {
+      if (likeness(was, now) !== 'same') throw changed(path, was, changeOf(was, fd, now) as string)
+      return
+    }
+    const known = this.believed.get(path)
+    if (known !== undefined && likeness(known, now) === 'same') return
+    const change =
+      changeOf(was, fd, now) ??
+      (probesAgree(fd, was, 1) ? undefined : 'it has other contents under the same time of change')
+    if (change !== undefined) throw changed(path, was, change)
+    const { size, mtimeMs, ctimeMs, ino } = now
+    this.believed.set(path, { size, mtimeMs, ctimeMs, ino })
+  }
+
+  private attempt<T>(path: string, offset: number, work: () => T, was?: FileIdentity): T {
     try {
       return work()
     } catch (error) {
       if (error instanceof SourceError) throw error
-      throw explain(path, offset, error as NodeJS.ErrnoException)
+      const { code } = error as NodeJS.ErrnoException
+      if (was !== undefined && (code === 'ENOENT' || code === 'ESTALE'))
+        throw changed(path, was, 'it is gone')
+      throw explain(path, offset, this.notRegular(path) ?? (error as NodeJS.ErrnoException))
+    }
+  }
+
+  /** Reading what is no regular file fails in many ways; what it is explains them all. */
+  private notRegular(path: string): NodeJS.ErrnoException | undefined {
+    const fd = this.open.get(path)
+    if (fd === undefined) return undefined
+    try {
+      refuseOthers(path, fstatSync(fd))
+      return undefined
+    } catch (error) {
+      return error as NodeJS.ErrnoException
     }
   }
 }
 
+function changed(path: string, was: FileIdentity, how: string): ChangedError {
+  const when = was.index?.checked === false ? 'after it was indexed' : 'during the run'
+  return new ChangedError(
+    `${path} changed ${when}: ${how}. What was read no longer fits its index: start again, the index is then made anew`,
+    { file: path },
+    was.index,
+  )
+}
+
 /** What the system's error codes mean for somebody who wants to train. */
 const ADVICE: Record<string, string> = {
-  ENOENT: 'there is no such file: check the path, or rebuild the index with `millrace index` if files moved',
+  ENOENT: 'there is no such file: check the path',
   ENOTDIR: 'a part of the path is a file, not a folder: check the path',
   EACCES: 'reading it is not permitted: check the permissions of the file and of the folders above it',
   EPERM: 'reading it is not permitted: check the permissions of the file and of the folders above it',
+  ENOTREG:
+    'it is no regular file, but a pipe, a socket or a device: remove it, or name the files that are meant',
+  ENXIO:
+    'it is no regular file, but a pipe, a socket or a device: remove it, or name the files that are meant',
   EISDIR: 'it is a folder, not a file: use the `folder` source, or name the files in it',
   EMFILE: 'this process has too many open files: raise the limit (`ulimit -n`), or use fewer workers',
   ENFILE: 'the machine has too many open files: close other programs, or raise fs.file-max',

@@ -37,9 +37,9 @@ export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS
   const first: number[] = []
   let read: ByteRange | undefined
   for (const i of byPlace(ranges)) {
-    const { file, offset, length } = ranges[i]
+    const { file, offset, length, was } = ranges[i]
     if (read === undefined || !fits(read, ranges[i], limits)) {
-      read = { file, offset, length }
+      read = { file, offset, length, was }
       reads.push(read)
       first.push(i)
     }

@@ -6,6 +6,7 @@
 import { LIMITS, type MergeLimits, merge } from './merge.js'
 import { type ByteRange, type LocalStore, tooShort } from './store.js'
 
+const EMPTY = new Uint8Array(0)
 const ALIGN = 64 // each read begins on a cache line of its own
 
 export interface ReaderOptions extends Partial<MergeLimits> {
@@ -44,13 +45,15 @@ export class Reader {
     const { reads, first, of, offsets } = merge(ranges, this.limits)
     const starts = this.makeRoom(reads)
     for (let i = 0; i < reads.length; i++) {
-      const { file, offset, length } = reads[i]
+      const { file, offset, length, was } = reads[i]
       reading?.(first[i])
-      this.store.readSync(file, offset, this.buffer.subarray(starts[i], starts[i] + length))
+      this.store.readSync(file, offset, this.buffer.subarray(starts[i], starts[i] + length), was)
       this.counts.bytesRead += length
     }
     this.counts.reads += reads.length
-    return ranges.map(({ length }, i) => {
+    return ranges.map(({ file, length, was }, i) => {
+      // A file that was empty when it was indexed needs no read, but a look: it may have grown.
+      if (length === 0 && was !== undefined) this.store.readSync(file, 0, EMPTY, was)
       this.counts.bytesUsed += length
       const start = of[i] < 0 ? 0 : starts[of[i]] + offsets[i]
       return this.buffer.subarray(start, start + length)
@@ -78,7 +81,8 @@ export class Reader {
   }
 
   /** A torn index may ask for anything: no memory is taken for bytes that don't exist. */
-  private checkEnd({ file, offset, length }: ByteRange): void {
+  private checkEnd({ file, offset, length, was }: ByteRange): void {
+    if (was !== undefined) this.store.readSync(file, 0, EMPTY, was)
     const size = this.store.sizeSync(file)
     if (offset + length > size) throw tooShort(file, offset, length, Math.max(0, size - offset))
   }

@@ -7,12 +7,15 @@
  * blocking positional reads, since a promise would cost more than the read.
  */
 import { SourceError } from '../errors.js'
+import type { FileIdentity } from './identity.js'
 
 /** A contiguous piece of an object. */
 export interface ByteRange {
   file: string
   offset: number
   length: number
+  /** What the object was when it was indexed: anything else is a ChangedError. */
+  was?: FileIdentity
 }
 
 export interface Store {
@@ -26,7 +29,7 @@ export interface Store {
 
 export interface LocalStore extends Store {
   sizeSync(name: string): number
-  readSync(name: string, offset: number, into: Uint8Array): void
+  readSync(name: string, offset: number, into: Uint8Array, was?: FileIdentity): void
   /** A hint that this range is wanted soon. Costs little, promises nothing, never throws. */
   ahead(range: ByteRange): void
 }
@@ -39,7 +42,7 @@ export function isLocal(store: Store): store is LocalStore {
 export function tooShort(name: string, offset: number, wanted: number, got: number): SourceError {
   return new SourceError(
     `${name}: wanted ${wanted} bytes at offset ${offset}, got ${got}: ` +
-      'the file is shorter than its index says: rebuild with `millrace index`',
+      'the file is shorter than it should be: copy or write it again',
     { file: name, offset },
   )
 }

@@ -7,6 +7,7 @@ import {
   closeSync,
   constants,
   fdatasyncSync,
+  linkSync,
   openSync,
   readdirSync,
   renameSync,
@@ -14,6 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { createRegion } from './memory.js'
 import { koffi, libc } from './native.js'
 
 /** Linux's O_TMPFILE without O_DIRECTORY, which has another value on some architectures and comes from Node. */
@@ -35,7 +37,15 @@ export class Draft {
     private fd: number,
     /** The temporary name, where the file has to have one. */
     private readonly hidden: string | undefined,
+    /** In memory: it never gets a name on a disk. */
+    private readonly nameless = false,
   ) {}
+
+  /** A file in memory, for when no disk can be written. `path` leads to it until it is freed, or the process ends. */
+  static inMemory(): Draft {
+    const { fd } = createRegion(0)
+    return new Draft(`/proc/${process.pid}/fd/${fd}`, fd, undefined, true)
+  }
 
   /** Begins a file that will be called `path`. Its folder must exist. */
   static open(path: string): Draft {
@@ -61,11 +71,18 @@ export class Draft {
     this.bytes += data.byteLength
   }
 
+  /** Writes over what stands at `position`, or beyond the end. */
+  writeAt(data: Uint8Array, position: number): void {
+    let at = 0
+    while (at < data.byteLength) at += writeSync(this.fd, data, at, data.byteLength - at, position + at)
+  }
+
   /**
    * Gives the file its name, in place of what had it before; `sync` puts the contents on the disk first, so that
    * a power failure can't leave the name without them. A kill can't in either case.
    */
   commit(sync = true): void {
+    if (this.nameless) return
     if (sync) fdatasyncSync(this.fd)
     if (this.hidden === undefined) {
       const inode = `/proc/self/fd/${this.fd}`
@@ -76,14 +93,31 @@ export class Draft {
         status = link(inode, hidden)
         if (status === 0) renameSync(hidden, this.path)
       }
-      if (status !== 0) throw new Error(`can't name ${this.path}: errno ${status}`)
+      if (status !== 0) throw linkError(this.path, status)
     } else {
       renameSync(this.hidden, this.path)
     }
     this.close()
   }
 
-  /** Gives the file up: nothing of it stays. */
+  /** Gives the file its name, unless another file has it: then false, and nothing stays of this one. */
+  commitNew(): boolean {
+    try {
+      if (this.hidden !== undefined) linkSync(this.hidden, this.path)
+      else {
+        const status = link(`/proc/self/fd/${this.fd}`, this.path)
+        if (status !== 0) throw linkError(this.path, status)
+      }
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw error
+    } finally {
+      this.discard()
+    }
+  }
+
+  /** Gives the file up, or frees the one in memory: nothing of it stays. */
   discard(): void {
     if (this.hidden !== undefined) rmSync(this.hidden, { force: true })
     this.close()
@@ -124,6 +158,12 @@ function hiddenName(path: string): string {
 function link(from: string, to: string): number {
   const status: number = linkat?.(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) ?? -1
   return status === 0 ? 0 : koffi.errno()
+}
+
+function linkError(path: string, status: number): NodeJS.ErrnoException {
+  const [code = `errno ${status}`] =
+    Object.entries(koffi.os.errno).find(([, number]) => number === status) ?? []
+  return Object.assign(new Error(`can't name ${path}: ${code}`), { code, syscall: 'link' })
 }
 
 function alive(pid: number): boolean {

@@ -7,8 +7,9 @@
  * threads and all feeds that look at it.
  */
 import { createHash } from 'node:crypto'
-import { type BigIntStats, closeSync, fstatSync, openSync } from 'node:fs'
+import { type BigIntStats, closeSync, fstatSync } from 'node:fs'
 import { errno, koffi, map, unmap } from './native.js'
+import { openRegular } from './regular.js'
 
 const PROT_READ = 1
 const MAP_SHARED = 1
@@ -18,8 +19,18 @@ const PLACES = 1 << PLACES_LOG
 /** How long a thread waits for another that is mapping the same file, in ms; then it has a mapping of its own. */
 const PATIENCE = 100
 
-/** Which file lies where: its fingerprint and its address, for each place. Zeros: nothing yet. */
-let table = new BigInt64Array(new SharedArrayBuffer(PLACES * 16))
+/** Words of a place in the table: the file's fingerprint, its address, and marks for those who look at it. */
+const WORDS = 3
+
+/** Which file lies where. Zeros: nothing yet. */
+let table = new BigInt64Array(new SharedArrayBuffer(PLACES * WORDS * 8))
+
+/** A file as memory. */
+export interface MappedFile {
+  buffer: ArrayBuffer
+  /** 64 bits for what is known about this very file, such as "its checksum is right": all threads share them. */
+  marks: { words: BigInt64Array; at: number }
+}
 
 /** What this thread knows to be mapped, for other threads of the process to know as well. */
 export function mappings(): SharedArrayBuffer {
@@ -35,17 +46,28 @@ export function shareMappings(shared: SharedArrayBuffer): void {
  * Maps a whole file, read-only: writing to the result kills the process. The file may be replaced by rename meanwhile
  * (the mapping keeps the old contents), but must not be shortened.
  */
-export function mapFile(path: string): ArrayBuffer {
-  const fd = openSync(path, 'r')
+export function mapFile(path: string): MappedFile {
+  const { fd } = openRegular(path)
   try {
     const stats = fstatSync(fd, { bigint: true })
     const size = Number(stats.size)
-    if (size === 0) return new ArrayBuffer(0) // the system refuses empty mappings
+    if (size === 0) return { buffer: new ArrayBuffer(0), marks: unshared() } // the system refuses empty mappings
     const file = fingerprint(stats)
-    return koffi.view(known(file) ?? remember(file, mapNew(path, fd, size), size), size)
+    const { address, marks } = known(file) ?? remember(file, mapNew(path, fd, size), size)
+    return { buffer: koffi.view(address, size), marks }
   } finally {
     closeSync(fd)
   }
+}
+
+interface Place {
+  address: bigint
+  marks: MappedFile['marks']
+}
+
+/** Marks of a mapping that no other thread knows of. */
+function unshared(): MappedFile['marks'] {
+  return { words: new BigInt64Array(1), at: 0 }
 }
 
 function mapNew(path: string, fd: number, size: number): bigint {
@@ -65,38 +87,39 @@ function fingerprint({ dev, ino, size, mtimeNs }: BigIntStats): bigint {
 /** Places at which a file may be noted, in the order in which they are looked at. */
 function* places(file: bigint): Generator<number> {
   const first = Number(BigInt.asUintN(PLACES_LOG, file))
-  for (let i = 0; i < PLACES; i++) yield 2 * ((first + i) % PLACES)
+  for (let i = 0; i < PLACES; i++) yield WORDS * ((first + i) % PLACES)
 }
 
 /** The address of a file that is mapped already. */
-function known(file: bigint): bigint | undefined {
+function known(file: bigint): Place | undefined {
   for (const at of places(file)) {
     const there = Atomics.load(table, at)
     if (there === 0n) return undefined
-    if (there === file) return addressAt(at)
+    if (there === file) return placeAt(at)
   }
   return undefined
 }
 
-/** Notes a mapping; the address to use: another thread's, if that was quicker. */
-function remember(file: bigint, address: bigint, size: number): bigint {
+/** Notes a mapping; the one to use: another thread's, if that was quicker. */
+function remember(file: bigint, address: bigint, size: number): Place {
   for (const at of places(file)) {
     const there = Atomics.compareExchange(table, at, 0n, file)
     if (there === 0n) {
       Atomics.store(table, at + 1, address)
       Atomics.notify(table, at + 1)
-      return address
+      return { address, marks: { words: table, at: at + 2 } }
     }
     if (there !== file) continue
-    const other = addressAt(at)
+    const other = placeAt(at)
     if (other !== undefined) unmap(address, size)
-    return other ?? address
+    return other ?? { address, marks: unshared() }
   }
-  return address
+  return { address, marks: unshared() }
 }
 
 /** Whoever has taken a place writes the address at once; unless it was ended just then. */
-function addressAt(place: number): bigint | undefined {
-  Atomics.wait(table, place + 1, 0n, PATIENCE)
-  return Atomics.load(table, place + 1) || undefined
+function placeAt(at: number): Place | undefined {
+  Atomics.wait(table, at + 1, 0n, PATIENCE)
+  const address = Atomics.load(table, at + 1)
+  return address === 0n ? undefined : { address, marks: { words: table, at: at + 2 } }
 }

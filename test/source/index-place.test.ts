@@ -1,11 +1,21 @@
-import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { cachedPath, cacheFolder } from '../../src/source/cache-folder.js'
 import { NumberBuilder } from '../../src/source/columns.js'
-import { writeIndex } from '../../src/source/index-file.js'
-import { cachedPath, cacheFolder, type IndexWanted, obtainIndex } from '../../src/source/index-place.js'
+import { IndexFile, type IndexTarget, writeIndex } from '../../src/source/index-file.js'
+import { type IndexWanted, obtainIndex } from '../../src/source/index-place.js'
 import { withLock } from '../../src/source/lock.js'
 import { compileRooms } from '../support/compiled.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -17,8 +27,8 @@ beforeEach(() => {
   process.env.MILLRACE_CACHE = join(home, 'cache')
 })
 
-function wanted(more: Partial<IndexWanted> = {}): IndexWanted & { builds: string[]; notices: string[] } {
-  const builds: string[] = []
+function wanted(more: Partial<IndexWanted> = {}): IndexWanted & { builds: IndexTarget[]; notices: string[] } {
+  const builds: IndexTarget[] = []
   const notices: string[] = []
   return {
     data: join(home, 'data.tar'),
@@ -63,10 +73,48 @@ describe('place', () => {
     expect((await obtainIndex(w)).path).toBe(cachedPath(w.data))
   })
 
-  it('names both places when neither can be written', async () => {
+  it('is memory where no folder can be written, with a notice that names both', async () => {
     writeFileSync(join(home, 'cache'), '')
     const w = wanted({ beside: join(home, 'cache', 'x') })
-    await expect(obtainIndex(w)).rejects.toThrow(/MILLRACE_CACHE/)
+    const { path, header } = await obtainIndex(w)
+    expect(header.meta).toEqual({ version: 1 })
+    expect([...new IndexFile(path).numbers('n')]).toEqual([])
+    expect(w.notices).toHaveLength(1)
+    expect(w.notices[0]).toMatch(/data\.tar is kept in memory.*cache\/x \(ENOTDIR\) nor .*set MILLRACE_CACHE/)
+    // A second feed of this process uses it again; data that changed meanwhile are indexed anew.
+    expect((await obtainIndex(w)).path).toBe(path)
+    expect(w.builds).toHaveLength(1)
+    await obtainIndex({ ...w, problem: () => 'it is old' })
+    expect(w.builds).toHaveLength(2)
+  })
+
+  it('is the cache folder where another user planted an index', async () => {
+    const w = wanted()
+    writeIndex(w.beside as string, 'test', 0, { version: 1 }, {})
+    const planted = readFileSync(w.beside as string)
+    // Root's indexes are used by all: the folder gets another owner where this is root.
+    if (process.getuid?.() === 0) for (const path of [home, w.beside as string]) chownSync(path, 1000, 1000)
+    const mine = process.geteuid
+    process.geteuid = () => 12345 // everything here belongs to another user now, in a folder of theirs that others can write
+    chmodSync(home, 0o777)
+    try {
+      expect((await obtainIndex(w)).path).toBe(cachedPath(w.data))
+      expect(readFileSync(w.beside as string)).toEqual(planted)
+      chmodSync(home, 0o755) // in their own folder it is used
+      expect((await obtainIndex(w)).path).toBe(w.beside)
+    } finally {
+      process.geteuid = mine
+    }
+  })
+
+  it('is never a FIFO, nor is its lock', async () => {
+    const w = wanted()
+    expect(spawnSync('mkfifo', [w.beside as string]).status).toBe(0)
+    expect((await obtainIndex(w)).path).toBe(w.beside)
+    expect(w.notices[0]).toContain('a named pipe (FIFO), not a regular file')
+    rmSync(w.beside as string)
+    expect(spawnSync('mkfifo', [`${w.beside}.lock`]).status).toBe(0)
+    expect((await obtainIndex(w)).path).toBe(cachedPath(w.data))
   })
 
   it('follows the environment', () => {
@@ -123,6 +171,50 @@ describe('lock', () => {
       writeFileSync(path, stale)
       expect(await withLock(path, async () => 'in')).toBe('in')
       expect(readdirSync(home)).toEqual([])
+    }
+  })
+})
+
+describe('a lock that another holds', () => {
+  it('is waited for with a word about who holds it', async () => {
+    const path = join(home, 'lock')
+    // A process in another pid namespace can't be looked up: it lives as long as it touches its lock.
+    writeFileSync(path, '4242 1 boot/pid:[1] node-7\n')
+    const notices: string[] = []
+    const inside = withLock(path, async () => 'in', {
+      notice: text => notices.push(text),
+      what: 'indexes a.tar',
+    })
+    while (notices.length === 0) await sleep(20)
+    rmSync(path)
+    expect(await inside).toBe('in')
+    expect(notices[0]).toBe(
+      `waiting for process 4242 on node-7, or in another container, which indexes a.tar (${path})`,
+    )
+  })
+
+  it('and that names no holder is taken over soon', async () => {
+    const path = join(home, 'lock')
+    writeFileSync(path, '') // as a disk that was full has left it
+    const notices: string[] = []
+    await withLock(path, async () => {}, { notice: text => notices.push(text) })
+    expect(notices).toEqual([`waiting for a process that its lock does not name, which works here (${path})`])
+    expect(readdirSync(home)).toEqual([])
+  })
+
+  it('is not left behind empty by a full disk', async ({ skip }) => {
+    const small = join(home, 'small')
+    mkdirSync(small)
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small]).status === 0
+    if (!mounted) skip('a small tmpfs can not be mounted here')
+    try {
+      const full = () => writeFileSync(join(small, 'full'), Buffer.alloc(1 << 20))
+      expect(full).toThrow(/ENOSPC/)
+      const w = wanted({ beside: join(small, '.data.tar.millrace') })
+      expect((await obtainIndex(w)).path).toBe(cachedPath(w.data))
+      expect(readdirSync(small)).toEqual(['full'])
+    } finally {
+      spawnSync('umount', [small])
     }
   })
 })

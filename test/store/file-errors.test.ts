@@ -31,7 +31,7 @@ describe('a file', () => {
   const self = import.meta.filename
 
   it.each([
-    ['ENOENT', /no such file.*millrace index/],
+    ['ENOENT', /no such file: check the path/],
     ['EACCES', /not permitted.*permissions/],
     ['EMFILE', /too many open files.*ulimit -n.*fewer workers/],
     ['ENFILE', /machine has too many open files/],

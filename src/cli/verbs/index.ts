@@ -13,7 +13,7 @@ export const index = command({
   },
   examples: [
     ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],
-    ['millrace index photos --force', 'after files were changed without a change of name or size'],
+    ['millrace index photos --force', 'all of it anew, whatever is there'],
   ],
   async run({ args: [path], values }) {
     const [{ buildIndex }, { sourceAt }] = await Promise.all([
@@ -27,16 +27,16 @@ export const index = command({
       root: process.cwd(),
       force: values.force,
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => notices.push(text),
+      onNotice: text => {
+        notices.push(text)
+        process.stderr.write(`notice: ${text}\n`)
+      },
     })
     progress.end()
     const seconds = (performance.now() - before) / 1000
     return {
       json: { ...result, notices, seconds },
-      text: [
-        ...notices,
-        `${counted(result.samples, 'sample')}, index of ${bytes(result.indexBytes)}, in ${duration(seconds)}`,
-      ].join('\n'),
+      text: `${counted(result.samples, 'sample')}, index of ${bytes(result.indexBytes)}, in ${duration(seconds)}`,
     }
   },
 })

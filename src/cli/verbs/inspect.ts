@@ -28,10 +28,12 @@ export const inspect = command({
     const summary = await inspect(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => notices.push(text),
+      onNotice: text => {
+        notices.push(text)
+        process.stderr.write(`notice: ${text}\n`)
+      },
     })
     progress.end()
-    for (const text of notices) process.stderr.write(`notice: ${text}\n`)
     return { json: { ...summary, notices }, text: describe(path, summary) }
   },
 })

@@ -11,7 +11,7 @@ export const verify = command({
   summary: 'reads and decodes every sample, names every bad one',
   about:
     'Reads and decodes every sample with the decoders that a run uses. Names each bad one with its file, offset ' +
-    'and cause; exits with 1 if there are any.',
+    'and cause; exits with 1 if there are any. Indexes are not believed: the data are indexed anew and compared.',
   args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, or the definition of a feed' }],
   options: {
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
@@ -36,10 +36,12 @@ export const verify = command({
       fields,
       workers: values.workers ?? usableCores(),
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => notices.push(text),
+      onNotice: text => {
+        notices.push(text)
+        process.stderr.write(`notice: ${text}\n`)
+      },
     })
     progress.end()
-    for (const text of notices) process.stderr.write(`notice: ${text}\n`)
     const seconds = (performance.now() - before) / 1000
     const lines = result.bad.slice(0, SHOWN).map(bad => {
       const file = bad.file === undefined ? '' : ` (${bad.file} at byte ${bad.offset ?? 0})`
