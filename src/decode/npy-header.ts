@@ -13,7 +13,16 @@ export interface NpyHeader {
 /** NumPy itself allows 32 dimensions (64 since 2.0). */
 const MAX_RANK = 64
 
+/** The one before: arrays of a column mostly have the same header. */
+let known: { text: string; header: NpyHeader } | undefined
+
 export function parseNpyHeader(text: string): NpyHeader {
+  if (known?.text !== text) known = { text, header: parse(text) }
+  const { descr, fortran, shape } = known.header
+  return { descr, fortran, shape: shape.slice() } // who gets it may change it
+}
+
+function parse(text: string): NpyHeader {
   let at = 0
   const found: { descr?: string; fortran_order?: boolean; shape?: number[] } = {}
   const blanks = (): void => {

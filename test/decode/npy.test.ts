@@ -94,6 +94,12 @@ describe('npy', () => {
     expect(() => decodeNpy(new Uint8Array(20))).toThrow(/is not an npy array/)
   })
 
+  it('gives every array a shape of its own', () => {
+    const bytes = npy(dict('|u1', '(2, 3)'), new Uint8Array(6))
+    decodeNpy(bytes).shape[0] = 7
+    expect(decodeNpy(bytes).shape).toEqual([2, 3])
+  })
+
   it('an array without elements has none, however long its other sides are', () => {
     const long = Array.from({ length: 30 }, () => '999999999999999').join(', ')
     expect(decodeNpy(npy(dict('<f8', `(${long}, 0)`), new Uint8Array(8))).data).toHaveLength(0)

@@ -100,7 +100,7 @@ test("DALI's index, whatever stands in it, is what a scan finds, or is not used"
       if (found === undefined) expect(notices).toHaveLength(1)
       else expect(found).toEqual(expected)
     }),
-    { numRuns: 600, seed: 13 },
+    { numRuns: 300, seed: 13 },
   )
 })
 
@@ -113,6 +113,21 @@ test('every number of the index is compared with the shard', async () => {
       expect(found, `${text} as ${other} at ${index}`).toBeUndefined()
     }
   }
+})
+
+test('in a long index, too: no size is taken on trust', async () => {
+  const many = Array.from({ length: 300 }, (_, i) => ({ name: `k${i}.jpg`, data: Buffer.alloc(700, 'p') }))
+  const whole = tarFile(many)
+  const lines = many.map(({ name }, i) => `jpg ${512 + i * 1536} 700 ${name}`)
+  const readWhole = async (into: Buffer, position: number) =>
+    whole.copy(into, 0, position, Math.min(whole.length, position + into.length))
+  const samples = (text: string) => {
+    writeFileSync(join(root, 'a.idx'), text)
+    return readDaliIndex(shard, whole.length, readWhole)
+  }
+  const index = `v1.2 300\n${lines.join('\n')}\n`
+  expect((await samples(index))?.count).toBe(300)
+  expect(await samples(index.replace('700 k6.jpg', '699 k6.jpg'))).toBeUndefined()
 })
 
 test('a shard list of wids is shards, or a SourceError', () => {
@@ -144,7 +159,7 @@ test('a shard list of wids is shards, or a SourceError', () => {
       .map(o => JSON.stringify(o)),
     fc.jsonValue().map(o => JSON.stringify(o)),
     fc.string(),
-    fc.constant('['.repeat(200_000)),
+    fc.constant('['.repeat(20_000)),
   )
   fc.assert(
     fc.property(file, text => {
@@ -155,7 +170,7 @@ test('a shard list of wids is shards, or a SourceError', () => {
         if (!(error instanceof SourceError)) throw error
       }
     }),
-    { numRuns: 600, seed: 13 },
+    { numRuns: 300, seed: 13 },
   )
 })
 
