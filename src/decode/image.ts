@@ -9,7 +9,7 @@
  * - EXIF orientation is applied; sizes and boxes are those of the upright picture;
  * - of several frames the first one is taken.
  */
-import { DecodeError, MillraceError, MissingError } from '../errors.js'
+import { BudgetError, DecodeError, MillraceError, MissingError } from '../errors.js'
 import { libraryVersion as turbojpegVersion } from '../system/turbojpeg.js'
 import {
   decodeWithVips,
@@ -153,6 +153,7 @@ function decodeOther(
   channels: 1 | 3,
   work: Workspace,
 ): Picture {
+  checkWhole(info, work.limit)
   let at = 0
   let header: VipsHeader | undefined
   const place = (found: VipsHeader) => {
@@ -169,7 +170,21 @@ function decodeOther(
   }
   const out = packed(at, header as VipsHeader, channels, work)
   if (info.tiff?.ycbcr !== undefined) ycbcrToRgb(work.u8, out, width * height, info.tiff.ycbcr)
+  if (info.tiff?.bilevel && channels === 1) {
+    for (let i = out; i < out + width * height; i++) work.u8[i] &= 1 // class numbers 0 and 1
+  }
   return { at: out, width, height, channels, stride: width * channels }
+}
+
+/** Of these libvips decodes all of the picture, whichever part is wanted, in memory of its own: that has the same limit. */
+function checkWhole({ format, png, width, height }: ImageInfo, limit: number): void {
+  const whole = format === 'webp' || format === 'avif' || png?.interlaced === true
+  const bytes = width * height * 4
+  if (!whole || bytes <= limit) return
+  throw new BudgetError(
+    `${format} of ${width}×${height} takes ${Math.ceil(bytes / 2 ** 20)} MiB to decode, more than the limit of ` +
+      `${Math.floor(limit / 2 ** 20)} MiB: store it smaller, or raise the option "scratch"`,
+  )
 }
 
 /** Where the first `channels` bands lie by themselves, a byte each: as they are, or in a copy. */

@@ -13,6 +13,8 @@ export interface Tiff {
   bytes: Uint8Array
   /** The three bands that libvips delivers are YCbCr, to be converted as this library does it. */
   ycbcr: 'pil' | 'libtiff' | undefined
+  /** Pixels of one bit: libvips makes 0 and 255 of them. */
+  bilevel: boolean
 }
 
 const TAG = {
@@ -42,7 +44,7 @@ export function readTiff(bytes: Uint8Array): Tiff {
   const tags = new Tags(bytes)
   const photometric = tags.number(TAG.photometric)
   if (LABS.includes(photometric)) throw refused('its pixels are L*a*b*')
-  const bits = tags.number(TAG.bits, 8)
+  const bits = tags.number(TAG.bits, 1)
   if (!BITS.includes(bits)) throw refused(`it has ${bits} bits a sample`)
   if (tags.number(TAG.planar, 1) === 2 && tags.has(TAG.tileWidth)) {
     throw refused('its colours lie apart from each other, in tiles')
@@ -50,6 +52,7 @@ export function readTiff(bytes: Uint8Array): Tiff {
   return {
     bytes: withoutOddOrientation(bytes, tags),
     ycbcr: photometric === YCBCR ? ycbcrOf(tags, bits) : undefined,
+    bilevel: bits === 1,
   }
 }
 

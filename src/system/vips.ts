@@ -126,6 +126,7 @@ export function libraryVersion(): string {
 }
 
 function open(vips: Library, bytes: Uint8Array): Image {
+  vips.clearError() // closing the picture before may have left a word about that
   const image = vips.open(bytes, bytes.length, LOAD_OPTIONS, 'void *', null)
   if (image === null) fail(vips)
   return image

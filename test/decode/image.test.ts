@@ -171,6 +171,23 @@ describe('bad input', () => {
     expect(() => imageInfo(png)).toThrow(/more than the limit.*store it smaller/)
   })
 
+  it('refuses what libvips would take more memory for than a worker may have, also for a part of it', () => {
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
+    const box = { x: 0, y: 0, width: 2, height: 2 }
+    for (const file of ['lossy.webp', 'picture.avif', 'interlaced.png', 'rgb.png']) {
+      const bytes = read(file)
+      const info = imageInfo(bytes)
+      const decodeWithin = (limit: number) =>
+        decodeImage(bytes, info, { channels: 3, box }, new Workspace(memory, 64, 65536, limit))
+      expect(decodeWithin(37 * 23 * 4).width).toBe(2)
+      if (file === 'rgb.png') expect(decodeWithin(3000).width).toBe(2)
+      else
+        expect(() => decodeWithin(3000), file).toThrow(
+          /of 37×23 takes 1 MiB to decode.*raise the option "scratch"/,
+        )
+    }
+  })
+
   it('refuses a PNG with more compressed texts than any has: each may unpack to 8 MB', () => {
     const png = read('rgb.png')
     const text = Buffer.concat([Buffer.of(0, 0, 0, 3), Buffer.from('zTXtx'), Buffer.alloc(6)])

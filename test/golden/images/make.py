@@ -291,6 +291,9 @@ for orientation in (0, 6, 9):
     big = orientation == 9
     (HERE / f"exif-{orientation}.tif").write_bytes(tiff(np.asarray(picture), 2, {274: (3, [orientation])}, big))
     image(f"exif-{orientation}.tif")
+picture.convert("1").save(HERE / "bilevel.tif", compression="group4")
+image("bilevel.tif")
+mask("bilevel.tif")
 # Files that are refused: no picture is expected of them.
 (HERE / "lab.tif").write_bytes(tiff(np.asarray(picture), 8))
 (HERE / "ycbcr-studio.tif").write_bytes(
