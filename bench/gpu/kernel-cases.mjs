@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DTYPES } from '../../dist/define/dtype.js'
+import { KINDS } from '../../dist/define/kinds.js'
 import { normalOps } from '../../dist/define/operators.js'
 import { Random } from '../../dist/define/random.js'
 import { Workspace } from '../../dist/system/workspace.js'
@@ -20,7 +21,7 @@ const ROWS = 16 // of a launch
 const MOST_OPS = 16
 const [WIDTH, HEIGHT] = [26, 21] // of finished rows
 const FLOATS = ['f16', 'bf16', 'f32', 'f64']
-const dtypes = Object.keys(DTYPES).filter(dtype => !['bool', 'i8'].includes(dtype))
+const { dtypes } = KINDS.image
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('say where to: node bench/gpu/kernel-cases.mjs FOLDER')

@@ -120,6 +120,36 @@ class PixelOperators:
         """Pixels displaced by smooth noise, as if seen through water."""
         ...
 
+    @operator("zoomOut", sides=(1, 4))
+    def zoom_out(self: F, sides: Sequence[float] = (1, 4), *, p: float = 0.5, fill: Channels = 0) -> F:
+        """A border that makes it up to so many times as large, with probability p."""
+        ...
+
+    @operator("iouCrop", scale=(0.3, 1))
+    def iou_crop(
+        self: F,
+        scale: Sequence[float] = (0.3, 1),
+        *,
+        ratio: Sequence[float] = (0.5, 2),
+        overlaps: Sequence[float] = (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1),
+        trials: int = 40,
+        boxes: Optional[str] = None,
+    ) -> F:
+        """A piece that overlaps a box; boxes whose middle lies outside are dropped."""
+        ...
+
+    @operator("scaleJitter")
+    def scale_jitter(
+        self: F,
+        size: Size,
+        *,
+        scale: Sequence[float] = (0.1, 2),
+        filter: Filter = "bilinear",
+        antialias: bool = True,
+    ) -> F:
+        """Resized to a random share of what fits into a size."""
+        ...
+
 
 class ImageOperators(PixelOperators):
     """Operators that change the values of pixels: images only."""

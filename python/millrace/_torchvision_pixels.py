@@ -175,6 +175,32 @@ def elastic(picture: Picture, step: Any) -> None:
     picture.pixels = picture.pixels.elastic(list(step.alpha), sigma=list(step.sigma), **more)
 
 
+def zoom_out(picture: Picture, step: Any) -> None:
+    picture.moves()
+    fill = _fill(picture, step)
+    more: Dict[str, Any] = {} if fill == 0 else {"fill": fill}
+    picture.pixels = picture.pixels.zoom_out(list(step.side_range), p=step.p, **more)
+
+
+def iou_crop(picture: Picture, step: Any) -> None:
+    """The boxes that it looks at are the feed's: a field that follows the image."""
+    picture.moves(commutes=True)
+    picture.pixels = picture.pixels.iou_crop(
+        [step.min_scale, step.max_scale],
+        ratio=[step.min_aspect_ratio, step.max_aspect_ratio],
+        overlaps=list(step.options),
+        trials=step.trials,
+    )
+
+
+def scale_jitter(picture: Picture, step: Any) -> None:
+    picture.moves()
+    width, height = step.target_size  # torchvision's order here, unlike elsewhere
+    picture.pixels = picture.pixels.scale_jitter(
+        _square([height, width]), scale=list(step.scale_range), **_resampling(picture, step)
+    )
+
+
 # ------------------------------------------------------------------ colour
 
 

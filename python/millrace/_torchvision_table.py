@@ -32,6 +32,9 @@ _TRANSLATORS: Dict[str, Callable[[Picture, Any], None]] = {
     "RandomAffine": pixels.affine,
     "RandomPerspective": pixels.perspective,
     "ElasticTransform": pixels.elastic,
+    "RandomZoomOut": pixels.zoom_out,
+    "RandomIoUCrop": pixels.iou_crop,
+    "ScaleJitter": pixels.scale_jitter,
     "ColorJitter": pixels.color_jitter,
     "Grayscale": pixels.grayscale,
     "RandomGrayscale": pixels.sometimes("grayscale"),
@@ -56,6 +59,7 @@ _TRANSLATORS: Dict[str, Callable[[Picture, Any], None]] = {
     "Normalize": values.normalize,
     "RandomErasing": values.random_erasing,
     "Identity": values.nothing,
+    "ClampBoundingBoxes": values.nothing,
     "RGB": values.nothing,
     "ToPILImage": values.to_pil,
     "ImageClassification": _classification,
@@ -80,7 +84,11 @@ _REFUSED: Dict[str, Tuple[str, str]] = {
     "CutMix": ("it works on whole batches", "use .batch(..., apply=[millrace.cutmix(classes=...)])"),
     "RandomShortestSize": ("rows of a batch are of one size", "take RandomResizedCrop"),
     "RandomResize": ("rows of a batch are of one size", "take RandomResizedCrop"),
-    "ScaleJitter": ("rows of a batch are of one size", "take RandomResizedCrop"),
+    "SanitizeBoundingBoxes": (
+        "fields of boxes drop their own",
+        "leave it out, and use millrace.boxes(...).follow('image').min_area(1)",
+    ),
+    "ConvertBoundingBoxFormat": ("boxes are [x1, y1, x2, y2]", "store them so, and leave it out"),
 }
 
 

@@ -146,6 +146,16 @@ def test_parameters(t, make, expected):
 
 
 def test_parameters_of_the_second_generation_alone():
+    assert translated(v2.ClampBoundingBoxes(), v2.RandomZoomOut(7, (1.0, 3.0), 0.25))[0] == [
+        {"zoomOut": {"sides": [1, 3], "p": 0.25, "fill": 7}}
+    ]
+    assert translated(v2.RandomIoUCrop(sampler_options=[0.5, 1.0], trials=9))[0] == [
+        {"iouCrop": {"scale": [0.3, 1], "ratio": [0.5, 2], "overlaps": [0.5, 1], "trials": 9}}
+    ]
+    # torchvision's target size is (width, height); ours are [height, width].
+    assert translated(v2.ScaleJitter((640, 480), (0.5, 1.5)))[0] == [
+        {"scaleJitter": {"size": [480, 640], "scale": [0.5, 1.5]}}
+    ]
     distort = v2.RandomPhotometricDistort(brightness=(0.5, 2), p=0.25)
     assert translated(distort)[0] == [
         {
@@ -220,6 +230,8 @@ class Custom(v2.Resize):
         ([v2.RandomApply([v2.RandomInvert()], 0.5)], "their own p"),
         ([v2.AugMix()], "take TrivialAugmentWide"),
         ([v2.GaussianNoise()], "no such operator; leave it out, and apply it to the batch"),
+        ([v2.SanitizeBoundingBoxes()], "min_area(1)"),
+        ([v2.ConvertBoundingBoxFormat("XYXY")], "boxes are [x1, y1, x2, y2]"),
         ([v2.MixUp(num_classes=9)], "apply=[millrace.mixup(classes=...)]"),
         ([v2.Grayscale()], "num_output_channels=3"),
         ([v2.RandomRotation(9, expand=True)], "expand=True gives every picture another size"),

@@ -197,6 +197,21 @@ class PixelField<K extends 'image' | 'mask', D extends Dtype> extends Field<K, D
   elastic(alpha: number | [number, number] = 50, options: Options<'elastic', 'alpha'> = {}): this {
     return this.op('elastic', { alpha, ...options })
   }
+
+  /** A border that makes it up to `sides` times as large. */
+  zoomOut(sides: [number, number] = [1, 4], options: Options<'zoomOut', 'sides'> = {}): this {
+    return this.op('zoomOut', { sides, ...options })
+  }
+
+  /** A piece of so large a share of the sides that overlaps a box of the field that follows. */
+  iouCrop(scale: [number, number] = [0.3, 1], options: Options<'iouCrop', 'scale'> = {}): this {
+    return this.op('iouCrop', { scale, ...options })
+  }
+
+  /** Resized to a random share of what fits into `size`: crop or pad it afterwards, or give `shape`. */
+  scaleJitter(size: number | Size, options: Options<'scaleJitter', 'size'> = {}): this {
+    return this.op('scaleJitter', { size, ...options })
+  }
 }
 
 export class MaskField<D extends Dtype> extends PixelField<'mask', D> {

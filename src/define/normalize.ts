@@ -1,6 +1,7 @@
 /** From a definition as written to its normal form: every shorthand written out, every default filled in. */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { withBoxes } from './boxed.js'
 import { isPython } from './call.js'
 import { generatedLayout, withKernelFields } from './kernel.js'
 import { layoutOf } from './layout.js'
@@ -85,7 +86,7 @@ function normalField(
     name,
     from: from.split('|').map(column => column.trim()),
     as,
-    apply: normalOps(apply, `fields.${name}.apply`),
+    apply: withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,

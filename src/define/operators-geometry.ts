@@ -17,7 +17,19 @@ import {
   twice,
   warpFilter,
 } from './parameters.js'
-import { boolean, either, interval, isNumber, number, oneOf, tuple, withDefault } from './schema.js'
+import {
+  boolean,
+  either,
+  integer,
+  interval,
+  isNumber,
+  list,
+  number,
+  oneOf,
+  text,
+  tuple,
+  withDefault,
+} from './schema.js'
 
 /** The size after a resize of the shorter side to `size`, the longer at most `maxSize`: torchvision's rounding. */
 export function resizedTo([height, width]: Size, size: number, maxSize: number | null): Size {
@@ -37,6 +49,9 @@ const upTo = either(
   (): null => null,
   pixels,
 )
+
+/** Of a side. */
+const shareOf = number({ above: 0, max: 1 })
 
 const sideOrBoth = either(isNumber, pixels, pair)
 
@@ -165,5 +180,46 @@ export const GEOMETRY = {
     },
     check: ({ sigma: [x, y] }) =>
       (x === 0) === (y === 0) ? undefined : 'both sigmas are 0, for noise without blur, or neither is',
+  }),
+  zoomOut: operator({
+    says: 'a border that makes it up to so many times as large, with probability p',
+    stage: 'pixels',
+    moves: true,
+    main: 'sides',
+    keys: {
+      sides: withDefault(interval(number({ min: 1 }), 'factors [low, high] from 1 on'), [1, 4]),
+      ...sometimes,
+      fill: filling.fill,
+    },
+    output: () => undefined,
+  }),
+  iouCrop: operator({
+    says: 'a piece that overlaps a box; boxes whose middle lies outside are dropped',
+    stage: 'pixels',
+    moves: true,
+    main: 'scale',
+    keys: {
+      scale: withDefault(interval(shareOf, 'shares of the sides [low, high] up to 1'), [0.3, 1]),
+      ratio: withDefault(interval(positive, 'width by height, [low, high]'), [0.5, 2]),
+      overlaps: withDefault(
+        list(number({ min: 0 }), 'least overlaps (IoU), 1 for the whole picture', { min: 1, max: 64 }),
+        [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1],
+      ),
+      trials: withDefault(integer({ min: 1, max: 1000 }), 40),
+      boxes: withDefault(text, ''),
+    },
+    output: () => undefined,
+  }),
+  scaleJitter: operator({
+    says: 'resized to a random share of what fits into a size',
+    stage: 'pixels',
+    moves: true,
+    main: 'size',
+    keys: {
+      size: square,
+      scale: withDefault(interval(positive, 'factors [low, high]'), [0.1, 2]),
+      ...resampling,
+    },
+    output: () => undefined,
   }),
 }

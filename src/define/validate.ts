@@ -3,11 +3,12 @@
  * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
  */
 import { DefinitionError } from '../errors.js'
+import { withBoxes } from './boxed.js'
 import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { layoutOf } from './layout.js'
 import { mixings } from './mixing.js'
-import { OPERATOR_NAMES, type OperatorName, operatorFacts, parseOperator } from './operators.js'
+import { normalOps, OPERATOR_NAMES, type OperatorName, operatorFacts, parseOperator } from './operators.js'
 import { at, unknownName, wrong } from './schema.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
@@ -102,7 +103,9 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
   }
   if (field.as === 'class') checkClasses(field.classes, here)
   if (field.follow !== undefined) checkFollow(name, field.follow, fields, here)
-  if (field.apply !== undefined) checkApply(field, at(here, 'apply'))
+  if (field.apply === undefined) return
+  checkApply(field, at(here, 'apply'))
+  withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
 }
 
 function checkClasses(classes: readonly string[] | undefined, path: string): void {

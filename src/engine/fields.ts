@@ -1,9 +1,11 @@
 /** The fields of a job: how each is made, and which of a sample's columns it is made of. */
+import { decodeBoxes } from '../decode/boxes.js'
+import type { Rows } from '../decode/rows.js'
 import { missingColumn, missingOf } from '../source/missing.js'
 import type { Column, Source } from '../source/source.js'
 import { compileField } from '../transform/compile.js'
 import type { FieldProgram } from '../transform/field.js'
-import { FieldFailure, NoColumnError, UnknownColumnError } from './failures.js'
+import { FieldFailure, fieldFailed, NoColumnError, UnknownColumnError } from './failures.js'
 import type { UserFunctions } from './functions.js'
 import { isGenerated } from './generate.js'
 import type { Job } from './job.js'
@@ -59,6 +61,15 @@ export function columnOf(
     ),
     'read',
   )
+}
+
+/** The boxes of a sample, for an operator that looks at them before its image is decoded. */
+export function boxesOf(field: CompiledField, value: Column): Rows {
+  try {
+    return decodeBoxes(value)
+  } catch (error) {
+    fieldFailed(field.name, error)
+  }
 }
 
 /** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called. */

@@ -27,7 +27,7 @@ import { redoPicture } from '../transform/device-picture.js'
 import type { RowContext } from '../transform/field.js'
 import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
-import { type CompiledField, columnOf, compileFields } from './fields.js'
+import { boxesOf, type CompiledField, columnOf, compileFields } from './fields.js'
 import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import { isGenerated } from './generate.js'
@@ -51,6 +51,9 @@ export class RowMaker {
   private generation = -1
   /** Of the row being made, for its random keys. */
   private epoch = 0
+  /** What it is made of. */
+  private columns: Record<string, Column> = {}
+  private drawn!: Draw
   /** Whether the sources know all columns that their samples may have, and fields are made of those. */
   private readonly knowsColumns: boolean
 
@@ -78,6 +81,12 @@ export class RowMaker {
       work: this.work,
       position: 0,
       chosen: new Map(),
+      boxes: name => {
+        const field = this.fields.find(other => other.name === name)!
+        const { source, row } = this.drawn
+        const value = columnOf(field, this.columns, this.sources[source], row, this.knowsColumns)
+        return boxesOf(field, value)
+      },
       random: (field, op) =>
         this.random.key(
           job.feed.seed,
@@ -268,6 +277,8 @@ export class RowMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
+    this.columns = columns
+    this.drawn = draw
     for (let i = 0; i < this.fields.length; i++) {
       const pending = this.makeField(this.fields[i], columns, slot, row, draw)
       if (pending) return this.makeFieldsLater(i + 1, pending, columns, slot, row, draw)

@@ -3,21 +3,25 @@
  * a pixel is decoded. Pure: the same key gives the same steps. Parameters mean what they mean in torchvision v2;
  * only the random source differs.
  */
+import type { Rows } from '../decode/rows.js'
 import type { OperatorName } from '../define/operators.js'
 import type { Random } from '../define/random.js'
 import type { NormalOp } from '../define/types.js'
 import { MillraceError } from '../errors.js'
 import { affine, rotate } from './choose/affine.js'
 import { randAugment, trivialAugment } from './choose/augment.js'
-import { type Chooser, type Size, withChance } from './choose/chooser.js'
+import { type Chooser, type Scene, withChance } from './choose/chooser.js'
 import { colorJitter, gaussianBlur, photometricDistort } from './choose/color.js'
 import { centerCrop, pad, randomCrop, randomResizedCrop, resize } from './choose/crop.js'
+import { iouCrop, scaleJitter, zoomOut } from './choose/detect.js'
 import { randomErasing } from './choose/erase.js'
 import { autoAugment } from './choose/policies.js'
 import { elastic, perspective } from './choose/warp.js'
-import type { Step } from './steps.js'
+import { followBoxes } from './follow.js'
+import { type CropStep, type Size, type Step, sizeAfter } from './steps.js'
 
-export type { Size } from './choose/chooser.js'
+export type { Size } from './steps.js'
+export { sizeAfter } from './steps.js'
 
 const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> } = {
   resize,
@@ -30,6 +34,9 @@ const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> }
   affine,
   perspective,
   elastic,
+  zoomOut,
+  iouCrop,
+  scaleJitter,
   colorJitter,
   grayscale: withChance(() => ({ do: 'grayscale' })),
   gaussianBlur,
@@ -66,39 +73,43 @@ export function mostSteps(ops: readonly NormalOp[]): number {
   }, 0)
 }
 
+/** What else is known of a sample: its boxes, or the crop that was chosen when they were at hand. */
+export interface Known {
+  /** The boxes of a field, where they lie before the first step. */
+  boxes?: ((field: string) => Rows) | undefined
+  /** Null: none was chosen. */
+  recalled?: CropStep | null | undefined
+}
+
 /** What will be done to a sample of `size`. `random` gives each operator its own keyed source. */
-export function chooseSteps(ops: readonly NormalOp[], size: Size, random: (op: NormalOp) => Random): Step[] {
+export function chooseSteps(
+  ops: readonly NormalOp[],
+  size: Size,
+  random: (op: NormalOp) => Random,
+  { boxes, recalled }: Known = {},
+): Step[] {
   const steps: Step[] = []
   let now = size
+  const scene: Scene = {
+    recalled,
+    boxes: field => {
+      if (boxes === undefined) throw new MillraceError(`the boxes of "${field}" are not known here`)
+      return followBoxes(boxes(field), { ...size, steps }, 0)
+    },
+  }
   for (const op of ops) {
     // A NormalOp's parameters were parsed by the table that types them.
     const choose = choosers[op.name as keyof typeof choosers] as (
       params: unknown,
       size: Size,
       random: Random,
+      scene: Scene,
     ) => Step[]
     if (choose === undefined) throw new MillraceError(`"${op.name}" is not an operator of a single image`)
-    for (const step of choose(op.params, now, random(op))) {
+    for (const step of choose(op.params, now, random(op), scene)) {
       steps.push(step)
       now = sizeAfter(step, now)
     }
   }
   return steps
-}
-
-/** The size of a sample once `step` is done. */
-export function sizeAfter(step: Step, size: Size): Size {
-  switch (step.do) {
-    case 'crop':
-    case 'resize':
-    case 'affine':
-      return { width: step.width, height: step.height }
-    case 'pad':
-      return {
-        width: size.width + step.left + step.right,
-        height: size.height + step.top + step.bottom,
-      }
-    default:
-      return size
-  }
 }

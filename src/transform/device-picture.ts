@@ -143,7 +143,9 @@ export function redoPicture(field: NormalField, at: number, context: RowContext)
   // The client may have written here, whatever it should have done.
   if (before[Word.Bytes] >>> 0 > field.layout.shape[0] - words * 4) throw new DecodeError(SPOILT)
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
-  compileDevicePicture(field, 1).run(bytes, at, context)
+  const [x, y, width, height] = before.subarray(Word.Crop)
+  const recalled = width === 0 ? null : ({ do: 'crop', x, y, width, height, centred: true } as const)
+  compileDevicePicture(field, 1).run(bytes, at, { ...context, recalled })
   const after = writer.header(work.memory, at)
   after[Word.Mixes] = before[Word.Mixes]
   after.set(before.subarray(Word.Mix), Word.Mix)

@@ -2,10 +2,11 @@
  * One field of one row: from a column's value to its place in the slot. A field of the definition is compiled
  * once per maker and ring into a program; the program runs once a row.
  */
+import type { Rows } from '../decode/rows.js'
 import type { Random } from '../define/random.js'
 import type { NormalOp } from '../define/types.js'
 import type { Workspace } from '../system/workspace.js'
-import type { Step } from './steps.js'
+import type { CropStep, Step } from './steps.js'
 
 /** What a field chose for this row, so that followers can do the same. */
 export interface Chosen {
@@ -28,6 +29,10 @@ export interface RowContext {
    * and what they held lives on until the next full collection.
    */
   readonly chosen: Map<string, Chosen>
+  /** The boxes of a field of this row, where an operator of an image looks at them. */
+  readonly boxes?: (field: string) => Rows
+  /** A row that is made again without its sample: the crop that was chosen with a look at its boxes, null for none. */
+  readonly recalled?: CropStep | null
 }
 
 /** A value as a column gives it: bytes to decode, or a value the index already holds. */

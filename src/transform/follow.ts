@@ -14,10 +14,11 @@ import type { Rows } from '../decode/rows.js'
 import { DTYPES } from '../define/dtype.js'
 import type { NormalField } from '../define/types.js'
 import { DecodeError, MillraceError } from '../errors.js'
-import { type Size, sizeAfter } from './choose.js'
+import { hasMiddle } from './choose/detect.js'
 import { arrayOf, encoder } from './encode.js'
 import type { Chosen, Placed, RowContext, VaryingProgram } from './field.js'
 import { type Motion, motionOf, type Thing } from './motion.js'
+import { type CropStep, type Size, sizeAfter } from './steps.js'
 
 /** The rows for which `keep` holds once it has changed them in place. */
 function changed(rows: Rows, keep: (row: Float64Array) => boolean): Rows {
@@ -34,6 +35,8 @@ function changed(rows: Rows, keep: (row: Float64Array) => boolean): Rows {
 /** A motion, and the canvas on which it ends. */
 interface Move extends Size {
   motion: Motion
+  /** Boxes whose middle lies outside of it are dropped. */
+  part?: CropStep | undefined
 }
 
 /** The motions of all steps that have one. */
@@ -42,7 +45,8 @@ function movesOf({ width, height, steps }: Chosen, thing: Thing): Move[] {
   return steps.flatMap(step => {
     const motion = motionOf(step, size, thing)
     size = sizeAfter(step, size)
-    return motion === undefined ? [] : [{ ...size, motion }]
+    const part = step.do === 'crop' && step.centred ? step : undefined
+    return motion === undefined ? [] : [{ ...size, motion, part }]
   })
 }
 
@@ -51,6 +55,7 @@ export function followBoxes(boxes: Rows, chosen: Chosen, minArea: number): Rows 
   const follow = (box: Float64Array): boolean => {
     clip(box, chosen)
     for (const move of moves) {
+      if (move.part !== undefined && !hasMiddle(box, move.part)) return false
       moveBox(box, move.motion)
       clip(box, move)
     }

@@ -117,8 +117,11 @@ export function checkSize(width: number, height: number, room: { width: number; 
 export function choosePicture(field: NormalField, source: Undecoded, context: RowContext): readonly Step[] {
   const { width, height } = source
   const moves = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
-  const own = chooseSteps(field.apply, { width, height }, op =>
-    context.random(field.follow ?? field.name, op),
+  const own = chooseSteps(
+    field.apply,
+    { width, height },
+    op => context.random(field.follow ?? field.name, op),
+    context,
   )
   const steps = moves.length === 0 ? own : [...moves, ...own]
   context.chosen.set(field.name, { width, height, steps })

@@ -1,7 +1,6 @@
 /** How coordinates move when a step moves the pixels, as in torchvision. */
-import { type Size, sizeAfter } from './choose.js'
 import { displacementAt, type ElasticStep } from './elastic.js'
-import type { Step } from './steps.js'
+import { type Size, type Step, sizeAfter } from './steps.js'
 
 export type Motion = (x: number, y: number) => readonly [x: number, y: number]
 

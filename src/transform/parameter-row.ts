@@ -42,6 +42,8 @@ export const Word = {
   TableBytes: 10,
   /** Of a JPEG: how its chroma is sampled (decode/jpeg.ts). nvJPEG decodes each kind apart. */
   Sampling: 11,
+  /** The crop that was chosen with a look at the boxes, for a maker that makes the row again: x, y, width, height. */
+  Crop: 12,
   /** Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height. */
   Mix: 16,
 } as const

@@ -79,6 +79,8 @@ export function writePictureRow(
   words[Word.Height] = plan.height
   words[Word.TableBytes] = plan.tableBytes
   words[Word.Sampling] = sampling
+  const crop = steps.find(step => step.do === 'crop' && step.centred)
+  if (crop?.do === 'crop') words.set([crop.x, crop.y, crop.width, crop.height], Word.Crop)
   return ops
 }
 

@@ -4,11 +4,26 @@
  * kernels, a following mask, boxes or points, and, later, the GPU's parameter rows.
  */
 
+export interface Size {
+  width: number
+  height: number
+}
+
 export type Filter = 'nearest' | 'bilinear' | 'bicubic'
+
+/** May reach outside: zeros there. `centred`: of the boxes, those whose middle lies outside are dropped. */
+export interface CropStep {
+  do: 'crop'
+  x: number
+  y: number
+  width: number
+  height: number
+  centred?: boolean
+}
 
 /** Moves pixels: followed by masks, boxes and points. */
 export type GeometryStep =
-  | { do: 'crop'; x: number; y: number; width: number; height: number } // may reach outside: zeros there
+  | CropStep
   | { do: 'resize'; width: number; height: number; filter: Filter; antialias: boolean }
   | { do: 'flip'; axis: 'horizontal' | 'vertical' }
   | {
@@ -62,3 +77,20 @@ export type FinalStep =
     }
 
 export type Step = GeometryStep | ColorStep | FinalStep
+
+/** The size of a sample once `step` is done. */
+export function sizeAfter(step: Step, size: Size): Size {
+  switch (step.do) {
+    case 'crop':
+    case 'resize':
+    case 'affine':
+      return { width: step.width, height: step.height }
+    case 'pad':
+      return {
+        width: size.width + step.left + step.right,
+        height: size.height + step.top + step.bottom,
+      }
+    default:
+      return size
+  }
+}

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { DTYPES } from '../../src/define/dtype.js'
+import { KINDS } from '../../src/define/kinds.js'
 import { normalOps } from '../../src/define/operators.js'
 import { Random } from '../../src/define/random.js'
 import type { Dtype, NormalField, NormalOp, OpJson } from '../../src/define/types.js'
@@ -66,6 +67,10 @@ const pixelOperator = fc.oneof(
       fill,
     }),
   }),
+  fc.constantFrom(
+    { zoomOut: { sides: [1, 2], fill: 7 } },
+    { scaleJitter: { size: [30, 40], scale: [0.2, 1.5] } },
+  ),
   fc.record({ perspective: fc.record({ distortion: shares, p: fc.constant(1), filter: warpFilter, fill }) }),
   fc.record({
     elastic: fc.record({
@@ -111,7 +116,7 @@ export interface Wish {
   position: number
 }
 
-const dtypes = Object.keys(DTYPES).filter(dtype => !['bool', 'i8'].includes(dtype)) as Dtype[]
+const { dtypes } = KINDS.image
 const little = fc.integer({ min: 0, max: 3 })
 
 export const wishes: fc.Arbitrary<Wish> = fc.record({

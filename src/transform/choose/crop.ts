@@ -2,8 +2,8 @@
 import { resizedTo } from '../../define/operators-geometry.js'
 import type { Random } from '../../define/random.js'
 import { MillraceError } from '../../errors.js'
-import type { Filter, GeometryStep } from '../steps.js'
-import { type Chooser, roundEven, type Size } from './chooser.js'
+import type { GeometryStep } from '../steps.js'
+import { type Chooser, resizeTo, roundEven, type Size } from './chooser.js'
 
 const TRIES = 10 // as many as torchvision makes before it falls back to the centre
 
@@ -14,11 +14,6 @@ export const resize: Chooser<'resize'> = (params, size) => {
       ? resizedTo([size.height, size.width], params.size, params.maxSize)
       : params.size
   return resizeTo({ width: Math.max(1, width), height: Math.max(1, height) }, size, params)
-}
-
-function resizeTo(to: Size, from: Size, how: { filter: Filter; antialias: boolean }): GeometryStep[] {
-  if (to.width === from.width && to.height === from.height) return []
-  return [{ do: 'resize', ...to, filter: how.filter, antialias: how.antialias }]
 }
 
 /** A crop is no step when it takes everything. */

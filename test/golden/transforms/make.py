@@ -240,12 +240,32 @@ steps = [
     ),
 ]
 follow = []
+middle = (0.5 * (boxes[:, 0] + boxes[:, 2]), 0.5 * (boxes[:, 1] + boxes[:, 3]))
+within = (middle[0] > 5) & (middle[0] < 29) & (middle[1] > 3) & (middle[1] < 33)
+part = dict(left=5, top=3, width=24, height=30, is_within_crop_area=within)
+steps.append(({"do": "crop", "x": 5, "y": 3, "width": 24, "height": 30, "centred": True}, lambda t: v2.RandomIoUCrop().transform(t, part)))
 for step, work in steps:
     moved_boxes = work(tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(40, 48)))
     moved_points = work(tv_tensors.KeyPoints(points, canvas_size=(40, 48)))
     follow.append({"step": step, "boxes": moved_boxes.tolist(), "points": moved_points.tolist()})
 
+# ---------------------------------------------------------------- how operators of detection choose
+def chosen(transform, count, numbers):
+    """Means and deviations of what is chosen for a picture of 40 × 48 with the boxes above; and how often it is nothing."""
+    canvas = tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(40, 48))
+    rows = [transform.make_params([tv_tensors.Image(INPUTS["rgb"]), canvas]) for _ in range(count)]
+    found = np.array([numbers(row) for row in rows if row], dtype=np.float64)
+    return {"count": count, "none": count - len(found), "mean": found.mean(0).tolist(), "deviation": found.std(0).tolist()}
+
+
+detect = {
+    "iouCrop": chosen(v2.RandomIoUCrop(), 4000, lambda p: [p["left"], p["top"], p["width"], p["height"], int(p["is_within_crop_area"].sum())]),
+    "zoomOut": chosen(v2.RandomZoomOut(), 4000, lambda p: p["padding"]),
+    "scaleJitter": chosen(v2.ScaleJitter((60, 100), (0.5, 2.0)), 4000, lambda p: p["size"]),
+}
+
 # ---------------------------------------------------------------- mixing
+torch.manual_seed(0)
 batch = torch.rand(4, 3, 6, 5)
 labels = torch.tensor([2, 0, 1, 2])
 mixed = []
@@ -281,4 +301,5 @@ write("cases.json", {"versions": versions, "inputs": inputs, "cases": cases})
 write("follow.json", {"width": 48, "height": 40, "boxes": boxes.tolist(), "points": points.tolist(), "cases": follow})
 write("mix.json", {"shape": [4, 3, 6, 5], "images": batch.flatten().tolist(), "labels": labels.tolist(), "cases": mixed})
 write("augment.json", augment)
+write("detect.json", detect)
 print(versions, len(cases), "cases")

@@ -1,0 +1,109 @@
+/**
+ * Pictures with boxes, a mask and points, through the operators of detection: what is delivered as a box is where the
+ * picture has that thing, and rows left to a device are the same, also when it gives them back.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { normalizeFeed } from '../../src/define/normalize.js'
+import { Random } from '../../src/define/random.js'
+import type { NormalOp } from '../../src/define/types.js'
+import { Workspace } from '../../src/system/workspace.js'
+import { compileDevicePicture, onDevice, pictureOf, redoPicture } from '../../src/transform/device-picture.js'
+import { HEADER_WORDS } from '../../src/transform/parameter-row.js'
+import { type AnyBatch, type FeedJson, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { npyOf } from '../support/npy.js'
+import { jpeg } from '../support/pictures.js'
+import { tarFile } from '../support/tar.js'
+
+const [WIDTH, HEIGHT, COUNT] = [60, 44, 24]
+/** Things that don't touch each other, of colours 60, 120 and 180. */
+const THINGS = [
+  [4, 5, 16, 20, 1],
+  [25, 8, 45, 16, 2],
+  [20, 24, 50, 40, 3],
+]
+
+let root: string
+beforeAll(() => {
+  root = temporaryFolder()
+  const pixels = new Uint8Array(WIDTH * HEIGHT * 3)
+  for (const [x1, y1, x2, y2, label] of THINGS)
+    for (let y = y1; y < y2; y++) pixels.fill(label * 60, (y * WIDTH + x1) * 3, (y * WIDTH + x2) * 3)
+  const members = Array.from({ length: COUNT }, (_, i) => [
+    { name: `${i}.npy`, data: npyOf([HEIGHT, WIDTH, 3], pixels) },
+    { name: `${i}.boxes.json`, data: JSON.stringify(THINGS) },
+  ]).flat()
+  writeFileSync(join(root, 'things.tar'), tarFile(members))
+})
+
+function feedOf(apply: unknown[]): FeedJson {
+  return {
+    source: { tar: 'things.tar' },
+    order: { shuffle: 'global', seed: 5 },
+    fields: {
+      image: { from: 'npy', as: 'image', apply: apply as never[], layout: 'hwc' },
+      boxes: { from: 'boxes.json', as: 'boxes', follow: 'image', shape: [8, 5], minArea: 4 },
+    },
+    batch: 8,
+  }
+}
+
+const size = { resize: { size: [80, 90], filter: 'nearest' } }
+
+describe('boxes lie where their things are', () => {
+  test.each([
+    ['zoomOut', [{ zoomOut: { p: 1, fill: 9 } }, size]],
+    ['iouCrop', [{ iouCrop: { overlaps: [0, 0.3] } }, size]],
+    ['zoomOut, flip, iouCrop', ['zoomOut', 'flip', 'iouCrop', size]],
+    [
+      'scaleJitter',
+      [
+        { scaleJitter: { size: [80, 90], scale: [0.5, 2], filter: 'nearest' } },
+        { randomCrop: { size: [80, 90], padIfNeeded: true } },
+      ],
+    ],
+    ['perspective', [{ perspective: { distortion: 0.3, p: 1 } }, size]],
+    ['elastic', [{ elastic: { alpha: 20, sigma: 4 } }, size]],
+  ])('%s', async (_, apply) => {
+    let found = 0
+    await using(feedOf(apply), { root, workers: 1 }, async loader => {
+      for await (const batch of loader as AsyncIterable<AnyBatch>) {
+        const image = batch.image as Uint8Array
+        const { values, offsets } = batch.boxes as { values: Float32Array; offsets: Int32Array }
+        for (let row = 0; row < batch.count; row++)
+          for (let i = offsets[row]; i < offsets[row + 1]; i++) {
+            const [x1, y1, x2, y2, label] = values.subarray(i * 5, i * 5 + 5)
+            if (Math.min(x2 - x1, y2 - y1) < 3) continue // a sliver: its middle may be another pixel's
+            const [x, y] = [Math.floor((x1 + x2) / 2), Math.floor((y1 + y2) / 2)]
+            expect(Math.abs(image[((row * 80 + y) * 90 + x) * 3] - label * 60)).toBeLessThan(10)
+            found++
+          }
+      }
+    })
+    expect(found).toBeGreaterThan(COUNT / 2)
+  })
+})
+
+test('a row that a device gives back is cropped as it was, without a look at its boxes', () => {
+  const json = { ...feedOf(['iouCrop', size]), batch: 1 } as FeedJson
+  const [field] = onDevice(normalizeFeed(json, '/'), { rows: 1 }).fields
+  const file = jpeg(3, WIDTH, HEIGHT)
+  const rows = { count: 1, columns: 4, values: Float64Array.of(4, 5, 16, 20) }
+  for (let position = 0; position < 8; position++) {
+    const random = (_: string, op: NormalOp) => new Random().key(7, 0, position, op.ordinal)
+    const make = (here: number, again: boolean): Uint8Array => {
+      const work = Workspace.alone(1 << 22)
+      const at = work.take(field.layout.shape[0])
+      const context = { work, position, chosen: new Map(), random }
+      compileDevicePicture(field, here).run(file, at, { ...context, boxes: () => rows })
+      if (again) redoPicture(field, at, context)
+      // The header, and the finished pixels.
+      const pixels = at + pictureOf(field.layout).words * 4
+      const header = work.u8.slice(at, at + HEADER_WORDS * 4)
+      return Buffer.concat([header, work.u8.slice(pixels, pixels + 80 * 90 * 3)])
+    }
+    expect(Buffer.compare(make(0, true), make(1, false))).toBe(0)
+  }
+})
