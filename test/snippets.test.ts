@@ -1,0 +1,80 @@
+/** What a newcomer copies first runs as it stands: the README's spellings of a feed, and the first program of the guide for Node. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from './support/folder.js'
+import { jpeg } from './support/pictures.js'
+import { withoutPython } from './support/python.js'
+
+const repository = join(import.meta.dirname, '..')
+const folder = temporaryFolder()
+/** Batches are of 256, and a batch that is not full is left out. */
+const PICTURES = 300
+
+/** The first piece of code in a language on a page. */
+function first(language: string, page: string): string {
+  const text = readFileSync(join(repository, page), 'utf8')
+  const code = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, 'm').exec(text)
+  if (code === null) throw new Error(`${page} has no ${language}`)
+  return code[1]
+}
+
+beforeAll(() => {
+  for (let i = 0; i < PICTURES; i++) {
+    const place = join(folder, 'photos/train', i % 3 === 0 ? 'cat' : 'dog')
+    mkdirSync(place, { recursive: true })
+    writeFileSync(join(place, `${i}.jpg`), jpeg(i, 16))
+  }
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(repository, join(folder, 'node_modules/millrace'))
+})
+
+const node = async (...words: string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, words, { cwd: folder })).stdout
+
+/** Runs a program that calls `train`, and gives what that was called with, a line a batch. */
+async function trained(program: string, code: string): Promise<string[]> {
+  const train =
+    'function train(...arrays) { console.log(arrays.map(a => a.constructor.name + " " + a.length).join()) }'
+  writeFileSync(join(folder, program), `${code}\n${train}\n`)
+  return (await node(program)).trim().split('\n')
+}
+
+const BATCH = `Float32Array ${256 * 3 * 224 * 224},BigInt64Array 256`
+
+test("the README's JSON", async () => {
+  const json = first('json', 'README.md')
+  writeFileSync(join(folder, 'photos.json'), json)
+  const run = JSON.parse(await node(join(repository, 'dist/cli/main.js'), 'run', 'photos.json', '--json'))
+  expect(run).toMatchObject({ steps: 1, samples: 256, bad: { count: 0 } })
+})
+
+test("the README's TypeScript, which is JavaScript as well, is the same feed", async () => {
+  const code = first('ts', 'README.md')
+  expect(await trained('readme.mjs', code)).toEqual([BATCH])
+  const shown = await trained(
+    'same.mjs',
+    `${code.split('for await')[0]}console.log(JSON.stringify(photos.json))`,
+  )
+  expect(JSON.parse(shown[0])).toEqual(JSON.parse(first('json', 'README.md')))
+})
+
+test.skipIf(withoutPython)("the README's Python is the same feed", async () => {
+  // Without the loop, which wants a GPU.
+  const code = first('python', 'README.md').split('\nfor batch')[0]
+  const { stdout } = await promisify(execFile)(
+    'python3',
+    ['-c', `${code}\nimport json\nprint(json.dumps(feed.json()))`],
+    {
+      env: { ...process.env, PYTHONPATH: join(repository, 'python'), PYTHONDONTWRITEBYTECODE: '1' },
+    },
+  )
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(first('json', 'README.md')))
+})
+
+test('the first program of the guide for Node', async () => {
+  const code = first('js', 'docs/feed-from-node.md').replace('epoch < 90', 'epoch < 2')
+  expect(await trained('train.mjs', code)).toEqual([BATCH, BATCH])
+})
