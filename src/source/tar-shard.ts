@@ -9,7 +9,7 @@ import type { ShardMeta } from './tar-index.js'
 import { columnOf } from './tar-samples.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
-const MOST_UNPACKED = 64 << 20
+const MOST_UNPACKED = 256 << 20
 
 /** Room that is taken for a start. */
 const FIRST_UNPACKED = 16 << 10
