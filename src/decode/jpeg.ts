@@ -212,7 +212,17 @@ export function decodeJpeg(
   const pitch = columns * samples
   const base = work.take(pitch * rows)
   const format = cmyk ? 'cmyk' : channels === 1 ? 'gray' : 'rgb'
-  decompress(bytes, header.width, header.height, work.pointer(base), pitch, format, reduced, region)
+  decompress(
+    bytes,
+    header.width,
+    header.height,
+    work.pointer(base),
+    pitch,
+    format,
+    reduced,
+    region,
+    work.limit,
+  )
 
   const x = wanted.x - (region?.x ?? 0)
   const y = wanted.y - (region?.y ?? 0)

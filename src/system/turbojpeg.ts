@@ -51,10 +51,17 @@ const PARAM = {
   progressive: 12,
   scanLimit: 13,
   lossless: 15,
+  maxMemory: 23,
 } as const
 
-/** A progressive file may claim thousands of scans, each a pass over all pixels. Real ones have about ten. */
-const SCAN_LIMIT = 500
+/**
+ * A progressive file may have hundreds of scans of a few bytes, each a pass over all pixels. Real ones have about ten. As
+ * many are decoded as cover this many pixels (half a second), or the most below, whichever is less.
+ */
+const SCANNED_PIXELS = 2 ** 32
+const SCAN_LIMIT = { least: 32, most: 500 }
+/** A progressive picture is held in memory as a whole, two bytes a value; of smaller ones than this nothing need be said. */
+const LARGE_PIXELS = 2 ** 22
 
 /** A rectangle in the scaled picture; x is a multiple of the scaled MCU width. */
 export interface TurboRegion {
@@ -121,7 +128,8 @@ export function readHeader(jpeg: Uint8Array): TurboHeader {
 /**
  * Decodes into memory at address `to`, rows `pitch` bytes apart, at 1/denominator of the size, only `region` of
  * it where one is given. The library writes as much as its own reading of the header says: `width` and `height`
- * are what the caller made room for, and a JPEG that turns out to have another size is refused beforehand.
+ * are what the caller made room for, and a JPEG that turns out to have another size is refused beforehand. `memory` is
+ * how many bytes the library may take for itself.
  */
 export function decompress(
   jpeg: Uint8Array,
@@ -132,11 +140,17 @@ export function decompress(
   format: PixelFormat,
   denominator: 1 | 2 | 4 | 8 = 1,
   region?: TurboRegion,
+  memory = Infinity,
 ): void {
+  const pixels = width * height
+  const scans = Math.max(SCAN_LIMIT.least, Math.min(SCAN_LIMIT.most, Math.floor(SCANNED_PIXELS / pixels)))
   const turbo = (library ??= findLibrary())
   const handle = openHandle(turbo, INIT_DECOMPRESS)
   try {
-    must(turbo.set(handle, PARAM.scanLimit, SCAN_LIMIT), turbo, handle)
+    must(turbo.set(handle, PARAM.scanLimit, scans), turbo, handle)
+    if (pixels > LARGE_PIXELS && memory !== Infinity) {
+      must(turbo.set(handle, PARAM.maxMemory, Math.max(1, Math.floor(memory / 2 ** 20))), turbo, handle)
+    }
     if (turbo.header(handle, jpeg, jpeg.length) !== 0) refuse(turbo, handle)
     const actualWidth = turbo.get(handle, PARAM.width)
     const actualHeight = turbo.get(handle, PARAM.height)
@@ -207,6 +221,11 @@ const HARMLESS =
 function refuse(library: Library, handle: bigint): void {
   const text = library.errorText(handle)
   if (HARMLESS.test(text)) return
+  if (text.includes('Memory limit')) {
+    throw new DecodeError(
+      'JPEG takes more memory to decode than there may be: store it smaller, or raise the option "scratch"',
+    )
+  }
   throw new DecodeError(`JPEG: ${text}`)
 }
 
