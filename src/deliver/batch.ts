@@ -1,7 +1,7 @@
 /**
  * A batch in the hands of a Node program: typed arrays on the slot itself, no copy. It lives until the next one is
- * asked for, or, after `keep()`, until `release()`. Releasing detaches its arrays, so that memory which makers are
- * filling anew can't be mistaken for it.
+ * asked for, or, after `keep()`, until `release()`. Its arrays are detached before makers fill its memory anew, so that
+ * nothing else can be mistaken for it.
  */
 import { inspect } from 'node:util'
 import { actualShape } from '../batch/close.js'
@@ -25,13 +25,13 @@ export type AnyFields = Record<string, FieldArray>
 /** What a batch sees of its slot. */
 export interface Window {
   readonly buffer: ArrayBuffer
-  /** Takes every view of it back. */
-  detach(): void
 }
 
 /** A slot, seen through a memory of the consumer's own, whose views can be taken back all at once. */
 export class SlotWindow implements Window {
   private readonly memory: WebAssembly.Memory
+  /** Whether there may be views of it. */
+  private seen = false
 
   constructor(region: SharedRegion, offset: number, bytes: number) {
     this.memory = newMemory(bytes)
@@ -39,12 +39,14 @@ export class SlotWindow implements Window {
   }
 
   get buffer(): ArrayBuffer {
+    this.seen = true
     return this.memory.buffer
   }
 
-  /** Detaches every view. Growing by nothing gives the memory a new buffer over the same bytes. */
+  /** Takes every view back. Growing by nothing gives the memory a new buffer over the same bytes. */
   detach(): void {
-    this.memory.grow(0)
+    if (this.seen) this.memory.grow(0)
+    this.seen = false
   }
 
   close(): void {
@@ -58,6 +60,7 @@ export interface BatchOwner {
   /** Whether it was closed: then its memory is given back, whoever still holds a batch. */
   closed(): boolean
   id(source: number, row: number): string
+  /** Takes the arrays of the batch back, and gives its slot to the makers. */
   release(slot: number): void
 }
 
@@ -169,7 +172,6 @@ export class Batch<Fields = AnyFields> {
   release(): void {
     if (this.released || this.owner.closed()) return
     this.released = true
-    this.window.detach()
     this.owner.release(this.slotIndex)
   }
 

@@ -32,9 +32,18 @@ export interface Delivery {
   close(): Promise<void>
 }
 
+/**
+ * Bytes that V8 takes at once without a full garbage collection. Taking a batch's arrays back gives V8 a new buffer over
+ * the same memory, which counts: a collection for every batch took 15 ms of CPU time, an eighth of what f32 batches of
+ * 256 × 224² cost in all.
+ */
+const UNNOTICED = 64 * 2 ** 20
+
 export class HostDelivery implements Delivery {
   private readonly windows: SlotWindow[]
   private readonly BatchClass: typeof Batch<AnyFields>
+  /** Slots that were released, and whose arrays are still to be taken back. */
+  private readonly leaving: number[] = []
 
   constructor(
     private readonly feeding: Feeding,
@@ -50,6 +59,7 @@ export class HostDelivery implements Delivery {
 
   async take(batch: number): Promise<Taken> {
     const { feeding } = this
+    if (this.short) this.giveBack()
     const index = await feeding.take(batch)
     const slot = feeding.slot(index)
     const bad = slot.words[Header.Bad] > 0 ? feeding.badOf(batch) : []
@@ -58,13 +68,34 @@ export class HostDelivery implements Delivery {
     return { index, samples, bad, batch: make }
   }
 
+  /**
+   * Takes the arrays back and gives the slot to the makers. Large batches wait for the next one or more, as long as makers
+   * have slots to fill: one collection of V8's serves them all. Until then their memory is as it was.
+   */
   release(index: number): void {
-    this.feeding.release(index)
+    const { feeding, leaving } = this
+    leaving.push(index)
+    const together = feeding.layout.bytes > UNNOTICED ? feeding.depth >> 1 : 1
+    if (leaving.length >= together || this.short) this.giveBack()
+  }
+
+  /** Whether makers have less than two slots to fill. */
+  private get short(): boolean {
+    return this.feeding.kept.size >= this.feeding.depth - 1
+  }
+
+  private giveBack(): void {
+    for (const index of this.leaving.splice(0)) {
+      this.windows[index].detach()
+      this.feeding.release(index)
+    }
   }
 
   extended(): void {}
 
-  async drain(): Promise<void> {}
+  async drain(): Promise<void> {
+    this.giveBack()
+  }
 
   async close(): Promise<void> {
     for (const window of this.windows) window.close()

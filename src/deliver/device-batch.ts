@@ -61,7 +61,7 @@ export class DeviceBatch<Fields = AnyDeviceFields> extends Batch<Fields> {
   readonly #there: OnDevice
 
   constructor(owner: BatchOwner, host: HostPart, there: OnDevice) {
-    super(owner, there.output, host.slot, { buffer: host.slot.buffer as ArrayBuffer, detach: () => {} })
+    super(owner, there.output, host.slot, { buffer: host.slot.buffer as ArrayBuffer })
     this.#host = host
     this.#there = there
   }

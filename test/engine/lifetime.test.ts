@@ -65,6 +65,30 @@ describe.each([0, 2])('a batch, with %i workers', workers => {
     })
   })
 
+  test('of more than 64 MiB shows what it was until its arrays are taken back, never another batch', async () => {
+    const side = 1024
+    const feed: FeedJson = {
+      source: { synthetic: { count: 17 * 8, tensors: { shape: [side, side], dtype: 'f32' } } },
+      fields: { data: { from: 'data', as: 'npy', dtype: 'f32', shape: [side, side] } },
+      batch: { size: 17, last: 'keep' },
+    }
+    await using(feed, { workers, depth: 4, maxDepth: 4 }, async loader => {
+      const seen: { array: Float32Array; was: number }[] = []
+      let detached = 0
+      for await (const batch of loader) {
+        // The last row is the last to be made.
+        const array = (batch.data as Float32Array).subarray(16 * side * side)
+        for (const { array: old, was } of seen) expect([undefined, was]).toContain(old[12_345])
+        detached = seen.filter(({ array: old }) => old.length === 0).length
+        // Two go together: of the batches before this one, one at most is yet to go.
+        expect(detached).toBeGreaterThanOrEqual(seen.length - 1)
+        seen.push({ array, was: array[12_345] })
+      }
+      expect(seen).toHaveLength(8)
+      expect(detached).toBeGreaterThan(0)
+    })
+  })
+
   test('may be released early, and twice', async () => {
     await using(FEED, { workers, depth: 1 }, async loader => {
       let count = 0
