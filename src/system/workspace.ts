@@ -71,13 +71,21 @@ export class Workspace {
 
   private grow(bytes: number): number {
     const wanted = Math.ceil((bytes * 2 + (this.end - this.start)) / PAGE) * PAGE
+    const needs = `a sample needs ${Math.ceil(wanted / 2 ** 20)} MiB of scratch memory, more than`
     if (wanted > this.limit) {
       throw new BudgetError(
-        `a sample needs ${wanted >> 20} MiB of scratch memory, more than the limit of ${this.limit >> 20} MiB: ` +
-          'shrink the sample, or raise the option "scratch"',
+        `${needs} the limit of ${Math.floor(this.limit / 2 ** 20)} MiB: shrink the sample, or raise the option "scratch"`,
       )
     }
-    const before = this.memory.grow(wanted / PAGE) * PAGE
+    let before: number
+    try {
+      before = this.memory.grow(wanted / PAGE) * PAGE
+    } catch (cause) {
+      throw new BudgetError(
+        `${needs} the memory of the batches has left: shrink the sample, or use fewer workers`,
+        { cause },
+      )
+    }
     this.u8 = new Uint8Array(this.memory.buffer)
     this.start = before
     this.end = before + wanted
