@@ -142,7 +142,7 @@ function isLeftOut(value: LeftOut | null): boolean {
 
 /** Whether a folder, or one of `most` files that are spread evenly, is no longer what it was. */
 function staleness(header: IndexHeader, path: string, root: string, most: number): string | undefined {
-  const index = new IndexFile(path)
+  const index = new IndexFile(path, false, header)
   const texts = index.text('folders')
   const folders = Array.from({ length: texts.length }, (_, i) => `${root}/${texts.at(i)}`)
   const folderTimes = index.numbers('folderTimes')

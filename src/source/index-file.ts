@@ -100,11 +100,13 @@ export class IndexFile {
     readonly path: string,
     /** Found damaged in a run, the index is not used again: the next one who opens the data makes another. */
     private readonly running = false,
+    /** The header, where it was read before. */
+    known?: IndexHeader,
   ) {
     if (endianness() !== 'LE') throw new SourceError('Millrace needs a little-endian machine')
     this.mapped = mapFile(path)
     const bytes = Buffer.from(this.mapped.buffer)
-    this.header = parseHeader(path, bytes, bytes.length)
+    this.header = parseHeader(path, bytes, bytes.length, known)
     this.start = columnsStart(path, bytes, bytes.length)
   }
 

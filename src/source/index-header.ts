@@ -46,11 +46,13 @@ export interface IndexHeader {
   columns: Record<string, ColumnPlace>
   /** Whatever the kind of source wants to know without touching the columns: digest, validity, names. */
   meta: Record<string, unknown>
-  /** CRC-32 of kind, count and columns: equal for indexes of equal contents. Not part of the text. */
+  /** A CRC-32 of kind, count and columns: equal for indexes of equal contents. Not part of the text. */
   checksum: number
+  /** CRC-32 of the header's text. Not part of it. */
+  crc: number
 }
 
-export type HeaderText = Omit<IndexHeader, 'bytes' | 'checksum'>
+export type HeaderText = Omit<IndexHeader, 'bytes' | 'checksum' | 'crc'>
 
 export const align = (n: number): number => Math.ceil(n / ALIGN) * ALIGN
 
@@ -125,10 +127,13 @@ function headerLength(path: string, front: Buffer, size: number): number {
   return length
 }
 
-export function parseHeader(path: string, front: Buffer, size: number): IndexHeader {
+/** The header in the beginning of a file. One that was parsed before is not parsed again, if it is the same. */
+export function parseHeader(path: string, front: Buffer, size: number, known?: IndexHeader): IndexHeader {
   const length = headerLength(path, front, size)
   const text = front.subarray(FRONT, FRONT + length)
-  if (crc32(text) !== front.readUInt32LE(16)) {
+  const crc = crc32(text)
+  if (crc === known?.crc && size === known.bytes) return known
+  if (crc !== front.readUInt32LE(16)) {
     throw new SourceError(`${path} is torn: the checksum of its header is wrong`, { file: path })
   }
   let header: IndexHeader
@@ -143,7 +148,14 @@ export function parseHeader(path: string, front: Buffer, size: number): IndexHea
   const flaw = flawOf(header, size, size - align(FRONT + length))
   if (flaw !== undefined) throw new SourceError(`${path} is malformed: ${flaw}`, { file: path })
   const { kind, count, columns, meta, bytes } = header
-  return { kind, count, columns, meta, bytes, checksum: crc32(JSON.stringify([kind, count, columns])) }
+  return { kind, count, columns, meta, bytes, checksum: contentsOf(header), crc }
+}
+
+/** Of kind, count and the columns' checksums, which have their names, types and lengths in them. */
+function contentsOf({ kind, count, columns }: IndexHeader): number {
+  let text = `${kind} ${count}`
+  for (const { crc } of Object.values(columns)) text += ` ${crc}`
+  return crc32(text)
 }
 
 /** What is wrong with the shape of a header, whose columns have `room` bytes. */

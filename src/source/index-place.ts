@@ -55,7 +55,7 @@ export async function obtainIndex(wanted: IndexWanted): Promise<IndexFound> {
   const refusals: string[] = []
   for (const path of places(wanted)) {
     try {
-      if (path !== wanted.beside) mkdirSync(dirname(path), { recursive: true })
+      if (path !== wanted.beside) makeFolder(dirname(path))
       const built = await withLock(`${path}.lock`, () => buildOnce(path, wanted), {
         notice: wanted.notice,
         what: `indexes ${wanted.data}`,
@@ -70,6 +70,16 @@ export async function obtainIndex(wanted: IndexWanted): Promise<IndexFound> {
     }
   }
   return buildInMemory(wanted, refusals)
+}
+
+/** On a read-only file system Node's recursive mkdir says ENOENT. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code === 'ENOENT' ? Object.assign(error as Error, { code: 'EROFS' }) : error
+  }
 }
 
 /** Under the lock: another process may have built it while we waited. */
@@ -145,7 +155,7 @@ function fitting(path: string, wanted: IndexWanted, building = false): IndexHead
 /** What the checksums of the columns say. Beyond a size, columns are checked when they are first used. */
 function damage(path: string, header: IndexHeader, { unchecked }: IndexWanted): string | undefined {
   if (isDisowned(path, header.checksum)) return 'it was found not to fit the data'
-  if (!unchecked && header.bytes <= CHECKED_AT_ONCE) new IndexFile(path).check()
+  if (!unchecked && header.bytes <= CHECKED_AT_ONCE) new IndexFile(path, false, header).check()
   return undefined
 }
 

@@ -4,10 +4,10 @@
  * that proved wrong is removed, or, where that is not permitted, marked in the cache folder.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, type Stats, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { ChangedError } from '../errors.js'
 import { writeWhole } from '../system/draft.js'
-import { cachedPath } from './cache-folder.js'
+import { cachedPath, cacheFolder } from './cache-folder.js'
 
 /** Bits of a mode by which a group or everybody may write. */
 const WRITABLE_BY_OTHERS = 0o022
@@ -43,10 +43,16 @@ export function disownIndexOf({ index }: ChangedError): void {
 
 /** Whether this very index was disowned. */
 export function isDisowned(path: string, checksum: number): boolean {
+  if (!existsSync(marks())) return false // as nearly always: no name has to be hashed
   const mark = markOf(path)
   return existsSync(mark) && readFileSync(mark, 'latin1') === String(checksum)
 }
 
+/** The folder of marks, and the mark of an index in it. */
+function marks(): string {
+  return join(cacheFolder(), 'wrong')
+}
+
 function markOf(path: string): string {
-  return `${cachedPath(path)}.wrong`
+  return join(marks(), basename(cachedPath(path)))
 }

@@ -10,7 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../errors.js'
 import { type FileIdentity, likeness, probesAgree, takeProbes } from '../store/identity.js'
 import { openRegular, refuseOthers, WITHOUT_WAITING } from '../system/regular.js'
-import { type IndexHeader, type IndexTarget, rewriteMeta, writeIndex } from './index-file.js'
+import { NumberBuilder } from './columns.js'
+import { IndexFile, type IndexHeader, type IndexTarget, rewriteMeta, writeIndex } from './index-file.js'
 import { findIndex, type IndexFound, type IndexWanted, obtainIndex } from './index-place.js'
 import type { OpenContext } from './source.js'
 import { readDaliIndex } from './tar-foreign.js'
@@ -26,7 +27,7 @@ const TICK = 50
 
 /** What the header of a shard's index tells besides the samples. */
 export interface ShardMeta extends SampleMeta {
-  shard: Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'probes'>>
+  shard: Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>>
 }
 
 export interface ShardIndex extends IndexFound {
@@ -78,9 +79,9 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
   const isSmall = Array.isArray(small) && small.every(entry => typeof entry?.name === 'string')
   if (typeof digest !== 'string' || !isNames || !isSmall)
     return 'it is malformed: what it tells of its samples'
-  const { size, mtimeMs, ctimeMs, ino, probes } = shard ?? {}
-  const numbers = [size, mtimeMs, ctimeMs, ino, ...(Array.isArray(probes) ? probes : [undefined])]
-  if (numbers.some(number => typeof number !== 'number')) return 'it is malformed: what it tells of its shard'
+  const { size, mtimeMs, ctimeMs, ino } = shard ?? {}
+  if ([size, mtimeMs, ctimeMs, ino].some(number => typeof number !== 'number'))
+    return 'it is malformed: what it tells of its shard'
   const members = columns.offset?.length
   const lengths: [string, number | undefined][] = [
     ['key', count],
@@ -90,6 +91,7 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
     ['offset', members],
     ['size', members],
     ['extensions', columns.extensions?.length],
+    ['probes', columns.probes?.length],
     ...(columns.repeat === undefined ? [] : [['repeat', count] as [string, number]]),
     ...small.flatMap(({ name, number }) => [
       [`small.${name}`, count] as [string, number],
@@ -106,7 +108,8 @@ function staleness(header: IndexHeader, path: string, now: ShardPath): string | 
   if (like === 'same') return undefined
   if (was.size !== now.bytes) return `the shard had ${was.size} bytes, now it has ${now.bytes}`
   if (like === 'changed') return 'the shard was changed after the index was made'
-  if (!contentsAgree(now.file, was))
+  const probes = new IndexFile(path, false, header).numbers('probes')
+  if (!contentsAgree(now.file, { ...was, probes }))
     return 'the shard has other contents under the same size and time of change'
   rebind(path, header, now)
   return undefined
@@ -156,11 +159,9 @@ async function buildShardIndex(
       samples = new SampleColumns(shard.file)
       await scanTar(read, shard.bytes, shard.file, samples, progress)
     }
-    const probes = takeProbes(
-      handle.fd,
-      shard.bytes,
-      samples.spread(PROBED).map(offset => offset - BLOCK),
-    )
+    const headers = samples.spread(PROBED).map(offset => offset - BLOCK)
+    const probes = new NumberBuilder()
+    for (const number of takeProbes(handle.fd, shard.bytes, headers)) probes.push(number)
     // A shard that is still being written would give an index of its past.
     const after = await handle.stat()
     if (after.size !== shard.bytes || after.mtimeMs !== shard.mtimeMs || after.ino !== shard.ino) {
@@ -170,8 +171,8 @@ async function buildShardIndex(
     }
     const { count, columns, meta } = samples.finish()
     const { bytes: size, mtimeMs, ctimeMs, ino } = shard
-    const identity: ShardMeta['shard'] = { size, mtimeMs, ctimeMs, ino, probes }
-    writeIndex(target, 'tar', count, { ...meta, shard: identity }, columns)
+    const identity: ShardMeta['shard'] = { size, mtimeMs, ctimeMs, ino }
+    writeIndex(target, 'tar', count, { ...meta, shard: identity }, { ...columns, probes })
   } finally {
     await handle.close()
   }

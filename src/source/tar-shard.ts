@@ -5,7 +5,6 @@ import type { FileIdentity } from '../store/identity.js'
 import type { NumberArray } from './columns.js'
 import { IndexFile, type TextColumn } from './index-file.js'
 import type { ByteRange, Column, Present } from './source.js'
-import type { ShardMeta } from './tar-index.js'
 import { columnOf } from './tar-samples.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
@@ -65,7 +64,7 @@ export class TarShard {
       )
     }
     this.index = index
-    this.was = { ...manifest.was, probes: (index.header.meta as unknown as ShardMeta).shard.probes }
+    this.was = { ...manifest.was, probes: index.numbers('probes') }
     this.keys = index.text('key')
     this.ownKeys = index.has('ownKey') ? index.text('ownKey') : undefined
     this.keyHashes = index.numbers('keyHash')

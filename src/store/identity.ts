@@ -19,7 +19,7 @@ export interface FileIdentity {
   ctimeMs?: number
   ino?: number
   /** Pairs of offset and CRC-32 of the PROBE_BYTES from there on (or up to the end of the file). */
-  probes?: readonly number[]
+  probes?: ArrayLike<number>
   /** The index that lists the file, and whether all its files were looked at when the feed was opened. */
   index?: { path: string; checksum: number; checked: boolean }
 }

@@ -13,6 +13,8 @@ import { openRegular } from './regular.js'
 
 const PROT_READ = 1
 const MAP_SHARED = 1
+/** Linux's: the whole file is mapped at once, instead of by one fault for every 64 KiB. It is read as a whole anyway. */
+const MAP_POPULATE = process.platform === 'linux' ? 0x8000 : 0
 /** Files that are remembered, as a power of two. */
 const PLACES_LOG = 16
 const PLACES = 1 << PLACES_LOG
@@ -71,7 +73,7 @@ function unshared(): MappedFile['marks'] {
 }
 
 function mapNew(path: string, fd: number, size: number): bigint {
-  const address = map(null, size, PROT_READ, MAP_SHARED, fd)
+  const address = map(null, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd)
   if (address !== undefined) return address
   throw new Error(
     `can't map ${path} (${size} bytes): errno ${errno()}; check \`ulimit -v\` and \`sysctl vm.max_map_count\``,

@@ -51,7 +51,7 @@ describe('indexes', () => {
     expect((await millrace('index', join(root, 'a.tar'))).code).toBe(0)
     const index = join(root, '.a.tar.millrace')
     const bytes = readFileSync(index)
-    bytes[bytes.length - 70] ^= 1
+    bytes[bytes.length - 10] ^= 1
     writeFileSync(index, bytes)
     const { code, stdout, stderr } = await millrace('verify', join(root, 'a.tar'))
     expect([code, stdout]).toEqual([0, expect.stringContaining('all good')])
