@@ -86,23 +86,23 @@ function refusal(error: NodeJS.ErrnoException): string | undefined {
   return `can't ${syscall} ${path}: ${reason} (${code})`
 }
 
+function interrupt(status: number): void {
+  runInterruptHooks()
+  // Last of all: process.exit would wait for a thread that is blocked in a read.
+  process.on('exit', exitNow)
+  process.exit(status)
+}
+
 // The reader of our output may leave early (`millrace inspect x | head`): that is no error of ours.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
-    runInterruptHooks()
-    process.exit(0)
+    interrupt(0)
   })
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    runInterruptHooks()
-    // Last of all: process.exit would wait for a thread that is blocked in a read.
-    process.on('exit', exitNow)
-    process.exit(signal === 'SIGINT' ? INTERRUPTED : 143)
-  })
-}
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => interrupt(signal === 'SIGINT' ? INTERRUPTED : 143))
 ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 

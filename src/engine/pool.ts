@@ -20,8 +20,11 @@ const MAX_DEATHS = 8
 const PATIENCE = 500
 /** How long (ms) a maker may take to start: it loads native libraries, which must not be cut short. */
 const START = 3000
-/** How long (ms) a thread may take to end once it was told to. One that takes longer is blocked in a system call. */
-const BLOCKED = 500
+/**
+ * How long (ms) a thread may take to end once it was told to: a large picture may be decoded for seconds, and the machine
+ * may be busy. One that takes longer is blocked in a system call.
+ */
+const BLOCKED = 5000
 
 /** What the pool tells the owner of a ring. */
 export interface RingOwner {
@@ -221,7 +224,6 @@ export class Pool {
         if (left <= 0) break
         Atomics.wait(this.words, PoolWord.Life + maker, life, left)
       }
-      if (this.life(maker) !== Life.None) noteStuck()
     }
   }
 

@@ -45,7 +45,7 @@ const STRUCTURE = 512
 
 const call = {
   spawn: libc.func(
-    'int posix_spawnp(_Out_ int *pid, const char *file, void *actions, void *attributes, const char **argv, const char **envp)',
+    'int posix_spawnp(void *pid, const char *file, void *actions, void *attributes, const char **argv, const char **envp)',
   ),
   actionsInit: libc.func('int posix_spawn_file_actions_init(void *actions)'),
   actionsDup: libc.func('int posix_spawn_file_actions_adddup2(void *actions, int from, int to)'),
@@ -56,7 +56,7 @@ const call = {
   attributesMask: libc.func('int posix_spawnattr_setsigmask(void *attributes, void *mask)'),
   attributesDestroy: libc.func('int posix_spawnattr_destroy(void *attributes)'),
   poll: libc.func('int poll(void *descriptors, unsigned long count, int timeout)'),
-  waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
+  waitpid: libc.func('int waitpid(int pid, void *status, int options)'),
   kill: libc.func('int kill(int pid, int signal)'),
   // Node's closeSync would warn of a descriptor that it has not opened.
   close: libc.func('int close(int descriptor)'),

@@ -1,5 +1,9 @@
 /**
  * The way to native code: koffi, loaded once, and the C library. Nothing outside `src/system/` imports this.
+ *
+ * What a function returns through a pointer goes into a typed array, given as `void *`, never through `_Out_`, `_Inout_` or
+ * `koffi.view`: those call into V8 afterwards, and where the thread is being terminated at that moment, koffi ends the
+ * whole process (SIGABRT). Only what is done before a maker's first row may do that.
  */
 import koffi, { type LibraryHandle } from 'koffi'
 

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../errors.js'
-import { koffi } from './native.js'
+import { koffi, memcpy } from './native.js'
 
 /** What the library says about a JPEG. */
 export interface TurboHeader {
@@ -95,8 +95,8 @@ interface Library {
     pitch: number,
     height: number,
     format: number,
-    jpeg: (bigint | null)[],
-    length: (number | bigint)[],
+    jpeg: BigUint64Array,
+    length: BigUint64Array,
   ): number
   free(pointer: bigint): void
   errorText(handle: bigint): string
@@ -181,16 +181,18 @@ export function encodeJpeg(
   }
   const turbo = (library ??= findLibrary())
   const handle = openHandle(turbo, INIT_COMPRESS)
-  const out: (bigint | null)[] = [null]
-  const length: (number | bigint)[] = [0]
+  const out = new BigUint64Array(1)
+  const length = new BigUint64Array(1)
   const format = PIXEL_FORMATS.rgb
   try {
     must(turbo.set(handle, PARAM.quality, quality), turbo, handle)
     must(turbo.set(handle, PARAM.subsampling, SAMPLINGS.indexOf(subsampling)), turbo, handle)
     must(turbo.compress(handle, rgb, width, width * 3, height, format, out, length), turbo, handle)
-    return new Uint8Array(koffi.view(out[0], Number(length[0]))).slice()
+    const jpeg = new Uint8Array(Number(length[0]))
+    memcpy(jpeg, out[0], jpeg.length)
+    return jpeg
   } finally {
-    if (out[0] !== null) turbo.free(out[0])
+    if (out[0] !== 0n) turbo.free(out[0])
     turbo.destroy(handle)
   }
 }
@@ -289,7 +291,7 @@ function bind(path: string, lib: LibraryHandle): Library {
     ),
     compress: lib.func(
       'int tj3Compress8(void *handle, const void *pixels, int width, int pitch, int height, int format, ' +
-        '_Inout_ void **jpeg, _Inout_ size_t *length)',
+        'void *jpeg, void *length)',
     ),
     free: lib.func('void tj3Free(void *pointer)'),
     errorText: lib.func('const char *tj3GetErrorStr(void *handle)'),

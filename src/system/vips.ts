@@ -49,7 +49,7 @@ interface Library {
   open(bytes: Uint8Array, length: number, options: string, type: 'void *', end: null): Image | null
   crop(
     from: Image,
-    to: (Image | null)[],
+    to: BigUint64Array,
     left: number,
     top: number,
     width: number,
@@ -102,9 +102,9 @@ export function decodeWithVips(
   try {
     let image = held[0]
     if (box !== undefined) {
-      const out: (Image | null)[] = [null]
+      const out = new BigUint64Array(1)
       if (vips.crop(image, out, box.x, box.y, box.width, box.height, 'void *', null) !== 0) fail(vips)
-      held.push((image = out[0] as Image))
+      held.push((image = out[0]))
     }
     const header = describe(vips, image)
     const to = place(header)
@@ -201,9 +201,7 @@ function start(lib: LibraryHandle): Library {
     open: lib.func(
       'void *vips_image_new_from_buffer(const void *bytes, size_t length, const char *options, ...)',
     ),
-    crop: lib.func(
-      'int vips_crop(void *from, _Inout_ void **to, int left, int top, int width, int height, ...)',
-    ),
+    crop: lib.func('int vips_crop(void *from, void *to, int left, int top, int width, int height, ...)'),
     around: lib.func(
       'void *vips_image_new_from_memory(void *memory, size_t bytes, int width, int height, int bands, int format)',
     ),

@@ -1,0 +1,39 @@
+/** A thread that is terminated in the middle of a native call ends alone: the process goes on. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/folder.js'
+
+const TURBO = new URL('../../dist/system/turbojpeg.js', import.meta.url).href
+
+test('while it encodes JPEGs', () => {
+  const folder = temporaryFolder()
+  writeFileSync(
+    join(folder, 'thread.mjs'),
+    `import { workerData } from 'node:worker_threads'
+import { encodeJpeg } from ${JSON.stringify(TURBO)}
+const rgb = new Uint8Array(16 * 16 * 3)
+encodeJpeg(rgb, 16, 16, 90) // the library is loaded by now: that must not be cut short
+Atomics.store(workerData, 0, 1)
+Atomics.notify(workerData, 0)
+for (;;) encodeJpeg(rgb, 16, 16, 90)`,
+  )
+  writeFileSync(
+    join(folder, 'main.mjs'),
+    `import { Worker } from 'node:worker_threads'
+for (let i = 0; i < 20; i++) {
+  const begun = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: begun })
+  await Atomics.waitAsync(begun, 0, 0).value
+  await new Promise(resolve => setTimeout(resolve, i))
+  await worker.terminate()
+}
+console.log('ended')`,
+  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'main.mjs')], {
+    encoding: 'utf8',
+  })
+  expect(stdout, stderr).toBe('ended\n')
+  expect(status).toBe(0)
+})
