@@ -108,6 +108,15 @@ describe('the guides', () => {
     expect(all.filter(page => /pip install "?millrace\b(?!-feed)/.test(read(page)))).toEqual([])
   })
 
+  test('call a worker a worker; maker is a word of the code', async () => {
+    const told = pages.filter(
+      page => !['docs/architecture.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
+    )
+    expect(told.filter(page => /\bmakers?\b/i.test(read(page)))).toEqual([])
+    const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
+    expect(verbs.filter(verb => /\bmakers?\b/i.test(JSON.stringify(verb)))).toEqual([])
+  })
+
   test('files named in the architecture are there', () => {
     const text = read('docs/architecture.md')
     const named = [...text.matchAll(/`([a-z]+\/[\w/-]+\.ts)`/g)].map(([, path]) => path)

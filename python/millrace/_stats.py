@@ -85,7 +85,7 @@ class Stats:
         if share < FINE or total <= 0:
             return line
         kind = max(spans, key=lambda name: spans[name])
-        return f"{line}, mostly for {kind} ({spans[kind] / total:.0%} of the makers' work)"
+        return f"{line}, mostly for {kind} ({spans[kind] / total:.0%} of the workers' work)"
 
 
 def say(line: str) -> None:

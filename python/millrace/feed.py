@@ -69,10 +69,10 @@ class Feed(Opened):
       such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
-    * ``workers``: maker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
+    * ``workers``: worker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
-    * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one maker.
+    * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
       needed for a builder or a module: see docs/trust.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).

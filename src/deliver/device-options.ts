@@ -12,7 +12,7 @@ export interface DeviceOptions {
   /** "cuda" or "cuda:1": batches are delivered on that GPU, as DeviceArrays. By default they are in host memory. */
   device?: string
   /**
-   * Who decodes images: "cpu", the makers; "gpu", the device; "auto" (the default): the makers, and if they don't keep
+   * Who decodes images: "cpu", the workers; "gpu", the device; "auto" (the default): the workers, and if they don't keep
    * up with the trainer in the first seconds, whoever is fastest, or both. Only pixel values change, and by less than
    * 2/255 on average.
    */

@@ -22,7 +22,7 @@ import { type LoaderStats, Stats } from './stats.js'
 const TURN = 5
 
 export class Loader<B = Batch> implements AsyncIterable<B> {
-  /** Resolves when the sources are open and makers are at work; rejects with what is wrong. */
+  /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */
   readonly ready: Promise<void>
   private plan!: FeedPlan
   private feeding!: Feeding
@@ -343,7 +343,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.device === undefined ? report : { ...report, device: this.device.stats }
   }
 
-  /** The latest spans of each maker: what it did, and when. */
+  /** The latest spans of each worker: what it did, and when. */
   spans(): Span[][] {
     this.checkOpen()
     return this.feeding.spans()
@@ -357,7 +357,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (change.depth !== undefined) await this.feeding.setDepth(change.depth)
   }
 
-  /** Ends the makers and gives all memory back; batches still kept are gone, too. */
+  /** Ends the workers and gives all memory back; batches still kept are gone, too. */
   close(): Promise<void> {
     this.closing ??= this.end()
     return this.closing

@@ -10,7 +10,7 @@ import { autoWorkers } from '../system/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
 
 export interface OpenOptions extends DeviceOptions {
-  /** Maker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
+  /** Worker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
   workers?: number | 'auto'
   /** Batches made ahead: slots in use. Default 4. */
   depth?: number
@@ -29,13 +29,13 @@ export interface OpenOptions extends DeviceOptions {
   variant?: string
   /** Bytes for the block cache, where the source or the order needs one. Default: what the order's window takes. */
   cache?: number
-  /** Bytes that the workspace of one maker may grow to. Default 512 MiB. */
+  /** Bytes that the workspace of one worker may grow to. Default 512 MiB. */
   scratch?: number
   /** Seconds that one sample may take before the run ends with its name, and one batch on a device. Default 60. */
   timeout?: number
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean
-  /** With decode "gpu": the share of images, 0…1, that makers decode all the same, so that both work. */
+  /** With decode "gpu": the share of images, 0…1, that workers decode all the same, so that both work. */
   cpuShare?: number
   /** Told of progress on long work before the first batch, such as the scan of shards. */
   progress?: OnProgress

@@ -30,7 +30,7 @@ export interface FeedingStats {
   /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
   budgetBytes: number
   decoders: Record<string, string>
-  /** Recent time of all makers by kind of work (ms): read, decode, transform, map, close. */
+  /** Recent time of all workers by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
 }
 

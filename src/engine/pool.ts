@@ -254,7 +254,7 @@ export class Pool {
     const worker = new Worker(new URL('./maker.js', import.meta.url), {
       workerData: data,
       transferList: [inbox.port2, outbox.port2],
-      name: `millrace maker ${maker}`,
+      name: `millrace worker ${maker}`,
     })
     this.holdBy(worker)
     const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))

@@ -36,7 +36,7 @@ export interface ReportData {
 }
 
 /** The parts of the page's script, in the order in which they build on each other. */
-const SCRIPTS = ['words.js', 'timeline.js', 'moves.js']
+const SCRIPTS = ['words.js', 'waits.js', 'timeline.js', 'moves.js']
 
 /** `{{name}}`, in the dress that makes it valid where it stands: a comment in style and script, a string in JSON. */
 const PLACE = /(?:\/\* |")?\{\{(\w+)\}\}(?: \*\/|")?/g

@@ -50,6 +50,27 @@ describe('the report', () => {
     expect(() => runInNewContext(`(() => { return; ${script}\n})()`)).not.toThrow()
   })
 
+  it('scales waits by what is usual: a long first batch leaves the others visible', () => {
+    /** Top of the scale that the page gives runs with these waits (ms). */
+    const top = (...runs: number[][]): number => {
+      const waits = readFileSync(new URL('../../src/observe/page/waits.js', import.meta.url), 'utf8')
+      const context = { runs: runs.map(all => ({ steps: all.map(wait => ({ wait })) })) }
+      return runInNewContext(`${waits}\n;most`, context)
+    }
+    const others = Array.from({ length: 120 }, (_, i) => 2 + (i % 5) / 10)
+    expect(top([700, ...others])).toBe(5)
+    expect(top([700, ...others], [90, ...others.map(wait => wait * 4)])).toBe(10)
+    expect(top([700, ...others, 300])).toBe(5) // one in a hundred is no rule
+    expect(top([700])).toBe(1000)
+    expect(top([])).toBe(0.001)
+  })
+
+  it('keeps a number and its unit on one line', () => {
+    const words = readFileSync(new URL('../../src/observe/page/words.js', import.meta.url), 'utf8')
+    expect(words).not.toMatch(/\} (%|s|ms|µs)`/)
+    expect(words).toMatch(/const NBSP = '\\u00a0'/)
+  })
+
   it('is written whole', () => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-report-'))
     writeReport(join(folder, 'report.html'), data)

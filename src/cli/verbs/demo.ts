@@ -25,7 +25,7 @@ export const demo = command({
     samples: { type: 'count', value: 'N', about: 'how many pictures', default: 2000, least: BATCH },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
-    workers: { type: 'text', value: 'N', about: 'maker threads', default: 'auto' },
+    workers: { type: 'text', value: 'N', about: 'worker threads', default: 'auto' },
   },
   examples: [['millrace demo', 'then open millrace-demo/report.html']],
   async run({ values }) {
@@ -114,7 +114,7 @@ export const demo = command({
         idleCostPerHour: values.price * result.waitFraction,
         steps: result.steps,
         workers: loader.spans().map((spans, i) => ({
-          name: `maker ${i}`,
+          name: `worker ${i}`,
           spans: spans
             .filter(span => span.start >= begun)
             .map(span => [SPAN_NAMES[span.kind], span.start - begun, span.duration] as never),

@@ -16,7 +16,7 @@ export const run = command({
   options: {
     steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
-    workers: { type: 'text', value: 'N', about: 'maker threads; 0: in the calling thread', default: 'auto' },
+    workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },

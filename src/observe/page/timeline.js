@@ -170,45 +170,6 @@ function drawTimeline(timeline, canvas) {
   }
 }
 
-/** The least of 1, 2, 5 · 10^k that is not below `n`. */
-function roundUp(n) {
-  const power = 10 ** Math.floor(Math.log10(n))
-  return [1, 2, 5, 10].map(digit => digit * power).find(round => round >= n)
-}
-
-/** Top of the scale of waits, the same for all runs. */
-const most = roundUp(
-  Math.max(0.001, ...runs.map(run => run.steps.reduce((top, step) => Math.max(top, step.wait), 0))),
-)
-
-function drawWaits(run, canvas) {
-  const height = 92
-  const { pen, width } = prepare(canvas, height)
-  const colour = colours()
-  const plot = width - GUTTER
-  const floor = height - 18
-  pen.textAlign = 'right'
-  for (const part of [0, 0.5, 1]) {
-    const y = floor - part * (floor - 8)
-    pen.fillStyle = colour('line')
-    pen.fillRect(GUTTER, Math.round(y), plot, 1)
-    pen.fillStyle = colour('quiet')
-    pen.fillText(part === 0 ? '0' : time(part * most).replace(/\.0+(?= )/, ''), GUTTER - 10, y)
-  }
-  pen.fillStyle = colour('wait')
-  const slot = plot / Math.max(1, run.steps.length)
-  const gap = slot > 4 ? 1 : 0
-  run.steps.forEach((step, i) => {
-    const high = (step.wait / most) * (floor - 8)
-    pen.fillRect(GUTTER + i * slot, floor - high, Math.max(slot - gap, 0.75), high)
-  })
-  pen.fillStyle = colour('quiet')
-  pen.textAlign = 'left'
-  pen.fillText('step 1', GUTTER, height - 7)
-  pen.textAlign = 'right'
-  pen.fillText(`step ${number(run.steps.length)}`, width, height - 7)
-}
-
 let asked = false
 function draw() {
   if (asked) return

@@ -1,5 +1,5 @@
 // The words and numbers of the report, from the JSON beside it. Plain browser JavaScript without a build step:
-// words.js, timeline.js and moves.js are joined, in this order, into one script.
+// words.js, waits.js, timeline.js and moves.js are joined, in this order, into one script.
 const data = JSON.parse(document.getElementById('data').textContent)
 const runs = data.runs
 
@@ -14,13 +14,22 @@ const element = (tag, properties = {}, ...children) => {
 }
 const number = (n, digits = 0) =>
   n.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-const percent = fraction => `${number(fraction * 100, 1)} %`
+/** A number and its unit stay on one line. */
+const NBSP = '\u00a0'
+const percent = fraction => `${number(fraction * 100, 1)}${NBSP}%`
 const money = amount => `${data.price.currency ?? '$'}${number(amount, 2)}`
 const time = ms => {
-  if (ms >= 10_000) return `${number(ms / 1000, 1)} s`
-  if (ms >= 1000) return `${number(ms / 1000, 2)} s`
-  if (ms >= 10) return `${number(ms, 1)} ms`
-  return ms >= 0.1 || ms === 0 ? `${number(ms, 2)} ms` : `${number(ms * 1000)} µs`
+  const [amount, unit] =
+    ms >= 10_000
+      ? [number(ms / 1000, 1), 's']
+      : ms >= 1000
+        ? [number(ms / 1000, 2), 's']
+        : ms >= 10
+          ? [number(ms, 1), 'ms']
+          : ms >= 0.1 || ms === 0
+            ? [number(ms, 2), 'ms']
+            : [number(ms * 1000), 'µs']
+  return `${amount}${NBSP}${unit}`
 }
 
 function writeHead() {
