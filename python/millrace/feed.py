@@ -69,7 +69,7 @@ class Feed(Opened):
       such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
-    * ``workers``: worker threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
+    * ``workers``: threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.

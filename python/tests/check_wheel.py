@@ -62,7 +62,7 @@ def check_places():
 
 def check_command():
     told = subprocess.run(
-        [VENV / "bin" / "millrace", "--version"], capture_output=True, text=True, timeout=30
+        [VENV / "bin" / "millrace", "--version"], capture_output=True, text=True, timeout=300
     )
     assert told.returncode == 0 and told.stdout.strip(), told.stderr
 
@@ -115,9 +115,9 @@ def check_python():
     definition = feed.json()
     (HERE / "squares.json").write_text(json.dumps(definition))
     line = [VENV / "bin" / "millrace", "run", "squares.json", "--json", "--workers", "1"]
-    refused = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    refused = subprocess.run(line, capture_output=True, text=True, timeout=300)
     assert refused.returncode != 0 and "--allow-code" in refused.stderr, refused.stderr
-    told = subprocess.run([*line, "--allow-code"], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([*line, "--allow-code"], capture_output=True, text=True, timeout=300)
     assert told.returncode == 0 and json.loads(told.stdout)["samples"] == 6, told.stderr
 
 
