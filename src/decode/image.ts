@@ -18,6 +18,7 @@ import {
   libraryVersion as vipsVersion,
 } from '../system/vips.js'
 import type { Workspace } from '../system/workspace.js'
+import { type Avif, readAvif } from './avif.js'
 import { type BmpHeader, decodeBmp, readBmpHeader } from './bmp.js'
 import { cmykToRgb } from './cmyk.js'
 import { type Orientation, storedBox, swapsAxes, upright } from './exif.js'
@@ -42,6 +43,7 @@ export interface ImageInfo {
   gif?: GifHeader
   bmp?: BmpHeader
   tiff?: Tiff
+  avif?: Avif
 }
 
 export interface DecodeImageOptions {
@@ -72,8 +74,9 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
   const gif = format === 'gif' ? readGifHeader(bytes) : undefined
   const bmp = format === 'bmp' ? readBmpHeader(bytes) : undefined
   const tiff = format === 'tiff' ? readTiff(bytes) : undefined
-  const stored = jpeg ?? png ?? gif ?? bmp ?? vipsHeader(tiff?.bytes ?? bytes, format)
-  const orientation = stored.orientation as Orientation
+  const avif = format === 'avif' ? readAvif(bytes) : undefined
+  const stored = jpeg ?? png ?? gif ?? bmp ?? vipsHeader((tiff ?? avif)?.bytes ?? bytes, format)
+  const orientation = avif?.orientation ?? (stored.orientation as Orientation)
   const swap = swapsAxes(orientation)
   const width = swap ? stored.height : stored.width
   const height = swap ? stored.width : stored.height
@@ -85,7 +88,7 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
     )
   }
   const pictures = { ...(jpeg && { jpeg }), ...(png && { png }), ...(gif && { gif }), ...(bmp && { bmp }) }
-  return { format, width, height, orientation, ...pictures, ...(tiff && { tiff }) }
+  return { format, width, height, orientation, ...pictures, ...(tiff && { tiff }), ...(avif && { avif }) }
 }
 
 /** Decodes a picture, or the box of it that is wanted, into the workspace. */
@@ -131,7 +134,7 @@ function decodeStored(
   if (info.png !== undefined && channels === 1) return window(decodePngMask(bytes, info.png, work), box)
   if (info.gif !== undefined) return window(decodeGif(bytes, info.gif, channels, work), box)
   if (info.bmp !== undefined) return decodeBmp(bytes, info.bmp, box, channels, work)
-  return decodeOther(info.tiff?.bytes ?? bytes, info, box, channels, work)
+  return decodeOther((info.tiff ?? info.avif)?.bytes ?? bytes, info, box, channels, work)
 }
 
 /** The reduction that the options ask for. */

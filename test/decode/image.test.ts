@@ -53,6 +53,34 @@ describe('golden pictures', () => {
     fc.assert(property, { numRuns: 20 })
   })
 
+  it('an AVIF that its file turns or mirrors is the stored picture, turned or mirrored', () => {
+    const decode = (orientation: number) => {
+      const bytes = read(`turned-${orientation}.avif`)
+      work.reset()
+      const picture = decodeImage(bytes, imageInfo(bytes), { channels: 3 }, work)
+      return { width: picture.width, height: picture.height, data: pixels(picture, work) }
+    }
+    const { width, height, data } = decode(1)
+    /** Where the pixel at (x, y) of the upright picture is stored. */
+    const places: Record<number, (x: number, y: number) => [x: number, y: number]> = {
+      2: (x, y) => [width - 1 - x, y],
+      3: (x, y) => [width - 1 - x, height - 1 - y],
+      4: (x, y) => [x, height - 1 - y],
+      5: (x, y) => [y, x],
+      6: (x, y) => [y, height - 1 - x],
+      7: (x, y) => [width - 1 - y, height - 1 - x],
+      8: (x, y) => [width - 1 - y, x],
+    }
+    for (const [orientation, place] of Object.entries(places)) {
+      const turned = decode(Number(orientation))
+      const expected = Array.from({ length: width * height }, (_, i) => {
+        const [x, y] = place(i % turned.width, Math.floor(i / turned.width))
+        return [...data.subarray((y * width + x) * 3, (y * width + x) * 3 + 3)]
+      })
+      expect(Buffer.compare(turned.data, Buffer.from(expected.flat())), orientation).toBe(0)
+    }
+  })
+
   it('reads bytes that lie in shared memory, at any offset', () => {
     const { bytes, info, expected, channels } = golden('420.jpg', 'image')
     const shared = new Uint8Array(new SharedArrayBuffer(bytes.length + 7), 7)

@@ -370,6 +370,15 @@ if features.check("avif"):
     picture.save(HERE / "picture.avif", quality=90, subsampling="4:4:4")
     image("picture.avif", tolerance=2)
     picture.save(HERE / "sequence.avif", save_all=True, append_images=[photo(37, 23, 8)])  # refused
+    # The same pixels, turned and mirrored by the file; of an odd size, with chroma of half the size.
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        picture.save(HERE / f"turned-{orientation}.avif", quality=90, subsampling="4:2:0", exif=exif)
+    exif = Image.Exif()
+    exif[0x0112] = 7
+    picture.save(HERE / "exif-7.avif", quality=90, subsampling="4:4:4", exif=exif)
+    image("exif-7.avif", tolerance=2)
 
 (HERE / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 print(len(index), "pictures,", sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
