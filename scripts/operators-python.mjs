@@ -43,6 +43,7 @@ const TYPES = {
   mean: 'Channels',
   std: 'Channels',
   alpha: 'float',
+  center: 'Sequence[float]',
   distortion: 'float',
   sides: 'Sequence[float]',
   overlaps: 'Sequence[float]',

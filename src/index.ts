@@ -42,7 +42,7 @@ export {
   weighted,
   zip,
 } from './define/build-sources.js'
-export { cutmix, Feed, feed, fromJson, mixup } from './define/feed.js'
+export { cutmix, Feed, feed, fromJson, mixup, mosaic } from './define/feed.js'
 export type { Random } from './define/random.js'
 export type { Dtype, FeedJson, KernelFeedJson } from './define/types.js'
 export { Batch, type Ragged } from './deliver/batch.js'

@@ -42,6 +42,7 @@ test('millrace', async () => {
       "kernel",
       "mask",
       "mixup",
+      "mosaic",
       "npy",
       "open",
       "points",

@@ -192,6 +192,7 @@ def cases(args: Any) -> dict[str, Callable[[Check], dict[str, Any]]]:
         "placed, padded, turned": lambda check: check.both(definition(photos, PLACED)),
         "mixup": lambda check: check.both(mixed({"mixup": {"classes": 1000, "alpha": 0.2}})),
         "cutmix": lambda check: check.both(mixed({"cutmix": {"classes": 1000}})),
+        "mosaic": lambda check: check.both(mixed({"mosaic": {}})),
         "mixup and cutmix": lambda check: check.both(
             mixed({"mixup": {"classes": 1000, "p": 0.7}}, {"cutmix": {"classes": 1000, "p": 0.7}})
         ),

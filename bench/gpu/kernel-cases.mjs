@@ -10,7 +10,17 @@ import { Random } from '../../dist/define/random.js'
 import { Workspace } from '../../dist/system/workspace.js'
 import { chooseSteps, sizeAfter } from '../../dist/transform/choose.js'
 import { compileImage } from '../../dist/transform/image.js'
-import { Form, HEADER_WORDS, OP_WORDS, OpCode, RowWriter, Word } from '../../dist/transform/parameter-row.js'
+import { mosaicRows } from '../../dist/transform/mosaic.js'
+import {
+  Form,
+  HEADER_WORDS,
+  mosaicWords,
+  OP_WORDS,
+  OpCode,
+  RowWriter,
+  Word,
+  writeMix,
+} from '../../dist/transform/parameter-row.js'
 import { pictureOps, writePictureRow } from '../../dist/transform/picture-ops.js'
 import { upright } from '../../dist/transform/twins/frame.js'
 import { mixBf16, mixF16, mixF32, mixU8 } from '../../dist/transform/twins/mix.js'
@@ -235,6 +245,29 @@ function mixCase(dtype, layout, mixing) {
 for (const dtype of ['u8', 'f16', 'bf16', 'f32']) mixCase(dtype, 'chw', { share: random.next() })
 for (const dtype of ['u8', 'f16', 'f32', 'f64'])
   for (const layout of ['chw', 'hwc']) mixCase(dtype, layout, { share: 0.5, box: [3, 4, 11, 9] })
+
+/** Each row of four, as the CPU puts them together. */
+function mosaicCase(dtype, layout) {
+  const count = 6
+  const from = finishedRows(dtype, count)
+  const { bytes } = DTYPES[dtype]
+  const rowBytes = 3 * WIDTH * HEIGHT * bytes
+  const memory = new WebAssembly.Memory({ initial: 8, maximum: 8, shared: true })
+  new Uint8Array(memory.buffer).set(new Uint8Array(from.buffer))
+  const mosaic = { seed: 5, threshold: 0xd0000000, x: [4, 20], y: [0, 21] }
+  const [planes, pixelBytes] = layout === 'chw' ? [3, bytes] : [1, 3 * bytes]
+  const where = { memory, count, at: 0, rowBytes, spareAt: 393216 }
+  mosaicRows(mosaic, { ...where, width: WIDTH, height: HEIGHT, planes, pixelBytes })
+  const header = new WebAssembly.Memory({ initial: 1 })
+  writeMix(header, 0, HEADER_WORDS * 4, 1, mosaicWords(mosaic))
+  const words = new Uint32Array(header.buffer, 0, HEADER_WORDS).slice()
+  const args = [input(words), number(0), number(count), input(from), output(from.byteLength)]
+  const form = [number(DTYPE_CODES[dtype]), number(layout === 'hwc' ? 1 : 0), number(WIDTH), number(HEIGHT)]
+  const wanted = Buffer.from(new Uint8Array(memory.buffer).slice(0, from.byteLength))
+  add(`mosaic ${dtype} ${layout}`, launch('mix', 3, 96, [...args, ...form]), wanted)
+}
+for (const dtype of ['u8', 'f16', 'f32', 'f64'])
+  for (const layout of ['chw', 'hwc']) mosaicCase(dtype, layout)
 
 // Random123's known answers for Philox 4×32-10.
 const ones = 0xffffffff

@@ -10,7 +10,7 @@ from ._build_fields import json_ as json
 from ._build_sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
 from ._build_sources import zip_ as zip
 from ._dataset import dataset
-from ._operators import cutmix, mixup
+from ._operators import cutmix, mixup, mosaic
 from ._torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "kernel",
     "mask",
     "mixup",
+    "mosaic",
     "npy",
     "points",
     "sequential",

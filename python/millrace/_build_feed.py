@@ -119,7 +119,7 @@ class Builder:
         apply: Optional[Sequence[Json]] = None,
     ) -> B:
         """Rows of a batch on one rank (``size``), or of all ranks together (``global_``); what becomes of the
-        last, short one; and ``mixup`` or ``cutmix`` over the whole batch."""
+        last, short one; and ``mixup``, ``cutmix`` or ``mosaic`` over the batch."""
         batch = {"size": size, "global": global_, "last": last, "apply": apply}
         alone = size is not None and global_ is None and last is None and apply is None
         return self._with(batch=size if alone else batch)

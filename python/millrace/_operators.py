@@ -291,6 +291,17 @@ def mixup(
     ...
 
 
+@batch_operator("mosaic")
+def mosaic(
+    *,
+    center: Sequence[float] = (0.25, 0.75),
+    p: float = 1,
+    field: Optional[str] = None,
+) -> Dict[str, Any]:
+    """Four images meet in a point, with all that follows them. For ``batch(..., apply=[...])``."""
+    ...
+
+
 @batch_operator("cutmix")
 def cutmix(
     *,

@@ -60,6 +60,11 @@ export function cutmix<const Label extends string | undefined = undefined>(
   return { json: { cutmix: options }, label: options.label as Label }
 }
 
+/** Puts four images into one, with the boxes, points and masks that follow them. Labels of other fields stay. */
+export function mosaic(options: OperatorOptions<'mosaic'> = {}): BatchOperator<never> {
+  return { json: { mosaic: options }, label: undefined as never }
+}
+
 /** What `feed` takes. */
 export interface FeedOptions<
   Fields extends FieldMap,

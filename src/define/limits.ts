@@ -80,9 +80,10 @@ export function checkLimit({ as, most, length }: Limit, value: Uint8Array | numb
   throw new DecodeError(`has ${value.length} bytes, more than the ${most} that are read for ${as}: ${wayOut}`)
 }
 
-/** A row longer than its greatest length. */
-export function tooLong(length: number, most: number): DecodeError {
+/** A row longer than its greatest length; `shared` is that of a row which mosaic makes of four. */
+export function tooLong(length: number, most: number, shared?: number): DecodeError {
+  const why = shared === undefined ? '' : ` (a quarter of ${shared}: mosaic makes a row of four samples)`
   return new DecodeError(
-    `it has ${length} elements, more than the greatest length of ${most}: raise "max" of the field`,
+    `it has ${length} elements, more than the greatest length of ${most}${why}: raise "max" of the field`,
   )
 }

@@ -1,10 +1,13 @@
-/** What mixup and cutmix mix: an image and its label, which becomes a row of class shares. */
+/**
+ * What operators of a batch mix: mixup and cutmix an image and its label, which becomes a row of class shares; mosaic an
+ * image and what follows it.
+ */
 import { DefinitionError } from '../errors.js'
 import { isFloat } from './kinds.js'
 import { layoutOf } from './layout.js'
 import { normalOps } from './operators.js'
 import { at, unknownName } from './schema.js'
-import type { FieldJson, FieldLayout, NormalOp, OpJson } from './types.js'
+import type { Dtype, FieldJson, FieldLayout, NormalOp, OpJson } from './types.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
 
@@ -15,6 +18,11 @@ export function mixings(apply: readonly OpJson[], fields: Fields, path: string):
   for (const [i, op] of ops.entries()) {
     const here = at(at(path, i), op.name)
     const field = pick('field', op.params.field as string, fields, isImage, here)
+    if (op.name === 'mosaic') {
+      checkMosaic(field, fields, here)
+      op.params = { ...op.params, field }
+      continue
+    }
     const label = pick('label', op.params.label as string, fields, isLabel, here)
     const { dtype } = layoutOf(field, fields)
     if (op.name === 'mixup' && (!isFloat(dtype) || dtype === 'f64')) {
@@ -33,10 +41,35 @@ export function mixings(apply: readonly OpJson[], fields: Fields, path: string):
   return ops
 }
 
-/** The layout of a mixed label: a share for each class. */
-export function mixedLayout(layout: FieldLayout, ops: readonly NormalOp[]): FieldLayout {
+/** Elements in which boxes and points are moved by mosaic. */
+const MOVED: readonly Dtype[] = ['f32', 'f64', 'i32']
+/** As many samples as a row of a mosaic is made of. */
+const SAMPLES = 4
+
+function checkMosaic(name: string, fields: Fields, path: string): void {
+  if (fields[name].follow !== undefined)
+    throw new DefinitionError(path, `"${name}" follows "${fields[name].follow}": name that one`)
+  for (const follower of Object.keys(fields)) {
+    if (fields[follower].follow !== name) continue
+    const { dtype, form, max } = layoutOf(follower, fields)
+    if (form === 'dense') continue
+    if (!MOVED.includes(dtype))
+      throw new DefinitionError(path, `"${follower}" must be of ${MOVED.join(', ')}, and is ${dtype}`)
+    if (max! < SAMPLES)
+      throw new DefinitionError(path, `"${follower}" needs a max of ${SAMPLES} or more, and has ${max}`)
+  }
+}
+
+/** The layout of a field after mixing: a label is a share for each class, and what follows a mosaic has room for four. */
+export function mixedLayout(
+  layout: FieldLayout,
+  ops: readonly NormalOp[],
+  follow: string | undefined,
+): FieldLayout {
   const op = ops.find(({ params }) => params.label === layout.name)
-  return op === undefined ? layout : { ...layout, dtype: 'f32', shape: [op.params.classes as number] }
+  if (op !== undefined) return { ...layout, dtype: 'f32', shape: [op.params.classes as number] }
+  const put = ops.some(({ name, params }) => name === 'mosaic' && params.field === follow)
+  return put && layout.max !== undefined ? { ...layout, each: Math.floor(layout.max / SAMPLES) } : layout
 }
 
 const isImage = (field: FieldJson): boolean => field.as === 'image'

@@ -93,7 +93,7 @@ function normalField(
     minArea,
     ...(compression !== undefined && { compression }),
     ...(map && { map: absolute(map, root) }),
-    layout: mixedLayout(layoutOf(name, fields), mixed),
+    layout: mixedLayout(layoutOf(name, fields), mixed, follow),
   }
 }
 

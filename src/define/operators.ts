@@ -28,6 +28,7 @@ import {
   isText,
   object,
   oneOf,
+  text,
   unknownName,
   withDefault,
   wrong,
@@ -59,6 +60,15 @@ export const OPERATORS = {
     keys: { mean: channels, std: spread },
   }),
   mixup: operator({ says: 'images and labels blended in pairs', stage: 'batch', keys: mixing }),
+  mosaic: operator({
+    says: 'four images meet in a point, with all that follows them',
+    stage: 'batch',
+    keys: {
+      center: withDefault(interval(probability, 'shares of the sides [low, high]'), [0.25, 0.75]),
+      p: withDefault(probability, 1),
+      field: withDefault(text, ''),
+    },
+  }),
   cutmix: operator({
     says: 'a rectangle of each image from another, labels in proportion',
     stage: 'batch',

@@ -215,6 +215,8 @@ export interface FieldLayout {
   form: 'dense' | 'padded' | 'ragged' | 'text'
   /** Padded and ragged: greatest length of one row along the varying axis. */
   max?: number
+  /** Greatest length of one sample, where a row is made of several. */
+  each?: number
   /** Ragged and text: greatest length of all rows of a batch together. */
   total?: number
   /** Padded: "longest" rounds up to `multiple`; a number is the fixed length. */

@@ -1,32 +1,39 @@
-/** The operators of a batch: mixup and cutmix, a second pass over the finished slot. */
+/** The operators of a batch, mixup, cutmix and mosaic: a second pass over the finished slot. */
 import { Header, type Slot, Stamp } from '../batch/slot.js'
 import { operatorKey, type Random } from '../define/random.js'
 import type { Workspace } from '../system/workspace.js'
 import { pictureOf } from '../transform/device-picture.js'
 import { chooseMix, mixRows, spareBytes } from '../transform/mix.js'
-import { writeMix } from '../transform/parameter-row.js'
+import { mixWords, writeMix } from '../transform/parameter-row.js'
 import type { Job } from './job.js'
+import { mosaicSlot } from './mosaic.js'
 
 /**
  * Mixes the rows of a closed slot in place, keyed by the position at which they begin. Images that are finished on the
- * device are mixed there: here it is only noted how.
+ * device are mixed there: here it is only noted how. Returns what is wrong with the batch as a whole, if anything.
  */
-export function mixSlot(job: Job, slot: Slot, work: Workspace, random: Random): void {
+export function mixSlot(job: Job, slot: Slot, work: Workspace, random: Random): string | undefined {
   const { feed, layout } = job
   for (const op of feed.batch.apply) {
+    const key = operatorKey('batch', op.name, op.ordinal)
+    const keyed = random.key(feed.seed, slot.stamps[Stamp.Epoch], slot.positions[0], key)
+    if (op.name === 'mosaic') {
+      const problem = mosaicSlot(op, job, slot, work, keyed)
+      if (problem !== undefined) return problem
+      continue
+    }
     const image = layout.fields.find(field => field.name === op.params.field)!
     const label = layout.fields.find(field => field.name === op.params.label)!
     const classes = label.shape[0]
     const device = image.device === undefined ? undefined : pictureOf(image)
     const { dtype, layout: order = 'chw', shape } = device ?? image
-    const key = operatorKey('batch', op.name, op.ordinal)
-    const keyed = random.key(feed.seed, slot.stamps[Stamp.Epoch], slot.positions[0], key)
     const mixing = chooseMix(op, { layout: order, shape }, keyed)
     if (mixing === undefined) continue
     work.reset()
     const count = slot.words[Header.Count]
     const rowBytes = device === undefined ? image.unitBytes : 0
-    if (device !== undefined) writeMix(work.memory, slot.at + image.at, image.unitBytes, count, mixing)
+    if (device !== undefined)
+      writeMix(work.memory, slot.at + image.at, image.unitBytes, count, mixWords(mixing))
     mixRows(mixing, {
       memory: work.memory,
       count,
@@ -40,4 +47,5 @@ export function mixSlot(job: Job, slot: Slot, work: Workspace, random: Random): 
       spareAt: work.take(spareBytes(rowBytes, classes)),
     })
   }
+  return undefined
 }

@@ -182,9 +182,10 @@ export class RowMaker {
   private finish(claim: Claim, slot: Slot): void {
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
-      const problem = closeSlot(slot, this.work.u8, this.job.feed.onError.policy)
-      if (problem === undefined) mixSlot(this.job, slot, this.work, this.random)
-      else {
+      const problem =
+        closeSlot(slot, this.work.u8, this.job.feed.onError.policy) ??
+        mixSlot(this.job, slot, this.work, this.random)
+      if (problem !== undefined) {
         slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])
         const where = { id: `batch ${claim.batch}`, stage: 'close' }
         this.reportBad(claim.batch, -1, { where, problem })
@@ -329,7 +330,8 @@ export class RowMaker {
   /** Puts a row of varying length into its place. */
   private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
     const place = this.job.layout.fields[field.index]
-    if (length > place.max!) throw new FieldFailure(field.name, tooLong(length, place.max!))
+    const most = place.each ?? place.max!
+    if (length > most) throw new FieldFailure(field.name, tooLong(length, most, place.each && place.max))
     putVarying(slot, this.work.u8, field.index, row, at, length)
   }
 

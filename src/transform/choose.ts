@@ -23,7 +23,7 @@ import { type CropStep, type Size, type Step, sizeAfter } from './steps.js'
 export type { Size } from './steps.js'
 export { sizeAfter } from './steps.js'
 
-const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix'>]: Chooser<N> } = {
+const choosers: { [N in Exclude<OperatorName, 'mixup' | 'cutmix' | 'mosaic'>]: Chooser<N> } = {
   resize,
   centerCrop,
   randomCrop,

@@ -7,6 +7,7 @@
  * Numbers here are the kernel's (kernels/cuda/picture.cuh); `twins/picture.ts` is the plain version of what it does.
  */
 import type { Mixing } from './mix.js'
+import type { Mosaic } from './mosaic.js'
 import type { FinalStep } from './steps.js'
 
 export const HEADER_WORDS = 32
@@ -44,13 +45,16 @@ export const Word = {
   Sampling: 11,
   /** The crop that was chosen with a look at the boxes, for a maker that makes the row again: x, y, width, height. */
   Crop: 12,
-  /** Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height. */
+  /**
+   * Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height; of mosaic the
+   * kind, seed, threshold, and where points lie along x and y, first and last in the halves of a word.
+   */
   Mix: 16,
 } as const
 
 export const MIX_WORDS = 6
 export const MOST_MIXES = 2
-export const MixKind = { Mixup: 1, Cutmix: 2 } as const
+export const MixKind = { Mixup: 1, Cutmix: 2, Mosaic: 3 } as const
 
 /** Codes of the ops. */
 export const OpCode = {
@@ -130,29 +134,35 @@ export function eraseOp(step: Extract<FinalStep, { do: 'erase' }>): Op {
   }
 }
 
-/** Notes in every row of a batch how it is mixed with the row before it. */
+/** Notes in every row of a batch how it is mixed. */
 export function writeMix(
   memory: WebAssembly.Memory,
   at: number,
   rowBytes: number,
   count: number,
-  { share, box }: Mixing,
+  mix: Op['args'],
 ): void {
   const words = new Int32Array(memory.buffer)
   const floats = new Float32Array(memory.buffer)
   for (let row = 0; row < count; row++) {
     const header = (at + row * rowBytes) / 4
-    const mix = header + Word.Mix + words[header + Word.Mixes] * MIX_WORDS
+    const first = header + Word.Mix + words[header + Word.Mixes] * MIX_WORDS
     words[header + Word.Mixes]++
-    words[mix] = box === undefined ? MixKind.Mixup : MixKind.Cutmix
-    floats[mix + 1] = share
-    if (box === undefined) {
-      floats[mix + 2] = 1 - share // rounded by itself: not 1 less the rounded share
-      continue
+    for (const [i, value] of mix.entries()) {
+      if (typeof value === 'number') words[first + i] = value
+      else if ('f32' in value) floats[first + i] = value.f32
     }
-    words[mix + 2] = box.x
-    words[mix + 3] = box.y
-    words[mix + 4] = box.width
-    words[mix + 5] = box.height
   }
+}
+
+/** Mixup or cutmix, each row with the row before it. */
+export function mixWords({ share, box }: Mixing): Op['args'] {
+  // Each share is rounded by itself: not 1 less the rounded share.
+  if (box === undefined) return [MixKind.Mixup, { f32: share }, { f32: 1 - share }]
+  return [MixKind.Cutmix, { f32: share }, box.x, box.y, box.width, box.height]
+}
+
+export function mosaicWords({ seed, threshold, x, y }: Mosaic): Op['args'] {
+  const both = ([first, last]: readonly [number, number]): number => first | (last << 16)
+  return [MixKind.Mosaic, seed, threshold, both(x), both(y)]
 }

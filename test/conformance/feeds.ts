@@ -87,6 +87,11 @@ export function casesIn(folder: string): Case[] {
     feedOf('bf16', { image: { dtype: 'bf16' } }),
     feedOf('f16, placed, hwc', { image: { apply: PLACED, dtype: 'f16', layout: 'hwc' } }),
     feedOf('mixup and cutmix', { apply: MIXES }),
+    feedOf('mosaic, then mixup', { apply: [{ mosaic: { p: 0.8 } }, MIXES[0]] }),
+    feedOf('mosaic of bytes, hwc', {
+      image: { apply: CROP, dtype: 'u8', layout: 'hwc' },
+      apply: [{ mosaic: {} }],
+    }),
     feedOf('bytes by cutmix', { image: { apply: CROP, dtype: 'u8' }, apply: MIXES.slice(1) }),
     feedOf('mixed bf16, hwc', { image: { dtype: 'bf16', layout: 'hwc' }, apply: [...MIXES].reverse() }),
     feedOf('odd pictures', { source: 'odd', onError: 'drop' }),

@@ -29,25 +29,55 @@ let root: string
 beforeAll(() => {
   root = temporaryFolder()
   const pixels = new Uint8Array(WIDTH * HEIGHT * 3)
+  const labels = new Uint8Array(WIDTH * HEIGHT)
   for (const [x1, y1, x2, y2, label] of THINGS)
-    for (let y = y1; y < y2; y++) pixels.fill(label * 60, (y * WIDTH + x1) * 3, (y * WIDTH + x2) * 3)
+    for (let y = y1; y < y2; y++) {
+      pixels.fill(label * 60, (y * WIDTH + x1) * 3, (y * WIDTH + x2) * 3)
+      labels.fill(label, y * WIDTH + x1, y * WIDTH + x2)
+    }
   const members = Array.from({ length: COUNT }, (_, i) => [
     { name: `${i}.npy`, data: npyOf([HEIGHT, WIDTH, 3], pixels) },
+    { name: `${i}.mask.npy`, data: npyOf([HEIGHT, WIDTH], labels) },
     { name: `${i}.boxes.json`, data: JSON.stringify(THINGS) },
   ]).flat()
   writeFileSync(join(root, 'things.tar'), tarFile(members))
 })
 
-function feedOf(apply: unknown[]): FeedJson {
+function feedOf(apply: unknown[], mix: unknown[] = []): FeedJson {
   return {
     source: { tar: 'things.tar' },
     order: { shuffle: 'global', seed: 5 },
     fields: {
       image: { from: 'npy', as: 'image', apply: apply as never[], layout: 'hwc' },
-      boxes: { from: 'boxes.json', as: 'boxes', follow: 'image', shape: [8, 5], minArea: 4 },
+      boxes: { from: 'boxes.json', as: 'boxes', follow: 'image', shape: [16, 5], minArea: 4 },
+      mask: { from: 'mask.npy', as: 'mask', follow: 'image' },
+      padded: {
+        ...{ from: 'boxes.json', as: 'boxes', follow: 'image', shape: [16, 5], minArea: 4 },
+        pad: { to: 'longest', value: -1, max: 16 },
+      },
     },
-    batch: 8,
+    batch: { size: 8, apply: mix as never[] },
   }
+}
+
+/** The boxes of each row. */
+function raggedRows(batch: AnyBatch): number[][] {
+  const { values, offsets } = batch.boxes as { values: Float32Array; offsets: Int32Array }
+  return Array.from({ length: batch.count }, (_, i) => [
+    ...values.subarray(offsets[i] * 5, offsets[i + 1] * 5),
+  ])
+}
+
+/** The same, of the field that is filled up; what is filled in is -1. */
+function paddedRows(batch: AnyBatch): number[][] {
+  const padded = batch.padded as Float32Array
+  const step = padded.length / batch.count
+  return Array.from({ length: batch.count }, (_, i) => {
+    const row = [...padded.subarray(i * step, (i + 1) * step)]
+    const length = batch.lengths('padded')[i] * 5
+    expect(row.slice(length).every(value => value === -1)).toBe(true)
+    return row.slice(0, length)
+  })
 }
 
 const size = { resize: { size: [80, 90], filter: 'nearest' } }
@@ -55,8 +85,8 @@ const size = { resize: { size: [80, 90], filter: 'nearest' } }
 describe('boxes lie where their things are', () => {
   test.each([
     ['zoomOut', [{ zoomOut: { p: 1, fill: 9 } }, size]],
-    ['iouCrop', [{ iouCrop: { overlaps: [0, 0.3] } }, size]],
-    ['zoomOut, flip, iouCrop', ['zoomOut', 'flip', 'iouCrop', size]],
+    ['iouCrop', [{ iouCrop: { overlaps: [0, 0.3], boxes: 'boxes' } }, size]],
+    ['zoomOut, flip, iouCrop', ['zoomOut', 'flip', { iouCrop: { boxes: 'boxes' } }, size]],
     [
       'scaleJitter',
       [
@@ -66,9 +96,11 @@ describe('boxes lie where their things are', () => {
     ],
     ['perspective', [{ perspective: { distortion: 0.3, p: 1 } }, size]],
     ['elastic', [{ elastic: { alpha: 20, sigma: 4 } }, size]],
-  ])('%s', async (_, apply) => {
+    ['mosaic', [size], [{ mosaic: {} }]],
+    ['mosaic of some', ['flip', size], [{ mosaic: { p: 0.5 } }]],
+  ])('%s', async (_, apply: unknown[], mix: unknown[] = []) => {
     let found = 0
-    await using(feedOf(apply), { root, workers: 1 }, async loader => {
+    await using(feedOf(apply, mix), { root, workers: 1 }, async loader => {
       for await (const batch of loader as AsyncIterable<AnyBatch>) {
         const image = batch.image as Uint8Array
         const { values, offsets } = batch.boxes as { values: Float32Array; offsets: Int32Array }
@@ -78,16 +110,27 @@ describe('boxes lie where their things are', () => {
             if (Math.min(x2 - x1, y2 - y1) < 3) continue // a sliver: its middle may be another pixel's
             const [x, y] = [Math.floor((x1 + x2) / 2), Math.floor((y1 + y2) / 2)]
             expect(Math.abs(image[((row * 80 + y) * 90 + x) * 3] - label * 60)).toBeLessThan(10)
+            expect((batch.mask as Uint8Array)[(row * 80 + y) * 90 + x]).toBe(label)
             found++
           }
+        expect(paddedRows(batch)).toEqual(raggedRows(batch))
       }
     })
     expect(found).toBeGreaterThan(COUNT / 2)
   })
 })
 
+test('a sample with more boxes than mosaic leaves it is bad, and told why', async () => {
+  const json = feedOf([size], [{ mosaic: {} }])
+  json.fields.boxes.shape = [8, 5] // two for each of four
+  const run = using(json, { root, workers: 1 }, async loader => {
+    for await (const _ of loader as AsyncIterable<AnyBatch>);
+  })
+  await expect(run).rejects.toThrow(/3 elements, more than the greatest length of 2 \(a quarter of 8: mosaic/)
+})
+
 test('a row that a device gives back is cropped as it was, without a look at its boxes', () => {
-  const json = { ...feedOf(['iouCrop', size]), batch: 1 } as FeedJson
+  const json = { ...feedOf([{ iouCrop: { boxes: 'boxes' } }, size]), batch: 1 } as FeedJson
   const [field] = onDevice(normalizeFeed(json, '/'), { rows: 1 }).fields
   const file = jpeg(3, WIDTH, HEIGHT)
   const rows = { count: 1, columns: 4, values: Float64Array.of(4, 5, 16, 20) }

@@ -1,6 +1,7 @@
-/** What the `mix` kernel does, plainly: each row with the one before it, as row 0's header says. */
+/** What the `mix` kernel does, plainly: each row with those before it, as row 0's header says. */
 import { DTYPES, toBf16, toF16 } from '../../src/define/dtype.js'
 import type { Dtype } from '../../src/define/types.js'
+import { partsOf, rowBefore } from '../../src/transform/mosaic.js'
 import { MIX_WORDS, MixKind, Word } from '../../src/transform/parameter-row.js'
 import { roundEven } from '../../src/transform/twins/filter.js'
 import { fromBf16, fromF16 } from '../../src/transform/twins/mix.js'
@@ -30,6 +31,22 @@ export function mixRows(header: Uint32Array, which: number, from: Uint8Array, ro
   const source = new DTYPES[dtype].array(from.buffer, from.byteOffset, count * elements) as Float32Array
   const out = source.slice()
   const [read, write] = CODECS[dtype] ?? [same, same]
+  if (header[at] === MixKind.Mosaic) {
+    const [seed, threshold, xs, ys] = header.subarray(at + 1, at + 5)
+    const both = (word: number) => [word & 0xffff, word >>> 16] as const
+    const mosaic = { seed, threshold, x: both(xs), y: both(ys) }
+    const channels = hwc ? 3 : 1
+    for (let row = 0; row < count; row++)
+      for (const part of partsOf(mosaic, row, { width, height }) ?? [])
+        for (let plane = 0; plane < 3 / channels; plane++)
+          for (let line = 0; line < part.height; line++) {
+            const place = (of: number, { x, y }: { x: number; y: number }): number =>
+              of * elements + ((plane * height + y + line) * width + x) * channels
+            const from = place(rowBefore(row, part.back, count), part.from)
+            out.set(source.subarray(from, from + part.width * channels), place(row, part.to))
+          }
+    return new Uint8Array(out.buffer, out.byteOffset, out.byteLength)
+  }
   const [x, y, w, h] = header.subarray(at + 2, at + 6)
   for (let row = 0; row < count; row++) {
     const partner = row === 0 ? count - 1 : row - 1

@@ -7,7 +7,8 @@ import { Random } from '../../src/define/random.js'
 import type { Dtype } from '../../src/define/types.js'
 import { placeOf, synthetic, tensorPool } from '../../src/source/synthetic.js'
 import { mixRows } from '../../src/transform/mix.js'
-import { HEADER_WORDS, writeMix } from '../../src/transform/parameter-row.js'
+import { mosaicRows } from '../../src/transform/mosaic.js'
+import { HEADER_WORDS, mixWords, mosaicWords, writeMix } from '../../src/transform/parameter-row.js'
 import { compileKernels, withoutCompiler } from '../support/cuda-host.js'
 
 const dtypes = Object.keys(DTYPES).filter(dtype => dtype !== 'bool') as Dtype[]
@@ -38,8 +39,9 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
     const from = bytesOf(rows.slice() as TypedArray)
     const box = cut ? { box: { x: 2, y: 1, width: 4, height: 3 } } : {}
     const header = new WebAssembly.Memory({ initial: 1 })
-    writeMix(header, 0, HEADER_WORDS * 4, 1, { share: 0.5, box: { x: 0, y: 0, width: 1, height: 1 } })
-    writeMix(header, 0, HEADER_WORDS * 4, 1, { share, ...box })
+    const other = { share: 0.5, box: { x: 0, y: 0, width: 1, height: 1 } }
+    writeMix(header, 0, HEADER_WORDS * 4, 1, mixWords(other))
+    writeMix(header, 0, HEADER_WORDS * 4, 1, mixWords({ share, ...box }))
     mixRows(
       { share, ...box },
       {
@@ -67,6 +69,33 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
       const { made, wanted } = mixed(dtype, layout, 0.5, true)
       expect(Buffer.compare(made, wanted)).toBe(0)
     }
+  })
+
+  it.each(['u8', 'f16', 'f32', 'f64'] as const)('puts four rows of %s into one as the CPU does', dtype => {
+    const [width, height] = [9, 7]
+    const { bytes } = DTYPES[dtype]
+    const rowBytes = 3 * width * height * bytes
+    const mosaic = { seed: 77, threshold: 0xc0000000, x: [2, 7], y: [0, 7] } as const
+    const header = new WebAssembly.Memory({ initial: 1 })
+    writeMix(header, 0, HEADER_WORDS * 4, 1, mosaicWords(mosaic))
+    for (const count of [1, 2, 3, 4, 11])
+      for (const layout of ['chw', 'hwc'] as const) {
+        const memory = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true })
+        const random = new Random().key(count, 0, 0, 0)
+        const rows = new Uint8Array(memory.buffer, 0, count * rowBytes).map(() => random.int(256))
+        new Uint8Array(memory.buffer).set(rows)
+        const [planes, pixelBytes] = layout === 'chw' ? [3, bytes] : [1, 3 * bytes]
+        const where = { memory, count, at: 0, rowBytes, spareAt: 196608 }
+        mosaicRows(mosaic, { ...where, width, height, planes, pixelBytes })
+        const args = [
+          ...[input(new Uint8Array(header.buffer, 0, HEADER_WORDS * 4)), number(0), number(count)],
+          ...[input(rows), output(rows.length), number(DTYPE_CODES[dtype]), number(layout === 'hwc' ? 1 : 0)],
+          ...[number(width), number(height)],
+        ]
+        const made = one(launch('mix', 3, 1, args), rows.length)
+        const wanted = Buffer.from(new Uint8Array(memory.buffer).slice(0, rows.length))
+        expect(Buffer.compare(made, wanted), `${count} rows, ${layout}`).toBe(0)
+      }
   })
 
   it.each(dtypes)('makes the rows of a synthetic source of %s', async dtype => {

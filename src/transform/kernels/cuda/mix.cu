@@ -1,6 +1,8 @@
-// The kernel `mix`: mixup and cutmix of finished rows, each with the row before it (the first with the last), out of
-// place. How is said in the parameter rows, equally in all; the arithmetic is that of ../../twins/mix.ts.
+// The kernel `mix`: mixup and cutmix of finished rows, each with the row before it (the first with the last), and mosaic,
+// with the three rows before it, out of place. How is said in the parameter rows, equally in all; the arithmetic is that
+// of ../../twins/mix.ts and ../../mosaic.ts.
 #include "number.cuh"
+#include "random.cuh"
 #include "row.cuh"
 
 /** A mix, as the header has it: its kind, then the shares of mixup, or the share and the box of cutmix. */
@@ -80,6 +82,43 @@ __device__ void cutmix(Rows rows, Mix mix, const void* from, void* to) {
   }
 }
 
+/** Where the four pictures of a row meet. */
+struct Mosaic {
+  unsigned seed, threshold, acrossX, acrossY;
+
+  __device__ unsigned bits(int row, int which) const { return mix32(seed + (unsigned)(row * 3 + which) * 0x9e3779b9u); }
+
+  /** Whether the row is made of four. */
+  __device__ bool has(int row) const { return threshold == 0xffffffffu || bits(row, 0) < threshold; }
+
+  __device__ static unsigned within(unsigned firstAndLast, unsigned bits) {
+    unsigned first = firstAndLast & 0xffff, last = firstAndLast >> 16;
+    return first + (unsigned)((unsigned long long)bits * (last - first + 1) >> 32);
+  }
+  __device__ unsigned x(int row) const { return within(acrossX, bits(row, 1)); }
+  __device__ unsigned y(int row) const { return within(acrossY, bits(row, 2)); }
+};
+
+/** Each part of a row comes from another row, whose corner lies at the point in which they meet. */
+template <class Element>
+__device__ void mosaic(Rows rows, Mosaic how, const void* from, void* to) {
+  unsigned channels = rows.hwc ? 3 : 1;
+  unsigned width = rows.width * channels, height = rows.height;
+  for (int row = blockIdx.x; row < rows.count; row += gridDim.x) {
+    bool four = how.has(row);
+    unsigned middle = four ? how.x(row) * channels : width, half = four ? how.y(row) : height;
+    Element* out = (Element*)to + rows.start(row);
+    for (unsigned i = threadIdx.x; i < rows.elements(); i += blockDim.x) {
+      unsigned line = i / width, x = i - line * width, y = line % height, plane = line / height;
+      unsigned right = x >= middle, below = y >= half;
+      int back = (int)(right + 2 * below);
+      unsigned fromX = right ? x - middle : x + width - middle, fromY = below ? y - half : y + height - half;
+      int other = ((row - back) % rows.count + rows.count) % rows.count;
+      out[i] = ((const Element*)from)[rows.start(other) + (plane * height + fromY) * width + fromX];
+    }
+  }
+}
+
 /**
  * Any number of blocks, of any number of threads: a block mixes one row at a time. Reads mix `which` of row 0; where
  * there is none, rows are copied. Mixup is for u8, f16, bf16 and f32.
@@ -94,6 +133,16 @@ extern "C" __global__ void mix(const unsigned* rows, int which, int count, const
       case F16: return mixup<Halves>(all, how, from, to);
       case BF16: return mixup<BrainHalves>(all, how, from, to);
       case F32: return mixup<Floats>(all, how, from, to);
+    }
+  }
+  if (how.kind == MOSAIC) {
+    const unsigned* w = rows + MIX + which * MIX_WORDS;
+    Mosaic four = {w[1], w[2], w[3], w[4]};
+    switch (bytesOf(dtype)) {
+      case 1: return mosaic<unsigned char>(all, four, from, to);
+      case 2: return mosaic<unsigned short>(all, four, from, to);
+      case 4: return mosaic<unsigned>(all, four, from, to);
+      default: return mosaic<unsigned long long>(all, four, from, to);
     }
   }
   if (how.kind != CUTMIX) how.x = how.y = how.width = how.height = 0;
