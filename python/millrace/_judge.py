@@ -77,7 +77,7 @@ class Judge:
             return
         if self._bad_among_first == self._seen >= min(FEW_ALIKE, epoch_rows):
             suspect = self._causes.only_suspect
-            what = "your function fails for every sample" if suspect == "code" else "no sample can be made"
+            what = "your code fails for every sample" if suspect == "code" else "no sample can be made"
             if suspect is not None:
                 raise _mistaken("Definition", f"{what}: {self._causes.text()}")
         if self._bad_among_first > FIRST / 2:

@@ -59,7 +59,7 @@ def test_a_mistake_is_no_bad_sample(policy, tag, kind):
 
 
 @pytest.mark.parametrize(
-    "suspect, words", [("code", "your function fails"), ("column", "no sample can be made")]
+    "suspect, words", [("code", "your code fails"), ("column", "no sample can be made")]
 )
 def test_code_that_throws_for_every_sample_ends_the_run(suspect, words):
     judge = Judge()

@@ -82,7 +82,7 @@ export class Judge {
     const { seen, badAmongFirst, causes } = this
     if (badAmongFirst === seen && seen >= Math.min(FEW_ALIKE, this.epochRows)) {
       const suspect = causes.only?.suspect
-      const what = suspect === 'code' ? 'your function fails for every sample' : 'no sample can be made'
+      const what = suspect === 'code' ? 'your code fails for every sample' : 'no sample can be made'
       if (suspect !== undefined) throw mistaken('Definition', `${what}: ${causes.text()}`)
     }
     const looked = Math.min(FIRST, seen)

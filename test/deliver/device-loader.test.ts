@@ -224,6 +224,18 @@ describe('bad samples are those of the CPU', () => {
     } else expect(got).toEqual(expected)
   })
 
+  test.each(['drop', 'mask'] as const)('%s, in a batch that is filled up with them', async policy => {
+    // The last batch has fillers from the epoch's start, among them the bad ones.
+    const padded = { ...bad(policy), batch: { size: 9, last: 'pad' as const } }
+    const expected = await onHost(padded)
+    const got = await onDevice(padded, gpu(), { decode: 'gpu' })
+    for (const [i, { ids, image, label, valid }] of expected.entries())
+      expect(got[i]).toMatchObject({ ids, image, label, valid })
+    const ids = got.flatMap(batch => batch.ids)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(got.at(-1)!.valid).toHaveLength(9)
+  })
+
   test('mask, where they are mixed: pictures and labels of the others, still', async () => {
     const entries = Array.from({ length: 6 }, (_, i) => [
       { name: `s${i}.jpg`, data: i === 0 ? undecodable(jpeg(i, 40, 40)) : jpeg(i, 40, 40) },

@@ -1,10 +1,12 @@
 /** `drop` and `mask` are for bad samples: they never hide a mistake in the definition or the installation. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { BadReport } from '../../src/engine/job.js'
 import { engine, type FeedJson, feedModule, using } from '../support/engine.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
+import { programs } from '../support/program.js'
 import { tarFile } from '../support/tar.js'
 
 const root = temporaryFolder()
@@ -99,7 +101,7 @@ describe.each(POLICIES)('%s', policy => {
     const [steps, error] = await run(json)
     expect(steps).toBe(0)
     expect(error).toBeInstanceOf(engine.DefinitionError)
-    expect(error?.message).toMatch(/your function fails for every sample: 4 × map of field "label" failed/)
+    expect(error?.message).toMatch(/your code fails for every sample: 4 × map of field "label" failed/)
   })
 
   test('a function that throws for some samples drops those', async () => {
@@ -140,6 +142,24 @@ describe.each(POLICIES)('%s', policy => {
     shard('handful.tar', 4, i => (i === 0 ? undefined : 'n/a'))
     expect(await run(feed({ tar: 'handful.tar' }, policy))).toEqual([1, undefined])
   })
+})
+
+test('a decoder that is not installed ends the run at its first batch, with what to install', async () => {
+  const { run } = programs(root)
+  const picture = fileURLToPath(new URL('../golden/images/alpha.webp', import.meta.url))
+  writeFiles(root, Object.fromEntries([0, 1, 2, 3].map(i => [`webp/${i}.webp`, readFileSync(picture)])))
+  const { stdout } = await run(
+    `const loader = open({ source: { files: 'webp/*.webp' }, batch: { size: 2, last: 'keep' }, onError: 'drop',
+      fields: { image: { from: 'webp', as: 'image', apply: [{ resize: [8, 8] }] } } }, { workers: 1 })
+    try { for await (const batch of loader) console.log(batch.count) }
+    catch (error) { console.log(error.tag, error.message) }
+    await loader.close()`,
+    [],
+    { MILLRACE_VIPS: join(root, 'no such library') },
+  )
+  expect(stdout).toMatch(
+    /^Missing sample 0\.webp .*need libvips, which was not found: run "npm install sharp/,
+  )
 })
 
 test('what is not installed is no bad sample', async () => {
