@@ -111,7 +111,7 @@ function mosaicThings(
 function rowsOf(place: FieldPlace, index: number, slot: Slot, work: Workspace): Numbers[] {
   const values = slot.at + place.at
   const columns = place.shape[0]
-  const Array = DTYPES[place.dtype].array as unknown as Float64ArrayConstructor
+  const View = DTYPES[place.dtype].array as unknown as Float64ArrayConstructor
   const lengths = slot.column(place.lengthAt)
   const offsets = place.form === 'padded' ? undefined : slot.column(place.offsetsAt, slot.layout.rows + 1)
   const rows: Numbers[] = []
@@ -119,7 +119,7 @@ function rowsOf(place: FieldPlace, index: number, slot: Slot, work: Workspace): 
     const first = offsets === undefined ? row * slot.words[Header.Cursor + index] : offsets[row]
     const length = offsets === undefined ? lengths[row] : offsets[row + 1] - offsets[row]
     const at = values + first * place.unitBytes
-    rows.push(new Array(work.memory.buffer as ArrayBuffer, at, length * columns).slice())
+    rows.push(new View(work.memory.buffer as ArrayBuffer, at, length * columns).slice())
   }
   return rows
 }
