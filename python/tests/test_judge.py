@@ -58,9 +58,7 @@ def test_a_mistake_is_no_bad_sample(policy, tag, kind):
         Judge().sample(bad(0, mistake=tag), policy, 100)
 
 
-@pytest.mark.parametrize(
-    "suspect, words", [("code", "your code fails"), ("column", "no sample can be made")]
-)
+@pytest.mark.parametrize("suspect, words", [("code", "your code fails"), ("column", "no sample can be made")])
 def test_code_that_throws_for_every_sample_ends_the_run(suspect, words):
     judge = Judge()
     for row in range(4):
