@@ -6,6 +6,7 @@
  *   box: size u32, name, contents     meta (version and flags u32) > iprp > ipco > properties
  *   irot: quarter turns, counter-clockwise      imir: 0 upside down, 1 left to right; done after turning
  */
+import { DecodeError } from '../errors.js'
 import type { Orientation } from './exif.js'
 
 export interface Avif {
@@ -26,6 +27,7 @@ const ORIENTATIONS: readonly (readonly [Orientation, Orientation, Orientation])[
 export function readAvif(bytes: Uint8Array): Avif {
   const plain: Avif = { bytes, orientation: 1 }
   const properties = contentsOf(bytes, ['meta', 'iprp', 'ipco'])
+  for (const { name, from, to } of properties) if (name === 'ispe') checkSize(bytes, from, to)
   const turns = properties.filter(({ name }) => name === 'irot')
   const mirrors = properties.filter(({ name }) => name === 'imir')
   const odd = [...turns, ...mirrors].some(({ from, to }) => to - from !== 1)
@@ -38,6 +40,18 @@ export function readAvif(bytes: Uint8Array): Avif {
     copy.set([0x69, 0x72, 0x6f, 0x74, 0], from - 4) // "irot", no turn
   }
   return { bytes: copy, orientation: ORIENTATIONS[quarter][mirror] }
+}
+
+/** A side of a picture in AV1 has at most as many pixels. */
+const LONGEST = 65_536
+
+/** libvips takes a side that is too long for one of a single pixel. */
+function checkSize(bytes: Uint8Array, from: number, to: number): void {
+  if (to - from < 12) return
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const [width, height] = [view.getUint32(from + 4), view.getUint32(from + 8)]
+  if (width <= LONGEST && height <= LONGEST) return
+  throw new DecodeError(`avif says that it has ${width}×${height} pixels: the file is damaged`)
 }
 
 interface Box {

@@ -217,13 +217,16 @@ function start(lib: LibraryHandle): Library {
 }
 
 /**
- * libvips prints warnings of damaged files on stderr, besides returning the error. GLib wants a function to call
- * instead; one that does nothing and is there anyway is the one that returns the version's text.
+ * libvips prints warnings of damaged files on stderr, besides returning the error, and GLib a line for a size that is no
+ * size. GLib wants a function to call instead; one that does nothing and is there anyway is the one that returns the
+ * version's text.
  */
 function silence(lib: LibraryHandle): void {
+  const CRITICAL = 1 << 3 // G_LOG_LEVEL_CRITICAL
   const WARNING = 1 << 4 // G_LOG_LEVEL_WARNING
   const setHandler = lib.func(
     'uint g_log_set_handler(const char *domain, int levels, void *handler, void *data)',
   )
   setHandler('VIPS', WARNING, lib.symbol('vips_version_string'), null)
+  setHandler('GLib-GObject', CRITICAL, lib.symbol('vips_version_string'), null)
 }

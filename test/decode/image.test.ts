@@ -197,6 +197,9 @@ describe('bad input', () => {
     const png = read('rgb.png').slice()
     new DataView(png.buffer).setUint32(16, 1 << 30)
     expect(() => imageInfo(png)).toThrow(/more than the limit.*store it smaller/)
+    const avif = Buffer.from(read('picture.avif'))
+    avif.writeUInt32BE(0x78000017, avif.indexOf('ispe') + 12)
+    expect(() => imageInfo(avif)).toThrow('avif says that it has 37×2013265943 pixels: the file is damaged')
   })
 
   it('refuses what libvips would take more memory for than a worker may have, also for a part of it', () => {
