@@ -108,7 +108,8 @@ onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 
 main(process.argv.slice(2)).then(
   code => {
-    process.exitCode = code
+    // What a function of the user's left behind may have failed meanwhile.
+    if (code !== 0 || process.exitCode === undefined) process.exitCode = code
   },
   error => {
     process.exitCode = complain(error)

@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
+import { threadFlags } from '../system/thread-flags.js'
 import {
   type DeviceOpened,
   type DeviceWanted,
@@ -41,7 +42,10 @@ const turn = new SharedArrayBuffer(4)
 /** Starts the thread. */
 export function stageThread(wanted: DeviceWanted): StagePort {
   const workerData: ThreadData = { ...wanted, turn }
-  const worker = new Worker(new URL('./device-thread.js', import.meta.url), { workerData })
+  const worker = new Worker(new URL('./device-thread.js', import.meta.url), {
+    workerData,
+    execArgv: threadFlags(),
+  })
   return {
     post: message => worker.postMessage(message),
     listen: (heard, ended) => {

@@ -5,7 +5,7 @@
 import { isPython, resolveCall, type UserFunction } from '../define/call.js'
 import type { Random } from '../define/random.js'
 import type { CallJson, NormalFeed } from '../define/types.js'
-import { DefinitionError } from '../errors.js'
+import { DefinitionError, MillraceError } from '../errors.js'
 import type { Column } from '../source/source.js'
 import { importModule } from '../system/typescript.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
@@ -85,6 +85,10 @@ async function importWithin(url: string, seconds: number): Promise<Record<string
   })
   try {
     return await Promise.race([importModule(url), late])
+  } catch (error) {
+    if (error instanceof MillraceError) throw error
+    const reason = (error as Error).message.replace(/ imported from .*/s, '')
+    throw new DefinitionError('', `${url}, the module of a function, can't be imported: ${reason}`)
   } finally {
     clearTimeout(timer)
   }

@@ -16,6 +16,9 @@ import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000
+/** What functions of the user's have begun gets its turn after so many claims, and so many ms when a ring is left. */
+const CLAIMS_A_TURN = 64
+const LAST_TURN = 5
 /** Any long time, in ms. */
 const FOREVER = 2 ** 30
 
@@ -27,6 +30,9 @@ class Maker {
   /** What was in the inbox and is yet to be read. */
   private readonly letters: ToMaker[] = []
   private readonly lane: SpanLane
+  /** Rings that call functions of the user's in this thread. */
+  private readonly calling = new Set<number>()
+  private claims = 0
 
   constructor(private readonly data: MakerData) {
     this.lane = new SpanLane(data.spans, data.maker)
@@ -42,10 +48,28 @@ class Maker {
       const mail = Atomics.load(words, PoolWord.Mail)
       if (mail !== this.mail) await this.readInbox()
       this.mail = mail
+      if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
       const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
       if (!(typeof made === 'boolean' ? made : await made)) Atomics.wait(words, PoolWord.Wake, seen, NAP)
     }
+    if (this.calling.size > 0) await turn(LAST_TURN)
     for (const rowMaker of this.rings.values()) rowMaker.close()
+  }
+
+  /** Reports what functions of the user's left behind: a rejection that nothing awaits, an error in a timer. */
+  private watchLate(ring: number): void {
+    if (this.calling.size === 0) {
+      const late = (error: unknown): void => {
+        const { message } = error instanceof Error ? error : { message: String(error) }
+        const problem =
+          `a function of yours failed after it had returned: ${message}. Have it return a promise for all that it ` +
+          'begins, or catch what goes wrong there'
+        this.say({ late: { rings: [...this.calling], message: problem } })
+      }
+      process.on('unhandledRejection', late)
+      process.on('uncaughtException', late)
+    }
+    this.calling.add(ring)
   }
 
   /** Makes one claim of the ring that has the fewest batches ahead. False when there is nothing to do. */
@@ -72,6 +96,8 @@ class Maker {
       if (message === undefined) return
       if ('take' in message) await this.take(message.take)
       else {
+        if (this.calling.has(message.leave)) await turn(LAST_TURN)
+        this.calling.delete(message.leave)
         this.rings.get(message.leave)?.close()
         this.rings.delete(message.leave)
       }
@@ -94,6 +120,7 @@ class Maker {
     try {
       if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
       const functions = await loadFunctions(job.feed, job.timeout)
+      if (functions.sample || functions.fields.size > 0) this.watchLate(job.id)
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)
       former?.close()
@@ -113,6 +140,11 @@ class Maker {
   }
 }
 
+/** Lets the event loop turn, for so many ms. */
+function turn(ms: number): Promise<void> {
+  return new Promise(resolve => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)))
+}
+
 const data = workerData as MakerData
 const live = (life: number): void => {
   Atomics.store(data.words, PoolWord.Life + data.maker, life)
@@ -122,5 +154,11 @@ giveWay()
 shareMappings(data.mappings)
 live(Life.Running)
 process.on('exit', () => live(Life.None))
-await new Maker(data).run()
+try {
+  await new Maker(data).run()
+} catch (error) {
+  // An error of ours ends the thread, as if nothing looked after late errors.
+  process.removeAllListeners('uncaughtException')
+  throw error
+}
 process.exit(0)

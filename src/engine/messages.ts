@@ -41,4 +41,6 @@ export type ToMaker = { take: Job } | { leave: number }
 export type FromMaker =
   | { bad: BadReport }
   | { failed: { ring: number; message: string; tag?: string } }
+  /** A function of the user's has failed after it had returned: which rings have such functions, and what to say. */
+  | { late: { rings: number[]; message: string } }
   | { took: number }

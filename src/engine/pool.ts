@@ -10,6 +10,7 @@ import { endChild } from '../system/child.js'
 import { noteStuck, within } from '../system/exit.js'
 import { mappings } from '../system/mmap.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
+import { threadFlags } from '../system/thread-flags.js'
 import { leftChild, POOL_WORDS } from './children.js'
 import type { BadReport, Job } from './job.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
@@ -69,6 +70,7 @@ export class Pool {
   /** How many wait for a batch at present. */
   private holders = 0
   private ending = false
+  private toldLate = false
 
   private constructor() {
     process.on('exit', this.endNow)
@@ -201,6 +203,7 @@ export class Pool {
           gone = await within(member.gone, PATIENCE)
         if (!gone && !(await ends(member))) this.giveUp(maker, member)
         else {
+          this.read(member.outbox)
           member.inbox.close()
           member.outbox.close()
         }
@@ -255,6 +258,7 @@ export class Pool {
       workerData: data,
       transferList: [inbox.port2, outbox.port2],
       name: `millrace worker ${maker}`,
+      execArgv: threadFlags(),
     })
     this.holdBy(worker)
     const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))
@@ -285,7 +289,18 @@ export class Pool {
     else if ('took' in message) {
       this.served.get(message.took)?.owner.took()
       this.wake()
-    } else this.served.get(message.failed.ring)?.owner.failed(new EngineError(message.failed.message))
+    } else if ('late' in message) this.failLate(message.late)
+    else this.served.get(message.failed.ring)?.owner.failed(new EngineError(message.failed.message))
+  }
+
+  /** What a function of the user's began has failed after it had returned: perhaps nothing is asked for any more. */
+  private failLate({ rings, message }: { rings: number[]; message: string }): void {
+    const error = new EngineError(message)
+    for (const ring of rings) this.served.get(ring)?.owner.failed(error)
+    // Once: where one sample does it, all do.
+    if (!this.toldLate) process.emitWarning(message)
+    this.toldLate = true
+    process.exitCode ??= 1
   }
 
   /** A maker is gone: what it held is made by others, and a new one takes its place. */

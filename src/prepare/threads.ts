@@ -5,6 +5,7 @@
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { EngineError, MillraceError, SourceError } from '../errors.js'
+import { threadFlags } from '../system/thread-flags.js'
 
 /** Does one piece; tells of progress inside it by `report(n more)`. */
 export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result
@@ -42,7 +43,7 @@ export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Resu
   const member = () =>
     new Promise<void>((resolve, reject) => {
       let task: Task
-      const worker = new Worker(work.worker, { workerData: work.setup })
+      const worker = new Worker(work.worker, { workerData: work.setup, execArgv: threadFlags() })
       members.push(worker)
       worker.on('error', reject)
       worker.on('exit', () =>

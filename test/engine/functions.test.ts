@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { digests, feedModule, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
+import { programs } from '../support/program.js'
 
 const root = temporaryFolder()
 let modules = 0
@@ -182,4 +183,33 @@ test('nor do they wait for it once its own is closed', async () => {
     // Makers that still waited for it would do so for 1e6 seconds.
     for (let i = 0; i < 3; i++) for await (const _ of other);
   })
+})
+
+test.each([
+  ['a rejection', "value => { Promise.reject(new Error('too late')); return value }"],
+  ['an error in a timer', "value => { setTimeout(() => { throw new Error('too late') }, 1); return value }"],
+])('%s that comes after a function has returned is reported', async (_, fn) => {
+  await withMap(fn)
+  const { code, stderr } = await programs(root).run(
+    `import late from './field-${modules - 1}.feed.mjs'
+    const loader = open(late, { workers: 1 })
+    try { for await (const batch of loader); } catch { process.exitCode = 1 }
+    await loader.close()`,
+  )
+  expect(stderr).toMatch(/a function of yours failed after it had returned: too late/)
+  expect(code).toBe(1)
+})
+
+test('a module that is not there is told in one sentence', async () => {
+  const feed = structuredClone((await withMap('value => value')).json) as unknown as {
+    fields: { label: { map: { call: { module: string } } } }
+  }
+  feed.fields.label.map.call.module = 'file:///nowhere/gone.mjs'
+  const first = using(feed as never, { workers: 1, allowCode: true }, loader =>
+    loader[Symbol.asyncIterator]().next(),
+  )
+  const error = (await first.catch(error => error)) as Error
+  expect(error.message).toMatch(
+    /^file:\/\/\/nowhere\/gone\.mjs, the module of a function, can't be imported: Cannot find module '[^\n]*$/,
+  )
 })

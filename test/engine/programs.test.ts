@@ -1,5 +1,7 @@
 /** A loader never stands in a program's way: neither at its end, nor while it runs. */
+import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { MILLRACE } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { programs } from '../support/program.js'
 
@@ -23,6 +25,20 @@ describe('a program', () => {
     ],
   ])('that %s ends by itself', async (_, code) => {
     const { code: status } = await programs(folder).run(`const FEED = ${NUMBERS}\n${code}`)
+    expect(status).toBe(0)
+  })
+
+  test('that stands on the command line of Node has makers that live', () => {
+    const code = `import { open } from ${JSON.stringify(MILLRACE)}
+let count = 0
+for await (const batch of open(${NUMBERS}, { workers: 2 })) count += batch.count
+console.log(count)`
+    const flags = ['--input-type=module', '--no-warnings', '-e', code]
+    const { stdout, stderr, status } = spawnSync(process.execPath, flags, {
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect(stdout, stderr).toBe('1000\n')
     expect(status).toBe(0)
   })
 
