@@ -72,22 +72,26 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
   const manifest = await openSource(json, context)
   const source = attachSource(manifest)
   mkdirSync(out, { recursive: true })
-  return withLock(join(out, `.${options.prefix}.pack.lock`), async () => {
-    sweepDrafts(out)
-    const plan = planPack(source, manifest.fingerprint, options)
-    const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
-    const journal = new Journal(out, options.prefix)
-    const done = resume(out, plan, journal, options)
-    const reused = done.size
-    await writeShards(manifest, plan, done, journal, { ...options, out })
-    const shards = plan.shards.map(shard => done.get(shard.name)!)
-    await openSource({ tar: shards.map(shard => join(out, shard.name)) }, context) // builds the index
-    const list = join(out, listName(options.prefix))
-    writeWhole(list, `${JSON.stringify(shardList(options.prefix, plan, shards), null, 1)}\n`)
-    journal.remove()
-    const bytes = shards.reduce((sum, shard) => sum + shard.bytes, 0)
-    return { out, shards, samples: plan.samples, bytes, classes, reused, list }
-  })
+  return withLock(
+    join(out, `.${options.prefix}.pack.lock`),
+    async () => {
+      sweepDrafts(out)
+      const plan = planPack(source, manifest.fingerprint, options)
+      const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
+      const journal = new Journal(out, options.prefix)
+      const done = resume(out, plan, journal, options)
+      const reused = done.size
+      await writeShards(manifest, plan, done, journal, { ...options, out })
+      const shards = plan.shards.map(shard => done.get(shard.name)!)
+      await openSource({ tar: shards.map(shard => join(out, shard.name)) }, context) // builds the index
+      const list = join(out, listName(options.prefix))
+      writeWhole(list, `${JSON.stringify(shardList(options.prefix, plan, shards), null, 1)}\n`)
+      journal.remove()
+      const bytes = shards.reduce((sum, shard) => sum + shard.bytes, 0)
+      return { out, shards, samples: plan.samples, bytes, classes, reused, list }
+    },
+    { notice: options.onNotice, what: `packs into ${out}` },
+  )
 }
 
 /** What is there already of this very plan. Shards of another are in the way, unless `force` says otherwise. */

@@ -104,7 +104,7 @@ export class IndexFile {
     known?: IndexHeader,
   ) {
     if (endianness() !== 'LE') throw new SourceError('Millrace needs a little-endian machine')
-    this.mapped = mapFile(path)
+    this.mapped = running ? mapUsed(path) : mapFile(path)
     const bytes = Buffer.from(this.mapped.buffer)
     this.header = parseHeader(path, bytes, bytes.length, known)
     this.start = columnsStart(path, bytes, bytes.length)
@@ -180,6 +180,19 @@ export class IndexFile {
     }
     Atomics.or(words, at, mark)
     this.whole.add(name)
+  }
+}
+
+/** Maps an index that was there when the feed was opened. */
+function mapUsed(path: string): MappedFile {
+  try {
+    return mapFile(path)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    throw new SourceError(`${path} is gone: the index was removed during the run; start again`, {
+      file: path,
+      cause,
+    })
   }
 }
 

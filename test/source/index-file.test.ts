@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
@@ -142,6 +142,19 @@ describe('files', () => {
       changed[at] ^= 1
       expect(problem(file => writeFileSync(file, changed))).toContain(text)
     }
+  })
+
+  it('removed during a run, or damaged in it, say so, and the damaged one is not used again', () => {
+    const used = join(home, 'used.millrace')
+    expect(() => new IndexFile(used, true)).toThrow(/used\.millrace is gone: .*start again/)
+    copyFileSync(path, used)
+    const damaged = readFileSync(used)
+    damaged[damaged.length - 64] ^= 1 // the first letter of the last column
+    writeFileSync(used, damaged)
+    const index = new IndexFile(used, true)
+    expect([...index.numbers('n')]).toEqual([1, 2, 3])
+    expect(() => index.text('t')).toThrow(/used\.millrace is damaged: the checksum of column "t" is wrong/)
+    expect(existsSync(used)).toBe(false)
   })
 
   it('leave nothing behind when writing fails', () => {
