@@ -43,9 +43,22 @@ def folder(
     )
 
 
-def files(*paths: Paths) -> Builder:
-    """Single files, by paths or patterns."""
-    return _source("files", _one_or_more(paths, "files"))
+def files(
+    *paths: Paths, list: Optional[Path] = None, path: Optional[str] = None, root: Optional[Path] = None
+) -> Builder:
+    """Single files, by paths or patterns; or those that a list names:
+    ``files(list="train.csv", path="file")``.
+
+    The list is CSV, TSV or JSON lines. ``path`` is its column with the paths (by default ``"path"``), which
+    are relative to ``root`` (by default the list's folder). Its other columns are columns of the samples, for
+    fields and for ``where``, ``split`` and weights; the file itself is the column ``image``."""
+    if list is None:
+        if path is not None or root is not None:
+            raise TypeError("files takes path and root together with list")
+        return _source("files", _one_or_more(paths, "files"))
+    if paths:
+        raise TypeError("files takes paths, or a list, not both")
+    return _source("files", {"list": list, "path": path, "root": root})
 
 
 def synthetic(

@@ -53,6 +53,10 @@ SAME = [
     ),
     (millrace.files("**/*.jpg").fields(x=label).batch(1), "feed({ ...g, source: files('**/*.jpg') })"),
     (
+        millrace.files(list=Path("train.csv"), path="file", root="images").fields(x=label).batch(1),
+        "feed({ ...g, source: files({ list: 'train.csv', path: 'file', root: 'images' }) })",
+    ),
+    (
         millrace.synthetic(100, seed=3, images=dict(width=64, height=48, classes=5)).fields(x=label).batch(1),
         """feed({ ...g, source: synthetic(
              { count: 100, seed: 3, images: { width: 64, height: 48, classes: 5 } }) })""",

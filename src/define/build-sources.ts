@@ -3,6 +3,7 @@ import type {
   BlendJson,
   KernelJson,
   KernelOf,
+  ListJson,
   OrderJson,
   SourceJson,
   SplitJson,
@@ -19,8 +20,16 @@ export const folder = (
   options: { classes?: string[]; extensions?: string[] } = {},
 ): SourceJson => ({ folder: Object.keys(options).length === 0 ? path : { path, ...options } })
 
-/** Single files, by paths or patterns. */
-export const files = (...paths: string[]): SourceJson => ({ files: oneOrMore(paths) })
+/**
+ * Single files, by paths or patterns; or those that a list names, with its other columns: `files({ list: 'train.csv',
+ * path: 'file' })`.
+ */
+export function files(list: ListJson): SourceJson
+export function files(...paths: string[]): SourceJson
+export function files(...given: (string | ListJson)[]): SourceJson {
+  const [first] = given
+  return { files: typeof first === 'object' ? first : oneOrMore(given as string[]) }
+}
 
 /** Made-up samples, the same for the same index: images, tensors or tokens. */
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })

@@ -52,6 +52,8 @@ const folder = either(
   object({ path: text, classes: optional(names), extensions: optional(names) }, 'a path or an object'),
 )
 
+const files = either(isObject, object({ list: text, path: optional(text), root: optional(text) }), paths)
+
 const synthetic = exactlyOne(
   ['images', 'tensors', 'tokens'],
   object({
@@ -192,7 +194,7 @@ const blend: Parser<BlendJson> = (value, path) => {
 const SOURCES: Record<string, Parser<unknown>> = {
   tar: paths,
   folder,
-  files: paths,
+  files,
   synthetic,
   python,
   kernel,

@@ -51,7 +51,7 @@ export interface CallJson {
 export type SourceJson =
   | { tar: string | string[] }
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
-  | { files: string | string[] }
+  | { files: string | string[] | ListJson }
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
   | { kernel: KernelJson }
@@ -60,6 +60,15 @@ export type SourceJson =
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
   | { split: SplitJson }
   | { blend: BlendJson }
+
+/** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
+export interface ListJson {
+  list: string
+  /** The column that holds the paths; "path" by default. */
+  path?: string
+  /** The folder that they are relative to; that of the list by default. */
+  root?: string
+}
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */
 export interface SyntheticJson {

@@ -62,7 +62,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
     sampleBytes: spreadOf(sizes),
     columns: source.columns.map(name => ({
       name,
-      kind: kindOf(name),
+      kind: source.index(name)?.type === 'string' ? 'text' : kindOf(name),
       indexed: source.index(name) !== undefined,
     })),
     classes: classCounts(source, folderClasses(manifest)),

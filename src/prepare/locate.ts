@@ -5,6 +5,7 @@ import { parseSource } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { isGlob } from '../source/glob.js'
+import { TABLE_EXTENSIONS } from '../source/table.js'
 import { readRegular } from '../system/regular.js'
 
 const TAR = /\.(tar|tgz|tar\.gz)$/i
@@ -35,7 +36,8 @@ export function sourceAt(path: string, allowCode = false): SourceJson {
         },
       )
     }
-    return { files: path }
+    const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase()
+    return { files: TABLE_EXTENSIONS.includes(extension) ? { list: path } : path }
   }
   const shards = readdirSync(path)
     .filter(name => TAR.test(name))

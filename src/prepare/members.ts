@@ -1,28 +1,54 @@
 /** From the columns of a sample to the members of a WebDataset shard. */
+import { SourceError } from '../errors.js'
 import type { Column, Source } from '../source/source.js'
 
-/** Columns that hold a whole file, whose extension is that of the path. */
-const WHOLE_FILES = ['image', 'file']
-/** What is told elsewhere: class names in classes.json, file names in the key. */
-const LEFT_OUT = ['class', 'path', 'name']
+/** What each column of a source is called in a shard: its extension. */
+export type MemberNames = ReadonlyMap<string, string>
 
-/** The columns to ask a source for: of plain files each once, whatever other names it goes by. */
-export function columnsToPack(source: Source): readonly string[] {
-  return source.columns.includes('file') ? ['file', 'path'] : source.columns
+/** A label that is a number is `cls`, as everywhere; other names become small letters, without what a tar can't have. */
+export function memberNames(source: Source): MemberNames {
+  const names = new Map<string, string>()
+  const taken = new Map<string, string>()
+  for (const column of source.columns) {
+    const label = column === 'label' && source.index('label')?.type === 'number'
+    const name = label ? 'cls' : column.toLowerCase().replace(/[/\p{Cc}]/gu, '_')
+    const before = taken.get(name)
+    if (before !== undefined) {
+      throw new SourceError(
+        `the columns "${before}" and "${column}" would both be called ".${name}" in a shard: rename one of them`,
+      )
+    }
+    taken.set(name, column)
+    names.set(column, name)
+  }
+  return names
 }
 
-/** The members of a sample by extension: bytes as they are, a label as `cls`, an ASCII number. */
-export function membersOf(columns: Readonly<Record<string, Column>>): Record<string, Uint8Array> {
+/** The members of a row by extension: bytes as they are, numbers and text as text. */
+export function membersOf(
+  source: Source,
+  row: number,
+  sample: Readonly<Record<string, Column>>,
+  names: MemberNames,
+): Record<string, Uint8Array> {
+  const file = source.wholeFile?.(row)
+  const bytes = file && sample[file.column]
   const members: Record<string, Uint8Array> = {}
-  for (const [name, value] of Object.entries(columns)) {
-    if (value instanceof Uint8Array)
-      members[WHOLE_FILES.includes(name) ? extensionOf(columns.path) : name] = value
-    else if (!LEFT_OUT.includes(name)) members[name === 'label' ? 'cls' : name] = Buffer.from(String(value))
+  const add = (name: string, column: string, value: Uint8Array): void => {
+    if (name in members) {
+      throw new SourceError(
+        `${source.id(row)}: the column "${column}" and another would both be called ".${name}" in a shard: rename one of them`,
+      )
+    }
+    members[name] = value
+  }
+  for (const [column, value] of Object.entries(sample)) {
+    if (value === bytes) {
+      // The file goes by several names; it is written once, under its own extension.
+      if (column === file?.column) add(file.extension || 'bin', column, value as Uint8Array)
+    } else if (value instanceof Uint8Array) add(names.get(column) ?? column, column, value)
+    else if (!file?.told.includes(column))
+      add(names.get(column) ?? column, column, Buffer.from(String(value)))
   }
   return members
-}
-
-function extensionOf(path: Column | undefined): string {
-  const name = String(path ?? '').replace(/^.*\//, '')
-  return name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : 'bin'
 }

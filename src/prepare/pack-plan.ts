@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { hashText, Random } from '../define/random.js'
 import { SourceError } from '../errors.js'
 import type { Fingerprint, Source } from '../source/source.js'
-import { columnsToPack } from './members.js'
+import { memberNames, membersOf } from './members.js'
 import { keyOfRow, type PackedKeys, packedKeys } from './packed-keys.js'
 import { memberBytes } from './tar-writer.js'
 
@@ -66,13 +66,23 @@ export function planPack(source: Source, fingerprint: Fingerprint, options: Plan
   return { hash, samples: source.count, bytes, order, keys, shards }
 }
 
-/** Bytes that each row will take in a tar file: one data member and one label, as nearly all have. */
+/** In place of a file's bytes. */
+const NOTHING = new Uint8Array(0)
+
+/** Bytes that each row will take in a tar file: where that is not known, those of one data member and one label, as nearly all have. */
 function sampleSizes(source: Source, keys: PackedKeys): Float64Array {
-  const columns = columnsToPack(source)
+  const names = memberNames(source)
+  const { columns } = source
   return Float64Array.from({ length: source.count }, (_, row) => {
     const data = source.plan(source.unitOf(row), columns).reduce((sum, range) => sum + range.length, 0)
     const { name, own } = keyOfRow(source, row, keys)
-    return memberBytes(`${name}.jpg`, data, own === name ? undefined : own) + memberBytes(`${name}.cls`, 1)
+    const extra = own === name ? 0 : memberBytes(name, 0, own) - memberBytes(name, 0)
+    if (source.wholeFile?.(row) === undefined)
+      return extra + memberBytes(`${name}.jpg`, data) + memberBytes(`${name}.cls`, 1)
+    const members = membersOf(source, row, source.sample(row, [NOTHING], columns), names)
+    return Object.entries(members).reduce((sum, [extension, value]) => {
+      return sum + memberBytes(`${name}.${extension}`, value === NOTHING ? data : value.length)
+    }, extra)
   })
 }
 

@@ -4,7 +4,7 @@ import { attachSource } from '../source/registry.js'
 import type { Manifest } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
-import { columnsToPack, membersOf } from './members.js'
+import { memberNames, membersOf } from './members.js'
 import type { ShardPlan } from './pack-plan.js'
 import { keyOfRow, type PackedKeys } from './packed-keys.js'
 import { TarWriter } from './tar-writer.js'
@@ -29,7 +29,8 @@ const REPORT_EVERY = 64
 
 export function shardPacker({ manifest, order, keys, out }: PackSetup): Handler<ShardPlan, PackedShard> {
   const source = attachSource(manifest)
-  const columns = columnsToPack(source)
+  const { columns } = source
+  const names = memberNames(source)
   const reader = new Reader(new FileStore({ access: 'sequential' }))
   return ({ name: shard, begin, end }, report) => {
     const writer = new TarWriter(join(out, shard))
@@ -40,7 +41,7 @@ export function shardPacker({ manifest, order, keys, out }: PackSetup): Handler<
         const pieces = reader.read(source.plan(unit, columns))
         const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, columns)
         const { name, own } = keyOfRow(source, row, keys)
-        writer.add(name, membersOf(sample), own)
+        writer.add(name, membersOf(source, row, sample, names), own)
         if ((place - begin + 1) % REPORT_EVERY === 0) report(REPORT_EVERY)
       }
       const bytes = writer.close()

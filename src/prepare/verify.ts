@@ -3,7 +3,6 @@
  * indexed anew, and an index that says otherwise is replaced.
  */
 
-import { extname } from 'node:path'
 import { columnLimits, limitOf } from '../define/limits.js'
 import type { NormalField, SourceJson } from '../define/types.js'
 import { attachSource, openSources } from '../source/registry.js'
@@ -50,7 +49,10 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
     await spread({
       threads: options.workers,
       worker: new URL('./verify-worker.js', import.meta.url),
-      setup: { manifest, expectations: fields?.map(expected) ?? columns.map(byName) },
+      setup: {
+        manifest,
+        expectations: fields?.map(expected) ?? columns.map(column => byName(source, column)),
+      },
       start: rowVerifier,
       tasks: runsOf(source.count),
       onProgress: more => progress?.((done += more), fingerprint.count, 'verifying', 'samples'),
@@ -78,21 +80,20 @@ function expected(field: NormalField): Expectation {
   return { columns: from, kind: as, ...(classes && { classes }), ...(limit && { limit }) }
 }
 
-function byName(column: string): Expectation {
-  return { columns: [column], kind: kindOf(column), optional: true }
+/** What a list of files says is text that can't be bad; `label` may be a name there. */
+function byName(source: Source, column: string): Expectation {
+  const told = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
+  return { columns: [column], kind: told ? 'text' : kindOf(column), optional: true }
 }
 
 /** All columns there are. A source of plain files names those of the first files only: here every name is looked at. */
 function columnNames(source: Source): string[] {
-  const names = source.columns.includes('file') ? source.index('name') : undefined
-  if (names === undefined) return [...source.columns]
   const found = new Set<string>()
-  for (let row = 0; row < source.count; row++)
-    found.add(
-      extname(String(names.at(row)))
-        .slice(1)
-        .toLowerCase(),
-    )
+  for (let row = 0; row < source.count; row++) {
+    const file = source.wholeFile?.(row)
+    if (file?.byExtension !== true) return [...source.columns]
+    found.add(file.extension)
+  }
   found.delete('')
   return [...found, 'path']
 }

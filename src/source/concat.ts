@@ -5,7 +5,16 @@
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { combinedFingerprint } from './combined.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from './source.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  Present,
+  Source,
+  SourceKind,
+  WholeFile,
+} from './source.js'
 
 interface ConcatManifest extends Manifest {
   kind: 'concat'
@@ -75,6 +84,11 @@ class ConcatSource implements Source {
   where(row: number): { file: string; offset: number } | undefined {
     const i = find(this.rows, row)
     return this.parts[i].where?.(row - this.rows[i])
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    const i = find(this.rows, row)
+    return this.parts[i].wholeFile?.(row - this.rows[i])
   }
 
   present(row: number): Present {

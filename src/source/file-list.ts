@@ -10,7 +10,16 @@ import type { NumberArray } from './columns.js'
 import { fileKey } from './file-key.js'
 import { IndexFile, type IndexHeader, writeIndex } from './index-file.js'
 import { type IndexFound, obtainIndex } from './index-place.js'
-import type { ByteRange, Column, Fingerprint, IndexColumn, Manifest, OpenContext, Source } from './source.js'
+import type {
+  ByteRange,
+  Column,
+  Fingerprint,
+  IndexColumn,
+  Manifest,
+  OpenContext,
+  Source,
+  WholeFile,
+} from './source.js'
 import { type WalkOptions, walkFiles } from './walk.js'
 
 export interface FileListWanted {
@@ -71,8 +80,7 @@ export function leftOutOf({ header }: IndexFound): LeftOut {
 /** Finds or makes the index of the files below a folder. */
 export async function obtainFileList(wanted: FileListWanted, context: OpenContext): Promise<FileList> {
   const { root, spec, walk } = wanted
-  const most = (count: number): number =>
-    context.check !== undefined || count <= LOOKED_AT.all ? count : LOOKED_AT.selected
+  const most = (count: number): number => lookedAt(count, context)
   const found = await obtainIndex({
     data: wanted.data,
     beside: wanted.beside,
@@ -92,6 +100,11 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
     },
   })
   return { ...found, checked: most(found.header.count) === found.header.count }
+}
+
+/** How many of the files in a list are compared with it when it is opened. */
+export function lookedAt(count: number, { check }: OpenContext): number {
+  return check !== undefined || count <= LOOKED_AT.all ? count : LOOKED_AT.selected
 }
 
 /** The manifest's part that every list of files has. */
@@ -148,11 +161,17 @@ function staleness(header: IndexHeader, path: string, root: string, most: number
   const folderTimes = index.numbers('folderTimes')
   const late = folders.findIndex((path, i) => timeOf(path) !== folderTimes[i])
   if (late >= 0) return `the folder ${folders[late]} was changed after the index was made`
+  return changedFile(index, root, most)
+}
+
+/** Whether one of `most` files, spread evenly over the list, is no longer what it was. */
+export function changedFile(index: IndexFile, root: string, most: number): string | undefined {
+  const folders = index.text('folders')
   const [folder, names, sizes] = [index.numbers('folder'), index.text('name'), index.numbers('size')]
   const times = index.numbers('time')
   for (let i = 0; i < most; i++) {
-    const row = Math.floor((i * header.count) / most)
-    const file = folders[folder[row]] + names.at(row)
+    const row = Math.floor((i * index.header.count) / most)
+    const file = `${root}/${folders.at(folder[row])}${names.at(row)}`
     const stat = statSync(file, { throwIfNoEntry: false })
     if (stat?.size !== sizes[row] || stat?.mtimeMs !== times[row])
       return `${file} was changed after the index was made`
@@ -170,6 +189,8 @@ export abstract class FileListSource implements Source {
   readonly runs = new Float64Array(1)
   abstract readonly columns: readonly string[]
   abstract readonly indexed: readonly string[]
+  /** The column with the file's bytes, and those that its name tells. */
+  protected abstract readonly whole: Omit<WholeFile, 'extension'>
   /** Folders' relative paths with a slash at the end, by number; names and sizes by row. */
   protected readonly folders: string[]
   protected readonly folder: NumberArray
@@ -215,6 +236,12 @@ export abstract class FileListSource implements Source {
 
   where(row: number): { file: string; offset: number } {
     return { file: this.file(row), offset: 0 }
+  }
+
+  wholeFile(row: number): WholeFile {
+    const name = this.name(row)
+    const dot = name.lastIndexOf('.')
+    return { ...this.whole, extension: dot < 0 ? '' : name.slice(dot + 1).toLowerCase() }
   }
 
   index(name: string): IndexColumn | undefined {

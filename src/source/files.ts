@@ -6,6 +6,7 @@
 import { statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { expandHome } from '../define/path.js'
+import type { ListJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { expandBraces } from './braces.js'
 import {
@@ -17,6 +18,7 @@ import {
 } from './file-list.js'
 import { compileGlob, type Glob, isGlob } from './glob.js'
 import { IndexFile } from './index-file.js'
+import { type ListManifest, ListSource, openList } from './listed.js'
 import type { Column, Present, SourceKind } from './source.js'
 import { commonFolder } from './tar-paths.js'
 import { isHidden } from './walk.js'
@@ -29,8 +31,9 @@ interface FilesManifest extends FileListManifest {
   columns: string[]
 }
 
-export const files: SourceKind<string | string[]> = {
+export const files: SourceKind<string | string[] | ListJson> = {
   async open(json, context) {
+    if (typeof json === 'object' && !Array.isArray(json)) return openList(json, context)
     const patterns = [json].flat()
     const paths = patterns.flatMap(pattern =>
       expandBraces(expandHome(pattern)).map(path => (isAbsolute(path) ? path : resolve(context.root, path))),
@@ -54,13 +57,16 @@ export const files: SourceKind<string | string[]> = {
   },
 
   attach(manifest) {
-    return new FilesSource(manifest as FilesManifest)
+    return 'listed' in manifest
+      ? new ListSource(manifest as ListManifest)
+      : new FilesSource(manifest as FilesManifest)
   },
 }
 
 class FilesSource extends FileListSource {
   readonly columns: readonly string[]
   readonly indexed: readonly string[] = ['path', 'name', 'size']
+  protected readonly whole = { column: 'file', byExtension: true, told: ['path', 'name'] }
 
   constructor(manifest: FilesManifest) {
     super(manifest)

@@ -7,7 +7,16 @@ import type { Random } from '../define/random.js'
 import { lastAtMost } from '../define/search.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Nesting, Present, Source } from './source.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  Nesting,
+  Present,
+  Source,
+  WholeFile,
+} from './source.js'
 
 /** Rows of a source: a stretch, or a list in shared memory. */
 export type Selection = { from: number; count: number } | { rows: Uint32Array | Float64Array; count: number }
@@ -116,6 +125,10 @@ class SelectedSource implements Source {
 
   where(row: number): { file: string; offset: number } | undefined {
     return this.source.where?.(this.at(row))
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    return this.source.wholeFile?.(this.at(row))
   }
 
   present(row: number): Present {

@@ -46,6 +46,8 @@ export interface Source {
   keyHash?(row: number): number
   /** The file that holds a row and the offset of its first byte there, for error messages; undefined where there is none. */
   where?(row: number): { file: string; offset: number } | undefined
+  /** For rows that are files as they lie there: what `pack` needs to know of one. */
+  wholeFile?(row: number): WholeFile | undefined
   /**
    * The columns that a row has, for the message that it lacks one, and why that may be; where this is absent, all
    * columns of the source.
@@ -66,6 +68,16 @@ export interface Source {
   foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
   sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
+}
+
+export interface WholeFile {
+  /** The column with the file's bytes, and the extension of its name, in lower case. */
+  column: string
+  extension: string
+  /** Whether the bytes are also the column of the file's extension. */
+  byExtension: boolean
+  /** Columns that the file's name, or the list of classes, tells as well. */
+  told: readonly string[]
 }
 
 export interface Present {

@@ -92,7 +92,9 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
     ['size', members],
     ['extensions', columns.extensions?.length],
     ['probes', columns.probes?.length],
-    ...(columns.repeat === undefined ? [] : [['repeat', count] as [string, number]]),
+    ...['repeat', 'ownKey'].flatMap(name =>
+      columns[name] === undefined ? [] : [[name, count] as [string, number]],
+    ),
     ...small.flatMap(({ name, number }) => [
       [`small.${name}`, count] as [string, number],
       ...(number ? [[`number.${name}`, count] as [string, number]] : []),

@@ -223,7 +223,11 @@ export class SampleColumns implements TarSink {
 
 /** A plain decimal number, blanks around it allowed; undefined otherwise. */
 function parseNumber(bytes: Uint8Array): number | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  return numberIn(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'))
+}
+
+/** The same for text. */
+export function numberIn(text: string): number | undefined {
   return /^\s*[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*$/.test(text) ? Number(text) : undefined
 }
 

@@ -6,7 +6,16 @@ import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { combinedFingerprint } from './combined.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from './source.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  Present,
+  Source,
+  SourceKind,
+  WholeFile,
+} from './source.js'
 
 interface ZipManifest extends Manifest {
   kind: 'zip'
@@ -58,6 +67,10 @@ class ZipSource implements Source {
 
   where(row: number): { file: string; offset: number } | undefined {
     return this.parts[0].where?.(row)
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    return this.parts.map(part => part.wholeFile?.(row)).find(file => file !== undefined)
   }
 
   present(row: number): Present {

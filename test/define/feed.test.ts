@@ -227,6 +227,7 @@ const leaf = fc.constantFrom(
   folder('photos'),
   folder('photos', { classes: ['x'] }),
   sources.files('*.png'),
+  sources.files({ list: 'train.csv', path: 'file' }),
   synthetic({ count: 9, images: { width: 8, height: 8 } }),
 )
 const anySource = fc.oneof(

@@ -16,6 +16,7 @@ import { TarWriter } from '../../src/prepare/tar-writer.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 import { FileStore } from '../../src/store/file.js'
 import { Reader } from '../../src/store/reader.js'
+import { tarFile } from '../support/tar.js'
 import { hashes, millrace, pictureFolder, start, temporary } from './helpers.js'
 
 let folder: string
@@ -107,6 +108,46 @@ describe('pack', () => {
     const tar = readFileSync(join(folder, 'out/x-0000.tar'), 'latin1')
     expect(tar).toContain('a.npy\0')
     expect(tar).toContain('b.txt\0')
+  })
+
+  it('packs the columns of a list as members that are columns again', async () => {
+    pictureFolder(pictures, ['ant'], 3)
+    const list = join(pictures, 'list.csv')
+    const lines = ['0001', '0002', '0001'].map((name, i) => `ant/${name}.jpg,${i + 4},p${i},Some text`)
+    writeFileSync(list, `file,label,Patient,note\n${lines.join('\n')}\n`)
+    const options = { out: join(folder, 'out'), prefix: 'x', division: { shardBytes: 12_000 }, workers: 0 }
+    const { shards } = await pack({ files: { list, path: 'file' } }, options)
+    for (const { bytes } of shards) expect(bytes).toBeLessThanOrEqual(12_000)
+    const tar: SourceJson = { tar: join(folder, 'out/x-*.tar') }
+    const source = attachSource(await openSource(tar, { root: folder, wanted: [] }))
+    expect([...source.columns].sort()).toEqual(['cls', 'jpg', 'note', 'patient'])
+    expect(
+      [0, 1, 2].map(row => [source.key(row), source.index('cls')?.at(row), source.index('patient')?.at(row)]),
+    ).toEqual([
+      ['ant/0001', 4, 'p0'],
+      ['ant/0002', 5, 'p1'],
+      ['ant/0001', 6, 'p2'],
+    ])
+  })
+
+  it('keeps the members of shards that are called as columns of files are', async () => {
+    mkdirSync(pictures)
+    writeFileSync(
+      join(pictures, 'a.tar'),
+      tarFile([
+        { name: 'k.file', data: 'f' },
+        { name: 'k.image', data: 'i' },
+        { name: 'k.json', data: '{}' },
+      ]),
+    )
+    const options = { out: join(folder, 'out'), prefix: 'x', division: { shards: 1 }, workers: 0 }
+    await pack({ tar: join(pictures, 'a.tar') }, options)
+    const tar: SourceJson = { tar: join(folder, 'out/x-0000.tar') }
+    expect(attachSource(await openSource(tar, { root: folder, wanted: [] })).columns).toEqual([
+      'file',
+      'image',
+      'json',
+    ])
   })
 
   it('keeps the names of the classes when shards are divided anew, unless their folders disagree', async () => {

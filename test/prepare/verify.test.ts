@@ -49,6 +49,32 @@ describe('verify', () => {
     }
   })
 
+  it('looks into the files of a list, whatever its columns are called', async () => {
+    const names = ['ant/0001.jpg', ...Object.keys(PLANTED).map(name => `bee/${name}`)]
+    for (const path of ['file', 'path', 'where']) {
+      const list = join(pictures, `by-${path}.csv`)
+      writeFileSync(list, `${path},label,id\n${names.map(name => `${name},a cat,`).join('\n')}\n`)
+      const { bad, samples } = await verify({ files: { list, path } }, { root: folder, workers: 0 })
+      expect([samples, bad.map(({ row, column }) => [row, column])]).toEqual([
+        4,
+        [
+          [1, 'jpg'],
+          [2, 'jpg'],
+          [3, 'jpg'],
+        ],
+      ])
+    }
+    const { code, stdout } = await millrace('inspect', join(pictures, 'by-path.csv'), '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({
+        samples: 4,
+        columns: ['image', 'label', 'id', 'path'].map(name => expect.objectContaining({ name })),
+        classes: [{ label: 'a cat', samples: 4 }],
+      }),
+    ])
+  })
+
   it('looks into every column of a shard, and names the offset', async () => {
     const { bad } = await verify({ tar: shard }, { root: folder, workers: 0 })
     expect(bad.map(({ row, column }) => [row, column])).toEqual([
