@@ -6,10 +6,12 @@ import { operatorKey, Random } from '../dist/define/random.js'
 import { Workspace } from '../dist/system/workspace.js'
 import { chooseSteps } from '../dist/transform/choose.js'
 import { applyColor } from '../dist/transform/color.js'
+import { applyElastic } from '../dist/transform/elastic.js'
 import { applyErase } from '../dist/transform/erase.js'
 import { mixRows } from '../dist/transform/mix.js'
+import { mosaicRows } from '../dist/transform/mosaic.js'
 import { applyPad } from '../dist/transform/pad.js'
-import { applyAffine } from '../dist/transform/warp.js'
+import { applyAffine, applyPerspective } from '../dist/transform/warp.js'
 
 const SIDE = 224
 const ROUNDS = 31
@@ -58,6 +60,7 @@ color('grayscale', { do: 'grayscale' })
 color('autocontrast', { do: 'autocontrast' })
 color('equalize', { do: 'equalize' })
 color('invert', { do: 'invert' })
+color('permute', { do: 'permute', order: [2, 0, 1] })
 color('posterize', { do: 'posterize', bits: 4 })
 color('solarize', { do: 'solarize', threshold: 128 })
 color('sharpness', { do: 'sharpness', factor: 1.5 })
@@ -69,6 +72,20 @@ const matrix = [Math.cos(turn), Math.sin(turn), 0, -Math.sin(turn), Math.cos(tur
 for (const filter of ['nearest', 'bilinear']) {
   const step = { do: 'affine', matrix, width: SIDE, height: SIDE, filter, fill: [0] }
   results[`affine ${filter}`] = time(scratch(() => applyAffine(step, picture, work)))
+  const coefficients = [1.1, 0.05, -9, 0.02, 1.2, -7, 0.0002, 0.0003]
+  const tilt = { do: 'perspective', coefficients, filter, fill: [0] }
+  results[`perspective ${filter}`] = time(scratch(() => applyPerspective(tilt, picture, work)))
+}
+for (const sigma of [2, 5]) {
+  const step = {
+    do: 'elastic',
+    seed: 1,
+    alpha: [50, 50],
+    sigma: [sigma, sigma],
+    filter: 'bilinear',
+    fill: [0],
+  }
+  results[`elastic, sigma ${sigma}`] = time(scratch(() => applyElastic(step, picture, work)))
 }
 for (const mode of ['constant', 'reflect']) {
   const step = { do: 'pad', left: 16, top: 16, right: 16, bottom: 16, mode, fill: [0] }
@@ -104,6 +121,18 @@ for (const dtype of ['f32', 'f16', 'bf16', 'u8']) {
   results[`mixup ${dtype}`] = time(() => mixRows({ share: 0.7 }, rows)) / 8
   const box = { x: 40, y: 30, width: 100, height: 120 }
   if (dtype === 'f32') results['cutmix f32'] = time(() => mixRows({ share: 0.7, box }, rows)) / 8
+  if (dtype === 'f32') {
+    const mosaic = { seed: 1, threshold: 0xffffffff, x: [56, 168], y: [56, 168] }
+    const where = {
+      memory: work.memory,
+      count: 8,
+      at: rows.imageAt,
+      rowBytes,
+      spareAt: work.take(3 * rowBytes),
+    }
+    const size = { width: SIDE, height: SIDE, planes: 3, pixelBytes: 4 }
+    results['mosaic f32'] = time(() => mosaicRows(mosaic, { ...where, ...size })) / 8
+  }
   work.release(mark)
 }
 

@@ -345,6 +345,10 @@ PIXELS = {
     "sharpened": ([CROP, v2.RandomAdjustSharpness(2, p=1.0), BYTES], 1, 1.0),
     "blurred": ([CROP, v2.GaussianBlur(5, 1.2), BYTES], 1, 1.0),
     "turned": ([v2.ToImage(), CROP, v2.RandomRotation((30, 30), InterpolationMode.BILINEAR)], 1, 1.0),
+    # Corners that may move by no pixel, and noise of no strength, leave the picture as it is.
+    "no perspective": ([CROP, v2.RandomPerspective(0.0, p=1.0), BYTES], 1, 1.0),
+    "not elastic": ([CROP, v2.ElasticTransform(0.0), BYTES], 0, 1.0),
+    "scaled to fit": ([v2.ScaleJitter((50, 30), (1.0, 1.0)), v2.CenterCrop(30), BYTES], 1, 1.0),
     "on floats": ([FLOATS, CROP, v2.Pad(2, fill=0.5), v2.Normalize([0.5], [0.25])], 1, 1.0),
     "statistics of bytes": (
         [v2.ToImage(), CROP, v2.ToDtype(torch.float32), v2.Normalize([120.0] * 3, [60.0] * 3)],

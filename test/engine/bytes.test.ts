@@ -74,6 +74,30 @@ const FEEDS: Record<string, FeedJson> = {
     ...rich,
     order: { weights: Array.from({ length: COUNT }, (_, i) => 1 + (i % 3)), samples: 60, seed: 3 },
   } as FeedJson,
+  'none, with operators of detection': {
+    source: TAR,
+    order: 'none',
+    fields: {
+      image: {
+        from: 'jpg',
+        as: 'image',
+        apply: [
+          { photometricDistort: 0.5 },
+          { zoomOut: [1, 2] },
+          { iouCrop: {} },
+          { scaleJitter: 30 },
+          { perspective: 0.4 },
+          { elastic: { alpha: 20, sigma: 2 } },
+          { randAugment: 2 },
+          { autoAugment: 'imagenet' },
+          { randomCrop: { size: 24, padIfNeeded: true } },
+        ],
+      },
+      mask: { from: 'mask.png', as: 'mask', follow: 'image' },
+      boxes: { from: 'boxes.json', as: 'boxes', follow: 'image', shape: [32, 5], minArea: 1 },
+    },
+    batch: { size: 16, last: 'keep', apply: [{ mosaic: { p: 0.7 } }] },
+  } as FeedJson,
   blend: {
     ...rich,
     source: {
