@@ -146,6 +146,15 @@ SAME = [
              batch: { size: 8, apply: [mixup({ classes: 10, alpha: 0.2 }),
              cutmix({ classes: 10, label: 'y' })] } })""",
     ),
+    (
+        base.fields(
+            image=millrace.image("jpg").zoom_out().iou_crop(trials=9).scale_jitter(64).center_crop(8),
+            boxes=millrace.boxes("json").follow("image"),
+        ).batch(8, apply=[millrace.mosaic(), millrace.mosaic(center=(0.4, 0.6), p=0.5)]),
+        """feed({ ...h, fields: { image: image('jpg').zoomOut().iouCrop([0.3, 1], { trials: 9 })
+             .scaleJitter(64).centerCrop(8), boxes: boxes('json').follow('image') },
+             batch: { size: 8, apply: [mosaic(), mosaic({ center: [0.4, 0.6], p: 0.5 })] } })""",
+    ),
     (base.on_error("drop"), "feed({ ...h, onError: 'drop' })"),
     (base.on_error("mask", budget=5), "feed({ ...h, onError: { policy: 'mask', budget: 5 } })"),
     # fields
@@ -224,6 +233,13 @@ SAME = [
             .sharpness(2, p=1)
             .trivial_augment()
             .trivial_augment(filter="bilinear")
+            .rand_augment()
+            .rand_augment(3, magnitude=5, fill=7)
+            .auto_augment()
+            .auto_augment("svhn", filter="bilinear")
+            .photometric_distort(0.2, hue=(-0.1, 0.1))
+            .perspective()
+            .elastic((9, 8), sigma=2)
             .normalize(mean=0.5, std=[0.1, 0.2, 0.3])
             .random_erasing()
         ),
@@ -231,6 +247,9 @@ SAME = [
              .grayscale(0.2).gaussianBlur([3, 5], { sigma: 0.5 }).autocontrast().posterize(4)
              .solarize(128, { p: 0.1 }).equalize().invert(0.3).sharpness(2, { p: 1 })
              .trivialAugment().trivialAugment({ filter: 'bilinear' })
+             .randAugment().randAugment(3, { magnitude: 5, fill: 7 })
+             .autoAugment().autoAugment('svhn', { filter: 'bilinear' })
+             .photometricDistort(0.2, { hue: [-0.1, 0.1] }).perspective().elastic([9, 8], { sigma: 2 })
              .normalize({ mean: 0.5, std: [0.1, 0.2, 0.3] }).randomErasing())""",
     ),
     (

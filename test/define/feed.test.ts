@@ -27,7 +27,7 @@ import {
   tar,
   weighted,
 } from '../../src/define/build-sources.js'
-import { cutmix, type FeedOptions, feed, fromJson, mixup } from '../../src/define/feed.js'
+import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../src/define/feed.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { OperatorParams } from '../../src/define/operators.js'
 import type { FeedJson, FieldJson } from '../../src/define/types.js'
@@ -399,6 +399,14 @@ describe('types', () => {
     })
     expectTypeOf<BatchOf<typeof named>['label']>().toEqualTypeOf<Float32Array>()
     expectTypeOf<BatchOf<typeof named>['other']>().toEqualTypeOf<BigInt64Array>()
+    const four = feed({ source: tar('a'), fields: base, batch: { size: 4, apply: [mosaic({ p: 0.5 })] } })
+    expectTypeOf<BatchOf<typeof four>['label']>().toEqualTypeOf<BigInt64Array>()
+    const both = feed({
+      source: tar('a'),
+      fields: base,
+      batch: { size: 4, apply: [mosaic(), mixup({ classes: 10 })] },
+    })
+    expectTypeOf<BatchOf<typeof both>['label']>().toEqualTypeOf<Float32Array>()
     const plain = feed({ source: tar('a'), fields: base, batch: 4 })
     expectTypeOf<BatchOf<typeof plain>['label']>().toEqualTypeOf<BigInt64Array>()
   })
