@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
+import { folderClasses } from '../source/classes.js'
 import type { Manifest, Source } from '../source/source.js'
 import { findShards } from '../source/tar-paths.js'
 
@@ -12,15 +13,15 @@ export const CLASSES = 'classes.json'
 /** No names where nothing is known of them. Classes without a sample are among them. */
 export function classNames(json: SourceJson, manifest: Manifest, source: Source): string[] {
   if ('tar' in json) return namesBeside(findShards(json.tar, process.cwd()).map(({ file }) => dirname(file)))
-  return folderClasses(manifest) ?? seenClasses(source)
+  return commonClasses(manifest) ?? seenClasses(source)
 }
 
 /** The classes of the folders that a source is made of; undefined where it is made of others. */
-export function folderClasses(manifest: Manifest): string[] | undefined {
-  if (manifest.kind === 'folder') return manifest.classes as string[] | undefined
+export function commonClasses(manifest: Manifest): string[] | undefined {
   const { child, children } = manifest as { child?: Manifest; children?: Manifest[] }
-  if (child !== undefined) return folderClasses(child)
-  const lists = (children ?? []).map(folderClasses)
+  if (child !== undefined) return commonClasses(child)
+  if (children === undefined) return folderClasses(manifest)
+  const lists = children.map(commonClasses)
   const [first] = lists
   if (first === undefined || lists.includes(undefined)) return undefined
   for (const list of lists as string[][]) {

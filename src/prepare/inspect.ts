@@ -9,7 +9,7 @@ import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
 import { readRegular } from '../system/regular.js'
 import { kindOf } from './checks.js'
-import { folderClasses } from './class-names.js'
+import { commonClasses } from './class-names.js'
 
 export interface Summary {
   kind: string
@@ -65,7 +65,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
       kind: source.index(name)?.type === 'string' ? 'text' : kindOf(name),
       indexed: source.index(name) !== undefined,
     })),
-    classes: classCounts(source, folderClasses(manifest)),
+    classes: classCounts(source, commonClasses(manifest)),
     images: imageSizes(source),
     parts: manifest.fingerprint.parts ?? [],
     indexBytes: manifest.indexBytes,

@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { nearest, SourceError } from '../errors.js'
 import { IndexFile } from './index-file.js'
+import type { Manifest } from './source.js'
 import { isHidden } from './walk.js'
 
 /** Names in a message; the rest is counted. */
@@ -15,6 +16,13 @@ const MOST_NAMES = 3
 /** The top folder of a relative folder path, which ends with a slash. */
 export function classOf(folderPath: string): string {
   return folderPath.slice(0, folderPath.indexOf('/'))
+}
+
+/** The classes of the folder that a source is, or is part of; undefined where it is made of others, or of several. */
+export function folderClasses(manifest: Manifest): string[] | undefined {
+  if (manifest.kind === 'folder') return manifest.classes as string[] | undefined
+  const { child } = manifest as { child?: Manifest }
+  return child && folderClasses(child)
 }
 
 /** Class folders of an index, sorted byte by byte, and which of them hold a picture. */

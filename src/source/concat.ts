@@ -4,12 +4,14 @@
  */
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
+import { folderClasses } from './classes.js'
 import { combinedFingerprint } from './combined.js'
 import type {
   ByteRange,
   Column,
   IndexColumn,
   Manifest,
+  OpenContext,
   Present,
   Source,
   SourceKind,
@@ -25,6 +27,7 @@ export const concat: SourceKind<SourceJson[]> = {
   async open(json, context, nesting) {
     const children: Manifest[] = []
     for (const child of json) children.push(await nesting.open(child, context))
+    tellOfLabels(children, context)
     const prints = children.map(child => child.fingerprint)
     const count = prints.reduce((sum, print) => sum + print.count, 0)
     const manifest: ConcatManifest = {
@@ -39,6 +42,21 @@ export const concat: SourceKind<SourceJson[]> = {
   attach(manifest, nesting) {
     return new ConcatSource((manifest as ConcatManifest).children.map(nesting.attach))
   },
+}
+
+/** Folders number their classes each for itself: where a number means different classes, that is said. */
+function tellOfLabels(children: readonly Manifest[], { wanted, notice }: OpenContext): void {
+  if (!wanted.includes('label')) return
+  const lists = children.map(folderClasses).filter(list => list !== undefined)
+  for (const list of lists) {
+    const label = list.findIndex((name, i) => i < lists[0].length && name !== lists[0][i])
+    if (label < 0) continue
+    notice?.(
+      `label ${label} is "${lists[0][label]}" in one folder of this concat and "${list[label]}" in another: ` +
+        'give all of them the same "classes"',
+    )
+    return
+  }
 }
 
 class ConcatSource implements Source {

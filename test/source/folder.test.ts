@@ -92,6 +92,20 @@ describe('folder', () => {
     expect(column(await open({ folder: { path: 'f', classes: ['a', '.b'] } }), 'label')).toEqual([1, 0, 0])
   })
 
+  it('says so where a label means different classes in two folders', async () => {
+    writeFiles(root, { 'f/ant/1.jpg': '', 'f/bee/1.jpg': '', 'g/bee/2.jpg': '', 'h/ant/3.jpg': '' })
+    const both = async (...names: string[]) => {
+      notices.length = 0
+      const json: SourceJson = { concat: names.map(folder => ({ folder })) }
+      await openSource(json, { root, wanted: ['label'], notice: text => notices.push(text) })
+      return notices
+    }
+    expect(await both('f', 'g')).toEqual([
+      expect.stringMatching(/label 0 is "ant" .* and "bee" .*same "classes"/),
+    ])
+    expect(await both('f', 'h')).toEqual([])
+  })
+
   it('is a plain list where only hidden folders lie beside the pictures', async () => {
     writeFiles(root, { 'f/1.jpg': '', 'f/.thumbnails/1.jpg': '' })
     const source = await open({ folder: 'f' })

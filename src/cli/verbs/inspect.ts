@@ -12,7 +12,12 @@ const PARTS_SHOWN = 12
 export const inspect = command({
   name: 'inspect',
   summary: 'says what is in a dataset: counts, sizes, columns, classes',
-  args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
+  args: [
+    {
+      name: 'PATH',
+      about: 'a folder, a list such as train.csv, a tar file, a pattern of tar files, or a shard list',
+    },
+  ],
   options: { ...ALLOW_CODE },
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],

@@ -16,7 +16,8 @@ export const pack = command({
   args: [
     {
       name: 'SRC',
-      about: 'a folder (its subfolders are classes), files, tar shards to divide anew, or a source as JSON',
+      about:
+        'a folder (its subfolders are classes), files, a list such as train.csv, tar shards to divide anew, or a source as JSON',
     },
   ],
   options: {
