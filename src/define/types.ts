@@ -257,6 +257,8 @@ export interface DevicePicture {
   mixes: number
   /** The share of pictures that makers decode all the same, 0…1: what the device can't do in time. */
   cpuShare: number
+  /** Samplings of JPEGs that go to the device (decode/jpeg.ts), where not all do. */
+  samplings?: number[]
 }
 
 /** A field that is made on the device, out of nothing but epoch, positions and rows. In the slot it takes no bytes. */

@@ -19,6 +19,7 @@ import { decompressOnDevice } from '../transform/device-array.js'
 import { onDevice } from '../transform/device-picture.js'
 import { generateOnDevice, refuseOnHost } from './generate.js'
 import type { JobSource } from './job.js'
+import { commonSamplings } from './samplings.js'
 
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
@@ -119,14 +120,22 @@ export interface MakingOptions {
  * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
  */
 export function planMaking(
-  { feed, parts = [] }: FeedPlan,
+  { feed, parts = [], attached }: FeedPlan,
   { world, decode, nvcomp = false, cpuShare = 0 }: MakingOptions,
 ): Making {
   const batch = batchSize(feed.batch, world)
   if (decode === 'cpu') refuseOnHost(feed)
-  const leaving = { rows: batch, meanBytes: meanBytes(parts), cpuShare }
-  const left = decode === 'gpu' ? onDevice(generateOnDevice(feed), leaving) : feed
-  const made = decode === 'gpu' && nvcomp ? decompressOnDevice(left) : left
+  const left = (): NormalFeed => {
+    const samplings = commonSamplings(feed, attached)
+    const pictures = onDevice(generateOnDevice(feed), {
+      rows: batch,
+      meanBytes: meanBytes(parts),
+      cpuShare,
+      samplings,
+    })
+    return nvcomp ? decompressOnDevice(pictures) : pictures
+  }
+  const made = decode === 'gpu' ? left() : feed
   const layout = layoutSlot(
     made.fields.map(field => field.layout),
     batch,

@@ -42,6 +42,8 @@ export interface Leaving {
   meanBytes?: number | undefined
   /** The share of pictures that is decoded here all the same. */
   cpuShare?: number
+  /** By field: the samplings of JPEGs that go to the device; where a field is not in it, all do. */
+  samplings?: ReadonlyMap<string, number[]>
 }
 
 /** The feed with its images finished on the device. */
@@ -68,8 +70,9 @@ function mixesOf({ name }: NormalField, feed: NormalFeed): number {
 function deviceLayout(
   field: NormalField,
   feed: NormalFeed,
-  { rows, meanBytes, cpuShare = 0 }: Leaving,
+  { rows, meanBytes, cpuShare = 0, samplings }: Leaving,
 ): FieldLayout {
+  const common = samplings?.get(field.name)
   const { dtype, shape, layout = 'chw' } = field.layout
   const [height, width] = layout === 'chw' ? shape.slice(1) : shape
   const normalize = field.apply.find(op => op.name === 'normalize')?.params
@@ -85,6 +88,7 @@ function deviceLayout(
     lookup: Buffer.from(lookup).toString('base64'),
     mixes: mixesOf(field, feed),
     cpuShare,
+    ...(common && { samplings: common }),
   }
   const finished = width * height * 3
   const most = Math.max(finished, Math.floor(MOST_BYTES / rows))
@@ -126,13 +130,19 @@ export function compileDevicePicture(
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
       const fits = onDevice !== undefined && onDevice.bytes.length <= room && suitsDevice(plan)
-      if (fits && !isHere(context.position, here)) row.upload(onDevice, plan, steps)
+      if (fits && isWanted(onDevice, device) && !isHere(context.position, here))
+        row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },
   }
 }
 
 const SPOILT = 'its bytes in the slot were overwritten by the process that read them'
+
+/** Whether the device gets pictures of this kind. */
+function isWanted({ sampling }: Uploadable, { samplings }: DevicePicture): boolean {
+  return sampling === undefined || samplings === undefined || samplings.includes(sampling)
+}
 
 /** Decodes a picture that lies in the slot at `at`: the device refused it. How it is mixed stays noted. */
 export function redoPicture(field: NormalField, at: number, context: RowContext): void {

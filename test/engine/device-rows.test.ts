@@ -257,14 +257,32 @@ describe('images left to the device', () => {
       'lossless.webp': Form.Pixels,
     }
     for (let i = 1; i <= 8; i++) forms[`exif-${i}.jpg`] = Form.Jpeg
-    for (const name of Object.keys(forms)) copyFileSync(join(GOLDEN, name), join(folder, name))
+    // As many of each sampling that none is rare.
+    const copies = (name: string): number => (/^(4|gray\.)/.test(name) ? 3 : 1)
+    for (const name of Object.keys(forms))
+      for (let i = 0; i < copies(name); i++) copyFileSync(join(GOLDEN, name), join(folder, `${i}_${name}`))
     const json = feedOf([], {
       source: { files: join(folder, '*') },
       fields: { image: { from: 'file', as: 'image', apply: [{ randomResizedCrop: { size: 32 } }] } },
     })
     const made = await both(json)
     expect(different(made)).toEqual([])
-    const found = Object.fromEntries(made.gpu.ids.map((id, i) => [basename(id), made.gpu.forms[i]]))
+    const found = Object.fromEntries(made.gpu.ids.map((id, i) => [basename(id).slice(2), made.gpu.forms[i]]))
     expect(found).toEqual(forms)
+  })
+
+  test('of a rare sampling are decoded by makers, the same ones every time', async () => {
+    const folder = temporaryFolder()
+    const copies = { '420.jpg': 40, '444.jpg': 2, 'gray.jpg': 10 }
+    for (const [name, count] of Object.entries(copies))
+      for (let i = 0; i < count; i++) copyFileSync(join(GOLDEN, name), join(folder, `${i}-${name}`))
+    const json = feedOf([], {
+      source: { files: join(folder, '*') },
+      fields: { image: { from: 'file', as: 'image', apply: [{ randomResizedCrop: { size: 32 } }] } },
+    })
+    const made = await both(json)
+    expect(different(made)).toEqual([])
+    const wanted = (id: string) => (id.endsWith('444.jpg') ? Form.Pixels : Form.Jpeg)
+    expect(made.gpu.forms).toEqual(made.gpu.ids.map(wanted))
   })
 })
