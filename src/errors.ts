@@ -3,12 +3,29 @@
  * message that ends with what to do. Anything else that escapes is a bug of ours.
  */
 
+/**
+ * Characters that would do something to a terminal, or to the order in which text is read, instead of being seen: names of
+ * files and classes may have them.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+const UNSEEN = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+
+/** A text as it can be printed: what can't be seen is escaped, `\n` and `\x1b`. With `lines`, it may have several. */
+export function printable(text: string, lines = false): string {
+  return text.replace(UNSEEN, found => {
+    if (lines && (found === '\n' || found === '\t')) return found
+    if (found === '\n' || found === '\t' || found === '\r') return JSON.stringify(found).slice(1, -1)
+    const code = found.charCodeAt(0).toString(16)
+    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`
+  })
+}
+
 /** The common ancestor: `if (error instanceof MillraceError)` catches all of them. */
 export class MillraceError extends Error {
   /** Which kind of error this is; survives the way from a worker thread. */
   readonly tag: string = 'Millrace'
   constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options)
+    super(printable(message, true), options)
     this.name = new.target.name
   }
 }
@@ -30,7 +47,8 @@ export class SourceError extends MillraceError {
   readonly file: string | undefined
   readonly offset: number | undefined
   constructor(message: string, where: { file?: string; offset?: number; cause?: unknown } = {}) {
-    super(message, where)
+    // A name with a line break must not look like a line of ours.
+    super(where.file === undefined ? message : message.replaceAll(where.file, printable(where.file)), where)
     this.file = where.file
     this.offset = where.offset
   }
@@ -69,9 +87,9 @@ export class SampleError extends MillraceError {
     const place =
       where.file === undefined
         ? ''
-        : ` (${where.file}${where.offset === undefined ? '' : ` at byte ${where.offset}`})`
+        : ` (${printable(where.file)}${where.offset === undefined ? '' : ` at byte ${where.offset}`})`
     const field = where.field === undefined ? '' : ` of field "${where.field}"`
-    super(`sample ${where.id}${place}: ${where.stage}${field} failed: ${problem}`, options)
+    super(`sample ${printable(where.id)}${place}: ${where.stage}${field} failed: ${problem}`, options)
     this.where = where
   }
 }

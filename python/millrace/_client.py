@@ -21,6 +21,8 @@ from .errors import EngineDied, MillraceError
 SILENCE = 1.5
 #: An engine that we meet just as it ends is met again.
 MEETINGS = 5
+#: So many may crash before they have answered: another client's feed may be why, or ours.
+CRASHES = 2
 
 
 class Place(NamedTuple):
@@ -100,6 +102,7 @@ class Client:
 
     def __init__(self, meeting: Meeting, request: Mapping[str, Any]) -> None:
         self.meeting = meeting
+        crashes = 0
         for attempt in range(MEETINGS):
             sock, self.engine = meeting.join()
             self.wire = Wire(sock)
@@ -108,9 +111,10 @@ class Client:
                 return
             except ConnectionClosed as error:
                 self.wire.close()
-                # It was about to end for want of clients, unless it crashed.
-                if not self.engine.ended_well or attempt == MEETINGS - 1:
-                    _sweep(meeting, self.engine)
+                # It was about to end for want of clients, unless it crashed. The next one serves us.
+                crashes += not self.engine.ended_well
+                _sweep(meeting, self.engine)
+                if crashes > CRASHES or attempt == MEETINGS - 1:
                     raise self.death(str(error)) from error
             except EngineDied:  # stopped before it answered, perhaps long ago: nobody else would end it
                 self.wire.close()
@@ -133,8 +137,11 @@ class Client:
                 "install the same Millrace on both sides"
             )
         self.opened = Opened.read(told)
-        self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
-        self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self.memory = Memory(told["memory"], Layout.read(told["layout"]), told["depth"])
+            self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (FileNotFoundError, ProcessLookupError) as error:  # it died after it had answered
+            raise ConnectionClosed("the engine closed the connection") from error
         self.leases = Leases(self.wire)
         self._end = weakref.finalize(
             self, _end, self.wire, self.leases, self._ready, self.meeting, self.engine

@@ -13,7 +13,7 @@ from ._client import Client, Opened, Place
 from ._meeting import Meeting
 from ._reading import Taken, read
 from ._stats import Stats
-from .errors import EngineDied, ForkedError, MillraceError
+from .errors import EngineDied, ForkedError, MillraceError, printable
 
 log = logging.getLogger("millrace")
 
@@ -75,7 +75,7 @@ class Stream:
         before = self._client
         client = Client(self._meeting, request)
         for notice in client.opened.notices:
-            log.info("%s: %s", self.name, notice)
+            log.info("%s: %s", self.name, printable(notice).replace("\n", "\\n"))
         # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
         self._number, self.ahead = 0, client.opened.place
         self._client = client

@@ -15,7 +15,7 @@ import socket
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Union
 
-from .errors import DefinitionError, MillraceError, from_engine
+from .errors import DefinitionError, MillraceError, from_engine, printable
 
 log = logging.getLogger("millrace")
 
@@ -52,7 +52,7 @@ class _Inbox:
 
     def put(self, message: Message) -> None:
         if "notice" in message:
-            log.info("%s", message["notice"])
+            log.info("%s", printable(str(message["notice"])))
             return
         with self.changed:
             number = message.get("id")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Mapping, Optional, Sequence
 
 
@@ -69,8 +70,17 @@ _BY_TAG = {
 }
 
 
+#: Characters that would do something to a terminal instead of being seen; lines and tabs may be there.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text as it can be printed: names of files and classes may have characters that can't be seen."""
+    return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
 def from_engine(error: Optional[Mapping[str, Any]]) -> MillraceError:
     """The exception for an ``error`` or ``failed`` of the protocol."""
     told = error or {}
     kind = _BY_TAG.get(str(told.get("tag")), MillraceError)
-    return kind(str(told.get("message", "the engine failed without saying why")))
+    return kind(printable(str(told.get("message", "the engine failed without saying why"))))

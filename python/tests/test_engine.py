@@ -211,6 +211,18 @@ def test_errors_keep_their_kind(tmp_path):
             another.load_state_dict(feed.state_dict())
 
 
+def test_names_with_control_characters_are_escaped(tmp_path):
+    (tmp_path / "a\x1b[2J.jpg").write_bytes(b"no picture")
+    definition = {
+        "source": {"files": str(tmp_path / "*.jpg")},
+        "fields": {"image": {"from": "jpg", "as": "image", "apply": [{"resize": [4, 4]}]}},
+        "batch": 1,
+    }
+    with millrace.Feed(definition) as feed, pytest.raises(millrace.SampleError) as caught:
+        next(iter(feed))
+    assert "a\\x1b[2J" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
 def test_obvious_mistakes_are_told_in_a_sentence():
     with pytest.raises(
         millrace.StateError, match=r"the dict that state_dict\(\) gave, not str: read its file"

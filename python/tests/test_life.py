@@ -129,6 +129,27 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert not sockets(runtime_folder)
 
 
+def test_whoever_connects_when_the_engine_dies_is_served_by_the_next(fake, monkeypatch, tmp_path):
+    # The first two engines die when they are asked for something; the third is a sound one.
+    program = """
+import os, signal, socket, sys
+count = len(os.listdir(sys.argv[1]))
+open(os.path.join(sys.argv[1], str(count)), "w").close()
+if count == 2:
+    os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[sys.argv.index("--socket") + 1])
+listening.listen()
+listening.accept()[0].recv(10)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path), str(HERE / "fake_engine.py")]
+    monkeypatch.setattr("millrace._process.engine_command", lambda: command)
+    with millrace.Feed(fake(), restart=False) as feed:
+        assert [int(batch["number"][0]) for batch in feed] == [0, 4, 8, 12, 16]
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_the_engine_ends_with_the_feed(fake, runtime_folder):
     feed = millrace.Feed(fake())
     pid = engine_of(feed)

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
-import { DefinitionError, MillraceError, nearest } from '../errors.js'
+import { DefinitionError, MillraceError, nearest, printable } from '../errors.js'
 import { exitNow, ownProcess } from '../system/exit.js'
+import { fileHandleLimit } from '../system/limits.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -12,6 +13,9 @@ import { version } from './version.js'
 const FAILED = 1
 const MISUSED = 2
 const INTERRUPTED = 130
+
+/** Files that may be open at once: when there are too few, this can't be read any more. */
+const FILES = fileHandleLimit()
 
 async function main(words: readonly string[]): Promise<number> {
   const [name, ...rest] = words
@@ -56,11 +60,12 @@ async function overview(): Promise<string> {
 }
 
 function print(text: string): void {
-  if (text !== '') process.stdout.write(`${text}\n`)
+  if (text !== '') process.stdout.write(`${printable(text, true)}\n`)
 }
 
 function complain(error: unknown): number {
-  process.stderr.write(`millrace: ${wording(error)}\n`)
+  // Further lines are set in: none of them can look like one of ours.
+  process.stderr.write(`millrace: ${printable(wording(error), true).replaceAll('\n', '\n  ')}\n`)
   return error instanceof UsageError || isOption(error) ? MISUSED : FAILED
 }
 
@@ -69,6 +74,7 @@ function wording(error: unknown): string {
   if (process.env.MILLRACE_DEBUG === '1') return error.stack ?? error.message
   if (isOption(error)) return error.message.replace(/^options\./, '--')
   if (error instanceof MillraceError) return error.message
+  if ((error as NodeJS.ErrnoException).code === 'EMFILE') return tooFewFiles()
   // What the system refuses is the user's to hear; anything else is a bug, whose stack is wanted in a report.
   return refusal(error) ?? error.stack ?? error.message
 }
@@ -76,6 +82,11 @@ function wording(error: unknown): string {
 /** Whether the engine found an option wrong that the command line has given it. */
 function isOption(error: unknown): error is DefinitionError {
   return error instanceof DefinitionError && error.path.startsWith('options.')
+}
+
+/** Too few files may be open, perhaps to load Millrace itself: said as the budget says it (engine/budget.ts). */
+function tooFewFiles(): string {
+  return `no more files can be opened, the limit is ${FILES}: a feed needs 64, and 32 for each worker. Raise it with \`ulimit -n\``
 }
 
 /** `can't mkdir /x/y: permission denied (EACCES)`, for an error of the system. */

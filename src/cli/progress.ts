@@ -2,11 +2,17 @@
  * Progress of long work on stderr, with rate and time to go. On a terminal one line is drawn again and again;
  * elsewhere (a log file, CI) a line every few seconds says the same.
  */
+import { printable } from '../errors.js'
 import { bar } from './table.js'
 import { bytes, count, duration, rate } from './units.js'
 
 const REDRAW_MS = 100
 const LOG_MS = 5000
+/** Says what is worth knowing and no error. */
+export function notice(text: string): void {
+  process.stderr.write(`notice: ${printable(text)}\n`)
+}
+
 /** The rate is that of the last seconds, not of the whole: it has to show when something slows down. */
 const RATE_WINDOW_MS = 10_000
 
@@ -22,6 +28,7 @@ export interface ProgressOptions {
 
 export class Progress {
   private done = 0
+  private what: string
   private total: number
   private unit: string
   private drawnAt = Number.NEGATIVE_INFINITY
@@ -30,10 +37,8 @@ export class Progress {
   private readonly stream: NonNullable<ProgressOptions['stream']>
   private readonly now: () => number
 
-  constructor(
-    private what: string,
-    options: ProgressOptions,
-  ) {
+  constructor(what: string, options: ProgressOptions) {
+    this.what = printable(what)
     this.unit = options.unit
     this.stream = options.stream ?? process.stderr
     this.now = options.now ?? (() => performance.now())
@@ -45,10 +50,10 @@ export class Progress {
   /** Says how much is done in all, and possibly of how much, what is being done now, and what is counted then. */
   set(done: number, total = this.total, what = this.what, unit = this.unit): void {
     const now = this.now()
-    if (what !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
+    if (printable(what) !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
     this.done = done
     this.total = total
-    this.what = what
+    this.what = printable(what)
     this.unit = unit
     if (now - this.drawnAt < (this.stream.isTTY ? REDRAW_MS : LOG_MS)) return
     this.marks.push({ at: now, done })

@@ -1,5 +1,7 @@
 /** Text tables with aligned columns, for people who read a terminal. */
 
+import { printable } from '../errors.js'
+
 export interface Column {
   title: string
   align?: 'left' | 'right'
@@ -10,7 +12,7 @@ const GAP = '  '
 /** Rows under their titles, each column as wide as its widest cell; the last column is not padded. */
 export function table(columns: readonly (Column | string)[], rows: readonly (string | number)[][]): string {
   const heads = columns.map(column => (typeof column === 'string' ? { title: column } : column))
-  const cells = [heads.map(head => head.title), ...rows.map(row => row.map(String))]
+  const cells = [heads.map(head => head.title), ...rows.map(row => row.map(cell => printable(String(cell))))]
   const widths = heads.map((_, c) => Math.max(...cells.map(row => width(row[c] ?? ''))))
   const lines = cells.map(row =>
     row
@@ -25,7 +27,9 @@ export function table(columns: readonly (Column | string)[], rows: readonly (str
 /** Names and values, one pair a line, the values in one column. */
 export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
   const wide = Math.max(0, ...rows.map(([name]) => width(name)))
-  return rows.map(([name, value]) => `${pad(name, wide, 'left')}${GAP}${value}`.trimEnd()).join('\n')
+  return rows
+    .map(([name, value]) => `${pad(name, wide, 'left')}${GAP}${printable(value, true)}`.trimEnd())
+    .join('\n')
 }
 
 /** A bar of `fraction` of `cells` characters, in eighths of a character. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -75,6 +75,37 @@ describe('errors', () => {
     expect(plain.stderr.trim().split('\n')).toHaveLength(1)
     const debug = await start(['inspect', join(folder, 'nothing')], { env: { MILLRACE_DEBUG: '1' } }).ended
     expect(debug.stderr).toContain('    at ')
+  })
+
+  it('that too few files may be open are told as a limit, also while Millrace itself is loaded', () => {
+    const command = `ulimit -n 64; exec "$0" "$@"`
+    const words = ['-c', command, process.execPath, CLI, 'run', INLINE, '--workers', '1']
+    const { status, stderr } = spawnSync('bash', words, { encoding: 'utf8' })
+    expect(stderr).toMatch(/^millrace: .*the limit is 64.*32 for each worker.*`ulimit -n`\n$/)
+    expect(status).toBe(1)
+  })
+
+  it('and all that is printed have no characters that a terminal would act on', async () => {
+    const wicked = join(folder, 'wicked')
+    const name = 'x\n9 samples: all good\r\x1b[2J'
+    pictureFolder(wicked, ['ant', `bee${name}`], 2)
+    writeFileSync(join(wicked, 'ant', `${name}.jpg`), 'no picture')
+    const feed = JSON.stringify({
+      source: { folder: wicked },
+      fields: { image: { from: 'image', as: 'image', apply: [{ resize: [4, 4] }] } },
+      batch: 1,
+    })
+    for (const words of [
+      ['verify', wicked],
+      ['inspect', wicked],
+      ['run', feed],
+      ['verify', `${wicked}${name}`],
+    ]) {
+      const { stdout, stderr } = await millrace(...words)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+      expect(stdout + stderr, words[0]).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]|^9 samples/m)
+      expect(stdout + stderr, words[0]).toContain('9 samples: all good\\r\\x1b[2J')
+    }
   })
 
   it('of the system are one line, too', async () => {

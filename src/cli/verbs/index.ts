@@ -1,6 +1,6 @@
 /** `millrace index`: builds the index that otherwise the first run builds. */
 import { ALLOW_CODE, command } from '../command.js'
-import { Progress } from '../progress.js'
+import { notice, Progress } from '../progress.js'
 import { bytes, counted, duration } from '../units.js'
 
 export const index = command({
@@ -29,7 +29,7 @@ export const index = command({
       onProgress: (...told) => progress.set(...told),
       onNotice: text => {
         notices.push(text)
-        process.stderr.write(`notice: ${text}\n`)
+        notice(text)
       },
     })
     progress.end()

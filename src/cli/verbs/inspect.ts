@@ -1,7 +1,9 @@
 /** `millrace inspect`: what is in a folder or in shards. */
+
+import { printable } from '../../errors.js'
 import type { Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command } from '../command.js'
-import { Progress } from '../progress.js'
+import { notice, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
 
@@ -35,7 +37,7 @@ export const inspect = command({
       onProgress: (...told) => progress.set(...told),
       onNotice: text => {
         notices.push(text)
-        process.stderr.write(`notice: ${text}\n`)
+        notice(text)
       },
     })
     progress.end()
@@ -76,7 +78,7 @@ function describe(path: string, summary: Summary): string {
       `${counted(images.bad, 'header')} of ${images.looked} can't be read: millrace verify ${path} names them`,
     ])
   }
-  return [`${path}: ${summary.kind}`, pairs(facts), classTable(summary), partTable(summary)]
+  return [`${printable(path)}: ${summary.kind}`, pairs(facts), classTable(summary), partTable(summary)]
     .filter(Boolean)
     .join('\n\n')
 }

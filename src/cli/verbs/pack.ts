@@ -1,7 +1,7 @@
 /** `millrace pack`: a folder of files becomes tar shards that are read fast. */
 import { ALLOW_CODE, command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
-import { Progress } from '../progress.js'
+import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
 /** Large enough for sequential reading, small enough to move about. */
@@ -71,7 +71,7 @@ export const pack = command({
         onNotice: text => notices.push(text),
       })
       progress.end()
-      for (const text of notices) process.stderr.write(`notice: ${text}\n`)
+      for (const text of notices) notice(text)
       const seconds = (performance.now() - before) / 1000
       const reused =
         result.reused > 0

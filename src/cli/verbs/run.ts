@@ -1,6 +1,8 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
+
+import { printable } from '../../errors.js'
 import { ALLOW_CODE, command, workersOf } from '../command.js'
-import { Progress } from '../progress.js'
+import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 
 export const run = command({
@@ -59,7 +61,7 @@ export const run = command({
       cache: values.cache,
       timeout: values.timeout,
       progress: (...told) => opening.set(...told),
-      notice: text => process.stderr.write(`notice: ${text}\n`),
+      notice,
     })
     try {
       await loader.ready
@@ -118,7 +120,7 @@ export const run = command({
         `${waited(values['step-ms'], result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
           `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
       ]
-      for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${bad.message}`)
+      for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)
       if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)
       return { json, text: lines.join('\n') }
     } finally {

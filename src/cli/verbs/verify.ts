@@ -1,6 +1,8 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
+
+import { printable } from '../../errors.js'
 import { ALLOW_CODE, command } from '../command.js'
-import { Progress } from '../progress.js'
+import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
 /** Bad samples that are printed; --json has all. */
@@ -38,15 +40,15 @@ export const verify = command({
       onProgress: (...told) => progress.set(...told),
       onNotice: text => {
         notices.push(text)
-        process.stderr.write(`notice: ${text}\n`)
+        notice(text)
       },
     })
     progress.end()
     const seconds = (performance.now() - before) / 1000
     const lines = result.bad.slice(0, SHOWN).map(bad => {
-      const file = bad.file === undefined ? '' : ` (${bad.file} at byte ${bad.offset ?? 0})`
+      const file = bad.file === undefined ? '' : ` (${printable(bad.file)} at byte ${bad.offset ?? 0})`
       const column = bad.column === undefined ? '' : ` of "${bad.column}"`
-      return `bad: ${bad.id}${file}: ${bad.stage}${column} failed: ${bad.cause}`
+      return `bad: ${printable(bad.id)}${file}: ${bad.stage}${column} failed: ${printable(bad.cause)}`
     })
     if (result.bad.length > SHOWN)
       lines.push(`… and ${count(result.bad.length - SHOWN)} more (--json has all)`)
