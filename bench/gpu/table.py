@@ -124,6 +124,25 @@ def complaints(found: dict[str, Any]) -> Iterator[str]:
             yield name
 
 
+def mixed(found: Found) -> Iterator[Row]:
+    """Photographs of mixed kinds; gpu-mixed-train.json may be of an earlier run."""
+    plain = found.rate("mixed", "mixed-420, GPU decodes")
+    every = found.rate("mixed", "mixed-all, GPU decodes")
+    part = ratio(every, plain)
+    reached = f"{share(part)} ({number(every)} of {number(plain)} img/s)"
+    yield Row("8", "GPU mode, kinds mixed, of 4:2:0 alone", "≥ 85 %", reached, at_least(part, 0.85))
+    cpu = found.rate("mixed", "mixed-progressive-30, CPU decodes")
+    gpu = found.rate("mixed", "mixed-progressive-30, GPU decodes")
+    what = "30 % progressive, GPU mode, of CPU mode"
+    reached = f"{share(ratio(gpu, cpu))} ({number(gpu)} of {number(cpu)} img/s)"
+    yield Row("8", what, "more", reached, at_least(ratio(gpu, cpu), 1))
+    trained = "mixed" if found.rate("mixed", "resnet18, mixed-all, auto") else "mixed-train"
+    cached, fed = (found.rate(trained, f"resnet18, {name}") for name in ("cached", "mixed-all, auto"))
+    what = 'ResNet-18, kinds mixed, device="cuda", of the cached batch\'s rate'
+    reached = f"{share(ratio(fed, cached))} ({number(fed)} img/s)"
+    yield Row("8", what, "≥ 95 %", reached, at_least(ratio(fed, cached), 0.95))
+
+
 def rates(found: Found) -> Iterator[Row]:
     """Bars 1 and 2: nobody trains."""
     for kind, least in (("u8", 20_000), ("f32", 15_000)):
@@ -210,7 +229,7 @@ def table(folder: Path) -> str:
         return f"{folder} has no gpu-*.json\n"
     lines = ["| bar | what | needed | reached | verdict |", "| --- | --- | ---: | --- | --- |"]
     verdicts = {True: "reached", False: "**missed**", None: "–"}
-    for row in (*checks(found), *rates(found), *training(found), *others(found)):
+    for row in (*checks(found), *rates(found), *training(found), *others(found), *mixed(found)):
         reached = " ".join(row.reached.replace("|", "/").split())
         lines.append(f"| {row.bar} | {row.what} | {row.needed} | {reached} | {verdicts[row.good]} |")
     return "\n".join([*head(found), "", *lines, "", *modes(found), *rest(found)]) + "\n"
