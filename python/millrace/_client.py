@@ -6,7 +6,7 @@ import os
 import time
 import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ._layout import PROTOCOL, Layout
 from ._leases import Leases
@@ -33,6 +33,16 @@ class Place(NamedTuple):
 
     epoch: int
     position: int
+
+
+def needed_changes(changes: Sequence[Mapping[str, Any]], place: Place, length: int) -> List[Any]:
+    """Those changes of a blend's weights that matter from a place on.
+
+    One that says what was drawn before it needs none before it.
+    """
+    draw = place.epoch * length + place.position
+    passed = [i for i, change in enumerate(changes) if "drawn" in change and change["at"] <= draw]
+    return list(changes[passed[-1] if passed else 0 :])
 
 
 @dataclass

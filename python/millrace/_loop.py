@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from .feed import Feed
 
 
+class Once:
+    """The default of ``epochs``: None means that a loop never ends."""
+
+    def __repr__(self) -> str:
+        return "1"
+
+
+ONCE = Once()
+
+
 class Limits:
     """How much one loop covers: ``epochs`` (None: no end) and at most ``steps``. By default one epoch."""
 

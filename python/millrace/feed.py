@@ -16,10 +16,10 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _fork
-from ._client import Place
+from ._client import Place, needed_changes
 from ._definition import resolve
 from ._functions import with_map
-from ._loop import Limits, Loop
+from ._loop import ONCE, Limits, Loop, Once
 from ._meeting import Meeting
 from ._names import named
 from ._open_feeds import Opened, check_state, name_for
@@ -36,26 +36,6 @@ log = logging.getLogger("millrace")
 FOREVER = 1e9
 #: How often a dead engine is replaced.
 RESTARTS = 3
-
-
-def needed_changes(changes: Sequence[Mapping[str, Any]], place: Place, length: int) -> List[Any]:
-    """Those changes of a blend's weights that matter from a place on.
-
-    One that says what was drawn before it needs none before it.
-    """
-    draw = place.epoch * length + place.position
-    passed = [i for i, change in enumerate(changes) if "drawn" in change and change["at"] <= draw]
-    return list(changes[passed[-1] if passed else 0 :])
-
-
-class _Once:
-    """The default of ``epochs``: None means that a loop never ends."""
-
-    def __repr__(self) -> str:
-        return "1"
-
-
-ONCE = _Once()
 
 
 class Feed(Opened):
@@ -93,7 +73,7 @@ class Feed(Opened):
         workers: Union[int, str] = "auto",
         depth: int = 4,
         max_depth: Optional[int] = None,
-        epochs: Union[int, None, _Once] = ONCE,
+        epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
         state: Optional[Mapping[str, Any]] = None,
         cache: Optional[int] = None,
@@ -118,7 +98,7 @@ class Feed(Opened):
         self.definition: Optional[Mapping[str, Any]] = asked.get("feed")
         self.tuple = tuple
         self.batch_map = batch_map
-        self._limits = Limits(None if isinstance(epochs, _Once) else epochs, steps, epochs is None)
+        self._limits = Limits(None if isinstance(epochs, Once) else epochs, steps, epochs is None)
         found = find_rank(rank, world, mesh)
         self.rank, self.world, self.rank_source = found
         meeting = Meeting.at(socket) if socket is not None else Meeting.of_job(found.world * members)
