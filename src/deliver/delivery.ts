@@ -21,6 +21,8 @@ export interface Taken {
 }
 
 export interface Delivery {
+  /** Slots in use beside those that the makers' depth is about. */
+  readonly spare: number
   /** The batch of that number, when it is there: they are taken in order. */
   take(batch: number): Promise<Taken>
   release(index: number): void
@@ -40,6 +42,7 @@ export interface Delivery {
 const UNNOTICED = 64 * 2 ** 20
 
 export class HostDelivery implements Delivery {
+  spare = 0
   private readonly windows: SlotWindow[]
   private readonly BatchClass: typeof Batch<AnyFields>
   /** Slots that were released, and whose arrays are still to be taken back. */
@@ -55,6 +58,15 @@ export class HostDelivery implements Delivery {
     this.windows = ring.slots.map(
       (_, i) => new SlotWindow(shared.words, CONTROL_BYTES + i * layout.bytes, layout.bytes),
     )
+    if (layout.bytes > UNNOTICED) void this.takeSpare()
+  }
+
+  /** One slot more, so that makers have as many as before while one waits to be given back. Without memory for it, none waits. */
+  private async takeSpare(): Promise<void> {
+    const { feeding } = this
+    const before = feeding.depth
+    await feeding.setDepth(before + 1).catch(() => {})
+    this.spare = feeding.depth - before
   }
 
   async take(batch: number): Promise<Taken> {
@@ -69,14 +81,12 @@ export class HostDelivery implements Delivery {
   }
 
   /**
-   * Takes the arrays back and gives the slot to the makers. Large batches wait for the next one or more, as long as makers
-   * have slots to fill: one collection of V8's serves them all. Until then their memory is as it was.
+   * Takes the arrays back and gives the slot to the makers. A large batch waits for the next one, where there is a slot to
+   * spare: one collection of V8's then serves both. Until then its memory is as it was.
    */
   release(index: number): void {
-    const { feeding, leaving } = this
-    leaving.push(index)
-    const together = feeding.layout.bytes > UNNOTICED ? feeding.depth >> 1 : 1
-    if (leaving.length >= together || this.short) this.giveBack()
+    this.leaving.push(index)
+    if (this.leaving.length > this.spare || this.short) this.giveBack()
   }
 
   /** Whether makers have less than two slots to fill. */

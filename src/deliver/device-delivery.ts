@@ -45,6 +45,7 @@ export interface DeviceDeliveryOptions {
 }
 
 export class DeviceDelivery implements Delivery {
+  readonly spare = 0
   private readonly layout: OutputLayout
   private readonly BatchClass: ReturnType<typeof deviceBatchClass>
   private readonly download = (pointer: bigint, bytes: number): Promise<Uint8Array<ArrayBuffer>> =>

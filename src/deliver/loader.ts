@@ -186,7 +186,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const limit = feeding.ring.startAt.limit - handed
     let other: Feeding
     try {
-      other = await this.startMakers(limit, { ...making, depth: feeding.depth })
+      other = await this.startMakers(limit, { ...making, depth: feeding.depth - this.delivery.spare })
     } catch (error) {
       return device.refuse(error as Error)
     }
@@ -340,7 +340,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   stats(): LoaderStats {
     this.checkOpen()
     const report = this.counters.report(this.feeding, this.feed, this.judge)
-    return this.device === undefined ? report : { ...report, device: this.device.stats }
+    const depth = report.depth - this.delivery.spare
+    return { ...report, depth, ...(this.device && { device: this.device.stats }) }
   }
 
   /** The latest spans of each worker: what it did, and when. */
@@ -354,7 +355,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.ready
     this.checkOpen()
     if (change.workers !== undefined) this.feeding.workers = change.workers
-    if (change.depth !== undefined) await this.feeding.setDepth(change.depth)
+    if (change.depth !== undefined) await this.feeding.setDepth(change.depth + this.delivery.spare)
   }
 
   /** Ends the workers and gives all memory back; batches still kept are gone, too. */

@@ -72,7 +72,7 @@ describe.each([0, 2])('a batch, with %i workers', workers => {
       fields: { data: { from: 'data', as: 'npy', dtype: 'f32', shape: [side, side] } },
       batch: { size: 17, last: 'keep' },
     }
-    await using(feed, { workers, depth: 4, maxDepth: 4 }, async loader => {
+    await using(feed, { workers, depth: 4, maxDepth: 5 }, async loader => {
       const seen: { array: Float32Array; was: number }[] = []
       let detached = 0
       for await (const batch of loader) {
@@ -85,6 +85,7 @@ describe.each([0, 2])('a batch, with %i workers', workers => {
         seen.push({ array, was: array[12_345] })
       }
       expect(seen).toHaveLength(8)
+      expect(loader.stats().depth).toBe(4)
       expect(detached).toBeGreaterThan(0)
     })
   })
