@@ -5,6 +5,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../errors.js'
 import { watchProcess } from '../source/python-process.js'
+import { collectGarbage } from '../system/collect.js'
 import { shareMappings } from '../system/mmap.js'
 import { giveWay } from '../system/priority.js'
 import { SpanLane } from '../system/spans.js'
@@ -102,6 +103,7 @@ class Maker {
         this.rings.delete(message.leave)
       }
       this.served = [...this.rings.values()]
+      if ('leave' in message) collectGarbage() // the ring's memory is not freed before that
     }
   }
 

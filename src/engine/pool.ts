@@ -19,6 +19,11 @@ import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './
 const MAX_DEATHS = 8
 /** How long (ms) a maker may take to leave a ring, or the pool, before it is ended. */
 const PATIENCE = 500
+/**
+ * How long (ms) makers wait for another feed after the last one: starting a thread costs a quarter of a second, and native
+ * libraries keep some memory for every thread that there ever was (koffi 3 MiB of addresses, some 100 kB of memory).
+ */
+const IDLE = 2000
 /** How long (ms) a maker may take to start: it loads native libraries, which must not be cut short. */
 const START = 3000
 /**
@@ -71,6 +76,10 @@ export class Pool {
   private holders = 0
   private ending = false
   private toldLate = false
+  /** Functions of the user's have run in these threads: with the last feed they end, and what they printed is printed. */
+  private calls = false
+  /** Runs while there is no ring. */
+  private idle: NodeJS.Timeout | undefined
 
   private constructor() {
     process.on('exit', this.endNow)
@@ -96,6 +105,9 @@ export class Pool {
 
   /** Gives a ring to the makers. */
   add(job: Job, ring: Ring, owner: RingOwner): void {
+    clearTimeout(this.idle)
+    this.idle = undefined
+    this.calls ||= job.feed.map !== undefined || job.feed.fields.some(field => field.map !== undefined)
     this.served.set(job.id, { job, ring, owner, deaths: new Map() })
     this.tell({ take: job })
   }
@@ -107,18 +119,22 @@ export class Pool {
     this.tell({ take: job })
   }
 
-  /** Takes a ring away. The last one ends the pool. */
+  /** Takes a ring away. Without rings the pool ends, in a while: the next feed finds makers that are there already. */
   async remove(id: number): Promise<void> {
     const ring = this.served.get(id)?.ring
     this.served.delete(id)
     this.tell({ leave: id })
-    if (this.served.size > 0) {
-      if (ring) await this.leave(id, ring)
+    if (this.served.size === 0 && this.calls) {
+      await this.end()
+      // Those that had to be ended could not let go of what they held.
+      for (let maker = 0; maker < this.members.length; maker++) ring?.drop(maker)
       return
     }
-    await this.end()
-    // Those that had to be ended could not let go of what they held.
-    for (let maker = 0; maker < this.members.length; maker++) ring?.drop(maker)
+    if (ring) await this.leave(id, ring)
+    if (this.served.size > 0 || this.ending) return
+    // All sleep; a feed that comes now says how many it wants.
+    Atomics.store(this.words, PoolWord.Awake, 0)
+    this.idle ??= setTimeout(() => void this.end(), IDLE).unref()
   }
 
   /**

@@ -108,11 +108,6 @@ describe('a maker that dies', () => {
     })
   })
 
-  test('by an error outside of any row is replaced, too', async () => {
-    const feed = await deadly("value => (value === 9 && first('stray') ? throwBeside(value) : value)")
-    expect((await run(feed, 2)).labels).toHaveLength(48)
-  })
-
   test('again and again without a sample to blame ends the run with the cause', async () => {
     const feed = await stillbornFeed()
     await expect(using(feed, { workers: 2 }, loader => loopIds(loader))).rejects.toThrow(

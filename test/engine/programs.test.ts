@@ -42,6 +42,33 @@ console.log(count)`
     expect(status).toBe(0)
   })
 
+  test('that opens and closes feeds for ever has no more mappings for that', async () => {
+    const { stdout, stderr } = await programs(folder).run(
+      `import { readFileSync } from 'node:fs'
+const mappings = async () => {
+  for (let i = 0; i < 4; i++) {
+    gc()
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return readFileSync('/proc/self/maps', 'utf8').split('\\n').length
+}
+const rounds = async count => {
+  for (let i = 0; i < count; i++) {
+    const loader = open(${NUMBERS}, { workers: 1, steps: 2 })
+    for await (const batch of loader);
+    await loader.close()
+  }
+}
+await rounds(10)
+const before = await mappings()
+await rounds(40)
+console.log((await mappings()) - before)`,
+      ['--expose-gc'],
+    )
+    // Three for each thread that was, and more for each memory that is not freed: these would be 200. V8's heap may grow by some.
+    expect(Number(stdout), stderr).toBeLessThan(100)
+  })
+
   test('that waits for two feeds at once gets all of both', async () => {
     const { code, stdout } = await programs(folder).run(
       `const FEED = ${NUMBERS}
