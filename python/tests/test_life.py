@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,9 @@ def test_three_restarts_and_no_more(fake):
     with millrace.Feed(fake(400, slow=0.005)) as feed:
         with pytest.raises(millrace.EngineDied):
             for _ in feed:
-                os.kill(engine_of(feed), signal.SIGKILL)
+                # A batch that was ready before the last death comes without an engine.
+                with suppress(ProcessLookupError):
+                    os.kill(engine_of(feed), signal.SIGKILL)
         assert feed._stats.restarts == 3
 
 
