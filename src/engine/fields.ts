@@ -36,28 +36,33 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }
 
+/** Where the names of columns come from: a source that names `all` of them, or `some`, or a function over the sample. */
+export type ColumnNames = 'all' | 'some' | 'made'
+
 /**
- * The first column present among the field's alternatives. Where the source knows all of its columns (`known`) and has
- * none of these, the sample is not to blame.
+ * The first column present among the field's alternatives. Where the source names all of its columns and has none of
+ * these, the sample is not to blame.
  */
 export function columnOf(
   field: CompiledField,
   columns: Record<string, Column>,
   source: Source,
   row: number,
-  known: boolean,
+  names: ColumnNames,
 ): Column {
   for (const name of field.from) {
     const value = columns[name]
     if (value !== undefined) return value
   }
-  const all = known && source.columns.length < MANY_COLUMNS
+  const all = names === 'all' && source.columns.length < MANY_COLUMNS
   const unknown = all && !field.from.some(name => source.columns.some(column => isColumn(name, column)))
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
   throw new FieldFailure(
     field.name,
     new NoColumn(
-      known ? missingColumn(source, row, field.from) : missingOf(Object.keys(columns), field.from),
+      names === 'made'
+        ? missingOf(Object.keys(columns), field.from)
+        : missingColumn(source, row, field.from, columns),
     ),
     'read',
   )

@@ -27,7 +27,7 @@ import { redoPicture } from '../transform/device-picture.js'
 import type { RowContext } from '../transform/field.js'
 import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
-import { boxesOf, type CompiledField, columnOf, compileFields } from './fields.js'
+import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
 import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import { isGenerated } from './generate.js'
@@ -54,8 +54,7 @@ export class RowMaker {
   /** What it is made of. */
   private columns: Record<string, Column> = {}
   private drawn!: Draw
-  /** Whether the sources know all columns that their samples may have, and fields are made of those. */
-  private readonly knowsColumns: boolean
+  private readonly columnNames: ColumnNames
 
   constructor(
     readonly job: Job,
@@ -75,7 +74,8 @@ export class RowMaker {
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
     this.fields = compileFields(job, functions)
-    this.knowsColumns = functions.sample === undefined && columnsAreKnown(job.feed.source)
+    this.columnNames =
+      functions.sample !== undefined ? 'made' : columnsAreKnown(job.feed.source) ? 'all' : 'some'
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
     this.context = {
       work: this.work,
@@ -84,7 +84,7 @@ export class RowMaker {
       boxes: name => {
         const field = this.fields.find(other => other.name === name)!
         const { source, row } = this.drawn
-        const value = columnOf(field, this.columns, this.sources[source], row, this.knowsColumns)
+        const value = columnOf(field, this.columns, this.sources[source], row, this.columnNames)
         return boxesOf(field, value)
       },
       random: (field, op) =>
@@ -306,7 +306,7 @@ export class RowMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
-    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.knowsColumns)
+    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.columnNames)
     const place = this.job.layout.fields[field.index]
     const { program } = field
     try {

@@ -45,7 +45,8 @@ export function numberClasses(
   if (given !== undefined) return checkGiven(root, used, given, notice)
   const empty = names.filter(name => !used.has(name))
   if (empty.length > 0) {
-    const kept = names.filter(name => !isHidden(name))
+    // What tools leave behind, such as an empty ".ipynb_checkpoints", need not become a class.
+    const kept = names.filter(name => used.has(name) || !isHidden(name))
     const all = kept.length <= 20 ? `: "classes": ${JSON.stringify(kept)}` : ''
     throw new SourceError(
       `${shown(root, empty)} no picture. An empty class folder is refused, as torchvision's ImageFolder does, since labels ` +
@@ -55,7 +56,10 @@ export function numberClasses(
   }
   const hidden = names.filter(isHidden)
   if (hidden.length > 0)
-    notice?.(`${shown(root, hidden)} pictures and is a class though hidden, as in torchvision's ImageFolder`)
+    notice?.(
+      `${shown(root, hidden)} pictures and ${hidden.length === 1 ? 'is a class' : 'are classes'} though hidden, as in ` +
+        "torchvision's ImageFolder",
+    )
   return names
 }
 

@@ -1,9 +1,16 @@
 /** The message for a sample that lacks a column: what it has, and the likely cause where there is one. */
-import type { Source } from './source.js'
+import type { Column, Source } from './source.js'
 
-export function missingColumn(source: Source, row: number, wanted: readonly string[]): string {
+/** `sample`: what was read of it, for sources that name no columns ahead (datasets in Python). */
+export function missingColumn(
+  source: Source,
+  row: number,
+  wanted: readonly string[],
+  sample: Record<string, Column> = {},
+): string {
   const { columns, why } = source.present?.(row) ?? { columns: source.columns }
-  return missingOf(columns, wanted) + (why === undefined ? '' : `. ${why}`)
+  const names = columns.length > 0 ? columns : Object.keys(sample)
+  return missingOf(names, wanted) + (why === undefined ? '' : `. ${why}`)
 }
 
 /** The same for columns that are at hand, such as those that a function made. */

@@ -1,8 +1,9 @@
 /** Bad samples: what becomes of them is decided by the definition, the same way for any number of workers. */
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { OnErrorJson } from '../../src/define/types.js'
 import { type AnyBatch, digest, engine, type FeedJson, using } from '../support/engine.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder, writeFiles } from '../support/folder.js'
 import { jpeg, writeShards } from '../support/pictures.js'
 
 const COUNT = 40
@@ -204,6 +205,21 @@ describe('fields that do not fit', () => {
     expect(await message(json)).toMatch(
       /sample train-0000\.tar:0 .*field "label" failed: .*no column "clss" or "klass"; it has jpg, cls, txt/,
     )
+  })
+
+  test('a missing column of files and lists names those that are there', async () => {
+    const folder = temporaryFolder()
+    writeFiles(folder, { 'a.txt': '1', 'list.csv': 'path,score\na.txt,3\n' })
+    const label = (source: FeedJson['source']): FeedJson => ({
+      source,
+      fields: { label: { from: 'lable', as: 'int' } },
+      batch: 1,
+    })
+    const list = join(folder, 'list.csv')
+    expect(await message(label({ files: join(folder, '*.txt') }))).toMatch(
+      /no column "lable"; it has txt, file, path, name/,
+    )
+    expect(await message(label({ files: { list } }))).toMatch(/no column "lable"; it has file, score, path/)
   })
 
   test('a row longer than max says which and by how much', async () => {

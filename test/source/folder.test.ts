@@ -87,8 +87,10 @@ describe('folder', () => {
     ])
     mkdirSync(join(root, 'f/.ipynb_checkpoints'))
     expect((await failure({ folder: 'f' })).message).toMatch(
-      /\.ipynb_checkpoints holds no picture.*"classes": \["a"\]/,
+      /\.ipynb_checkpoints holds no picture.*"classes": \["\.b","a"\]/,
     )
+    // What the message says to write works.
+    expect(column(await open({ folder: { path: 'f', classes: ['.b', 'a'] } }), 'label')).toEqual([0, 1, 1])
     expect(column(await open({ folder: { path: 'f', classes: ['a', '.b'] } }), 'label')).toEqual([1, 0, 0])
   })
 
