@@ -1,7 +1,7 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { codeInSource, refuseCode } from '../define/code.js'
-import { parseSource } from '../define/sources.js'
+import { parseSource, SOURCE_NAMES } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { isGlob } from '../source/glob.js'
@@ -73,8 +73,18 @@ function isDefinition(path: string): boolean {
   }
 }
 
+/** Whether JSON is a source alone, such as `{"files": …}`, and no feed. */
+function isSource(text: string): boolean {
+  try {
+    const keys = Object.keys(JSON.parse(text) as object)
+    return keys.length === 1 && SOURCE_NAMES.includes(keys[0])
+  } catch {
+    return false
+  }
+}
+
 /** Whether an argument is a definition of a feed rather than data: `x.json`, `x.feed.ts`, `x.json#val`, `{…}`. */
 export function looksLikeFeed(argument: string): boolean {
-  if (argument.trimStart().startsWith('{')) return true
+  if (argument.trimStart().startsWith('{')) return !isSource(argument)
   return /\.(json|[cm]?[jt]s)(#[^/]*)?$/.test(argument) && !(existsSync(argument) && isShardList(argument))
 }

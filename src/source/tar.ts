@@ -18,6 +18,7 @@ import type {
 } from './source.js'
 import { findShardIndex, obtainShardIndex, type ShardIndex } from './tar-index.js'
 import { findShards, type ShardPath } from './tar-paths.js'
+import { scatteredIn } from './tar-scattered.js'
 import { type ShardManifest, TarShard } from './tar-shard.js'
 
 /** Shards that are scanned at the same time: enough to keep a disk busy while headers are parsed. */
@@ -45,6 +46,8 @@ export const tar: SourceKind<string | string[]> = {
       checkCount(shard, indexes[i])
       if (indexes[i].header.columns.extensions.length > MANY_EXTENSIONS)
         context.notice?.(dottedKeys(shard, indexes[i]))
+      const scattered = context.notice && scatteredIn(shard.file, indexes[i].path)
+      if (scattered !== undefined) context.notice?.(scattered)
     })
     const manifest: TarManifest = {
       kind: 'tar',

@@ -175,6 +175,13 @@ describe('output', () => {
     })
   })
 
+  it('of verify is about a source that is given as JSON, too', async () => {
+    const source = JSON.stringify({ files: join(folder, 'pictures/*/*.jpg') })
+    const { code, stdout, stderr } = await millrace('verify', source, '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toMatchObject({ samples: 8, badSamples: 0 })
+  })
+
   it('counts pictures of several kinds, each by its own column', async () => {
     const mixed = join(folder, 'mixed')
     mkdirSync(mixed)

@@ -55,3 +55,18 @@ it('names members of the sample that are not adjacent', async () => {
   expect(await message({ tar: 'twice.tar' }, 1, 'cls')).toMatch(/it has jpg$/)
   expect(await message({ tar: 'twice.tar' }, 0, 'png')).toMatch(/it has jpg, cls$/)
 })
+
+it('says of a shard that its members are not adjacent', async () => {
+  const notices = async (name: string, members: string) => {
+    const told: string[] = []
+    shard(name, members)
+    await openSource({ tar: name }, { root, wanted: [], notice: text => told.push(text) })
+    return told
+  }
+  expect(await notices('split.tar', 'a.jpg b.jpg b.cls c.jpg a.cls c.cls')).toEqual([
+    expect.stringMatching(
+      /split\.tar: the members of 2 of its samples \(such as "a"\) are not adjacent.*--sort=name/,
+    ),
+  ])
+  expect(await notices('whole.tar', 'a.jpg a.cls b.jpg b.cls a.jpg a.cls')).toEqual([])
+})

@@ -14,7 +14,7 @@ export const verify = command({
   about:
     'Reads and decodes every sample with the decoders that a run uses. Names each bad one with its file, offset ' +
     'and cause; exits with 1 if there are any. Indexes are not believed: the data are indexed anew and compared.',
-  args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, or the definition of a feed' }],
+  args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, a source as JSON, or the definition of a feed' }],
   options: {
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
     ...ALLOW_CODE,
