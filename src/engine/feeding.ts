@@ -20,7 +20,7 @@ import { type Generator, generatorOf } from './generate.js'
 import type { BadReport, Job } from './job.js'
 import { Patience } from './patience.js'
 import { type FeedPlan, type MakingOptions, planMaking } from './plan.js'
-import { Pool } from './pool.js'
+import { Pool, type RingOwner } from './pool.js'
 import { needsPython } from './python.js'
 import { RingMemory } from './ring-memory.js'
 import { RowMaker } from './row-maker.js'
@@ -103,14 +103,13 @@ export class Feeding {
       { capacity, depth },
       { workspaceBytes: makers * WORKSPACE_BYTES, served: options.ready !== undefined },
     )
-    const { memory } = shared
-    const ring = new Ring(memory, layout, capacity)
+    const ring = new Ring(shared.memory, layout, capacity)
     ring.reset(start, options.depth)
     const { length } = plan.order
     const job: Job = {
       id: nextId++,
       version: 0,
-      memory,
+      memory: shared.memory,
       layout,
       capacity,
       workspaces: { at: shared.bytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
@@ -126,11 +125,12 @@ export class Feeding {
     const pool = options.workers > 0 ? Pool.shared() : undefined
     const feeding = new Feeding(plan, options, job, ring, shared, budget, pool)
     if (pool) {
-      pool.add(job, ring, {
+      const owner: RingOwner = {
         bad: report => feeding.reports.push(report),
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
-      })
+      }
+      pool.add(job, ring, owner, options.workers)
       pool.resize(Math.max(options.workers, pool.workers))
       return feeding
     }

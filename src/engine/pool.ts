@@ -14,6 +14,7 @@ import { threadFlags } from '../system/thread-flags.js'
 import { leftChild, POOL_WORDS } from './children.js'
 import type { BadReport, Job } from './job.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
+import { needsPython } from './python.js'
 
 /** Deaths of makers, for each of them, that no sample explains and after which the pool gives up. */
 const MAX_DEATHS = 8
@@ -76,7 +77,10 @@ export class Pool {
   private holders = 0
   private ending = false
   private toldLate = false
-  /** Functions of the user's have run in these threads: with the last feed they end, and what they printed is printed. */
+  /**
+   * Functions or Python processes of the user's have run in these threads: they end with the last feed, and so does what
+   * they began; what they printed is printed.
+   */
   private calls = false
   /** Runs while there is no ring. */
   private idle: NodeJS.Timeout | undefined
@@ -103,11 +107,14 @@ export class Pool {
     this.wake()
   }
 
-  /** Gives a ring to the makers. */
-  add(job: Job, ring: Ring, owner: RingOwner): void {
+  /** Gives a ring to the makers. Of those that were idle, no more than `workers` stay. */
+  add(job: Job, ring: Ring, owner: RingOwner, workers: number): void {
+    if (this.idle) for (const member of this.members.splice(workers)) if (member) void dismiss(member)
     clearTimeout(this.idle)
     this.idle = undefined
-    this.calls ||= job.feed.map !== undefined || job.feed.fields.some(field => field.map !== undefined)
+    const { feed } = job
+    this.calls ||=
+      needsPython(feed) || feed.map !== undefined || feed.fields.some(field => field.map !== undefined)
     this.served.set(job.id, { job, ring, owner, deaths: new Map() })
     this.tell({ take: job })
   }
@@ -348,6 +355,13 @@ export class Pool {
     if (!this.ending) this.start(maker)
     this.wake()
   }
+}
+
+/** Ends a thread that has nothing to do. */
+async function dismiss(member: Member): Promise<void> {
+  await ends(member)
+  member.inbox.close()
+  member.outbox.close()
 }
 
 /** Tells a thread to end. False when it can't. */
