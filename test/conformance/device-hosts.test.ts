@@ -184,8 +184,8 @@ describe("Node's stage makes what the CPU makes", () => {
     const run = await inNode(one)
     decoded.set(one.name, run.decoded)
     expect(run).toMatchObject(expected.get(one.name)!)
-    // Not the CPU, but for its share.
-    const [least, most] = one.share > 0 ? [5, 15] : [17, 24]
+    // Not the CPU, but for its share, and for what is progressive or of a rare sampling among the odd ones.
+    const [least, most] = one.share > 0 ? [5, 15] : [15, 24]
     expect(run.decoded.length).toBeGreaterThanOrEqual(least)
     expect(run.decoded.length).toBeLessThanOrEqual(most)
   })
