@@ -159,7 +159,7 @@ function jsonTable(file: string): Table {
 function objectIn(file: string, line: number, text: string): object {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(LONG_NUMBER.test(text) ? text.replace(TOKEN, keepDigits) : text)
   } catch (error) {
     throw fault(file, line, `no JSON: ${(error as Error).message}`)
   }
@@ -169,9 +169,22 @@ function objectIn(file: string, line: number, text: string): object {
 
 /** A value as a cell: truth as 1 and 0, lists and objects as JSON. */
 function cellOf(value: unknown): string {
-  if (typeof value === 'string') return value
+  if (typeof value === 'string') return value.startsWith(MARK) ? value.slice(MARK.length) : value
   if (typeof value === 'boolean') return value ? '1' : '0'
-  return value === null ? '' : JSON.stringify(value)
+  return value === null ? '' : JSON.stringify(value).replace(KEPT, '$1')
+}
+
+/** Sixteen digits: from here on JSON.parse may round an integer. */
+const LONG_NUMBER = /\d{16}/
+/** The strings and numbers of a JSON text. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
+/** Before the digits of a kept integer: no text that JSON brings along begins so. */
+const MARK = '\ue000millrace\ue001'
+const KEPT = new RegExp(`"${MARK}(-?\\d+)"`, 'g')
+
+/** An integer that a number can't hold becomes text, so that every digit is delivered. */
+function keepDigits(token: string): string {
+  return /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${MARK}${token}"` : token
 }
 
 function* textLines(file: string): Generator<{ line: number; text: string }> {

@@ -226,9 +226,11 @@ function parseNumber(bytes: Uint8Array): number | undefined {
   return numberIn(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'))
 }
 
-/** The same for text. */
+/** The same for text. An integer of so many digits that a number would round it is none: it is a name, such as that of a patient. */
 export function numberIn(text: string): number | undefined {
-  return /^\s*[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*$/.test(text) ? Number(text) : undefined
+  if (!/^\s*[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*$/.test(text)) return undefined
+  const number = Number(text)
+  return Math.abs(number) > Number.MAX_SAFE_INTEGER && /^\s*[-+]?\d+\s*$/.test(text) ? undefined : number
 }
 
 /** SHA-256 over the columns in their final form. */

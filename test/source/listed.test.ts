@@ -124,6 +124,21 @@ describe('a list', () => {
     expect(indexed(source, 'hard')).toEqual([1, 0])
   })
 
+  it('keeps every digit of integers that a number would round, and does not compare them as numbers', async () => {
+    const large = '9007199254740993'
+    writeFiles(root, {
+      'd/a.jsonl': `{"path": "cat/1.jpg", "id": ${large}, "all": [-${large}, "${large}", {"x": 1.5}]}\n{"path": "dog/2.jpg", "id": 9007199254740992, "all": 12}\n`,
+      'd/b.csv': `path,id\ncat/1.jpg,${large}\ndog/2.jpg,9007199254740992\n`,
+    })
+    const source = await open({ list: 'd/a.jsonl' })
+    expect(rows(source, 'id', 'all')).toEqual([
+      [large, `[-${large},"${large}",{"x":1.5}]`],
+      ['9007199254740992', '12'],
+    ])
+    for (const list of [source, await open({ list: 'd/b.csv' })])
+      expect(indexed(list, 'id')).toEqual([large, '9007199254740992'])
+  })
+
   it('takes paths relative to the list, to a root, and absolute ones', async () => {
     writeFiles(root, {
       'labels/a.csv': `path\n../d/cat/1.jpg\n${join(root, 'd/dog/2.jpg')}\n`,

@@ -142,6 +142,13 @@ describe('samples', () => {
     expect(() => readRow(source, 1, ['json'])).toThrow(DecodeError)
   })
 
+  it('of more digits than a number holds are compared as text', async () => {
+    const ids = ['9007199254740992', '9007199254740993']
+    write({ 'a.tar': ids.map((data, i) => ({ name: `k${i}.id`, data })) })
+    const source = await open('a.tar', ['id'])
+    expect([0, 1].map(row => source.index('id')?.at(row))).toEqual(ids)
+  })
+
   it('go on over empty shards', async () => {
     write({ 'a.tar': [], 'b.tar': entries(2), 'c.tar': [] })
     const source = await open('{a,b,c}.tar')
