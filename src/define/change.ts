@@ -13,6 +13,8 @@ export interface OrderDescription {
   source: string
   count: number
   digest: string
+  /** What values of index columns decided: selected rows, weights. */
+  values?: string
   /** Four hexadecimal digits for each part (shard, folder) of the source, or for each of 64 runs of parts. */
   marks?: { parts: number; digits: string }
   /** Hash of the combinators with their parameters. */
@@ -33,13 +35,14 @@ const MAX_NAMES = 3
 
 export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint): OrderDescription {
   const { order } = feed
-  const { kind: source, count, digest, parts } = fingerprint
+  const { kind: source, count, digest, values, parts } = fingerprint
   const rules = rulesOf(feed.source)
   return {
     hash: orderHash(feed, fingerprint),
     source,
     count,
     digest: digest.slice(0, 16),
+    ...(values && { values: values.slice(0, 16) }),
     ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
     ...(rules.length > 0 && { rules }),
@@ -71,6 +74,7 @@ export function explainOrderChange(
   const rules = before.combinators === after.combinators ? newRules(before, after) : []
   const divided = rules.some(rule => rule.startsWith('split'))
   if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
+  changes.push(...valuesChange(before, after))
   if (before.combinators !== after.combinators) {
     changes.push('The way the sources are combined (concat, zip, subset, split, blend) is another.')
   }
@@ -81,6 +85,17 @@ export function explainOrderChange(
   if (before.weights !== after.weights) changes.push('The weights are others.')
   changes.push(...rules.map(rule => RULES[rule]))
   return changes.length > 0 ? changes : ['The order is another, made by another version of Millrace.']
+}
+
+/** Said only where the definition is the same: other conditions or weights select others anyway. */
+function valuesChange(before: OrderDescription, after: OrderDescription): string[] {
+  const defined = (['combinators', 'order', 'weights'] as const).every(name => before[name] === after[name])
+  if (before.values === after.values || !defined) return []
+  return before.values === undefined
+    ? [
+        'Values by which samples are selected or weighted now belong to the order; this state does not know them.',
+      ]
+    : ['The values by which samples are selected or weighted, such as labels, have changed.']
 }
 
 /** Rules that the state knows nothing of. Worth a sentence only where the definition itself is the same. */

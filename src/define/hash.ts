@@ -13,6 +13,8 @@ export interface SourceFingerprint {
   count: number
   /** A digest of relative names, counts and sizes. */
   digest: string
+  /** A digest of what values of index columns decided: selected rows, weights. */
+  values?: string
   parts?: readonly { name: string; count: number; bytes: number }[]
 }
 
@@ -31,10 +33,10 @@ export function shortHash(text: string): string {
 }
 
 /** The hash of everything that decides which sample stands at which position. */
-export function orderHash(feed: NormalFeed, { kind, count, digest }: SourceFingerprint): string {
+export function orderHash(feed: NormalFeed, { kind, count, digest, values }: SourceFingerprint): string {
   return shortHash(
     canonicalJson({
-      contents: { kind, count, digest },
+      contents: { kind, count, digest, values },
       source: sourceSkeleton(feed, true),
       order: feed.order,
     }),

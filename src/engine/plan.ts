@@ -8,11 +8,19 @@ import { contentHash } from '../define/hash.js'
 import { columnLimits } from '../define/limits.js'
 import type { NormalFeed } from '../define/types.js'
 import type { BlendChange } from '../order/blend.js'
-import { type CompiledOrder, compileOrder, type OrderData, planOrder, withChanges } from '../order/compile.js'
+import {
+  type CompiledOrder,
+  compileOrder,
+  type OrderData,
+  planOrder,
+  weightsDigest,
+  withChanges,
+} from '../order/compile.js'
 import type { StateFeed } from '../order/state.js'
 import { batchSize } from '../order/steps.js'
 import { WindowOrder } from '../order/window.js'
 import { inBlocks } from '../source/blocks.js'
+import { joined } from '../source/combined.js'
 import { attachSource, openSources } from '../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../source/source.js'
 import { decompressOnDevice } from '../transform/device-array.js'
@@ -61,7 +69,8 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   const group = feed.batch.size ?? feed.batch.global
   const orderData = planOrder(feed.order, plain, blend && { ...blend, group, changes })
   const order = compileOrder(orderData)
-  const description = describeOrder(feed, fingerprint)
+  const values = joined([fingerprint.values, weightsDigest(feed.order, orderData)])
+  const description = describeOrder(feed, { ...fingerprint, values })
   return {
     feed,
     sources,

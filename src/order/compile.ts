@@ -2,6 +2,7 @@
  * From the definition of an order to a function. `planOrder` runs once, in the main thread, and makes plain data
  * that survives postMessage (large tables are shared); `compileOrder` makes the order from it in any thread.
  */
+import { createHash } from 'node:crypto'
 import type { NormalOrder } from '../define/types.js'
 import { DefinitionError } from '../errors.js'
 import { type BlendChange, type BlendData, BlendOrder, planBlend } from './blend.js'
@@ -78,6 +79,14 @@ export function planOrder(order: NormalOrder, sources: readonly OrderSource[], b
       changes,
     ),
   }
+}
+
+/** A digest of weights that come from a column, whose values the definition does not tell; undefined for other orders. */
+export function weightsDigest(order: NormalOrder, { sources }: OrderData): string | undefined {
+  if (order.kind !== 'weights' || Array.isArray(order.weights)) return undefined
+  const hash = createHash('sha256')
+  for (const data of sources) if (data.kind === 'weights') hash.update(data.shares).update(data.others)
+  return hash.digest('hex').slice(0, 32)
 }
 
 /** The same order with other changes of the blend's weights. */

@@ -3,6 +3,7 @@
  * the source is opened, and shared by all threads.
  */
 
+import { createHash } from 'node:crypto'
 import type { Random } from '../define/random.js'
 import { lastAtMost } from '../define/search.js'
 import { SourceError } from '../errors.js'
@@ -57,27 +58,37 @@ export class RowCollector {
   }
 }
 
-/** The manifest of a selection. `kind` and `parameters` go into the fingerprint. */
+/**
+ * The manifest of a selection. `kind` and `parameters` go into the fingerprint, and, where values of index columns decided
+ * over them (`byValues`), the selected rows.
+ */
 export function selectedManifest(
   kind: string,
   parameters: unknown,
   child: Manifest,
   source: Source,
   selection: Selection,
+  byValues: boolean,
 ): SelectedManifest {
   if (selection.count === 0) {
     throw new SourceError(`${kind} ${JSON.stringify(parameters)} selects none of ${source.count} samples`)
   }
   const unitStarts = source.units === source.count ? undefined : groupUnits(source, selection)
   const bytes = 'rows' in selection ? selection.rows.buffer.byteLength : 0
+  const values = byValues && 'rows' in selection ? digestOf(selection.rows) : undefined
   return {
     kind,
-    fingerprint: combinedFingerprint(kind, selection.count, parameters, [child.fingerprint]),
+    fingerprint: combinedFingerprint(kind, selection.count, parameters, [child.fingerprint], values),
+    stamp: child.stamp,
     indexBytes: child.indexBytes + bytes + (unitStarts?.byteLength ?? 0),
     child,
     selection,
     unitStarts,
   }
+}
+
+function digestOf(rows: Uint32Array | Float64Array): string {
+  return createHash('sha256').update(rows).digest('hex').slice(0, 32)
 }
 
 export function attachSelected(manifest: Manifest, nesting: Nesting): Source {

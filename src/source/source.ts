@@ -92,6 +92,8 @@ export interface Fingerprint {
   count: number
   /** A digest of relative names, counts and sizes. */
   digest: string
+  /** Rows that were selected by values of index columns, as a digest: such values belong to no name and no size. */
+  values?: string
   /** For the message "what changed": one line a part (a shard, a child), at most a few thousand. */
   parts?: { name: string; count: number; bytes: number }[]
 }
@@ -100,6 +102,8 @@ export interface Fingerprint {
 export interface Manifest {
   kind: string
   fingerprint: Fingerprint
+  /** A digest of times of change and indexed values. No part of the order: `pack` tells by it whether its shards are old. */
+  stamp?: string
   /** A hash of what decides values and is no data, such as the text of a kernel: part of the content hash. */
   content?: string
   /** Bytes that the index keeps in memory or mapped, for the budget. */

@@ -25,7 +25,8 @@ export const split: SourceKind<SplitJson> = {
     const rows = new RowCollector(source.count)
     for (let row = 0; row < source.count; row++) if (wanted(row)) rows.add(row)
     const { source: _, ...parameters } = json
-    return selectedManifest('split', parameters, child, source, rows.finish())
+    const byValues = json.groupBy !== undefined || json.stratifyBy !== undefined
+    return selectedManifest('split', parameters, child, source, rows.finish(), byValues)
   },
   attach: attachSelected,
 }

@@ -16,7 +16,15 @@ export const subset: SourceKind<SubsetJson> = {
     const child = await nesting.open(json.source, context)
     const source = nesting.attach(child)
     const { range, indices, where } = json
-    return selectedManifest('subset', { range, indices, where }, child, source, select(source, json))
+    const selection = select(source, json)
+    return selectedManifest(
+      'subset',
+      { range, indices, where },
+      child,
+      source,
+      selection,
+      where !== undefined,
+    )
   },
   attach: attachSelected,
 }

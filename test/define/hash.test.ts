@@ -131,6 +131,19 @@ describe('what changed', () => {
     ])
   })
 
+  test('values that decide over samples, also against a state of before they counted', () => {
+    const chosen = describeOrder(normal(), { ...fingerprint, values: '0'.repeat(32) })
+    const now = describeOrder(normal(), { ...fingerprint, values: '1'.repeat(32) })
+    expect(explainOrderChange(chosen, now)).toEqual([
+      'The values by which samples are selected or weighted, such as labels, have changed.',
+    ])
+    expect(explainOrderChange(before, now)).toEqual([
+      expect.stringContaining('this state does not know them'),
+    ])
+    const other = describeOrder(normal({ order: 'none' }), fingerprint)
+    expect(explainOrderChange(other, now)).not.toContainEqual(expect.stringContaining('values'))
+  })
+
   test('another number of shards', () => {
     const now = { ...fingerprint, count: 15000, digest: 'fedcba9876543210', parts: parts.slice(1) }
     expect(explain(normal(), now)[1]).toMatch(/there were 16 parts and are now 15/)

@@ -16,6 +16,7 @@ import {
 } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { jpeg, writeShards } from '../support/pictures.js'
+import { tarFile } from '../support/tar.js'
 
 /** Keeps the pool, so that not every part starts threads of its own. */
 let holder: AnyLoader
@@ -231,6 +232,40 @@ describe('a state and changed data', () => {
     writeShards(join(changed, 'new'), 11, 1, sample)
     renameSync(join(changed, 'new/train-0000.tar'), join(changed, 'data/train-0001.tar'))
     await expect(resume(json, { root: changed })).rejects.toThrow(/train-0001\.tar/)
+  })
+
+  test.each<[string, Partial<FeedJson>]>([
+    ['where', { source: { subset: { source: { tar: 'a.tar' }, where: { cls: 1 } } } }],
+    [
+      'groupBy',
+      { source: { split: { source: { tar: 'a.tar' }, folds: 3, take: { not: 0 }, groupBy: 'cls' } } },
+    ],
+    ['weights', { order: { weights: { column: 'cls' }, seed: 1 } }],
+  ])('labels that change which samples come (%s) are refused, others are not', async (_, more) => {
+    const changed = temporaryFolder()
+    const shard = (labels: string) =>
+      writeFileSync(
+        join(changed, 'a.tar'),
+        tarFile([...labels].map((data, i) => ({ name: `${i}.cls`, data }))),
+      )
+    const plain: FeedJson = {
+      source: { tar: 'a.tar' },
+      order: 'none',
+      fields: { label: { from: 'cls', as: 'int' } },
+      batch: { size: 2, last: 'keep' },
+    }
+    const stopped = (json: FeedJson) =>
+      using(json, { root: changed, workers: 0 }, async loader => {
+        await loopIds(loader, 1)
+        return loader.state()
+      })
+    shard('012012012012')
+    const [state, plainState] = [await stopped({ ...plain, ...more }), await stopped(plain)]
+    shard('012021012021') // as many of each, in the same places
+    await expect(resume({ ...plain, ...more }, { root: changed, state })).rejects.toThrow(
+      /values by which samples are selected or weighted, such as labels, have changed/,
+    )
+    await resume(plain, { root: changed, state: plainState })
   })
 
   test('a state that is none is refused', async () => {
