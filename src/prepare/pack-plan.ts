@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { hashText, Random } from '../define/random.js'
 import { SourceError } from '../errors.js'
-import type { Fingerprint, Source } from '../source/source.js'
+import type { Manifest, Source } from '../source/source.js'
 import { memberNames, membersOf } from './members.js'
 import { keyOfRow, type PackedKeys, packedKeys } from './packed-keys.js'
 import { memberBytes } from './tar-writer.js'
@@ -43,7 +43,7 @@ export interface PlanOptions {
 /** Two blocks of zeros that end a tar file. */
 const TAIL = 1024
 
-export function planPack(source: Source, fingerprint: Fingerprint, options: PlanOptions): PackPlan {
+export function planPack(source: Source, manifest: Manifest, options: PlanOptions): PackPlan {
   if (source.count === 0) throw new SourceError('there are no samples to pack: the source is empty')
   const order = options.shuffle === undefined ? undefined : shuffled(source.count, options.shuffle)
   const keys = packedKeys(source)
@@ -61,7 +61,8 @@ export function planPack(source: Source, fingerprint: Fingerprint, options: Plan
   }))
   const bytes = sizes.reduce((sum, size) => sum + size, 0) + TAIL * shards.length
   const { prefix, division, shuffle = null } = options // and nothing else: threads and folders don't change the bytes
-  const identity = JSON.stringify(['pack 2', fingerprint.kind, fingerprint.digest, prefix, division, shuffle])
+  const { kind, digest, values } = manifest.fingerprint
+  const identity = JSON.stringify(['pack 3', kind, digest, values, manifest.stamp, prefix, division, shuffle])
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 32)
   return { hash, samples: source.count, bytes, order, keys, shards }
 }

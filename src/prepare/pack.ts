@@ -76,7 +76,7 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
     join(out, `.${options.prefix}.pack.lock`),
     async () => {
       sweepDrafts(out)
-      const plan = planPack(source, manifest.fingerprint, options)
+      const plan = planPack(source, manifest, options)
       const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
       const journal = new Journal(out, options.prefix)
       const done = resume(out, plan, journal, options)
@@ -108,7 +108,7 @@ function resume(
   const inTheWay = readdirSync(out).filter(name => isShard(name, options.prefix))
   if (inTheWay.length > 0 && !options.force) {
     throw new SourceError(
-      `${out} holds shards "${options.prefix}-…" of another pack (other data or options): ` +
+      `${out} holds shards "${options.prefix}-…" of another pack (other data, data that changed since, or other options): ` +
         'give another --out or --prefix, or --force to replace them',
       { file: out },
     )

@@ -5,7 +5,7 @@
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { folderClasses } from './classes.js'
-import { combinedFingerprint } from './combined.js'
+import { combinedFingerprint, joined } from './combined.js'
 import type {
   ByteRange,
   Column,
@@ -33,6 +33,7 @@ export const concat: SourceKind<SourceJson[]> = {
     const manifest: ConcatManifest = {
       kind: 'concat',
       fingerprint: combinedFingerprint('concat', count, null, prints),
+      stamp: joined(children.map(child => child.stamp)),
       indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
       children,
     }

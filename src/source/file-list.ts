@@ -120,6 +120,7 @@ export function fileListManifest(kind: string, root: string, list: FileList): Fi
   return {
     kind,
     fingerprint,
+    stamp: header.columns.time.crc,
     indexBytes: header.bytes,
     root,
     index: path,

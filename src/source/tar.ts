@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../errors.js'
+import { joined } from './combined.js'
 import { CHECKED_AT_ONCE } from './index-place.js'
 import type {
   ByteRange,
@@ -52,6 +53,7 @@ export const tar: SourceKind<string | string[]> = {
     const manifest: TarManifest = {
       kind: 'tar',
       fingerprint: fingerprint(shards, indexes),
+      stamp: joined(shards.map(({ mtimeMs }, i) => `${mtimeMs} ${indexes[i].header.checksum}`)),
       indexBytes: indexes.reduce((sum, index) => sum + index.header.bytes, 0),
       shards: shards.map(({ file, name, bytes: size, mtimeMs, ctimeMs, ino }, i) => {
         const { path, header } = indexes[i]

@@ -5,7 +5,7 @@
 import type { Random } from '../define/random.js'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
-import { combinedFingerprint } from './combined.js'
+import { combinedFingerprint, joined } from './combined.js'
 import type {
   ByteRange,
   Column,
@@ -31,6 +31,7 @@ export const zip: SourceKind<SourceJson[]> = {
     const manifest: ZipManifest = {
       kind: 'zip',
       fingerprint: combinedFingerprint('zip', prints[0].count, null, prints),
+      stamp: joined(children.map(child => child.stamp)),
       indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
       children,
     }

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ import { attachSource, openSource } from '../../src/source/registry.js'
 import { FileStore } from '../../src/store/file.js'
 import { Reader } from '../../src/store/reader.js'
 import { tarFile } from '../support/tar.js'
-import { hashes, millrace, pictureFolder, start, temporary } from './helpers.js'
+import { hashes, jpeg, millrace, pictureFolder, start, temporary } from './helpers.js'
 
 let folder: string
 let pictures: string
@@ -199,6 +200,35 @@ describe('pack', () => {
     expect(readdirSync(join(folder, 'out')).filter(name => name.endsWith('.tar'))).toHaveLength(2)
     rmSync(join(pictures, 'bee'), { recursive: true })
     await expect(packed('out', { prefix: 'val' })).rejects.toThrow(/lists other classes/)
+  })
+
+  it('takes no shard for its own that was made before the data changed, under the same names and sizes', async () => {
+    const tar = join(folder, 'a.tar')
+    const shard = (labels: string) =>
+      writeFileSync(tar, tarFile([...labels].map((data, i) => ({ name: `${i}.cls`, data }))))
+    const again = (more = {}) =>
+      pack(
+        { tar },
+        { out: join(folder, 'tars'), prefix: 'train', division: { shards: 1 }, workers: 0, ...more },
+      )
+    shard('0123')
+    utimesSync(tar, 1e9, 1e9)
+    await again()
+    expect((await again()).reused).toBe(1)
+    shard('3210')
+    utimesSync(tar, 1e9, 1e9) // the labels alone tell
+    await expect(again()).rejects.toThrow(/of another pack \(.*data that changed since.*--force/)
+    await again({ force: true })
+    const labels = await contents({ tar: join(folder, 'tars/train-0000.tar') }, ['cls', 'cls'])
+    expect(labels.map(({ label }) => label)).toEqual([3, 2, 1, 0])
+
+    mkdirSync(join(pictures, 'ant'), { recursive: true })
+    const picture = join(pictures, 'ant/1.jpg')
+    writeFileSync(picture, jpeg(1))
+    utimesSync(picture, 1e9, 1e9)
+    await packed('out', { division: { shards: 1 } })
+    utimesSync(picture, 1e9, 1e9 + 1)
+    await expect(packed('out', { division: { shards: 1 } })).rejects.toThrow(/data that changed since/)
   })
 
   it('replaces a shard that was cut short', async () => {
