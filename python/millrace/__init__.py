@@ -7,8 +7,11 @@ for batch in feed.torch(device="cuda"):
     train(batch["image"], batch["label"])
 """
 
+from typing import Any as _Any
+
 from . import _build, _queues
 from ._build import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
+from ._build_names import hint as _hint
 from .batch import Batch, Ragged
 from .errors import (
     BudgetError,
@@ -42,3 +45,21 @@ __all__ = [
 __all__ += _build.__all__
 
 _queues.ask()
+
+
+def __getattr__(name: str) -> _Any:
+    """Only called for names that aren't there: says which is nearest."""
+    if name == "__version__":
+        return _version()
+    # Those with an underscore are probes of Python and its tools.
+    told = "" if name.startswith("_") else f"; {_hint(name, __all__)}"
+    raise AttributeError(f"module 'millrace' has no attribute '{name}'{told}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("millrace-feed")
+    except PackageNotFoundError:
+        return "0+checkout"

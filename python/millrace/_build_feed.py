@@ -71,6 +71,12 @@ class Builder:
 
         return Feed(self, **options)
 
+    def __len__(self) -> NoReturn:
+        raise TypeError("this feed is not open yet: len(feed.open()) is the number of steps")
+
+    def __bool__(self) -> bool:
+        return True
+
     def __iter__(self) -> NoReturn:
         raise TypeError("this feed is not open yet: for batch in feed.open(), or feed.open().torch(…)")
 
@@ -159,6 +165,14 @@ class Builder:
         # tools.
         if name.startswith("_"):
             raise AttributeError(name)
+        from . import Feed, _build
+
+        if hasattr(Feed, name):
+            raise AttributeError(f"this feed is not open yet: feed.open().{name}")
+        if name in _build.__all__:
+            raise AttributeError(
+                f'a feed has no "{name}": it is millrace.{name}, which takes sources or stands first'
+            )
         raise AttributeError(
             f'a feed has no "{name}"; {hint(name, [n for n in dir(Builder) if n[0] != "_"])}'
         )

@@ -68,7 +68,7 @@ def _parameters_of(declared: Callable[..., Any]) -> Callable[[Named, Tuple[Any, 
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as problem:
-            raise TypeError(f"{name}: {problem}") from None
+            raise TypeError(f"{name}: {problem}{_as_pair(args, signature)}") from None
         given = {key: value for key, value in given.items() if value is not None}
         if "preset" in given:
             if len(given) > 1:
@@ -79,3 +79,10 @@ def _parameters_of(declared: Callable[..., Any]) -> Callable[[Named, Tuple[Any, 
         return written
 
     return parameters
+
+
+def _as_pair(args: Tuple[Any, ...], signature: inspect.Signature) -> str:
+    """What to write instead of ``resize(224, 224)``."""
+    if next(iter(signature.parameters), None) != "size" or len(args) < 2:
+        return ""
+    return f"; a height and a width are one argument: [{args[0]!r}, {args[1]!r}]"

@@ -6,13 +6,13 @@ import logging
 import os
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from . import _layout as at
 from ._client import Client, Opened, Place
 from ._meeting import Meeting
 from ._reading import Taken, read
-from ._stats import Stats
+from ._stats import Stats, say
 from .errors import EngineDied, ForkedError, MillraceError, printable
 
 log = logging.getLogger("millrace")
@@ -42,6 +42,7 @@ class Stream:
         self._turn = threading.RLock()
         self._number = 0
         self._warned = False
+        self._told: Set[str] = set()
         #: Where the next batch that is taken begins.
         self.ahead = Place(0, 0)
         #: Changes of a blend's weights; None: as the engine has them.
@@ -74,13 +75,20 @@ class Stream:
             self.changes = list(state.get("changes", [])) or None
         before = self._client
         client = Client(self._meeting, request)
-        for notice in client.opened.notices:
-            log.info("%s: %s", self.name, printable(notice).replace("\n", "\\n"))
+        self._tell(client.opened)
         # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
         self._number, self.ahead = 0, client.opened.place
         self._client = client
         if before is not None:
             before.close()
+
+    def _tell(self, opened: Opened) -> None:
+        """Says what the engine had to say about the data, such as files that were left out: once, on one
+        rank."""
+        if opened.rank == 0:
+            for notice in [one for one in opened.notices if one not in self._told]:
+                say(f"{self.name}: " + printable(notice).replace("\n", "\\n"))
+        self._told.update(opened.notices)
 
     def remember(self, options: Mapping[str, Any]) -> None:
         """Rings that are opened later have these as well."""

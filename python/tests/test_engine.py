@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import signal
@@ -281,6 +282,17 @@ def test_stats_and_what_it_is(caplog):
         assert stats["samples"] == 50 and stats["workers"] == 1 and stats["decoders"]["jpeg"]
         assert "image f32[8, 3, 24, 24]" in repr(feed)
         assert "the trainer waited" in caplog.text
+
+
+def test_what_is_left_out_is_told_once_where_no_logging_is_set_up(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("millrace"), "propagate", False)
+    for name in ("cat/1.txt", "dog/2.txt", "outside.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    feed = millrace.folder(tmp_path, extensions=[".txt"]).fields(label=millrace.int("label")).batch(1)
+    with feed.open(workers=1) as loader:
+        loader._stream.connect(loader.state_dict())  # as after the death of an engine
+    assert capfd.readouterr().err.count("1 picture in no class folder (such as outside.txt) left out") == 1
 
 
 def test_what_was_in_flight_is_named(caplog):

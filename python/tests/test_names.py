@@ -185,3 +185,37 @@ def test_the_home_folder(monkeypatch, tmp_path):
     assert millrace.tar("a.tar").relative_to("~").root == str(tmp_path)
     (tmp_path / "pictures" / "cat").mkdir(parents=True)
     assert millrace.ImageFolder("~/pictures", allow_empty=True).classes == ["cat"]
+
+
+# ------------------------------------------------------------------ names that are not there
+
+
+@pytest.mark.parametrize(
+    "use, said",
+    [
+        (lambda b: b.torch(), r"not open yet: feed\.open\(\)\.torch"),
+        (lambda b: b.state_dict(), r"not open yet: feed\.open\(\)\.state_dict"),
+        (lambda b: b.split(take="val"), r"it is millrace\.split"),
+        (lambda b: b.shufle(), 'did you mean "shuffle"'),
+        (lambda b: millrace.fodler("x"), "no attribute 'fodler'; did you mean \"folder\""),
+        (lambda b: millrace._nothing, "no attribute '_nothing'$"),
+    ],
+)
+def test_a_wrong_name_says_which_is_right(use, said):
+    with pytest.raises(AttributeError, match=said):
+        use(millrace.tar("a.tar"))
+
+
+def test_a_feed_that_is_not_open_has_no_length_and_is_no_nothing():
+    with pytest.raises(TypeError, match=r"len\(feed\.open\(\)\)"):
+        len(millrace.tar("a.tar"))
+    assert millrace.tar("a.tar")
+
+
+def test_height_and_width_are_one_argument():
+    with pytest.raises(TypeError, match=r"one argument: \[224, 112\]"):
+        millrace.image("jpg").resize(224, 112)
+
+
+def test_there_is_a_version():
+    assert isinstance(millrace.__version__, str)
