@@ -70,7 +70,8 @@ _REFUSED: Dict[str, Tuple[str, str]] = {
     "Lambda": ("the engine can't look into a function", _IN_THE_LOOP),
     "RandomApply": (
         "the engine has no chance over several operators",
-        "give the transforms inside it their own p",
+        "give the transforms inside it their own p; one that has none, such as ColorJitter, apply to the "
+        "batch on the device",
     ),
     "RandomChoice": (
         "the engine has no choice among operators",

@@ -228,6 +228,7 @@ class Custom(v2.Resize):
         ([lambda x: x], "not one of torchvision's own"),
         ([Custom(8)], "not one of torchvision's own"),
         ([v2.RandomApply([v2.RandomInvert()], 0.5)], "their own p"),
+        ([v2.RandomApply([v2.ColorJitter(0.4)], 0.8)], "ColorJitter, apply to the batch"),
         ([v2.AugMix()], "take TrivialAugmentWide"),
         ([v2.GaussianNoise()], "no such operator; leave it out, and apply it to the batch"),
         ([v2.SanitizeBoundingBoxes()], "min_area(1)"),

@@ -112,6 +112,11 @@ export class Feed<
     /** The folder against which relative paths are resolved; undefined: the working directory. */
     readonly root?: string,
   ) {}
+
+  /** `JSON.stringify(feed)` is the definition, as `millrace run` and every language read it. */
+  toJSON(): FeedJson {
+    return this.json
+  }
 }
 
 /** Defines a feed. A mistake is a DefinitionError at once. */

@@ -249,6 +249,15 @@ export function without<O, I>(key: string, why: string, parse: Parser<O, I>): Pa
   }
 }
 
+/** The same parser, for objects that must have a certain key: `how` says where it comes from. */
+export function needing<O, I>(key: string, how: string, parse: Parser<O, I>): Parser<O, I> {
+  return (value, path) => {
+    if (isObject(value) && value[key] === undefined)
+      throw new DefinitionError(at(path, key), `is missing: ${how}`)
+    return parse(value, path)
+  }
+}
+
 /** A parser for objects of which exactly one of some keys must be there. */
 export function exactlyOne<O, I>(keys: readonly string[], parse: Parser<O, I>): Parser<O, I> {
   return (value, path) => {

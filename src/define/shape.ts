@@ -13,6 +13,7 @@ import {
   isObject,
   isText,
   list,
+  needing,
   nothing,
   number,
   object,
@@ -37,7 +38,12 @@ const call = object({
     without(
       'command',
       NO_COMMAND,
-      object({ module: text, export: optional(text), path: optional(text), hash: text }),
+      needing(
+        'hash',
+        'it is not written by hand. Put the feed into a module, `export default feed({ … })`: open that, or ' +
+          'write its definition with JSON.stringify',
+        object({ module: text, export: optional(text), path: optional(text), hash: text }),
+      ),
     ),
   ),
 })

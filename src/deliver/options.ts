@@ -96,7 +96,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     rank,
     world,
     rankFrom: from,
-    workers: whole('workers', workers, 0, MAX_MAKERS),
+    workers: whole('workers', workers, 0, MAX_MAKERS, ', or "auto"'),
     depth,
     maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
@@ -140,11 +140,11 @@ function shareOf(cpuShare: number): number {
   throw new DefinitionError('options.cpuShare', `expected a number from 0 to 1, not ${cpuShare}`)
 }
 
-function whole(name: string, value: number, least: number, most: number): number {
+function whole(name: string, value: number, least: number, most: number, or = ''): number {
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new DefinitionError(
       `options.${name}`,
-      `expected a whole number from ${least} to ${most}, not ${shown(value)}`,
+      `expected a whole number from ${least} to ${most}${or}, not ${shown(value)}`,
     )
   }
   return value

@@ -96,6 +96,7 @@ const design = {
 describe('builders', () => {
   test('make the JSON of the design', () => {
     expect(cats.json).toEqual(design)
+    expect(JSON.parse(JSON.stringify(cats))).toEqual(design)
   })
 
   test('a variant replaces whole values: nothing of the old remains', () => {

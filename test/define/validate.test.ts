@@ -313,6 +313,12 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'map.call',
     /exactly one of export, path/,
   ],
+  [
+    'function without hash',
+    { ...good, map: { call: { module: 'a.ts', export: 'f' } } },
+    'map.call.hash',
+    /is missing: .*JSON\.stringify/,
+  ],
   ['batch', { ...good, batch: 0 }, 'batch', /a whole number ≥ 1, found 0/],
   ['batch twice', { ...good, batch: { size: 4, global: 8 } }, 'batch', /found size and global/],
   ['last', { ...good, batch: { size: 4, last: 'dorp' } }, 'batch.last', /did you mean "drop"/],

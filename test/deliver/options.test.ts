@@ -6,7 +6,7 @@ import { fillOptions, type OpenOptions } from '../../src/deliver/options.js'
 describe('an option', () => {
   it.each([
     [{ depth: '4' }, 'options.depth: expected a whole number from 1 to 32, not "4"'],
-    [{ workers: 'many' }, 'options.workers: expected a whole number from 0 to 256, not "many"'],
+    [{ workers: 'many' }, 'options.workers: expected a whole number from 0 to 256, or "auto", not "many"'],
     [{ timeout: 0 }, 'options.timeout: expected seconds, more than 0, not 0'],
     [{ timeout: '60' }, 'options.timeout: expected seconds, more than 0, not "60"'],
   ])('%j is refused', (options, message) => {
