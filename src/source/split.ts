@@ -8,7 +8,7 @@
  *
  * `stratifyBy` divides every value of an index column on its own, exactly: see strata.ts.
  */
-import type { SplitJson } from '../define/types.js'
+import type { SourceJson, SplitJson } from '../define/types.js'
 import { nearest, SourceError } from '../errors.js'
 import { placeOf, type Stretch } from './place.js'
 import { attachSelected, RowCollector, selectedManifest } from './selected.js'
@@ -17,6 +17,7 @@ import { strataChooser } from './strata.js'
 
 export const split: SourceKind<SplitJson> = {
   async open(json, context, nesting) {
+    refuseSameHash(json)
     const child = await nesting.open(json.source, context)
     const source = nesting.attach(child)
     const stretch = stretchOf(json)
@@ -29,6 +30,26 @@ export const split: SourceKind<SplitJson> = {
     return selectedManifest('split', parameters, child, source, rows.finish(), byValues)
   },
   attach: attachSelected,
+}
+
+/** A split of a split by the same hash would cut the same line twice: folds of a training part would be unequal, or empty. */
+function refuseSameHash({ source, seed = 0, groupBy }: SplitJson): void {
+  const same = splitsIn(source).some(inner => (inner.seed ?? 0) === seed && inner.groupBy === groupBy)
+  if (!same) return
+  throw new SourceError(
+    `split: it divides a part of another split by the same hash (seed ${seed}), so its parts would be unequal or empty: ` +
+      `give one of them another seed, such as "seed": ${seed + 1}`,
+  )
+}
+
+function splitsIn(source: SourceJson): SplitJson[] {
+  if ('split' in source) return [source.split, ...splitsIn(source.split.source)]
+  if ('subset' in source) return splitsIn(source.subset.source)
+  return 'concat' in source
+    ? source.concat.flatMap(splitsIn)
+    : 'zip' in source
+      ? source.zip.flatMap(splitsIn)
+      : []
 }
 
 function plainChooser(source: Source, json: SplitJson, { from, to, not }: Stretch): (row: number) => boolean {

@@ -61,6 +61,17 @@ describe('split', () => {
     expect(await failure(fold(4))).toContain('no fold 4')
   })
 
+  it('of a split needs another seed, or its folds would be unequal', async () => {
+    const folds = (seed: number, take: number): SourceJson => ({
+      split: { source: { subset: { source: part(2000, 'train'), range: [0, 1000] } }, folds: 5, take, seed },
+    })
+    expect(await failure(folds(0, 1))).toMatch(/part of another split by the same hash.*"seed": 1/)
+    for (const take of [0, 4]) {
+      const { count } = await open(folds(1, take))
+      expect(Math.abs(count - 200)).toBeLessThan(50)
+    }
+  })
+
   it('keeps groups whole', async () => {
     const source = await open(part(3000, 'train', { groupBy: 'cls', source: images(3000, 300) }))
     const groups = new Set(Array.from({ length: source.count }, (_, row) => source.index('cls')?.at(row)))
