@@ -23,6 +23,8 @@ export interface SampleMeta {
   columns: string[]
   /** Columns of which the index holds every value, and whether all are numbers. */
   small: { name: string; number: boolean }[]
+  /** Links that are called as members of samples are: how many, and the first. */
+  links?: { count: number; first: string }
 }
 
 /** Splits a member's name, or gives undefined when it is no member of a sample. */
@@ -74,6 +76,7 @@ export class SampleColumns implements TarSink {
   private readonly lastRow: number[] = []
   private readonly small: (SmallValues | undefined)[] = []
   private key: string | undefined
+  private links: SampleMeta['links']
 
   /** `file` is the shard's name for messages. */
   constructor(private readonly file: string) {}
@@ -88,6 +91,12 @@ export class SampleColumns implements TarSink {
     this.offsets.push(offset)
     this.sizes.push(size)
     this.keepSmall(extension, small)
+  }
+
+  link(name: string): void {
+    if (splitName(name) === undefined) return
+    this.links ??= { count: 0, first: name }
+    this.links.count++
   }
 
   /** Where the first and the last member of up to `most` samples lie, which are spread evenly, first and last included. */
@@ -127,7 +136,8 @@ export class SampleColumns implements TarSink {
     if (repeats !== undefined) columns.repeat = repeats
     const small = this.finishSmall(columns)
     const known = [...this.numberOf.keys()].slice(0, MOST_NAMED).map(name => columnOf(name).column)
-    return { count: this.count, columns, meta: { digest, columns: [...new Set(known)], small } }
+    const meta = { digest, columns: [...new Set(known)], small, ...(this.links && { links: this.links }) }
+    return { count: this.count, columns, meta }
   }
 
   private beginSample(key: string, own: string): void {

@@ -18,6 +18,8 @@ export const SMALL = 64
 export interface TarSink {
   /** A regular member. `small` has its bytes if there are at most 64; valid during the call only. `key`: see `Pax`. */
   member(name: string, offset: number, size: number, small: Uint8Array | undefined, key?: string): void
+  /** A hard or symbolic link, which has no bytes of its own. */
+  link?(name: string): void
 }
 
 /** Fills `into` from `position` on; gives the number of bytes, less than asked only at the end of the file. */
@@ -162,6 +164,7 @@ class TarWalk {
       const kind = type === 'S' ? 'is sparse' : 'continues on another volume'
       throw this.fault(`it ${kind}: repack without that`, this.at, name)
     }
+    if (type === '1' || type === '2') this.sink.link?.(name)
     if (type === '0') this.sink.member(name, body, size, size <= SMALL ? small : undefined, this.pax('key'))
     this.last = name
     this.here = {}

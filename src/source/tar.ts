@@ -17,7 +17,7 @@ import type {
   Source,
   SourceKind,
 } from './source.js'
-import { findShardIndex, obtainShardIndex, type ShardIndex } from './tar-index.js'
+import { findShardIndex, obtainShardIndex, type ShardIndex, type ShardMeta } from './tar-index.js'
 import { findShards, type ShardPath } from './tar-paths.js'
 import { scatteredIn } from './tar-scattered.js'
 import { type ShardManifest, TarShard } from './tar-shard.js'
@@ -47,6 +47,7 @@ export const tar: SourceKind<string | string[]> = {
       checkCount(shard, indexes[i])
       if (indexes[i].header.columns.extensions.length > MANY_EXTENSIONS)
         context.notice?.(dottedKeys(shard, indexes[i]))
+      if (indexes[i].meta.links !== undefined) context.notice?.(linksLeftOut(shard, indexes[i].meta.links))
       const scattered = context.notice && scatteredIn(shard.file, indexes[i].path)
       if (scattered !== undefined) context.notice?.(scattered)
     })
@@ -245,6 +246,13 @@ function checkCount({ file, expected }: ShardPath, { header }: ShardIndex): void
     `${file} has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
       'or the list is old',
     { file },
+  )
+}
+
+function linksLeftOut({ file }: ShardPath, { count, first }: NonNullable<ShardMeta['links']>): string {
+  return (
+    `${file}: ${count} ${count === 1 ? 'member is a link' : 'members are links'} (such as "${first}") and left out, since a link ` +
+    'has no bytes: write it again with `tar --dereference --hard-dereference`'
   )
 }
 

@@ -149,6 +149,25 @@ describe('samples', () => {
     expect([0, 1].map(row => source.index('id')?.at(row))).toEqual(ids)
   })
 
+  it('tell of links that they leave out', async () => {
+    write({
+      'a.tar': [
+        ...entries(1),
+        { name: 'l.cls', type: '1' },
+        { name: 'l.jpg', type: '2' },
+        { name: 'lib', type: '2' },
+      ],
+      'b.tar': [...entries(1), { name: 'folder/', type: '5' }],
+    })
+    for (const _ of ['scanned', 'from the index']) {
+      notices.length = 0
+      expect((await open('{a,b}.tar')).count).toBe(2)
+      expect(notices).toEqual([
+        expect.stringMatching(/a\.tar: 2 members are links \(such as "l\.cls"\) and left out/),
+      ])
+    }
+  })
+
   it('go on over empty shards', async () => {
     write({ 'a.tar': [], 'b.tar': entries(2), 'c.tar': [] })
     const source = await open('{a,b,c}.tar')
