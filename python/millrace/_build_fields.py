@@ -74,7 +74,9 @@ def _two(first: Union[int, Sequence[int]], second: Optional[int], what: str) -> 
 class _Typed(Field):
     def dtype(self: F, dtype: Dtype) -> F:
         """The element type in the batch."""
-        return self._with(dtype=dtype)
+        # Of torch.float32 and numpy.float32 the name, so that the engine says what it is called here.
+        name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).split(".")[-1]
+        return self._with(dtype=name)
 
 
 class NumberField(_Typed):

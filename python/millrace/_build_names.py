@@ -22,9 +22,26 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
+#: What torchvision calls parameters, and what they are called here.
+_TORCHVISION = {
+    "interpolation": "filter",
+    "padding_mode": "mode",
+    "kernel_size": "kernel",
+    "distortion_scale": "distortion",
+    "num_ops": "ops",
+    "num_magnitude_bins": "bins",
+    "side_range": "sides",
+    "target_size": "size",
+    "scale_range": "scale",
+    "num_classes": "classes",
+}
+
+
 def hint(wrong: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them."""
     known = list(known)
+    if _TORCHVISION.get(wrong) in known:
+        return f'it is called "{_TORCHVISION[wrong]}" here'
     near = difflib.get_close_matches(snake(wrong), known, n=1, cutoff=0.6)
     return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known)}"
 

@@ -39,7 +39,7 @@ def torch_view(
     where = torch.device("cpu" if device is None else device)
     check_decode(feed, decode, where.type == "cuda", 'device="cuda"', where.type)
     if where.type == "cpu":
-        return TorchView(feed, names)
+        return TorchView(feed, names, channels_last)
     if where.type == "cuda":
         if not torch.cuda.is_available():
             raise MissingError(
@@ -49,7 +49,7 @@ def torch_view(
         from ._cuda import CudaView
 
         return CudaView(feed, names, where, prefetch, decode or "auto", channels_last)
-    return DeviceView(feed, names, where)
+    return DeviceView(feed, names, where, channels_last)
 
 
 def to_tensor(torch: Any, array: Any, kind: Optional[str]) -> Any:
@@ -60,24 +60,31 @@ def to_tensor(torch: Any, array: Any, kind: Optional[str]) -> Any:
 
 
 class TorchView(View):
-    """Tensors that lie in shared memory: no copy, writable, alive as long as anything refers to them."""
+    """Tensors that lie in shared memory: no copy, writable, alive as long as anything refers to them. With
+    ``channels_last`` images are copied into that memory format."""
 
-    def __init__(self, feed: "Feed", names: Optional[Sequence[str]]) -> None:
+    def __init__(self, feed: "Feed", names: Optional[Sequence[str]], channels_last: bool = False) -> None:
         super().__init__(feed, names)
         self._torch = load_torch()
+        self._channels_last = channels_last
 
     def _prepare(self, taken: Taken) -> Staged:
         return Staged(taken, taken.batch.mapped(self._tensor))
 
     def _tensor(self, name: str, array: Any) -> Any:
-        return to_tensor(self._torch, array, self._kinds.get(name))
+        tensor = to_tensor(self._torch, array, self._kinds.get(name))
+        if self._channels_last and name in self._images:
+            return tensor.contiguous(memory_format=self._torch.channels_last)
+        return tensor
 
 
 class DeviceView(TorchView):
     """Tensors on a device that torch knows and we don't (xpu, mps, …): copied by torch, batch by batch."""
 
-    def __init__(self, feed: "Feed", names: Optional[Sequence[str]], device: Any) -> None:
-        super().__init__(feed, names)
+    def __init__(
+        self, feed: "Feed", names: Optional[Sequence[str]], device: Any, channels_last: bool = False
+    ) -> None:
+        super().__init__(feed, names, channels_last)
         self._device = device
 
     def _prepare(self, taken: Taken) -> Staged:

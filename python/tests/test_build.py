@@ -380,6 +380,7 @@ def test_open_is_feed(monkeypatch):
             TypeError,
             'resize has no parameter "fliter"; did you mean "filter"?',
         ),
+        (lambda: image.resize(8, interpolation="bicubic"), TypeError, 'it is called "filter" here'),
         (lambda: image.resize(8, maxSize=9), TypeError, 'did you mean "max_size"?'),
         (lambda: image.resize(), TypeError, "resize: missing a required argument: 'size'"),
         (lambda: image.normalize("imagenet", mean=0), TypeError, "not both"),

@@ -265,6 +265,16 @@ def test_bad_samples_are_named(tmp_path):
             next(iter(feed))
 
 
+def test_channels_last_goes_for_host_memory_too():
+    torch = pytest.importorskip("torch")
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        plain = next(iter(feed.torch()))["image"].clone()
+    with millrace.Feed(PICTURES, workers=1) as feed:
+        batch = next(iter(feed.torch(channels_last=True)))
+        assert batch["image"].is_contiguous(memory_format=torch.channels_last)
+        assert torch.equal(batch["image"], plain) and batch["label"].is_contiguous()
+
+
 def test_show_writes_a_picture(tmp_path, capsys):
     with millrace.Feed(PICTURES, workers=1) as feed:
         before = feed.state_dict()

@@ -219,3 +219,12 @@ def test_height_and_width_are_one_argument():
 
 def test_there_is_a_version():
     assert isinstance(millrace.__version__, str)
+
+
+@pytest.mark.usefixtures("engine")
+def test_element_types_by_other_names():
+    numpy = pytest.importorskip("numpy")
+    for name in ("float32", numpy.float32, numpy.dtype("float32")):
+        feed = millrace.synthetic(4, images={"width": 8, "height": 8}).batch(2)
+        with pytest.raises(millrace.DefinitionError, match='"float32"; it is called "f32" here'):
+            feed.fields(image=millrace.image("jpg").resize([8, 8]).dtype(name)).open()

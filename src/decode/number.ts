@@ -10,7 +10,9 @@ export function decodeInt(
 ): number {
   const number = typeof value === 'number' ? value : parseInteger(value)
   if (!Number.isInteger(number)) {
-    throw new DecodeError(`${shown(value)} is not an integer: a label is digits, such as "42"`)
+    throw new DecodeError(
+      `${shown(value)} is not an integer: a label is digits, such as "42"; names are of kind class`,
+    )
   }
   if (number < min || number > max) {
     throw new DecodeError(`${shown(value)} is out of range: integers here go from ${min} to ${max}`)

@@ -58,6 +58,10 @@ export const OPERATORS = {
     colors: true,
     presets: STATISTICS,
     keys: { mean: channels, std: spread },
+    check: ({ mean }) =>
+      mean.some(one => one > 1)
+        ? `a mean of ${Math.max(...mean)} is one of bytes, but values are scaled to 0…1 first: divide mean and std by 255`
+        : undefined,
   }),
   mixup: operator({ says: 'images and labels blended in pairs', stage: 'batch', keys: mixing }),
   mosaic: operator({
