@@ -54,8 +54,9 @@ export function columnOf(
     const value = columns[name]
     if (value !== undefined) return value
   }
-  const all = names === 'all' && source.columns.length < MANY_COLUMNS
-  const unknown = all && !field.from.some(name => source.columns.some(column => isColumn(name, column)))
+  const possible = source.present?.(row).possible ?? source.columns
+  const all = names === 'all' && possible.length < MANY_COLUMNS
+  const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
   throw new FieldFailure(
     field.name,

@@ -113,7 +113,8 @@ class ConcatSource implements Source {
   present(row: number): Present {
     const i = find(this.rows, row)
     const part = this.parts[i]
-    return part.present?.(row - this.rows[i]) ?? { columns: part.columns }
+    const present = part.present?.(row - this.rows[i]) ?? { columns: part.columns }
+    return { possible: part.columns, ...present }
   }
 
   index(name: string): IndexColumn | undefined {

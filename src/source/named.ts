@@ -133,8 +133,9 @@ class NamedSource implements Source {
   }
 
   present(row: number): Present {
-    const { columns, ...why } = this.source.present?.(row) ?? { columns: this.source.columns }
-    return { columns: [...columns.map(column => this.rename[column] ?? column), 'source'], ...why }
+    const renamed = (names: readonly string[]) => [...names.map(name => this.rename[name] ?? name), 'source']
+    const { columns, possible, ...why } = this.source.present?.(row) ?? { columns: this.source.columns }
+    return { columns: renamed(columns), ...(possible && { possible: renamed(possible) }), ...why }
   }
 
   index(name: string): IndexColumn | undefined {

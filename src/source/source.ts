@@ -82,6 +82,8 @@ export interface WholeFile {
 
 export interface Present {
   columns: readonly string[]
+  /** What samples of the same part may have, where a source is put together of parts with different columns. */
+  possible?: readonly string[]
   /** A sentence. */
   why?: string
 }

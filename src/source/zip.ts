@@ -77,7 +77,8 @@ class ZipSource implements Source {
   present(row: number): Present {
     const parts = this.parts.map(part => part.present?.(row) ?? { columns: part.columns })
     const why = parts.flatMap(part => part.why ?? []).join(' ')
-    return { columns: parts.flatMap(part => part.columns), ...(why !== '' && { why }) }
+    const possible = parts.flatMap((part, i) => part.possible ?? this.parts[i].columns)
+    return { columns: parts.flatMap(part => part.columns), possible, ...(why !== '' && { why }) }
   }
 
   index(name: string): IndexColumn | undefined {

@@ -79,6 +79,24 @@ describe.each(POLICIES)('%s', policy => {
     expect(error?.message).toMatch(/other\.tar.*no column "cls"/)
   })
 
+  test('the same in a part of a concat, and in one that a subset is taken of', async () => {
+    shard('plain.tar', 40)
+    writeFileSync(join(root, 'other.tar'), tarFile([{ name: '1.klass', data: '1' }]))
+    const concat = ['plain.tar', 'other.tar'].map(tar => ({ tar }))
+    for (const source of [
+      { concat },
+      { subset: { source: { concat }, range: [30, 41] as [number, number] } },
+    ]) {
+      const [, error] = await run(feed(source, policy))
+      expect(error).toBeInstanceOf(engine.DefinitionError)
+      expect(error?.message).toMatch(/1\/other\.tar.*no column "cls"/)
+    }
+    const even = feed({ concat: [{ tar: 'plain.tar' }, { tar: 'plain.tar' }] }, policy, {
+      fields: { label: { from: 'even', as: 'int' } },
+    })
+    expect((await run(even))[1]).toBeUndefined()
+  })
+
   test('where a source does not know its columns, all samples of the first batch tell', async () => {
     writeFiles(root, Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`files/${i}.txt`, `${i}`])))
     const [steps, error] = await run(feed({ files: 'files/*.txt' }, policy))
