@@ -38,7 +38,13 @@ export function open<
     ...(options.python !== undefined && { python: pythonCommand(options.python) }),
   }
   if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
-  return new Loader(normal, { ...fillOptions(options), functions, device })
+  const notice = options.notice ?? warn
+  return new Loader(normal, { ...fillOptions({ ...options, notice }), functions, device })
+}
+
+/** Where a program does not say who is told, Node prints notices as its warnings: what is left out is never left out in silence. */
+function warn(text: string): void {
+  process.emitWarning(text, 'MillraceNotice')
 }
 
 /** For programs without types, which may give a path, or a module in place of its default export. */

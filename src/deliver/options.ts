@@ -39,7 +39,7 @@ export interface OpenOptions extends DeviceOptions {
   cpuShare?: number
   /** Told of progress on long work before the first batch, such as the scan of shards. */
   progress?: OnProgress
-  /** Told what is worth knowing and no error, such as an index that had to be rebuilt. */
+  /** Told what is worth knowing and no error, such as an index that had to be rebuilt. Default: a warning of Node's. */
   notice?: (text: string) => void
   /** A definition that came as JSON may run the code that it names: functions, datasets in Python, kernels. Default false. */
   allowCode?: boolean

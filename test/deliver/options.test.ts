@@ -1,7 +1,11 @@
 /** What `open` says of options and feeds that can't be meant. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { open } from '../../src/deliver/open.js'
 import { fillOptions, type OpenOptions } from '../../src/deliver/options.js'
+import { temporaryFolder } from '../support/folder.js'
+import { jpeg } from '../support/pictures.js'
 
 describe('an option', () => {
   it.each([
@@ -28,4 +32,23 @@ describe('an option', () => {
 
 it.each(['cats.json', undefined, null, []])('%j is no feed', feed => {
   expect(() => open(feed as never)).toThrow(/^open takes a feed, made by feed\(\{ … \}\).*, not /)
+})
+
+it('without `notice` a program is told by a warning what was left out', async () => {
+  const root = temporaryFolder()
+  mkdirSync(join(root, 'cat'))
+  for (const path of ['cat/1.jpg', 'outside.jpg']) writeFileSync(join(root, path), jpeg(1, 16, 16))
+  const said: string[] = []
+  const listen = (warning: Error): void => void said.push(`${warning.name}: ${warning.message}`)
+  process.on('warning', listen)
+  try {
+    const fields = { image: { from: 'image', as: 'image' as const, apply: [{ centerCrop: 8 }] } }
+    const loader = open({ source: { folder: root }, fields, batch: 1 }, { workers: 0 })
+    for await (const batch of loader) expect(batch.count).toBe(1)
+    await loader.close()
+    await new Promise(resolve => setImmediate(resolve))
+  } finally {
+    process.off('warning', listen)
+  }
+  expect(said.filter(text => /^MillraceNotice: .*outside\.jpg/.test(text))).toHaveLength(1)
 })
