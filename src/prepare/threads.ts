@@ -5,7 +5,11 @@
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { EngineError, MillraceError, SourceError } from '../errors.js'
+import { within } from '../system/exit.js'
 import { threadFlags } from '../system/thread-flags.js'
+
+/** How long (ms) a thread may take to load what it needs, before it is ended all the same. */
+const START = 3000
 
 /** Does one piece; tells of progress inside it by `report(n more)`. */
 export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result
@@ -39,12 +43,13 @@ interface Failure {
 export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
   if (work.threads <= 0) return inCaller(work)
   let next = 0
-  const members: Worker[] = []
+  const members: { worker: Worker; heard: Promise<void> }[] = []
   const member = () =>
     new Promise<void>((resolve, reject) => {
       let task: Task
       const worker = new Worker(work.worker, { workerData: work.setup, execArgv: threadFlags() })
-      members.push(worker)
+      const heard = new Promise<void>(said => worker.once('message', () => said()).once('exit', () => said()))
+      members.push({ worker, heard })
       worker.on('error', reject)
       worker.on('exit', () =>
         reject(new EngineError(`a thread ended in the middle of its work (${work.worker})`)),
@@ -64,7 +69,8 @@ export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Resu
   try {
     await Promise.all(Array.from({ length: Math.min(work.threads, work.tasks.length) }, member))
   } finally {
-    await Promise.all(members.map(worker => worker.terminate()))
+    // One that is still loading native libraries would take the process with it.
+    await Promise.all(members.map(({ worker, heard }) => within(heard, START).then(() => worker.terminate())))
   }
 }
 

@@ -1,0 +1,37 @@
+/** Work that is spread over threads, and how they end. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, it } from 'vitest'
+import { spread } from '../../src/prepare/threads.js'
+import { temporaryFolder } from '../support/folder.js'
+
+it('a thread that still loads is not cut short when another fails: in a native library that ends the process', async () => {
+  const words = new Int32Array(new SharedArrayBuffer(12))
+  const file = join(temporaryFolder(), 'thread.mjs')
+  // The first thread to arrive fails at once, the other takes its time to load.
+  writeFileSync(
+    file,
+    `import { parentPort, workerData } from 'node:worker_threads'
+     if (Atomics.add(workerData, 0, 1) === 0) {
+       Atomics.wait(workerData, 1, 0)
+       parentPort.postMessage({ failed: { ours: true, message: 'the first one failed' } })
+     } else {
+       Atomics.store(workerData, 1, 1)
+       Atomics.notify(workerData, 1)
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+       Atomics.store(workerData, 2, 1)
+       parentPort.postMessage({ ready: true })
+     }`,
+  )
+  const work = spread({
+    threads: 2,
+    worker: pathToFileURL(file),
+    setup: words,
+    start: () => () => undefined,
+    tasks: [1, 2, 3],
+    onResult: () => {},
+  })
+  await expect(work).rejects.toThrow('the first one failed')
+  expect([...words]).toEqual([2, 1, 1])
+})
