@@ -168,6 +168,11 @@ export class Session {
       serving = this.start(request, notices, share.members)
       shared.set(name, serving)
       serving.catch(() => shared.delete(name))
+    } else if ((await serving).wanted !== share.members) {
+      const { wanted } = await serving
+      throw new RequestError(
+        `"share.members": the ring "${share.name}" has ${wanted} members, not ${share.members}: all say the same number`,
+      )
     }
     this.shared = { name, serving }
     return serving
@@ -177,7 +182,7 @@ export class Session {
     const { json, root, allowCode } = await this.house.find(request)
     const feed: NormalFeed = {
       ...normalizeFeed(request.variant === undefined ? json : applyVariant(json, request.variant), root),
-      ...(request.python !== undefined && { python: texts(request.python, 'python') }),
+      ...this.interpreter(request),
     }
     refuseCode(codeIn(feed), allowCode, this.house.allowCode ? undefined : NO_CODE_HERE)
     const { limit, ...given } = request.options ?? {}
@@ -186,6 +191,14 @@ export class Session {
     // Here somebody else computes: there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
+  }
+
+  /**
+   * The interpreter that a client chose. An engine that runs no code for its clients has its own: to name the command of
+   * another is to run one.
+   */
+  private interpreter({ python }: OpenRequest): { python?: string[] } {
+    return this.house.allowCode && python !== undefined ? { python } : {}
   }
 
   /** Everything a client must know to read batches by itself. */
@@ -229,12 +242,6 @@ export class Session {
       notices,
     }
   }
-}
-
-/** A list of texts, of which a client may have sent anything else. */
-function texts(value: unknown, name: string): string[] {
-  if (Array.isArray(value) && value.every(entry => typeof entry === 'string')) return value
-  throw new MillraceError(`"${name}" of "open" is a list of texts`)
 }
 
 /** An error as the client gets it: its tag and message; of a bug also where it happened. */

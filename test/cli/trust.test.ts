@@ -246,4 +246,18 @@ describe('a client of millrace serve', () => {
     const refused = 'this is a function'
     expect(await told([file], { variant: 'evil' }, refused)).toContain(refused)
   })
+
+  test('that names an interpreter for the module of serve', async () => {
+    const file = join(folder, 'python.feed.mjs')
+    writeFileSync(
+      file,
+      `import { feed, int } from ${own}
+       export default feed({ source: { python: ${JSON.stringify(python)} }, fields: { label: int('label') }, batch: 4 })`,
+    )
+    // The command is not run: the engine's own interpreter says that it has nothing to load.
+    const chosen = join(folder, 'was-chosen')
+    const said = await told([file], { python: ['/bin/sh', '-c', `touch ${chosen}`] }, '"failed"')
+    expect(said).toContain('"failed"')
+    expect(existsSync(chosen)).toBe(false)
+  })
 })
