@@ -21,6 +21,7 @@ import { MillraceError, StateError } from '../errors.js'
 import { encodeState, readState, type State } from '../order/state.js'
 import type { Place } from '../order/steps.js'
 import { writeWhole } from '../system/draft.js'
+import { readRegular } from '../system/regular.js'
 
 /** Appends to a log of ids. */
 export class IdLog {
@@ -93,7 +94,7 @@ export function checkPlace(option: string, path: string | undefined, byRename: b
 export function loadState(path: string): State {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readRegular(path)
   } catch (cause) {
     throw new StateError(`can't read the state ${path}: ${(cause as Error).message}`, { cause })
   }

@@ -1,5 +1,5 @@
 /** The FEED of the command line: `cats.json`, `cats.feed.ts#val`, or `{"source": …}` as it is. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, extname, resolve } from 'node:path'
 import { type AllowCode, codeIn, refuseCode } from '../define/code.js'
 import { isBuilt, isFeed } from '../define/feed.js'
@@ -9,6 +9,7 @@ import type { FeedJson } from '../define/types.js'
 import { validateFeed } from '../define/validate.js'
 import { applyVariant } from '../define/variants.js'
 import { DefinitionError, MillraceError, nearest } from '../errors.js'
+import { openRegular, readRegular } from '../system/regular.js'
 import { importModule } from '../system/typescript.js'
 
 export interface LoadedFeed {
@@ -84,7 +85,16 @@ async function read(file: string): Promise<Read> {
   }
   if (!existsSync(file)) throw new DefinitionError('', `there is no such file${similar(file)}`)
   if (type !== '.json') return fromModule(file)
-  return { definition: parse(readFileSync(file, 'utf8')), built: false }
+  return { definition: parse(textOf(file)), built: false }
+}
+
+/** A file that is none (a FIFO, a device) could be read for ever: by an engine, for all of its clients. */
+function textOf(file: string): string {
+  try {
+    return readRegular(file)
+  } catch (error) {
+    throw new DefinitionError('', (error as Error).message)
+  }
 }
 
 function parse(text: string): unknown {
@@ -98,6 +108,7 @@ function parse(text: string): unknown {
 async function fromModule(file: string): Promise<Read> {
   let exported: unknown
   try {
+    closeSync(openRegular(file).fd)
     exported = (await importModule(file)).default
   } catch (error) {
     if (error instanceof MillraceError) throw error

@@ -1,11 +1,12 @@
 /** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
 import { folderClasses } from '../source/classes.js'
 import type { Manifest, Source } from '../source/source.js'
 import { findShards } from '../source/tar-paths.js'
+import { readRegular } from '../system/regular.js'
 
 /** The list of class names that shards in one folder share. */
 export const CLASSES = 'classes.json'
@@ -52,7 +53,7 @@ function namesBeside(folders: readonly string[]): string[] {
   const lists = new Set<string>()
   for (const folder of new Set(folders)) {
     const path = join(folder, CLASSES)
-    lists.add(existsSync(path) ? readFileSync(path, 'utf8') : '')
+    lists.add(existsSync(path) ? readRegular(path) : '')
   }
   const [text = ''] = lists
   if (lists.size !== 1 || text === '') return []

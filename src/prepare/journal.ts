@@ -2,9 +2,10 @@
  * The journal of a pack: a hidden file beside the shards, one JSON line for the plan and one for each finished
  * shard. A killed pack is continued from it; when the pack is done its contents move into the shard list.
  */
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../system/draft.js'
+import { readRegular } from '../system/regular.js'
 import type { PackedShard } from './pack-shard.js'
 
 export class Journal {
@@ -43,7 +44,7 @@ export class Journal {
 
   private lines(): { plan?: string; shard?: PackedShard }[] {
     if (!existsSync(this.path)) return []
-    return readFileSync(this.path, 'utf8')
+    return readRegular(this.path)
       .split('\n')
       .flatMap(line => {
         try {

@@ -7,7 +7,7 @@
  *
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
@@ -15,6 +15,7 @@ import { withLock } from '../source/lock.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { Manifest, OnProgress, OpenContext } from '../source/source.js'
 import { sweepDrafts, writeWhole } from '../system/draft.js'
+import { readRegular } from '../system/regular.js'
 import { CLASSES, classNames } from './class-names.js'
 import { hasSize, Journal } from './journal.js'
 import { type Division, type PackPlan, planPack } from './pack-plan.js'
@@ -177,7 +178,7 @@ function keepClasses(out: string, names: string[], force: boolean): string[] {
   const path = join(out, CLASSES)
   if (names.length === 0) return names
   const text = `${JSON.stringify(names, null, 1)}\n`
-  if (existsSync(path) && !force && readFileSync(path, 'utf8') !== text) {
+  if (existsSync(path) && !force && readRegular(path) !== text) {
     throw new SourceError(
       `${path} lists other classes than this source has: the labels would not mean the same. ` +
         'Give another --out, or --force to replace the list',
@@ -201,7 +202,7 @@ function shardList(prefix: string, plan: PackPlan, shards: PackedShard[]): Shard
 function readList(path: string): { plan: string; shards: PackedShard[] } | undefined {
   if (!existsSync(path)) return undefined
   try {
-    const list = JSON.parse(readFileSync(path, 'utf8')) as ShardList
+    const list = JSON.parse(readRegular(path)) as ShardList
     const shards = list.shardlist.map(s => ({ name: s.url, samples: s.nsamples, bytes: s.filesize }))
     return { plan: list.millrace.plan, shards }
   } catch {

@@ -2,10 +2,11 @@
  * The text of a user's CUDA kernel: its file, and the files beside it that it includes, since they decide what it draws
  * as much as the file itself. Headers that are not there are the compiler's or ours (`millrace.cuh`).
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { expandHome } from '../define/path.js'
 import { nearest, SourceError } from '../errors.js'
+import { readRegular } from '../system/regular.js'
 
 export interface KernelText {
   /** Absolute. */
@@ -60,7 +61,7 @@ function addHeaders(text: string, includer: string, headers: Record<string, stri
 /** The text of a file; undefined where there is none. */
 function read(path: string, name: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegular(path)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

@@ -26,6 +26,24 @@ describe('a FIFO', () => {
     expect(stderr).toMatch(/named pipe|is no file/)
   })
 
+  it('in place of a definition, a module or a state is refused at once', async () => {
+    const root = temporaryFolder()
+    const [json, module] = ['feed.json', 'feed.mjs'].map(name => join(root, name))
+    for (const path of [json, module]) expect(spawnSync('mkfifo', [path]).status).toBe(0)
+    const good = JSON.stringify({
+      source: { synthetic: { count: 8, images: { width: 8, height: 8 } } },
+      fields: { label: { from: 'cls', as: 'int' } },
+      batch: 4,
+    })
+    for (const words of [[json], [module], [good, '--resume', json]]) {
+      const { code, stderr } = await millrace('run', ...words)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/is a named pipe \(FIFO\), not a regular file/),
+      ])
+    }
+  })
+
   it('planted as an index in a shared folder is not waited for', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'a.tar'), tarFile([{ name: 'a.cls', data: '1' }]))
