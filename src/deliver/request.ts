@@ -53,6 +53,9 @@ export type Request = { id?: number } & Partial<{
   close: true
 }>
 
+/** Names that one request may ask for. */
+const MOST_NAMES = 2 ** 20
+
 /** The request is wrong, not the feed. */
 export class RequestError extends MillraceError {
   override readonly tag = 'Protocol'
@@ -81,6 +84,10 @@ type Check = (value: unknown, path: string) => void
 
 const whole: Check = (value, path) => {
   if (!Number.isSafeInteger(value) || (value as number) < 0) refuse(path, 'a whole number from 0', value)
+}
+const some: Check = (value, path) => {
+  whole(value, path)
+  if (value === 0) refuse(path, 'a whole number from 1', value)
 }
 const text: Check = (value, path) => {
   if (typeof value !== 'string') refuse(path, 'a text', value)
@@ -129,6 +136,13 @@ const change: Check = (value, path) => {
 const code: Check = (value, path) => {
   if (typeof value !== 'boolean') listOf(text)(value, path)
 }
+/** Positions to be named: the engine's only thread looks them up, and meanwhile all other clients wait. */
+const few: Check = (value, path) => {
+  listOf(whole)(value, path)
+  const { length } = value as unknown[]
+  if (length > MOST_NAMES)
+    throw new RequestError(`"${path}" has ${length} entries, ${MOST_NAMES} at most: ask several times`)
+}
 const weights: Check = (value, path) => {
   if (!isRecord(value)) return listOf(number)(value, path)
   for (const [name, weight] of Object.entries(value)) number(weight, `${path}.${name}`)
@@ -150,14 +164,14 @@ const CHECKS: Record<string, Check> = {
       allowCode: code,
       python: listOf(text),
       options,
-      share: parts({ name: text, members: whole }),
+      share: parts({ name: text, members: some }),
     },
   ),
   release: whole,
   move: parts(place, { limit: orNull(whole), changes: listOf(change), held: listOf(whole) }),
   limit: orNull(whole),
   ids: whole,
-  names: parts({ epoch: whole, positions: listOf(whole) }),
+  names: parts({ epoch: whole, positions: few }),
   bad: whole,
   redo: parts({ slot: whole, field: text, rows: listOf(whole) }),
   weights,

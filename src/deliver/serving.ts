@@ -60,6 +60,8 @@ export class Serving {
   /** Whether all that were to come have come, and whether the last of them has left. */
   complete = false
   ended = false
+  /** How many were to come. */
+  readonly wanted: number
 
   private constructor(
     readonly opened: Opened,
@@ -69,6 +71,7 @@ export class Serving {
     /** Clients that are to come, or here. */
     private expected: number,
   ) {
+    this.wanted = expected
     if (expected > 1) void this.tellOthers()
   }
 

@@ -1,6 +1,9 @@
 /** Requests that are wrong: each is answered by one sentence, and the engine goes on. */
+import { spawnSync } from 'node:child_process'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/folder.js'
 import { Client, epoch, FEED, serve } from '../support/protocol-client.js'
 
 const WRONG = [null, true, -1, 1.5, 1e300, 'x', '', [], [null], [-1], ['x'], {}, { x: 1 }, [[[]]]]
@@ -71,6 +74,10 @@ test.each([
   [{ ids: 99 }, /there is no batch in slot 99/],
   [{ redo: { slot: 0, field: 'label', rows: [] } }, /no field "label" was left to the device/],
   [{ nothing: 1 }, /unknown request/],
+  [
+    { names: { epoch: 0, positions: Array(2 ** 20 + 1).fill(0) } },
+    /"names\.positions" has 1048577 entries, 1048576 at most/,
+  ],
 ])('%j', async (request, message) => {
   const { socket } = serve()
   const client = await Client.connect(socket)
@@ -117,4 +124,32 @@ test('a request in many parts, and many requests in one', async () => {
   expect(names.names).toHaveLength(2 ** 20)
   expect(others.map(answer => answer.stats.workers)).toEqual([1, 1, 1])
   client.end()
+})
+
+test('a feed that is no file does not stop the engine for others', async () => {
+  const { socket } = serve('--stay')
+  const path = join(temporaryFolder(), 'feed.json')
+  expect(spawnSync('mkfifo', [path]).status).toBe(0)
+  const client = await Client.connect(socket)
+  const { error } = await client.ask({ open: { version: 2, pid: 1, feedPath: path } })
+  expect(error.message).toContain('is a named pipe (FIFO), not a regular file')
+  await client.open({ workers: 1 })
+  client.end()
+})
+
+test('members of a shared ring that can’t be leave its name to others', async () => {
+  const { socket } = serve('--stay')
+  const client = await Client.connect(socket)
+  const share = (members: number) => client.open({ workers: 1 }, FEED, { name: 'a', members })
+  await expect(share(0)).rejects.toThrow(
+    '"open.share.members" of the request should be a whole number from 1',
+  )
+  await share(2)
+  const other = await Client.connect(socket)
+  await expect(other.open({ workers: 1 }, FEED, { name: 'a', members: 3 })).rejects.toThrow(
+    '"share.members": the ring "a" has 2 members, not 3',
+  )
+  await other.open({ workers: 1 }, FEED, { name: 'a', members: 2 })
+  client.end()
+  other.end()
 })

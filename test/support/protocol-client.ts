@@ -45,7 +45,9 @@ export class Client {
 
   private constructor(readonly socket: Socket) {
     socket.on('error', () => {})
-    createInterface(socket).on('line', line => {
+    const lines = createInterface(socket)
+    lines.on('error', () => {}) // it tells of the socket's errors as well
+    lines.on('line', line => {
       const answer = JSON.parse(line)
       const hear = this.waiting.get(answer.id)
       if (hear) hear(answer)
