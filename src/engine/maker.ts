@@ -9,6 +9,7 @@ import { collectGarbage } from '../system/collect.js'
 import { shareMappings } from '../system/mmap.js'
 import { giveWay } from '../system/priority.js'
 import { SpanLane } from '../system/spans.js'
+import { useDoor } from '../system/unbroken.js'
 import { noteChild } from './children.js'
 import { loadFunctions } from './functions.js'
 import type { BadReport, Job } from './job.js'
@@ -152,6 +153,7 @@ const live = (life: number): void => {
   Atomics.store(data.words, PoolWord.Life + data.maker, life)
   Atomics.notify(data.words, PoolWord.Life + data.maker)
 }
+useDoor(data.door)
 giveWay()
 shareMappings(data.mappings)
 live(Life.Running)

@@ -28,6 +28,8 @@ export interface MakerData {
   spans: SharedArrayBuffer
   /** Which files are mapped where. */
   mappings: SharedArrayBuffer
+  /** Keeps it from being terminated in certain native calls. */
+  door: Int32Array
   /** From the pool: jobs to take up and to leave. */
   inbox: MessagePort
   /** To the pool: bad samples, and what went wrong with a job. */

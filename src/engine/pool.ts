@@ -11,6 +11,7 @@ import { noteStuck, within } from '../system/exit.js'
 import { mappings } from '../system/mmap.js'
 import { type Span, SpanLane, spanBytes } from '../system/spans.js'
 import { threadFlags } from '../system/thread-flags.js'
+import { newDoor, shutDoor, shutDoorNow } from '../system/unbroken.js'
 import { leftChild, POOL_WORDS } from './children.js'
 import type { BadReport, Job } from './job.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
@@ -45,6 +46,7 @@ interface Member {
   worker: Worker
   inbox: MessagePort
   outbox: MessagePort
+  door: Int32Array
   /** It was stuck in a ring that others have left, and is ended for that. */
   ended?: true
   /** Its thread has ended. */
@@ -250,6 +252,9 @@ export class Pool {
         if (left <= 0) break
         Atomics.wait(this.words, PoolWord.Life + maker, life, left)
       }
+      // Node ends the others by itself.
+      const member = this.members[maker]
+      if (member && this.life(maker) !== Life.None) shutDoorNow(member.door, PATIENCE)
     }
   }
 
@@ -271,6 +276,7 @@ export class Pool {
       words: this.words,
       spans: this.spanBuffer,
       mappings: mappings(),
+      door: newDoor(),
       inbox: inbox.port2,
       outbox: outbox.port2,
     }
@@ -285,7 +291,7 @@ export class Pool {
     })
     this.holdBy(worker)
     const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))
-    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1, gone }
+    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1, door: data.door, gone }
     this.members[maker] = member
     outbox.port1.on('message', (message: FromMaker) => this.hear(message))
     outbox.port1.unref()
@@ -365,7 +371,8 @@ async function dismiss(member: Member): Promise<void> {
 }
 
 /** Tells a thread to end. False when it can't. */
-async function ends({ worker, gone }: Member): Promise<boolean> {
+async function ends({ worker, door, gone }: Member): Promise<boolean> {
+  if (!(await shutDoor(door, BLOCKED))) return false
   void worker.terminate()
   return within(gone, BLOCKED)
 }

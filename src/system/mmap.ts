@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto'
 import { type BigIntStats, closeSync, fstatSync } from 'node:fs'
 import { errno, koffi, map, unmap } from './native.js'
 import { openRegular } from './regular.js'
+import { unbroken } from './unbroken.js'
 
 const PROT_READ = 1
 const MAP_SHARED = 1
@@ -56,7 +57,7 @@ export function mapFile(path: string): MappedFile {
     if (size === 0) return { buffer: new ArrayBuffer(0), marks: unshared() } // the system refuses empty mappings
     const file = fingerprint(stats)
     const { address, marks } = known(file) ?? remember(file, mapNew(path, fd, size), size)
-    return { buffer: koffi.view(address, size), marks }
+    return { buffer: unbroken(() => koffi.view(address, size)), marks }
   } finally {
     closeSync(fd)
   }

@@ -3,7 +3,7 @@
  *
  * What a function returns through a pointer goes into a typed array, given as `void *`, never through `_Out_`, `_Inout_` or
  * `koffi.view`: those call into V8 afterwards, and where the thread is being terminated at that moment, koffi ends the
- * whole process (SIGABRT). Only what is done before a maker's first row may do that.
+ * whole process (SIGABRT). Where it can't be helped, as for a library that is loaded late, the call is made `unbroken`.
  */
 import koffi, { type LibraryHandle } from 'koffi'
 

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../errors.js'
 import { koffi, memcpy } from './native.js'
+import { unbroken } from './unbroken.js'
 
 /** What the library says about a JPEG. */
 export interface TurboHeader {
@@ -248,7 +249,7 @@ function findLibrary(): Library {
   const tried: string[] = []
   for (const path of candidates()) {
     try {
-      return bind(path, koffi.load(path))
+      return unbroken(() => bind(path, koffi.load(path)))
     } catch (error) {
       tried.push(`${path}: ${(error as Error).message.trim()}`)
     }

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../errors.js'
 import { koffi } from './native.js'
+import { unbroken } from './unbroken.js'
 
 /** A picture as libvips would deliver it: interleaved bands of one format. */
 export interface VipsHeader {
@@ -159,7 +160,7 @@ function findLibrary(): Library {
   const tried: string[] = []
   for (const path of candidates()) {
     try {
-      return start(koffi.load(path))
+      return unbroken(() => start(koffi.load(path)))
     } catch (error) {
       tried.push(`${path}: ${(error as Error).message.trim()}`)
     }

@@ -5,6 +5,7 @@
 import * as zlib from 'node:zlib'
 import { MissingError } from '../errors.js'
 import { koffi } from './native.js'
+import { unbroken } from './unbroken.js'
 
 /** Decompresses a whole frame to `most` bytes at most; `usual` is how many there are usually. */
 export type Zstd = (frame: Uint8Array, most: number, usual: number) => Uint8Array | ZstdProblem
@@ -69,7 +70,7 @@ export function libraryZstd(names: readonly string[] = NAMES): Zstd {
 function load(names: readonly string[]): ReturnType<typeof koffi.load> {
   for (const name of names) {
     try {
-      return koffi.load(name)
+      return unbroken(() => koffi.load(name))
     } catch {
       // the next name
     }

@@ -37,3 +37,42 @@ console.log('ended')`,
   expect(stdout, stderr).toBe('ended\n')
   expect(status).toBe(0)
 })
+
+test('while it makes views of foreign memory, which it is not ended in', () => {
+  const folder = temporaryFolder()
+  const [door, native] = ['unbroken', 'native'].map(name =>
+    JSON.stringify(new URL(`../../dist/system/${name}.js`, import.meta.url).href),
+  )
+  writeFileSync(
+    join(folder, 'thread.mjs'),
+    `import { workerData } from 'node:worker_threads'
+import { unbroken, useDoor } from ${door}
+import { addressOf, koffi } from ${native}
+const memory = new ArrayBuffer(64)
+const address = addressOf(memory)
+useDoor(workerData.door)
+Atomics.store(workerData.begun, 0, 1)
+Atomics.notify(workerData.begun, 0)
+for (;;) unbroken(() => koffi.view(address, 64))`,
+  )
+  writeFileSync(
+    join(folder, 'main.mjs'),
+    `import { Worker } from 'node:worker_threads'
+import { newDoor, shutDoor } from ${door}
+for (let i = 0; i < 40; i++) {
+  const begun = new Int32Array(new SharedArrayBuffer(4))
+  const door = newDoor()
+  const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: { begun, door } })
+  await Atomics.waitAsync(begun, 0, 0).value
+  await new Promise(resolve => setTimeout(resolve, i % 5))
+  if (await shutDoor(door, 60_000)) await worker.terminate()
+  else throw new Error('it never came out')
+}
+console.log('ended')`,
+  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'main.mjs')], {
+    encoding: 'utf8',
+  })
+  expect(stdout, stderr).toBe('ended\n')
+  expect(status).toBe(0)
+})

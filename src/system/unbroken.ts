@@ -1,0 +1,64 @@
+/**
+ * What a thread may not be ended in. `koffi.view` and `koffi.load` call into V8, and where the thread is being terminated at
+ * that moment, koffi ends the whole process (native.ts). A thread enters such a call through its door; the thread that
+ * ends it shuts the door first, and waits until the call is over.
+ */
+
+/** Nothing is going on; a call is; the door is shut: the thread comes no further. */
+const OPEN = 0
+const INSIDE = 1
+const SHUT = 2
+
+/** Between two looks at a door that is in use (ms). */
+const LOOK = 1
+
+/** The door of this thread; the main thread has none, it is never terminated. */
+let own: Int32Array | undefined
+
+/** One for each thread. */
+export function newDoor(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(4))
+}
+
+/** From now on, this is the door of this thread. */
+export function useDoor(door: Int32Array): void {
+  own = door
+}
+
+/** Makes a short call during which this thread is not terminated. */
+export function unbroken<T>(call: () => T): T {
+  const door = own
+  // One in another: the outer one keeps the door.
+  if (door === undefined || Atomics.load(door, 0) === INSIDE) return call()
+  if (Atomics.compareExchange(door, 0, OPEN, INSIDE) === SHUT) stay(door)
+  try {
+    return call()
+  } finally {
+    if (Atomics.compareExchange(door, 0, INSIDE, OPEN) === SHUT) stay(door)
+  }
+}
+
+/** This thread is being ended: it does nothing more. */
+function stay(door: Int32Array): never {
+  for (;;) Atomics.wait(door, 0, SHUT)
+}
+
+/**
+ * Shuts a thread's door, so that it can be terminated. False: it was inside for so many ms, blocked, and will do nothing
+ * more once it comes out; to terminate it would be wrong.
+ */
+export async function shutDoor(door: Int32Array, patience: number): Promise<boolean> {
+  const end = performance.now() + patience
+  while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE) {
+    if (performance.now() > end) return Atomics.exchange(door, 0, SHUT) !== INSIDE
+    await new Promise(resolve => setTimeout(resolve, LOOK))
+  }
+  return true
+}
+
+/** The same where nothing asynchronous is left. */
+export function shutDoorNow(door: Int32Array, patience: number): void {
+  const end = performance.now() + patience
+  while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE && performance.now() < end)
+    Atomics.wait(door, 0, INSIDE, LOOK)
+}
