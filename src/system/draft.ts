@@ -61,20 +61,35 @@ export class Draft {
       }
     }
     const hidden = hiddenName(full)
-    return new Draft(full, openSync(hidden, 'w', 0o644), hidden)
+    rmSync(hidden, { force: true })
+    // A link that another user put there is not followed.
+    return new Draft(full, openSync(hidden, 'wx', 0o644), hidden)
   }
 
   /** Appends all of `data`. */
   write(data: Uint8Array): void {
-    let at = 0
-    while (at < data.byteLength) at += writeSync(this.fd, data, at)
+    this.named(() => {
+      let at = 0
+      while (at < data.byteLength) at += writeSync(this.fd, data, at)
+    })
     this.bytes += data.byteLength
   }
 
   /** Writes over what stands at `position`, or beyond the end. */
   writeAt(data: Uint8Array, position: number): void {
-    let at = 0
-    while (at < data.byteLength) at += writeSync(this.fd, data, at, data.byteLength - at, position + at)
+    this.named(() => {
+      let at = 0
+      while (at < data.byteLength) at += writeSync(this.fd, data, at, data.byteLength - at, position + at)
+    })
+  }
+
+  /** Errors of a write (a full disk) say in which file: the system knows but a number. */
+  private named(write: () => void): void {
+    try {
+      write()
+    } catch (error) {
+      throw Object.assign(error as Error, { path: this.path })
+    }
   }
 
   /**
@@ -91,11 +106,11 @@ export class Draft {
         const hidden = hiddenName(this.path)
         rmSync(hidden, { force: true })
         status = link(inode, hidden)
-        if (status === 0) renameSync(hidden, this.path)
+        if (status === 0) replace(hidden, this.path)
       }
       if (status !== 0) throw linkError(this.path, status)
     } else {
-      renameSync(this.hidden, this.path)
+      replace(this.hidden, this.path)
     }
     this.close()
   }
@@ -126,6 +141,16 @@ export class Draft {
   private close(): void {
     if (this.fd >= 0) closeSync(this.fd)
     this.fd = -1
+  }
+}
+
+/** Renames, or leaves nothing: what has the name may be a folder, or another user's. */
+function replace(hidden: string, path: string): void {
+  try {
+    renameSync(hidden, path)
+  } catch (error) {
+    rmSync(hidden, { force: true })
+    throw error
   }
 }
 

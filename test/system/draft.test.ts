@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -41,4 +41,22 @@ it('drafts of the dead are swept away, those of the living stay', () => {
   expect(readdirSync(folder)).toHaveLength(3)
   sweepDrafts(folder, true)
   expect(readdirSync(folder).sort()).toEqual([`.millrace-draft-${process.ppid}-x.tar`, '.other'])
+})
+
+it('a file that can’t take the place of what is there leaves nothing beside it', () => {
+  mkdirSync(join(folder, 'index/full'), { recursive: true })
+  expect(() => writeWhole(join(folder, 'index'), 'x')).toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
+  expect(readdirSync(folder)).toEqual(['index'])
+})
+
+it('a disk that takes no more is told with the name of the file', () => {
+  const built = new URL('../../dist/system/draft.js', import.meta.url).href
+  const path = join(folder, 'state.json')
+  const program = `import { writeWhole } from ${JSON.stringify(built)}
+try { writeWhole(${JSON.stringify(path)}, 'x') } catch ({ code, path }) { console.log(code, path) }`
+  const words = [process.execPath, '--input-type=module', '-e', program]
+  const { stdout } = spawnSync('bash', ['-c', 'ulimit -f 0; exec "$@"', 'bash', ...words], {
+    encoding: 'utf8',
+  })
+  expect(stdout).toBe(`EFBIG ${path}\n`)
 })
