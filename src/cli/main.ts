@@ -117,12 +117,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 
+/** Runs while `main` does: nothing is left that could end it. */
+const forsaken = (): void => {
+  process.exitCode = complain(
+    new MillraceError(
+      'this would never end: there is nothing left to wait for. An `await` at the top of a module of yours does not end, ' +
+        'most likely',
+    ),
+  )
+}
+process.once('beforeExit', forsaken)
+
 main(process.argv.slice(2)).then(
   code => {
+    process.off('beforeExit', forsaken)
     // What a function of the user's left behind may have failed meanwhile.
     if (code !== 0 || process.exitCode === undefined) process.exitCode = code
   },
   error => {
+    process.off('beforeExit', forsaken)
     process.exitCode = complain(error)
   },
 )

@@ -30,7 +30,16 @@ export interface UserFunctions {
 /** What a function of the user's threw, whatever it was: marks the stage at which the sample failed. */
 export class MapError extends Error {
   constructor(override readonly cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause))
+    super(wordsOf(cause))
+  }
+}
+
+/** What was thrown, in words. It need not be an error, and may even refuse to be a text. */
+function wordsOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown)
+  } catch {
+    return 'it threw something that can’t be shown'
   }
 }
 

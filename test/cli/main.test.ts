@@ -130,6 +130,16 @@ describe('errors', () => {
     },
   )
 
+  it('of a module that never ends loading are told', async () => {
+    const path = join(folder, 'never.mjs')
+    writeFileSync(path, 'await new Promise(() => {})\n')
+    const { code, stderr } = await millrace('run', path)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('at the top of a module of yours does not end'),
+    ])
+  })
+
   it('of a log of ids that is none leave it as it is', async () => {
     const [state, log] = [join(folder, 'state.json'), join(folder, 'notes.txt')]
     expect((await millrace('run', INLINE, '--steps', '1', '--save', state)).code).toBe(0)

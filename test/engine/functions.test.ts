@@ -68,6 +68,10 @@ describe.each([0, 2])('with %i workers', workers => {
       ["'a string'", /sample 3: map of field "label" failed: a string/],
       ['null', /sample 3: map of field "label" failed: null/],
       ['undefined', /sample 3: map of field "label" failed: undefined/],
+      [
+        'Object.create(null)',
+        /sample 3: map of field "label" failed: it threw something that can’t be shown/,
+      ],
     ] as const) {
       await expect(labels(await withMap(thrown(text)), workers)).rejects.toThrow(message)
       await expect(labels(await withMap(`async ${thrown(text)}`), workers)).rejects.toThrow(message)
