@@ -2,11 +2,12 @@
  * The server: feeds other processes through a Unix socket (docs/protocol.md). It lives as long as somebody needs it:
  * it ends with its last client, or with the process that started it.
  */
-import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { MillraceError } from '../errors.js'
 import { within } from '../system/exit.js'
+import { makeFolder } from '../system/folder.js'
 import { startTime } from '../system/process.js'
 import { readRequest } from './request.js'
 import { type House, Session } from './session.js'
@@ -91,7 +92,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 /** Listens at a path that only this user can reach. */
 async function listen(server: Server, path: string): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path), 0o700)
   const before = process.umask(0o177)
   try {
     await new Promise<void>((resolve, reject) => {

@@ -5,10 +5,11 @@
  *   DIR/anemone/0000.jpg …     ten classes, pictures of 224 to 256 pixels a side
  */
 
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OnProgress } from '../source/source.js'
 import { writeWhole } from '../system/draft.js'
+import { makeFolder } from '../system/folder.js'
 import { demoPainter } from './demo-pictures.js'
 import { spread } from './threads.js'
 
@@ -48,7 +49,7 @@ export async function makeDemo(
   rmSync(mark, { force: true }) // or a demo that is stopped now would seem whole to the one before it
   for (const name of DEMO_CLASSES) {
     rmSync(join(folder, name), { recursive: true, force: true })
-    mkdirSync(join(folder, name), { recursive: true })
+    makeFolder(join(folder, name))
   }
   let done = 0
   await spread({

@@ -7,7 +7,7 @@
  *
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { SourceJson } from '../define/types.js'
 import { SourceError } from '../errors.js'
@@ -15,6 +15,7 @@ import { withLock } from '../source/lock.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { Manifest, OnProgress, OpenContext } from '../source/source.js'
 import { sweepDrafts, writeWhole } from '../system/draft.js'
+import { makeFolder } from '../system/folder.js'
 import { readRegular } from '../system/regular.js'
 import { CLASSES, classNames } from './class-names.js'
 import { hasSize, Journal } from './journal.js'
@@ -72,7 +73,7 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
   }
   const manifest = await openSource(json, context)
   const source = attachSource(manifest)
-  mkdirSync(out, { recursive: true })
+  makeFolder(out)
   return withLock(
     join(out, `.${options.prefix}.pack.lock`),
     async () => {

@@ -3,10 +3,10 @@
  * user's cache folder; where that can't be written either, in memory. Whether it can be written is found out by
  * trying, since modes say little on network file systems, in containers and for root.
  */
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SourceError } from '../errors.js'
 import { Draft } from '../system/draft.js'
+import { makeFolder } from '../system/folder.js'
 import { cachedPath } from './cache-folder.js'
 import { IndexFile, type IndexHeader, type IndexTarget, readHeader } from './index-file.js'
 import { disown, distrust, isDisowned } from './index-trust.js'
@@ -55,7 +55,7 @@ export async function obtainIndex(wanted: IndexWanted): Promise<IndexFound> {
   const refusals: string[] = []
   for (const path of places(wanted)) {
     try {
-      if (path !== wanted.beside) makeFolder(dirname(path))
+      if (path !== wanted.beside) makeCache(dirname(path))
       const built = await withLock(`${path}.lock`, () => buildOnce(path, wanted), {
         notice: wanted.notice,
         what: `indexes ${wanted.data}`,
@@ -72,10 +72,10 @@ export async function obtainIndex(wanted: IndexWanted): Promise<IndexFound> {
   return buildInMemory(wanted, refusals)
 }
 
-/** On a read-only file system Node's recursive mkdir says ENOENT. */
-function makeFolder(path: string): void {
+/** Where no folder can be made (/proc, a home that autofs does not know) the system says ENOENT: nothing is missing there. */
+function makeCache(path: string): void {
   try {
-    mkdirSync(path, { recursive: true })
+    makeFolder(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw code === 'ENOENT' ? Object.assign(error as Error, { code: 'EROFS' }) : error

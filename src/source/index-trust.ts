@@ -3,10 +3,11 @@
  * alone decides what lies there: the folder is theirs, and neither it nor the file can be written by others. An index
  * that proved wrong is removed, or, where that is not permitted, marked in the cache folder.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, type Stats, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { ChangedError } from '../errors.js'
 import { writeWhole } from '../system/draft.js'
+import { makeFolder } from '../system/folder.js'
 import { cachedPath, cacheFolder } from './cache-folder.js'
 
 /** Bits of a mode by which a group or everybody may write. */
@@ -28,7 +29,7 @@ export function disown(path: string, checksum: number): void {
   } catch {
     try {
       const mark = markOf(path)
-      mkdirSync(dirname(mark), { recursive: true })
+      makeFolder(dirname(mark))
       writeWhole(mark, String(checksum))
     } catch {
       // No place for the mark: the index will be found wrong again, and said to be so.

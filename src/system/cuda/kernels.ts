@@ -3,10 +3,11 @@
  * that it depends on, so a new version of a kernel is a new file, and nothing ever has to be thrown away in a hurry.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeWhole } from '../draft.js'
+import { makeFolder } from '../folder.js'
 import { type CudaSource, compileCubin } from './nvrtc.js'
 
 /** The folder of the `.cu` and `.cuh` files that come with the package. */
@@ -64,7 +65,7 @@ export function withCubin<T>(
   }
   const cubin = compileCubin(source, compileOptions(architecture))
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     writeWhole(path, cubin)
   } catch {
     // A cache folder that can't be written costs compiling each time, and nothing else.
