@@ -21,7 +21,7 @@ const seconds = option('seconds', 3)
 const depth = option('depth', 4)
 
 const folder = join(tmpdir(), `millrace-bench-${samples}`)
-if (!existsSync(join(folder, 'shards.json'))) {
+if (!existsSync(join(folder, 'bench-shards.json'))) {
   const source = {
     synthetic: { count: samples, images: { width: 224, height: 224, quality: 90, classes: 1000 } },
   }

@@ -21,7 +21,7 @@ const threads = option('threads', usableCores())
 const batch = 256
 
 const folder = join(tmpdir(), `millrace-bench-${samples}`)
-if (!existsSync(join(folder, 'shards.json'))) {
+if (!existsSync(join(folder, 'bench-shards.json'))) {
   const source = {
     synthetic: { count: samples, images: { width: 224, height: 224, quality: 90, classes: 1000 } },
   }
