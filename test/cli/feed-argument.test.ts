@@ -97,7 +97,7 @@ function install(name: string): void {
   const sources = [
     'errors.ts',
     ...readdirSync(join(repository, 'src/define')).map(file => `define/${file}`),
-    ...['system/typescript.ts', 'system/typescript-hook.ts', 'cli/feed-argument.ts'],
+    ...['system/regular.ts', 'system/typescript.ts', 'system/typescript-hook.ts', 'cli/feed-argument.ts'],
   ]
   for (const source of sources) {
     const { code } = transform(readFileSync(join(repository, 'src', source), 'utf8'), {
