@@ -1,26 +1,12 @@
 /**
- * An entry of a blend: a source with a name, which becomes its column `source` and stands before its ids, and with
- * new names for some of its columns. A blend itself is no source: which of its entries a position draws from is
- * the order's business.
+ * An entry of a blend: a source with a name and with new names for some of its columns. Its samples get a column
+ * `source` that holds the name, and the name stands before their ids. `blend.ts` makes them.
  */
 import type { Random } from '../define/random.js'
-import type { BlendJson } from '../define/types.js'
-import { nearest, SourceError } from '../errors.js'
-import { combinedFingerprint } from './combined.js'
-import type { OpenedSources } from './registry.js'
-import type {
-  ByteRange,
-  Column,
-  IndexColumn,
-  Manifest,
-  Nesting,
-  OpenContext,
-  Present,
-  Source,
-  SourceKind,
-} from './source.js'
+import { SourceError } from '../errors.js'
+import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from './source.js'
 
-interface NamedManifest extends Manifest {
+export interface NamedManifest extends Manifest {
   kind: 'named'
   name: string
   /** New names by old ones. */
@@ -38,58 +24,6 @@ export const named: SourceKind<never> = {
     const { child, name, rename } = manifest as NamedManifest
     return new NamedSource(nesting.attach(child), name, rename)
   },
-}
-
-/** Opens all entries of a blend. */
-export async function openBlend(
-  json: BlendJson,
-  context: OpenContext,
-  nesting: Nesting,
-): Promise<OpenedSources> {
-  const entries = json.entries.map(({ name, weight }, i) => ({ name: name ?? String(i), weight }))
-  const sources: OpenedSources['sources'] = []
-  for (const [i, { source, rename = {} }] of json.entries.entries()) {
-    const back = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
-    const wanted = context.wanted.map(column => back.get(column) ?? column)
-    const most = Object.fromEntries(
-      Object.entries(context.most ?? {}).map(([column, bytes]) => [back.get(column) ?? column, bytes]),
-    )
-    const child = await nesting.open(source, { ...context, wanted, most })
-    checkNames(entries[i].name, rename, nesting.attach(child).columns)
-    const { fingerprint, indexBytes } = child
-    const manifest: NamedManifest = {
-      kind: 'named',
-      fingerprint,
-      indexBytes,
-      name: entries[i].name,
-      rename,
-      child,
-    }
-    sources.push({ manifest, name: entries[i].name })
-  }
-  const prints = sources.map(({ manifest }) => manifest.fingerprint)
-  const count = prints.reduce((sum, print) => sum + print.count, 0)
-  const per = json.per ?? 'sample'
-  const fingerprint = combinedFingerprint(
-    'blend',
-    count,
-    entries.map(entry => entry.name),
-    prints,
-  )
-  return { sources, fingerprint, blend: { entries, per, ...(json.epoch && { epoch: json.epoch }) } }
-}
-
-function checkNames(
-  name: string,
-  rename: Readonly<Record<string, string>>,
-  columns: readonly string[],
-): void {
-  for (const from of Object.keys(rename)) {
-    if (columns.includes(from)) continue
-    const near = nearest(from, columns)
-    const hint = near ? `did you mean "${near}"?` : `it has ${columns.join(', ')}`
-    throw new SourceError(`blend: source "${name}" has no column "${from}" to rename; ${hint}`)
-  }
 }
 
 class NamedSource implements Source {

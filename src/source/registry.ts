@@ -4,13 +4,14 @@
  */
 import type { SourceJson } from '../define/types.js'
 import { nearest, SourceError } from '../errors.js'
+import { type OpenedSources, openBlend } from './blend.js'
 import { concat } from './concat.js'
 import { files } from './files.js'
 import { folder } from './folder.js'
 import { kernel } from './kernel.js'
-import { named, openBlend } from './named.js'
+import { named } from './named.js'
 import { python } from './python.js'
-import type { Fingerprint, Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
+import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { split } from './split.js'
 import { subset } from './subset.js'
 import { synthetic } from './synthetic.js'
@@ -47,14 +48,7 @@ export function attachSource(manifest: Manifest): Source {
   return kind(manifest.kind).attach(manifest, nesting)
 }
 
-/** The sources of a feed: one, or those of its blend, which the order draws from by weight. */
-export interface OpenedSources {
-  sources: { manifest: Manifest; name?: string }[]
-  /** Of all of them together. */
-  fingerprint: Fingerprint
-  blend?: { entries: { weight: number; name: string }[]; per: 'sample' | 'batch'; epoch?: number }
-}
-
+/** Opens what a feed names as its source: one source, or the entries of a blend. */
 export async function openSources(json: SourceJson, context: OpenContext): Promise<OpenedSources> {
   if ('blend' in json) return openBlend(json.blend, context, nesting)
   const manifest = await openSource(json, context)
