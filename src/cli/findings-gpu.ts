@@ -1,7 +1,7 @@
 /** What `doctor` finds of GPUs: each one with its link, the driver, the libraries, and what the missing ones cost. */
 import { gpuCount } from '../system/limits.js'
 import type { GpuDescription, GpuReading, Nvml, PcieLink } from '../system/nvml.js'
-import type { Finding } from './findings.js'
+import type { Finding } from './finding.js'
 import { bytes, counted } from './units.js'
 
 export type LibraryName = keyof typeof LIBRARIES

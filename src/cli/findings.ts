@@ -2,18 +2,9 @@
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/limits.js'
+import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
 import { bytes, count, counted } from './units.js'
-
-export interface Finding {
-  what: string
-  /** ok; warn: works, but slower or with less; bad: needed, and missing. */
-  verdict: 'ok' | 'warn' | 'bad'
-  is: string
-  todo?: string
-  /** The same and more for programs: what `--json` has beside the words. */
-  data?: Readonly<Record<string, unknown>>
-}
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */

@@ -9,7 +9,6 @@ import type { BlendChange } from '../order/blend.js'
 import { checkChange } from '../order/state.js'
 import type { Place } from '../order/steps.js'
 import type { OpenOptions } from './options.js'
-import type { Move } from './serving.js'
 
 /** What a client says first. */
 export interface OpenRequest {
@@ -33,6 +32,14 @@ export interface OpenRequest {
   }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
   share?: { name: string; members: number }
+}
+
+/** Go on from another place. */
+export interface Move extends Place {
+  limit: number | null
+  changes?: BlendChange[]
+  /** Slots that the client still holds. */
+  held?: number[]
 }
 
 export type Request = { id?: number } & Partial<{

@@ -13,7 +13,7 @@ import type { BlendChange } from '../order/blend.js'
 import type { Place } from '../order/steps.js'
 import { closePipe, openPipe, type Pipe, signal } from '../system/pipe.js'
 import type { OpenedOptions } from './options.js'
-import { RequestError } from './request.js'
+import { type Move, RequestError } from './request.js'
 import { type Opened, openPlan, startFeeding } from './start.js'
 
 /**
@@ -21,13 +21,6 @@ import { type Opened, openPlan, startFeeding } from './start.js'
  * of samples in batches that it still has.
  */
 const REMEMBERED = 32
-
-export interface Move extends Place {
-  limit: number | null
-  changes?: BlendChange[]
-  /** Slots that the client still holds. */
-  held?: number[]
-}
 
 /** One client of the ring. */
 export interface Member {

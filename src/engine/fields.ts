@@ -6,9 +6,9 @@ import type { Column, Source } from '../source/source.js'
 import { compileField } from '../transform/compile.js'
 import type { FieldProgram } from '../transform/field.js'
 import { FieldFailure, fieldFailed, NoColumnError, UnknownColumnError } from './failures.js'
-import type { UserFunctions } from './functions.js'
 import { isGenerated } from './generate.js'
 import type { Job } from './job.js'
+import type { UserFunctions } from './user-functions.js'
 
 export interface CompiledField {
   /** Number of the field in the layout, and its name. */

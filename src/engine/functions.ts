@@ -3,29 +3,15 @@
  * their modules, those of Python run in this thread's Python process.
  */
 import { isPython, resolveCall, type UserFunction } from '../define/call.js'
-import type { Random } from '../define/random.js'
 import type { CallJson, NormalFeed } from '../define/types.js'
 import { DefinitionError, MillraceError } from '../errors.js'
 import type { Column } from '../source/source.js'
 import { importModule } from '../system/typescript.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
+import type { FieldFunction, SampleFunction, UserFunctions } from './user-functions.js'
 
 /** Of a timer (ms). */
 const LONGEST = 2 ** 31 - 1
-
-export type SampleFunction = (
-  sample: Record<string, Column>,
-  random: Random,
-) => Record<string, Column> | Promise<Record<string, Column>>
-
-export type FieldFunction = (value: unknown, random: Random) => unknown
-
-export interface UserFunctions {
-  sample?: SampleFunction
-  fields: Map<string, FieldFunction>
-  /** Gives back what they run in. */
-  close(): void
-}
 
 /** What a function of the user's threw, whatever it was: marks the stage at which the sample failed. */
 export class MapError extends Error {

@@ -24,7 +24,7 @@ import {
 } from '../source/python-wire.js'
 import type { Column } from '../source/source.js'
 import { markSpan, SpanKind } from '../system/spans.js'
-import type { FieldFunction, SampleFunction } from './functions.js'
+import type { FieldFunction, SampleFunction } from './user-functions.js'
 
 export function needsPython(feed: NormalFeed): boolean {
   const functions = [feed.map, ...feed.fields.map(field => field.map)]

@@ -28,12 +28,12 @@ import type { RowContext } from '../transform/field.js'
 import { describeBad, FieldFailure, fieldFailed } from './failures.js'
 import { Fetcher } from './fetch.js'
 import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
-import type { UserFunctions } from './functions.js'
 import { Future } from './future.js'
 import { isGenerated } from './generate.js'
 import type { BadReport, Job } from './job.js'
 import { mixSlot } from './mix.js'
 import { attachInOrder } from './plan.js'
+import type { UserFunctions } from './user-functions.js'
 
 const SAMPLE_KEY = hashText('sample map')
 const SOURCE_KEY = hashText('source')
