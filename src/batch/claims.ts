@@ -3,16 +3,8 @@
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
  * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
  */
-import {
-  type Claim,
-  Control,
-  MAX_DEPTH,
-  MAX_POISON,
-  MAX_REDO,
-  monotonic,
-  OPENING_SLOT,
-  Word,
-} from './control.js'
+import { type Claim, Control, monotonic } from './control.js'
+import { MAX_DEPTH, MAX_POISON, MAX_REDO, OPENING_SLOT, Word } from './control-words.js'
 import { Header, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {

@@ -2,60 +2,18 @@
  * The control page of a ring: the words by which makers, the consumer and the owner agree. Everything that changes
  * while they run is read and written by atomic operations.
  */
-import { MAX_CHUNKS, type SlotLayout } from './layout.js'
+import {
+  At,
+  CLAIM_BITS,
+  CONTROL_BYTES,
+  MAX_DEPTH,
+  MAX_MAKERS,
+  MAX_POISON,
+  MAX_REDO,
+  Word,
+} from './control-words.js'
+import type { SlotLayout } from './layout.js'
 import { Slot } from './slot.js'
-
-export const CONTROL_BYTES = 65536
-/** Free slots are bits of one 32-bit word. */
-export const MAX_DEPTH = 32
-export const MAX_MAKERS = 256
-/** All chunks of a batch can wait to be made again. */
-export const MAX_REDO = MAX_CHUNKS
-/** Poisoned rows that are remembered: of old ones the batches are long delivered. */
-export const MAX_POISON = 32
-
-/** 32-bit words of the control page. */
-export const Word = {
-  /** Slots that may be in use. Can change while running. */
-  Depth: 0,
-  /** Slots given back so far (wraps). */
-  Released: 1,
-  /** Bits of the free slots. */
-  Free: 2,
-  /** Batches closed so far (wraps); the consumer waits on it. */
-  Completed: 3,
-  /** 1 while nothing may be claimed: the ring is being moved or closed. */
-  Paused: 4,
-  /** Counts moves of the ring: makers then read the start anew. */
-  Generation: 5,
-  /** How many claims wait to be made again, and how many rows are poisoned. */
-  Redo: 6,
-  Poisoned: 7,
-  /** Version of the job that makers must have: another order came with it. */
-  Version: 8,
-  /** Slot and (low bits of batch number + 1) of each opened batch, by batch modulo MAX_DEPTH. */
-  TableSlot: 32,
-  TableBatch: 64,
-  /** Maker + 1 while it opens the batch of that place; and, from OPENING_SLOT on, slot + 1 once it has taken one. */
-  Opening: 96,
-} as const
-
-/** A claim's word: its number + 1, and above that many bits how often its batch was begun again. */
-export const CLAIM_BITS = 48n
-
-/** Bits of a word `Opening` below the slot's. */
-export const OPENING_SLOT = 16
-
-// Byte offsets of the wider columns of the control page.
-const BEAT_AT = 640 // f64: CLOCK_MONOTONIC of the engine, in seconds
-const START_AT = 1024 // f64: epoch, position, limit
-const CLAIM_AT = 1088 // i64: next claim
-const CLAIMS_AT = 2048 // i64[MAX_MAKERS]: what each maker holds, a claim's word; negative while it is about to take it
-const POISON_AT = 4608 // f64[MAX_POISON]: rows that killed two makers, as batch × rows + row
-const SINCE_AT = 8192 // f64[MAX_MAKERS]: when each maker began its present row, in ms since 1970
-const ROW_AT = 10240 // i32[MAX_MAKERS]: which row of its batch that is
-const BYTES_AT = 12288 // f64[MAX_MAKERS]: bytes that each maker has read
-const REDO_AT = 16384 // i64[MAX_REDO]: claims to be made again
 
 /** A chunk of rows of one batch. */
 export interface Claim {
@@ -95,15 +53,15 @@ export class Control {
   ) {
     const buffer = memory.buffer
     this.words = new Int32Array(buffer, 0, 128)
-    this.heart = new Float64Array(buffer, BEAT_AT, 1)
-    this.start = new Float64Array(buffer, START_AT, 3)
-    this.claim = new BigInt64Array(buffer, CLAIM_AT, 1)
-    this.claims = new BigInt64Array(buffer, CLAIMS_AT, MAX_MAKERS)
-    this.redo = new BigInt64Array(buffer, REDO_AT, MAX_REDO)
-    this.poison = new Float64Array(buffer, POISON_AT, MAX_POISON)
-    this.since = new Float64Array(buffer, SINCE_AT, MAX_MAKERS)
-    this.row = new Int32Array(buffer, ROW_AT, MAX_MAKERS)
-    this.bytes = new Float64Array(buffer, BYTES_AT, MAX_MAKERS)
+    this.heart = new Float64Array(buffer, At.Beat, 1)
+    this.start = new Float64Array(buffer, At.Start, 3)
+    this.claim = new BigInt64Array(buffer, At.Claim, 1)
+    this.claims = new BigInt64Array(buffer, At.Claims, MAX_MAKERS)
+    this.redo = new BigInt64Array(buffer, At.Redo, MAX_REDO)
+    this.poison = new Float64Array(buffer, At.Poison, MAX_POISON)
+    this.since = new Float64Array(buffer, At.Since, MAX_MAKERS)
+    this.row = new Int32Array(buffer, At.Row, MAX_MAKERS)
+    this.bytes = new Float64Array(buffer, At.Bytes, MAX_MAKERS)
     this.slots = Array.from(
       { length: capacity },
       (_, i) => new Slot(buffer, CONTROL_BYTES + i * layout.bytes, layout),

@@ -18,13 +18,11 @@
 import { DTYPES, elements } from '../define/dtype.js'
 import type { FieldLayout } from '../define/types.js'
 import { BudgetError } from '../errors.js'
-
-/** A slot's header has room for the lengths of that many fields. */
-export const MAX_FIELDS = 44
+import { MAX_CHUNKS } from './control-words.js'
+import { HEADER_BYTES, MAX_FIELDS } from './slot-words.js'
 
 const ALIGN = 64
 const PAGE = 65536
-export const HEADER_BYTES = 256
 
 /** A batch is made in about this many claims, so that it is spread over all makers and none waits long for the last. */
 const CHUNKS_A_BATCH = 16
@@ -32,8 +30,6 @@ const CHUNKS_A_BATCH = 16
 const CHUNK_ROWS = 32
 /** Small rows are claimed together up to this many bytes: a claim costs a few µs, as much as writing them. */
 const CHUNK_BYTES = 65536
-/** Claims of one batch at most; a larger batch has larger chunks. */
-export const MAX_CHUNKS = 2048
 
 /** A field's place in the slot: byte offsets from the slot's start. */
 export interface FieldPlace extends FieldLayout {

@@ -14,19 +14,20 @@
  * out in the order of batches and come back in any order.
  */
 import { Claims } from './claims.js'
+import type { Claim } from './control.js'
 import {
   CLAIM_BITS,
-  type Claim,
   MAX_DEPTH,
   MAX_MAKERS,
   MAX_POISON,
   MAX_REDO,
   OPENING_SLOT,
   Word,
-} from './control.js'
+} from './control-words.js'
 import { Header, PASS, type Slot, Stamp } from './slot.js'
 
-export { type Claim, CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS, type RingStart } from './control.js'
+export type { Claim, RingStart } from './control.js'
+export { CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS } from './control-words.js'
 
 export class Ring extends Claims {
   /** The slot of a batch that has been opened, or undefined. */

@@ -1,53 +1,8 @@
 /** A slot as seen by whoever holds the memory: header words, and the small columns with one entry a row. */
 import type { SlotLayout } from './layout.js'
+import { HEADER_BYTES, Header, RowStatus } from './slot-words.js'
 
-/** What became of a row. */
-export const RowStatus = {
-  Empty: 0,
-  Good: 1,
-  Bad: 2,
-  /** A repeat that fills up the last batch (`last: pad`): there, but not valid. */
-  Filler: 3,
-} as const
-
-/** Words of the header, as 32-bit integers. */
-export const Header = {
-  /** Chunks of rows not yet made; whoever takes it to zero closes the batch. */
-  Remaining: 0,
-  /** Rows planned for this batch. */
-  Planned: 1,
-  /** Of those, how many are real: the rest repeat the epoch's beginning (`last: pad`). */
-  Valid: 5,
-  /** Rows delivered: known after closing, without the dropped ones. */
-  Count: 2,
-  /** Bad rows found. */
-  Bad: 3,
-  /** 1 when closed and ready. */
-  Ready: 4,
-  /** Low bits of the batch's number + 1, from its opening until it is given back. */
-  Batch: 6,
-  /** Chunk + 1 of whoever closes the batch; from PASS on, how often it was begun again, since that one had died. */
-  Closer: 7,
-  /** Of a padded or ragged field, by its number: the actual length (padded) or the staging cursor (ragged). */
-  Cursor: 8,
-} as const
-
-/** Bits of the word `Closer` below the number of passes. */
-export const PASS = 16
-
-/** Words of the header, as 64-bit floats. */
-export const Stamp = {
-  /** Where a run goes on after this batch. */
-  NextEpoch: 26,
-  NextPosition: 27,
-  Epoch: 28,
-  /** Step within the epoch. */
-  Step: 29,
-  /** Position at which the step begins, over all ranks. */
-  Position: 30,
-  /** When the batch was completed: CLOCK_MONOTONIC in seconds, which all processes of the host share. */
-  Completed: 31,
-} as const
+export { Header, PASS, RowStatus, Stamp } from './slot-words.js'
 
 /** Views of one slot. Cheap; made once per slot and thread. */
 export class Slot {
@@ -67,8 +22,8 @@ export class Slot {
     readonly layout: SlotLayout,
   ) {
     const n = layout.rows
-    this.words = new Int32Array(buffer, at, 64)
-    this.stamps = new Float64Array(buffer, at, 32)
+    this.words = new Int32Array(buffer, at, HEADER_BYTES / 4)
+    this.stamps = new Float64Array(buffer, at, HEADER_BYTES / 8)
     this.status = new Uint8Array(buffer, at + layout.statusAt, n)
     this.positions = new Float64Array(buffer, at + layout.positionAt, n)
     this.rows = new Float64Array(buffer, at + layout.rowAt, n)

@@ -1,7 +1,7 @@
 /** The ring: claims in order, back-pressure by depth, slots back in any order, and nothing lost when makers die. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Word } from '../../src/batch/control.js'
+import { Word } from '../../src/batch/control-words.js'
 import { layoutSlot, type SlotLayout } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'

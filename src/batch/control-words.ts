@@ -1,0 +1,78 @@
+/**
+ * What lies where on the control page of a ring. Python's copy (python/millrace/generated/) and the table in
+ * docs/protocol.md are generated from this file: npm run generate.
+ */
+
+/** Bytes of the control page. */
+export const CONTROL_BYTES = 65536
+
+/** Slots of a ring at most: free slots are bits of one 32-bit word. */
+export const MAX_DEPTH = 32
+
+/** Workers of a ring at most. */
+export const MAX_MAKERS = 256
+
+/** Claims of one batch at most; a larger batch has larger chunks. */
+export const MAX_CHUNKS = 2048
+
+/** Claims that can wait to be made again: all those of a batch. */
+export const MAX_REDO = MAX_CHUNKS
+
+/** Poisoned rows that are remembered: of old ones the batches are long delivered. */
+export const MAX_POISON = 32
+
+/** 32-bit words of the control page. */
+export const Word = {
+  /** Slots that may be in use. Can change while running. */
+  Depth: 0,
+  /** Slots given back so far (wraps). */
+  Released: 1,
+  /** Bits of the free slots. */
+  Free: 2,
+  /** Batches completed so far (wraps). The consumer waits on it. */
+  Completed: 3,
+  /** 1 while nothing may be claimed: the ring is being moved or closed. */
+  Paused: 4,
+  /** Generation: counts moves of the ring. Workers then read the start anew. */
+  Generation: 5,
+  /** How many claims wait to be made again. */
+  Redo: 6,
+  /** How many rows are poisoned. */
+  Poisoned: 7,
+  /** Version of the job that workers must have: another order came with it. */
+  Version: 8,
+  /** Slot of batch k, at k modulo MAX_DEPTH. */
+  TableSlot: 32,
+  /** Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH. */
+  TableBatch: 64,
+  /** Worker + 1 while it opens the batch of that place; and, from OPENING_SLOT on, slot + 1 once it has taken one. */
+  Opening: 96,
+} as const
+
+/** Byte offsets of the wider columns of the control page. */
+export const At = {
+  /** f64: heartbeat, the engine's CLOCK_MONOTONIC in seconds. */
+  Beat: 640,
+  /** f64[3]: epoch, position and limit of the ring's start. */
+  Start: 1024,
+  /** i64: the next claim. */
+  Claim: 1088,
+  /** i64[MAX_MAKERS]: what each worker holds, a claim's word; negative while it is about to take it; 0: nothing. */
+  Claims: 2048,
+  /** f64[MAX_POISON]: rows that killed two workers, as batch × rows + row. */
+  Poison: 4608,
+  /** f64[MAX_MAKERS]: since when each worker is at its present row, in ms since 1970; 0: at none. */
+  Since: 8192,
+  /** i32[MAX_MAKERS]: which row of its batch that is. */
+  Row: 10240,
+  /** f64[MAX_MAKERS]: bytes that each worker has read. */
+  Bytes: 12288,
+  /** i64[MAX_REDO]: claims to be made again. */
+  Redo: 16384,
+} as const
+
+/** Bits of a claim's word that are its number + 1; those above tell how often its batch was begun again. */
+export const CLAIM_BITS = 48n
+
+/** Bits of a word `Opening` below the slot's. */
+export const OPENING_SLOT = 16
