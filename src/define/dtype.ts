@@ -1,10 +1,14 @@
-/** Element types: their size, the typed array that shows them, and DLPack's name for them. */
+/** Element types: their size, and what DLPack, NumPy, the kernels and JavaScript call them. */
 import type { Dtype } from './types.js'
 
 interface DtypeFacts {
   bytes: number
   /** DLPack's (code, bits): code 0 int, 1 uint, 2 float, 4 bfloat, 6 bool. Lanes are always 1. */
   dlpack: readonly [code: number, bits: number]
+  /** NumPy's name for it, little-endian. It has no bf16 of its own: its bits, as u16. */
+  numpy: string
+  /** Its number in the kernels. They make no bool: a field of bool is made as u8. */
+  kernel?: number
   /** The typed array by which JavaScript sees it. f16 and bf16 have none of their own: their bits, as u16. */
   array: TypedArrayConstructor
 }
@@ -25,19 +29,20 @@ export type TypedArrayConstructor = {
   readonly BYTES_PER_ELEMENT: number
 }
 
+/** Python's copy (python/millrace/generated/) and the kernels' (facts.cuh) are generated from this table: npm run generate. */
 export const DTYPES: Readonly<Record<Dtype, DtypeFacts>> = {
-  u8: { bytes: 1, dlpack: [1, 8], array: Uint8Array },
-  i8: { bytes: 1, dlpack: [0, 8], array: Int8Array },
-  u16: { bytes: 2, dlpack: [1, 16], array: Uint16Array },
-  i16: { bytes: 2, dlpack: [0, 16], array: Int16Array },
-  i32: { bytes: 4, dlpack: [0, 32], array: Int32Array },
-  u32: { bytes: 4, dlpack: [1, 32], array: Uint32Array },
-  i64: { bytes: 8, dlpack: [0, 64], array: BigInt64Array },
-  f16: { bytes: 2, dlpack: [2, 16], array: Uint16Array },
-  bf16: { bytes: 2, dlpack: [4, 16], array: Uint16Array },
-  f32: { bytes: 4, dlpack: [2, 32], array: Float32Array },
-  f64: { bytes: 8, dlpack: [2, 64], array: Float64Array },
-  bool: { bytes: 1, dlpack: [6, 8], array: Uint8Array },
+  u8: { bytes: 1, dlpack: [1, 8], numpy: 'u1', kernel: 0, array: Uint8Array },
+  i8: { bytes: 1, dlpack: [0, 8], numpy: 'i1', kernel: 1, array: Int8Array },
+  u16: { bytes: 2, dlpack: [1, 16], numpy: '<u2', kernel: 2, array: Uint16Array },
+  i16: { bytes: 2, dlpack: [0, 16], numpy: '<i2', kernel: 3, array: Int16Array },
+  i32: { bytes: 4, dlpack: [0, 32], numpy: '<i4', kernel: 4, array: Int32Array },
+  u32: { bytes: 4, dlpack: [1, 32], numpy: '<u4', kernel: 5, array: Uint32Array },
+  i64: { bytes: 8, dlpack: [0, 64], numpy: '<i8', kernel: 6, array: BigInt64Array },
+  f16: { bytes: 2, dlpack: [2, 16], numpy: '<f2', kernel: 7, array: Uint16Array },
+  bf16: { bytes: 2, dlpack: [4, 16], numpy: '<u2', kernel: 8, array: Uint16Array },
+  f32: { bytes: 4, dlpack: [2, 32], numpy: '<f4', kernel: 9, array: Float32Array },
+  f64: { bytes: 8, dlpack: [2, 64], numpy: '<f8', kernel: 10, array: Float64Array },
+  bool: { bytes: 1, dlpack: [6, 8], numpy: '?', array: Uint8Array },
 }
 
 /** The typed array type of a dtype, for the types of a batch. */

@@ -5,7 +5,7 @@
 import type { DeviceCompressed } from '../define/types.js'
 import { EngineError } from '../errors.js'
 import type { DeviceStream, Gpu, Lane } from '../system/cuda/index.js'
-import { ArrayForm, Head } from '../transform/device-array.js'
+import { ArrayForm, Head, READ_BEHIND } from '../transform/device-array.js'
 import { DeviceMemory } from './device-memory.js'
 import { rowBytes, up } from './device-plan.js'
 
@@ -25,8 +25,6 @@ export interface ArrayBatch {
 
 /** Decompressed bytes of one turn: nvCOMP's zstd needs three times as many to work in. */
 const TURN_BYTES = 2 ** 27
-/** Bytes that may be read behind a stream's end. */
-const BEHIND = 16
 
 /** Rows that follow each other and are copied together. */
 interface Run {
@@ -102,7 +100,7 @@ export class ArrayMaker {
     const lengths = rows.map(row => head(row)[Head.Bytes])
     // Neighbours are copied together, each as long as the longest.
     const longest = Math.max(...lengths)
-    const pitch = up(longest + BEHIND)
+    const pitch = up(longest + READ_BEHIND)
     const base = this.streams.atLeast(rows.length * pitch)
     let done = 0
     for (const run of runsOf(rows)) {

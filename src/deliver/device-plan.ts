@@ -11,23 +11,9 @@ import { Form, HEADER_WORDS, Word } from '../transform/parameter-row.js'
 /** Everything on the device begins at a multiple of this: what cuMemAlloc gives, and enough for any load. */
 export const DEVICE_ALIGN = 256
 
-/** Codes of element types, as the kernels have them. */
-const DTYPE_CODES: Partial<Record<Dtype, number>> = {
-  u8: 0,
-  i8: 1,
-  u16: 2,
-  i16: 3,
-  i32: 4,
-  u32: 5,
-  i64: 6,
-  f16: 7,
-  bf16: 8,
-  f32: 9,
-  f64: 10,
-}
-
+/** The number of an element type in the kernels. */
 export function dtypeCode(dtype: Dtype): number {
-  const code = DTYPE_CODES[dtype]
+  const { kernel: code } = DTYPES[dtype]
   if (code === undefined) throw new MillraceError(`no kernel makes elements of type ${dtype}`)
   return code
 }

@@ -11,15 +11,12 @@ import type { DeviceCompressed, FieldLayout, NormalFeed, NormalField } from '../
 import { DecodeError, MillraceError } from '../errors.js'
 import { copyInto } from '../system/copy.js'
 import type { Workspace } from '../system/workspace.js'
+import { ArrayForm, HEAD_BYTES, Head } from './array-words.js'
 import { DEVICE_CODECS, payloadOf, rewrap } from './device-payload.js'
 import type { DenseProgram, RowContext } from './field.js'
 import { compileArray } from './scalar.js'
 
-export const HEAD_BYTES = 64
-/** Words of the head. */
-export const Head = { Form: 0, Bytes: 1, Size: 2, Checksum: 3 } as const
-/** What a row holds: nothing (it becomes zeros), a stream, or finished elements. */
-export const ArrayForm = { Nothing: 0, Compressed: 1, Raw: 3 } as const
+export * from './array-words.js'
 
 const ALIGN = 64
 /**

@@ -4,84 +4,14 @@
  *
  *   [ header: 32 words | ops: 16 words each | … room for as many as the field can need ][ bytes of the picture ]
  *
- * Numbers here are the kernel's (kernels/cuda/picture.cuh); `twins/picture.ts` is the plain version of what it does.
+ * Its words are those of parameter-words.ts; `twins/picture.ts` is the plain version of what the kernel does with them.
  */
 import type { Mixing } from './mix.js'
 import type { Mosaic } from './mosaic.js'
+import { HEADER_WORDS, MIX_WORDS, MixKind, OP_WORDS, OpCode, Word } from './parameter-words.js'
 import type { FinalStep } from './steps.js'
 
-export const HEADER_WORDS = 32
-export const OP_WORDS = 16
-
-/** What the bytes behind the parameter row are. */
-export const Form = {
-  /** No picture: a row of zeros. */
-  Nothing: 0,
-  /** A baseline JPEG of one scan: nvJPEG decodes it. */
-  Jpeg: 1,
-  /** RGB, 8 bits, interleaved, without gaps: decoded already. */
-  Pixels: 3,
-} as const
-
-/** Words of the header. */
-export const Word = {
-  Form: 0,
-  /** Bytes behind the parameter row. */
-  Bytes: 1,
-  /** Size as decoded, before the orientation is applied; and the orientation, as in EXIF. */
-  StoredWidth: 2,
-  StoredHeight: 3,
-  Orientation: 4,
-  Ops: 5,
-  /** Bytes of the largest picture that an op leaves. */
-  PictureBytes: 6,
-  /** Size of the finished picture. */
-  Width: 7,
-  Height: 8,
-  Mixes: 9,
-  /** Bytes that the largest `place` needs for its tables. */
-  TableBytes: 10,
-  /** Of a JPEG: how its chroma is sampled (decode/jpeg.ts). nvJPEG decodes each kind apart. */
-  Sampling: 11,
-  /** The crop that was chosen with a look at the boxes, for a maker that makes the row again: x, y, width, height. */
-  Crop: 12,
-  /**
-   * Two mixes of six words: kind, share, then of mixup the partner's share, of cutmix x, y, width, height; of mosaic the
-   * kind, seed, threshold, and where points lie along x and y, first and last in the halves of a word.
-   */
-  Mix: 16,
-} as const
-
-export const MIX_WORDS = 6
-export const MOST_MIXES = 2
-export const MixKind = { Mixup: 1, Cutmix: 2, Mosaic: 3 } as const
-
-/** Codes of the ops. */
-export const OpCode = {
-  place: 1,
-  crop: 2,
-  pad: 3,
-  affine: 4,
-  brightness: 5,
-  contrast: 6,
-  saturation: 7,
-  hue: 8,
-  sharpness: 9,
-  grayscale: 10,
-  autocontrast: 11,
-  equalize: 12,
-  invert: 13,
-  posterize: 14,
-  solarize: 15,
-  blur: 16,
-  erase: 17,
-  permute: 18,
-  perspective: 19,
-  elastic: 20,
-} as const
-
-export const FILTER_CODES = { nearest: 0, bilinear: 1, bicubic: 2 } as const
-export const PAD_CODES = { constant: 0, edge: 1, reflect: 2, symmetric: 3 } as const
+export * from './parameter-words.js'
 
 /** An op: its code, and its arguments as they follow it. Whole numbers, or `{ f32 }` and `{ f64 }` for others. */
 export interface Op {
