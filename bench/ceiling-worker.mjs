@@ -1,10 +1,10 @@
 // One thread of the ceiling: decodes its share of the JPEGs fully, into the same memory, again and again.
 import { parentPort, workerData } from 'node:worker_threads'
-import { decodeImage, imageInfo } from '../dist/decode/image.js'
+import { decodeImage, imageInfo } from '../dist/decode/picture/image.js'
 import { attachSource, openSource } from '../dist/source/registry.js'
 import { FileStore } from '../dist/store/file.js'
 import { Reader } from '../dist/store/reader.js'
-import { Workspace } from '../dist/system/workspace.js'
+import { Workspace } from '../dist/system/memory/workspace.js'
 
 const { source: json, threads, thread } = workerData
 const source = attachSource(await openSource(json, { root: '/', wanted: ['jpg'] }))

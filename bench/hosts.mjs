@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pack } from '../dist/prepare/pack.js'
-import { usableCores } from '../dist/system/limits.js'
+import { pack } from '../dist/prepare/pack/pack.js'
+import { usableCores } from '../dist/system/process/limits.js'
 import { interleaved, keep, median, root, stamp } from './support.mjs'
 
 const option = (name, standard) => {

@@ -13,10 +13,10 @@ const { values: options } = parseArgs({
   },
 })
 const load = file => import(pathToFileURL(resolve(options.dist, file)).href)
-const { placePicture } = await load('transform/place.js')
-const { compileValues } = await load('transform/values.js')
-const { Workspace } = await load('system/workspace.js')
-const { Random } = await load('define/random.js')
+const { placePicture } = await load('transform/place/place.js')
+const { compileValues } = await load('transform/place/values.js')
+const { Workspace } = await load('system/memory/workspace.js')
+const { Random } = await load('basics/random.js')
 
 const SLOTS = 64
 const IMAGENET = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open } from '../dist/index.js'
-import { TarWriter } from '../dist/prepare/tar-writer.js'
-import { usableCores } from '../dist/system/limits.js'
+import { TarWriter } from '../dist/prepare/pack/tar-writer.js'
+import { usableCores } from '../dist/system/process/limits.js'
 import { interleaved, keep, stamp } from './support.mjs'
 
 const option = (name, standard) => {

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { open } from '../dist/index.js'
-import { TarWriter } from '../dist/prepare/tar-writer.js'
-import { encodeJpeg } from '../dist/system/turbojpeg.js'
+import { TarWriter } from '../dist/prepare/pack/tar-writer.js'
+import { encodeJpeg } from '../dist/system/codecs/turbojpeg.js'
 import { keep, median, stamp } from './support.mjs'
 
 const SHARDS = 128

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { open } from '../dist/index.js'
-import { pack } from '../dist/prepare/pack.js'
-import { usableCores } from '../dist/system/limits.js'
+import { pack } from '../dist/prepare/pack/pack.js'
+import { usableCores } from '../dist/system/process/limits.js'
 import { interleaved, keep, root, stamp } from './support.mjs'
 
 const option = (name, standard) => {

@@ -2,8 +2,8 @@
 // drift from it. `--check` only says whether the file is current. Needs dist/ (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { image } from '../dist/define/build-fields.js'
-import { OPERATORS } from '../dist/define/operators.js'
+import { image } from '../dist/define/build/fields.js'
+import { OPERATORS } from '../dist/define/operators/table.js'
 
 const FILE = fileURLToPath(new URL('../python/millrace/_operators.py', import.meta.url))
 const WIDTH = 110

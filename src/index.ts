@@ -13,7 +13,23 @@
  *
  * @module
  */
-export type { BatchOf } from './define/batch-types.js'
+
+export type { Dtype } from './basics/dtype.js'
+export {
+  BudgetError,
+  ChangedError,
+  DecodeError,
+  DefinitionError,
+  EngineError,
+  MillraceError,
+  MissingError,
+  SampleError,
+  SourceError,
+  StateError,
+} from './basics/errors.js'
+export type { Random } from './basics/random.js'
+export type { BatchOf } from './define/build/batch-types.js'
+export { cutmix, Feed, feed, fromJson, mixup, mosaic } from './define/build/feed.js'
 export {
   boxes,
   bytes,
@@ -26,7 +42,7 @@ export {
   npy,
   points,
   text,
-} from './define/build-fields.js'
+} from './define/build/fields.js'
 export {
   blend,
   concat,
@@ -41,28 +57,14 @@ export {
   tar,
   weighted,
   zip,
-} from './define/build-sources.js'
-export { cutmix, Feed, feed, fromJson, mixup, mosaic } from './define/feed.js'
-export type { Random } from './define/random.js'
-export type { Dtype, FeedJson, KernelFeedJson } from './define/types.js'
-export { Batch, type Ragged } from './deliver/batch.js'
-export { type CudaKernel, cuda } from './deliver/cuda.js'
-export type { DeviceArray, DeviceRagged } from './deliver/device-array.js'
-export type { Loader } from './deliver/loader.js'
-export { open } from './deliver/open.js'
+} from './define/build/sources.js'
+export type { FeedJson, KernelFeedJson } from './define/types.js'
+export { Batch, type Ragged } from './deliver/node/batch.js'
+export { type CudaKernel, cuda } from './deliver/node/cuda.js'
+export type { Loader } from './deliver/node/loader.js'
+export { open } from './deliver/node/open.js'
 export type { OpenOptions } from './deliver/options.js'
 export type { LoaderStats } from './deliver/stats.js'
-export {
-  BudgetError,
-  ChangedError,
-  DecodeError,
-  DefinitionError,
-  EngineError,
-  MillraceError,
-  MissingError,
-  SampleError,
-  SourceError,
-  StateError,
-} from './errors.js'
+export type { DeviceArray, DeviceRagged } from './device/array.js'
 export type { State } from './order/state.js'
 export { CudaError } from './system/cuda/index.js'

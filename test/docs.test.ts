@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { VERBS } from '../src/cli/verbs.js'
-import { KINDS } from '../src/define/kinds.js'
-import { OPERATORS } from '../src/define/operators.js'
-import { SOURCE_NAMES } from '../src/define/sources.js'
+import { KINDS } from '../src/define/check/kinds.js'
+import { SOURCE_NAMES } from '../src/define/check/sources.js'
+import { OPERATORS } from '../src/define/operators/table.js'
 
 const repository = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
@@ -117,12 +117,19 @@ describe('the guides', () => {
     expect(verbs.filter(verb => /\bmakers?\b/i.test(JSON.stringify(verb)))).toEqual([])
   })
 
-  test('files named in the architecture are there', () => {
+  test('the architecture names every room, and only files that are there', () => {
     const text = read('docs/architecture.md')
-    const named = [...text.matchAll(/`([a-z]+\/[\w/-]+\.ts)`/g)].map(([, path]) => path)
-    const folders = ['.', 'src', 'src/transform']
-    const there = (path: string) => folders.some(folder => existsSync(join(repository, folder, path)))
-    expect(named.length).toBeGreaterThan(50)
+    const files = ['src', 'python/millrace', 'test', 'bench', 'scripts'].flatMap(folder => {
+      const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
+      return names.map(name => `${folder}/${name}`)
+    })
+    const named = [...text.matchAll(/`([\w/.-]+\.(?:ts|py|cu|cuh|mjs))`/g)].map(([, path]) => path)
+    const there = (path: string) => files.some(file => file === path || file.endsWith(`/${path}`))
+    expect(named.length).toBeGreaterThan(100)
     expect(named.filter(path => !path.includes('NAME') && !there(path))).toEqual([])
+    const rooms = readdirSync(join(repository, 'src'), { withFileTypes: true }).filter(entry =>
+      entry.isDirectory(),
+    )
+    expect(rooms.filter(({ name }) => !text.includes(`\`src/${name}/\``)).map(({ name }) => name)).toEqual([])
   })
 })

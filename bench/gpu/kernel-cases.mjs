@@ -3,14 +3,12 @@
 //   npm run build && node bench/gpu/kernel-cases.mjs FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DTYPES } from '../../dist/define/dtype.js'
-import { KINDS } from '../../dist/define/kinds.js'
-import { normalOps } from '../../dist/define/operators.js'
-import { Random } from '../../dist/define/random.js'
-import { Workspace } from '../../dist/system/workspace.js'
-import { chooseSteps, sizeAfter } from '../../dist/transform/choose.js'
-import { compileImage } from '../../dist/transform/image.js'
-import { mosaicRows } from '../../dist/transform/mosaic.js'
+import { DTYPES } from '../../dist/basics/dtype.js'
+import { Random } from '../../dist/basics/random.js'
+import { KINDS } from '../../dist/define/check/kinds.js'
+import { normalOps } from '../../dist/define/operators/table.js'
+import { Workspace } from '../../dist/system/memory/workspace.js'
+import { chooseSteps, sizeAfter } from '../../dist/transform/choose/choose.js'
 import {
   Form,
   HEADER_WORDS,
@@ -20,11 +18,13 @@ import {
   RowWriter,
   Word,
   writeMix,
-} from '../../dist/transform/parameter-row.js'
-import { pictureOps, writePictureRow } from '../../dist/transform/picture-ops.js'
+} from '../../dist/transform/device/parameter-row.js'
+import { pictureOps, writePictureRow } from '../../dist/transform/device/picture-ops.js'
+import { mosaicRows } from '../../dist/transform/mix/mosaic.js'
+import { compileImage } from '../../dist/transform/picture/image.js'
+import { compileValues } from '../../dist/transform/place/values.js'
 import { upright } from '../../dist/transform/twins/frame.js'
 import { mixBf16, mixF16, mixF32, mixU8 } from '../../dist/transform/twins/mix.js'
-import { compileValues } from '../../dist/transform/values.js'
 import { DTYPE_CODES, input, launch, number, output, pictureArguments } from './launch.mjs'
 
 const ROWS = 16 // of a launch

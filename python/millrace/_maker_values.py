@@ -1,4 +1,4 @@
-"""Values on their way between the engine and a user's code: src/source/python-wire.ts, in Python. Imported by
+"""Values on their way between the engine and a user's code: src/python/wire.ts, in Python. Imported by
 _maker.py as a neighbour, outside of the package, so that nothing else of it is loaded.
 """
 

@@ -6,7 +6,7 @@
  * A batch that has fillers (`last: pad`) keeps its full size: in place of what is dropped, blank fillers stand at its
  * end.
  */
-import { toBf16, toF16 } from '../define/dtype.js'
+import { toBf16, toF16 } from '../basics/dtype.js'
 import type { FieldPlace, SlotLayout } from './layout.js'
 import { Header, RowStatus, type Slot } from './slot.js'
 

@@ -15,9 +15,9 @@
  *                           padded  [B, ≤ max, …shape]
  *                           ragged  values [≤ total, …shape], staging [total, …shape]
  */
-import { DTYPES, elements } from '../define/dtype.js'
+import { DTYPES, elements } from '../basics/dtype.js'
+import { BudgetError } from '../basics/errors.js'
 import type { FieldLayout } from '../define/types.js'
-import { BudgetError } from '../errors.js'
 import { MAX_CHUNKS } from './control-words.js'
 import { HEADER_BYTES, MAX_FIELDS } from './slot-words.js'
 

@@ -16,12 +16,12 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Batch } from '../deliver/batch.js'
-import { MillraceError, StateError } from '../errors.js'
+import { MillraceError, StateError } from '../basics/errors.js'
+import type { Batch } from '../deliver/node/batch.js'
 import { encodeState, readState, type State } from '../order/state.js'
 import type { Place } from '../order/steps.js'
-import { writeWhole } from '../system/draft.js'
-import { readRegular } from '../system/regular.js'
+import { writeWhole } from '../system/files/draft.js'
+import { readRegular } from '../system/files/regular.js'
 
 /** Appends to a log of ids. */
 export class IdLog {

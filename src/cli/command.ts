@@ -3,8 +3,8 @@
  * the types of the values all come from that one declaration.
  */
 import { parseArgs } from 'node:util'
-import { expandHome } from '../define/path.js'
-import { MillraceError, nearest } from '../errors.js'
+import { MillraceError, nearest } from '../basics/errors.js'
+import { expandHome } from '../basics/path.js'
 import { pairs, wrap } from './table.js'
 import { parseBytes } from './units.js'
 

@@ -1,16 +1,16 @@
 /** The FEED of the command line: `cats.json`, `cats.feed.ts#val`, or `{"source": …}` as it is. */
 import { closeSync, existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, extname, resolve } from 'node:path'
+import { DefinitionError, MillraceError, nearest } from '../basics/errors.js'
+import { isBuilt, isFeed } from '../define/build/feed.js'
+import { isObject } from '../define/check/schema.js'
+import { validateFeed } from '../define/check/validate.js'
+import { applyVariant } from '../define/check/variants.js'
 import { type AllowCode, codeIn, refuseCode } from '../define/code.js'
-import { isBuilt, isFeed } from '../define/feed.js'
 import { normalizeFeed } from '../define/normalize.js'
-import { isObject } from '../define/schema.js'
 import type { FeedJson } from '../define/types.js'
-import { validateFeed } from '../define/validate.js'
-import { applyVariant } from '../define/variants.js'
-import { DefinitionError, MillraceError, nearest } from '../errors.js'
-import { openRegular, readRegular } from '../system/regular.js'
-import { importModule } from '../system/typescript.js'
+import { openRegular, readRegular } from '../system/files/regular.js'
+import { importModule } from '../system/node/typescript.js'
 
 export interface LoadedFeed {
   /** The definition, its variant applied. */

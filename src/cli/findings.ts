@@ -1,7 +1,7 @@
 /** What `doctor` finds: one look at each thing that Millrace needs or uses, with a verdict and what to do. */
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
-import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/limits.js'
+import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/process/limits.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
 import { bytes, count, counted } from './units.js'
@@ -22,14 +22,14 @@ export async function findings(): Promise<Finding[]> {
     await sharedMemory(),
     shm(),
     await library('FFI', 'bad', 'npm install koffi', async () => {
-      await import('../system/memory.js')
+      await import('../system/memory/memory.js')
       return 'koffi, with the C library'
     }),
     await library('TurboJPEG', 'bad', 'install libjpeg-turbo 3, or set MILLRACE_TURBOJPEG', async () =>
-      (await import('../system/turbojpeg.js')).libraryVersion(),
+      (await import('../system/codecs/turbojpeg.js')).libraryVersion(),
     ),
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>
-      (await import('../system/vips.js')).libraryVersion(),
+      (await import('../system/codecs/vips.js')).libraryVersion(),
     ),
     ...(await gpuFindings()),
   ]
@@ -87,7 +87,7 @@ function handles(): Finding {
 async function sharedMemory(): Promise<Finding> {
   const what = 'shared memory'
   try {
-    const { createRegion, free, PAGE, reserve } = await import('../system/memory.js')
+    const { createRegion, free, PAGE, reserve } = await import('../system/memory/memory.js')
     const region = createRegion(PAGE)
     await reserve(region, PAGE).finally(() => free(region))
     return { what, verdict: 'ok', is: 'memfd works' }

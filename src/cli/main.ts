@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
-import { DefinitionError, MillraceError, nearest, printable } from '../errors.js'
-import { exitNow, ownProcess } from '../system/exit.js'
-import { fileHandleLimit } from '../system/limits.js'
+import { DefinitionError, MillraceError, nearest, printable } from '../basics/errors.js'
+import { exitNow, ownProcess } from '../system/process/exit.js'
+import { fileHandleLimit } from '../system/process/limits.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -84,7 +84,7 @@ function isOption(error: unknown): error is DefinitionError {
   return error instanceof DefinitionError && error.path.startsWith('options.')
 }
 
-/** Too few files may be open, perhaps to load Millrace itself: said as the budget says it (engine/budget.ts). */
+/** Too few files may be open, perhaps to load Millrace itself: said as the budget says it (engine/plan/budget.ts). */
 function tooFewFiles(): string {
   return `no more files can be opened, the limit is ${FILES}: a feed needs 64, and 32 for each worker. Raise it with \`ulimit -n\``
 }

@@ -2,7 +2,7 @@
  * Progress of long work on stderr, with rate and time to go. On a terminal one line is drawn again and again;
  * elsewhere (a log file, CI) a line every few seconds says the same.
  */
-import { printable } from '../errors.js'
+import { printable } from '../basics/errors.js'
 import { bar } from './table.js'
 import { bytes, count, duration, rate } from './units.js'
 

@@ -1,6 +1,6 @@
 /** Text tables with aligned columns, for people who read a terminal. */
 
-import { printable } from '../errors.js'
+import { printable } from '../basics/errors.js'
 
 export interface Column {
   title: string

@@ -3,7 +3,7 @@
  * claim to be gigabytes do no harm.
  */
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
-import { DecodeError } from '../errors.js'
+import { DecodeError } from '../basics/errors.js'
 import { decompressLz4, TooLarge } from './lz4.js'
 import { decompressZstd } from './zstd.js'
 

@@ -10,7 +10,7 @@
  * Every length and offset is checked before it is used: the sequences are first counted, then the output is taken, then
  * filled. Checksums (xxHash, of header, blocks and content) are not looked at.
  */
-import { DecodeError } from '../errors.js'
+import { DecodeError } from '../basics/errors.js'
 
 const MAGIC = 0x184d2204
 const LEGACY = 0x184c2102

@@ -5,8 +5,8 @@
  *   28 B5 2F FD  descriptor  [window u8]  [dictionary]  [content size]  blocks …  [checksum u32]
  *   block: header u24 (last: bit 0, type: bits 1–2, size: bits 3–23) and its bytes; type 1 is one byte, repeated
  */
-import { DecodeError } from '../errors.js'
-import { decompressFrame } from '../system/zstd.js'
+import { DecodeError } from '../basics/errors.js'
+import { decompressFrame } from '../system/codecs/zstd.js'
 
 const MAGIC = 0xfd2fb528
 /** Frames of these 16 numbers hold something else, and are passed over. */

@@ -4,10 +4,10 @@
  */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DefinitionError } from '../errors.js'
-import { isPython, pythonPath } from './call.js'
-import { expandHome } from './path.js'
-import { at } from './schema.js'
+import { DefinitionError } from '../basics/errors.js'
+import { expandHome } from '../basics/path.js'
+import { isPython, pythonPath } from './build/call.js'
+import { at } from './check/schema.js'
 import type { CallJson, NormalFeed, SourceJson } from './types.js'
 
 /** One place of a definition that asks for code. */

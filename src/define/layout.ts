@@ -2,12 +2,13 @@
  * How each field lies in a batch: element type, shape and form, all known before the first byte is read. Throws a
  * DefinitionError where the definition leaves it open.
  */
-import { DefinitionError } from '../errors.js'
-import { isFloat, KINDS } from './kinds.js'
-import { operatorFacts, parseOperator } from './operators.js'
-import type { Size } from './parameters.js'
-import { at, wrong } from './schema.js'
-import type { Dtype, FieldJson, FieldLayout } from './types.js'
+import type { Dtype } from '../basics/dtype.js'
+import { DefinitionError } from '../basics/errors.js'
+import { isFloat, KINDS } from './check/kinds.js'
+import { at, wrong } from './check/schema.js'
+import type { Size } from './operators/parameters.js'
+import { operatorFacts, parseOperator } from './operators/table.js'
+import type { FieldJson, FieldLayout } from './types.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
 

@@ -2,8 +2,9 @@
  * How many bytes of a value a field takes. What is more is refused before it is unpacked, parsed or copied: a few bytes
  * that are made to become gigabytes make a bad sample, and nothing else.
  */
-import { DecodeError } from '../errors.js'
-import { elements } from './dtype.js'
+
+import { elements } from '../basics/dtype.js'
+import { DecodeError } from '../basics/errors.js'
 import type { Kind, NormalField } from './types.js'
 
 const KIB = 1024

@@ -1,14 +1,15 @@
 /** From a definition as written to its normal form: every shorthand written out, every default filled in. */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { withBoxes } from './boxed.js'
-import { isPython } from './call.js'
-import { generatedLayout, withKernelFields } from './kernel.js'
+import { expandHome } from '../basics/path.js'
+import { isPython } from './build/call.js'
+import { withBoxes } from './check/boxed.js'
+import { generatedLayout, withKernelFields } from './check/kernel.js'
+import { mixedLayout, mixings } from './check/mixing.js'
+import { parseSource } from './check/sources.js'
+import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
-import { mixedLayout, mixings } from './mixing.js'
-import { normalOps } from './operators.js'
-import { expandHome } from './path.js'
-import { parseSource } from './sources.js'
+import { normalOps } from './operators/table.js'
 import type {
   BatchJson,
   CallJson,
@@ -22,7 +23,6 @@ import type {
   OnErrorJson,
   OrderJson,
 } from './types.js'
-import { validateFeed } from './validate.js'
 
 /** Bad samples that a run survives, where the definition lets it survive any and gives no number. */
 const DEFAULT_BUDGET = 100

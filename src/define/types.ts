@@ -2,21 +2,7 @@
  * The feed as JSON: the canonical form that every spelling (TypeScript, Python, a file) comes down to, and the
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
-
-/** Element types, by the names used in definitions. */
-export type Dtype =
-  | 'u8'
-  | 'i8'
-  | 'u16'
-  | 'i16'
-  | 'i32'
-  | 'u32'
-  | 'i64'
-  | 'f16'
-  | 'bf16'
-  | 'f32'
-  | 'f64'
-  | 'bool'
+import type { Dtype } from '../basics/dtype.js'
 
 /** What a value is decoded as. */
 export type Kind =
@@ -240,7 +226,7 @@ export interface FieldLayout {
 
 /**
  * A picture that is decoded and transformed on the device. In the slot a row of it is a parameter row of `words`
- * 32-bit words, followed by the picture's bytes (transform/parameter-row.ts).
+ * 32-bit words, followed by the picture's bytes (transform/device/parameter-row.ts).
  */
 export interface DevicePicture {
   kind: 'picture'
@@ -257,7 +243,7 @@ export interface DevicePicture {
   mixes: number
   /** The share of pictures that makers decode all the same, 0…1: what the device can't do in time. */
   cpuShare: number
-  /** Samplings of JPEGs that go to the device (decode/jpeg.ts), where not all do. */
+  /** Samplings of JPEGs that go to the device (decode/picture/jpeg.ts), where not all do. */
   samplings?: number[]
 }
 
@@ -271,7 +257,7 @@ export interface DeviceGenerated {
 
 /**
  * An array that is decompressed on the device. In the slot a row of it is a head of `headBytes`, followed by the
- * compressed bytes, or by the elements themselves (transform/device-array.ts).
+ * compressed bytes, or by the elements themselves (transform/device/array.ts).
  */
 export interface DeviceCompressed {
   kind: 'compressed'

@@ -1,12 +1,13 @@
 /** Options of `open` that have to do with the GPU, and who decodes. */
+
+import { DefinitionError } from '../basics/errors.js'
 import type { NormalFeed } from '../define/types.js'
-import { canGenerate } from '../engine/generate.js'
-import { compressedArrays } from '../engine/plan.js'
-import { DefinitionError } from '../errors.js'
-import { staysOnCpu } from '../transform/device-picture.js'
-import type { StagePort } from './device.js'
-import type { TrialLength } from './device-decision.js'
-import type { DeviceOpened, DeviceWanted } from './device-messages.js'
+import type { TrialLength } from '../device/decision.js'
+import type { StagePort } from '../device/device.js'
+import type { DeviceOpened, DeviceWanted } from '../device/messages.js'
+import { canGenerate } from '../engine/plan/generate.js'
+import { compressedArrays } from '../engine/plan/plan.js'
+import { staysOnCpu } from '../transform/device/picture.js'
 
 export interface DeviceOptions {
   /** "cuda" or "cuda:1": batches are delivered on that GPU, as DeviceArrays. By default they are in host memory. */

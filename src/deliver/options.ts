@@ -1,13 +1,13 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
 
+import { DefinitionError, nearest } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
-import type { FeedingOptions } from '../engine/feeding.js'
-import { rankOf } from '../engine/launcher.js'
-import { DefinitionError, nearest } from '../errors.js'
+import type { FeedingOptions } from '../engine/pool/feeding.js'
 import type { State } from '../order/state.js'
 import type { OnProgress } from '../source/source.js'
-import { autoWorkers } from '../system/limits.js'
+import { autoWorkers } from '../system/process/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
+import { rankOf } from './launcher.js'
 
 export interface OpenOptions extends DeviceOptions {
   /** Worker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */

@@ -1,7 +1,7 @@
 /** What every consumer begins with: the plan of a feed, its steps from a saved state on, and the makers at work. */
 import type { NormalFeed } from '../define/types.js'
-import { Feeding } from '../engine/feeding.js'
-import { type FeedPlan, planFeed } from '../engine/plan.js'
+import { type FeedPlan, planFeed } from '../engine/plan/plan.js'
+import { Feeding } from '../engine/pool/feeding.js'
 import type { BlendChange } from '../order/blend.js'
 import { checkState, readState, type State } from '../order/state.js'
 import { batchSize, type Place, type StepShare, stepPlan } from '../order/steps.js'

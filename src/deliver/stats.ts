@@ -1,11 +1,11 @@
 /** What a run has done so far, as plain numbers. */
 
-import { decoderVersions } from '../decode/image.js'
+import { SPAN_NAMES, type Span } from '../basics/spans.js'
+import { decoderVersions } from '../decode/picture/image.js'
 import type { NormalFeed } from '../define/types.js'
-import type { Feeding } from '../engine/feeding.js'
-import { SPAN_NAMES, type Span } from '../system/spans.js'
-import type { DeviceStats } from './device-run.js'
-import type { BadSample } from './judge.js'
+import type { Feeding } from '../engine/pool/feeding.js'
+import type { DeviceStats } from './node/device-run.js'
+import type { BadSample } from './node/judge.js'
 
 export interface LoaderStats extends FeedingStats {
   batches: number

@@ -3,7 +3,7 @@
  * needs, so it opens from a disk, an e-mail or a CI artefact, without a network.
  */
 import { readFileSync } from 'node:fs'
-import { writeWhole } from '../system/draft.js'
+import { writeWhole } from '../system/files/draft.js'
 
 /** What a worker was doing. */
 export type SpanKind = 'read' | 'decode' | 'transform' | 'write'

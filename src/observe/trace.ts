@@ -1,7 +1,7 @@
 /** A timeline in Chrome's JSON form, which Perfetto opens as it is: the trainer on one row, each maker on its own. */
 
-import { writeWhole } from '../system/draft.js'
-import { SPAN_NAMES, type Span } from '../system/spans.js'
+import { SPAN_NAMES, type Span } from '../basics/spans.js'
+import { writeWhole } from '../system/files/draft.js'
 
 export interface TraceData {
   /** Steps of the trainer, in ms since `begun`. */

@@ -9,8 +9,9 @@
  * that its sources had made until then. A change that says how many those were needs no change before it: so a state
  * keeps only the changes that still matter, however many there were.
  */
-import { hashText, Random } from '../define/random.js'
-import { DefinitionError, MillraceError, nearest, StateError } from '../errors.js'
+
+import { DefinitionError, MillraceError, nearest, StateError } from '../basics/errors.js'
+import { hashText, Random } from '../basics/random.js'
 import { BLOCK, BLOCKS, quantise, scheduleExtras } from './apportion.js'
 import type { Draw, Order } from './order.js'
 import { shuffle } from './permutation.js'

@@ -3,8 +3,8 @@
  * that survives postMessage (large tables are shared); `compileOrder` makes the order from it in any thread.
  */
 import { createHash } from 'node:crypto'
+import { DefinitionError } from '../basics/errors.js'
 import type { NormalOrder } from '../define/types.js'
-import { DefinitionError } from '../errors.js'
 import { type BlendChange, type BlendData, BlendOrder, planBlend } from './blend.js'
 import type { Draw, Order } from './order.js'
 import {

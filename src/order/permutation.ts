@@ -10,8 +10,9 @@
  *
  * The results are part of every saved state: a change of a constant here changes the order of every feed.
  */
-import { hashText, Random } from '../define/random.js'
-import { DefinitionError } from '../errors.js'
+
+import { DefinitionError } from '../basics/errors.js'
+import { hashText, Random } from '../basics/random.js'
 
 /** What a permutation depends on, besides n. Each of them enters the key by a hash, never by a sum. */
 export interface PermutationKey {

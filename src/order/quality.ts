@@ -11,7 +11,7 @@
  * score = the mean of mixing, spread and (with labels) entropy, each cut to 0…1: about 0 for an unshuffled source
  * that is sorted by class, 1 for the global shuffle. Large sources are sampled, evenly, so it takes about a second.
  */
-import { lastAtMost } from '../define/search.js'
+import { lastAtMost } from '../basics/search.js'
 import { permutation } from './permutation.js'
 import type { SourceOrder } from './single.js'
 

@@ -1,6 +1,7 @@
 /** The order of one source: none, global, window or weights, as plain data and as a function of (epoch, position). */
+
+import { DefinitionError } from '../basics/errors.js'
 import type { NormalOrder } from '../define/types.js'
-import { DefinitionError } from '../errors.js'
 import { type Permutation, permutation } from './permutation.js'
 import { aliasTables, balancedWeights, type WeightsData, WeightsOrder } from './weights.js'
 import { type WindowData, WindowOrder } from './window.js'

@@ -3,8 +3,9 @@
  * of a blend whose weights have changed. It counts samples that were handed out, so it can be taken up with other ranks, batch
  * sizes and workers; it can't be taken up with another order, and then it says what is different.
  */
+
+import { StateError } from '../basics/errors.js'
 import { explainOrderChange, type OrderDescription } from '../define/change.js'
-import { StateError } from '../errors.js'
 import { type BlendChange, neededChanges } from './blend.js'
 import type { Place } from './steps.js'
 

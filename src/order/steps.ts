@@ -9,8 +9,9 @@
  *
  * Steps are laid from the start position, wherever that is, so a state can be taken up with other W and B.
  */
+
+import { DefinitionError, StateError } from '../basics/errors.js'
 import type { NormalBatch } from '../define/types.js'
-import { DefinitionError, StateError } from '../errors.js'
 
 /** A place between two steps: everything before it has been handed out. The end of an epoch is (epoch + 1, 0). */
 export interface Place {

@@ -5,8 +5,9 @@
  *
  * The tables take 12 bytes a row, are built once per host in shared memory, and are given to threads as plain data.
  */
-import { hashText, Random } from '../define/random.js'
-import { DefinitionError } from '../errors.js'
+
+import { DefinitionError } from '../basics/errors.js'
+import { hashText, Random } from '../basics/random.js'
 
 /** Plain data that makes a weighted order in any thread. Both tables lie in SharedArrayBuffers. */
 export interface WeightsData {

@@ -15,7 +15,7 @@
  * All three permutations are keyed by (seed, epoch). Memory is 12 bytes a block for an epoch; two epochs are kept,
  * because makers begin the next one before this one ends.
  */
-import { lastAtMost } from '../define/search.js'
+import { lastAtMost } from '../basics/search.js'
 import { type Permutation, permutation } from './permutation.js'
 
 /** Plain data that makes a windowed order in any thread. */

@@ -1,11 +1,11 @@
 /** Builds the index of a source ahead of its first run. */
 import { rmSync } from 'node:fs'
 import type { SourceJson } from '../define/types.js'
-import { cachedPath } from '../source/cache-folder.js'
 import { openSource } from '../source/registry.js'
 import type { OnProgress, OpenContext } from '../source/source.js'
-import { sidecarPath } from '../source/tar-index.js'
-import { findShards } from '../source/tar-paths.js'
+import { sidecarPath } from '../source/tar/index.js'
+import { findShards } from '../source/tar/paths.js'
+import { cachedPath } from '../system/files/cache-folder.js'
 
 export interface BuildIndexOptions {
   root: string

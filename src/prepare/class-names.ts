@@ -1,12 +1,12 @@
 /** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { SourceError } from '../basics/errors.js'
 import type { SourceJson } from '../define/types.js'
-import { SourceError } from '../errors.js'
-import { folderClasses } from '../source/classes.js'
+import { folderClasses } from '../source/files/classes.js'
 import type { Manifest, Source } from '../source/source.js'
-import { findShards } from '../source/tar-paths.js'
-import { readRegular } from '../system/regular.js'
+import { findShards } from '../source/tar/paths.js'
+import { readRegular } from '../system/files/regular.js'
 
 /** The list of class names that shards in one folder share. */
 export const CLASSES = 'classes.json'

@@ -1,15 +1,15 @@
 /** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { imageInfo } from '../decode/image.js'
+import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { OnProgress, Source } from '../source/source.js'
 import { FileStore } from '../store/file.js'
 import { Reader } from '../store/reader.js'
-import { readRegular } from '../system/regular.js'
-import { kindOf } from './checks.js'
+import { readRegular } from '../system/files/regular.js'
 import { commonClasses } from './class-names.js'
+import { kindOf } from './verify/checks.js'
 
 export interface Summary {
   kind: string

@@ -1,12 +1,12 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
+import { SourceError } from '../basics/errors.js'
+import { parseSource, SOURCE_NAMES } from '../define/check/sources.js'
 import { codeInSource, refuseCode } from '../define/code.js'
-import { parseSource, SOURCE_NAMES } from '../define/sources.js'
 import type { SourceJson } from '../define/types.js'
-import { SourceError } from '../errors.js'
-import { isGlob } from '../source/glob.js'
-import { TABLE_EXTENSIONS } from '../source/table.js'
-import { readRegular } from '../system/regular.js'
+import { TABLE_EXTENSIONS } from '../source/files/table.js'
+import { isGlob } from '../source/find/glob.js'
+import { readRegular } from '../system/files/regular.js'
 
 const TAR = /\.(tar|tgz|tar\.gz)$/i
 

@@ -4,9 +4,9 @@
  * in the calling thread, for debugging and for tests.
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { EngineError, MillraceError, SourceError } from '../errors.js'
-import { within } from '../system/exit.js'
-import { threadFlags } from '../system/thread-flags.js'
+import { EngineError, MillraceError, SourceError } from '../basics/errors.js'
+import { threadFlags } from '../system/node/thread-flags.js'
+import { within } from '../system/process/exit.js'
 
 /** How long (ms) a thread may take to load what it needs, before it is ended all the same. */
 const START = 3000

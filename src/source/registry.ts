@@ -2,21 +2,22 @@
  * All kinds of sources, by the names they have in a definition. Adding one means one file and one line here (and
  * its JSON in src/define/).
  */
+
+import { nearest, SourceError } from '../basics/errors.js'
 import type { SourceJson } from '../define/types.js'
-import { nearest, SourceError } from '../errors.js'
-import { type OpenedSources, openBlend } from './blend.js'
-import { concat } from './concat.js'
-import { files } from './files.js'
-import { folder } from './folder.js'
-import { kernel } from './kernel.js'
-import { named } from './named.js'
-import { python } from './python.js'
+import { type OpenedSources, openBlend } from './combine/blend.js'
+import { concat } from './combine/concat.js'
+import { named } from './combine/named.js'
+import { split } from './combine/split.js'
+import { subset } from './combine/subset.js'
+import { zip } from './combine/zip.js'
+import { files } from './files/files.js'
+import { folder } from './files/folder.js'
+import { kernel } from './made/kernel.js'
+import { python } from './made/python.js'
+import { synthetic } from './made/synthetic.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
-import { split } from './split.js'
-import { subset } from './subset.js'
-import { synthetic } from './synthetic.js'
-import { tar } from './tar.js'
-import { zip } from './zip.js'
+import { tar } from './tar/tar.js'
 
 const KINDS: Readonly<Record<string, SourceKind<never>>> = {
   tar,

@@ -8,7 +8,7 @@
  * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
  */
 
-import type { Random } from '../define/random.js'
+import type { Random } from '../basics/random.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
 

@@ -18,9 +18,9 @@
  *   else try { decode(lease.pieces) } finally { lease.release() }
  */
 import { setTimeout } from 'node:timers/promises'
-import { BudgetError } from '../errors.js'
+import { BudgetError } from '../basics/errors.js'
+import { SharedLock } from '../system/memory/shared-lock.js'
 import { BlockTable, type Counter, LOADING, READY } from './block-table.js'
-import { SharedLock } from './shared-lock.js'
 
 const PAGE = 4096 // aligned for any SIMD load and for direct I/O; half of one is lost a unit
 const PIECE = 16 // bytes of a piece's (offset, length)

@@ -3,9 +3,9 @@
  * dataset of ten thousand shards does not need ten thousand file descriptors in every maker.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { ChangedError, SourceError } from '../errors.js'
-import { type Advice, advise } from '../system/advise.js'
-import { openWithoutWaiting, refuseOthers } from '../system/regular.js'
+import { ChangedError, SourceError } from '../basics/errors.js'
+import { type Advice, advise } from '../system/files/advise.js'
+import { openWithoutWaiting, refuseOthers } from '../system/files/regular.js'
 import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
 import { type ByteRange, type LocalStore, tooShort } from './store.js'
 

@@ -1,5 +1,5 @@
 /** Objects held in memory, as a store: for tests and for data that a program makes itself. */
-import { SourceError } from '../errors.js'
+import { SourceError } from '../basics/errors.js'
 import { type LocalStore, tooShort } from './store.js'
 
 export class MemoryStore implements LocalStore {

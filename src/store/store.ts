@@ -6,7 +6,7 @@
  * many ranges in flight. A *local* store also answers at once, in the calling thread: makers read from it with
  * blocking positional reads, since a promise would cost more than the read.
  */
-import { SourceError } from '../errors.js'
+import { SourceError } from '../basics/errors.js'
 import type { FileIdentity } from './identity.js'
 
 /** A contiguous piece of an object. */

@@ -1,13 +1,14 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
+
+import { DefinitionError } from '../basics/errors.js'
 import { checkLimit, limitOf } from '../define/limits.js'
 import type { NormalField } from '../define/types.js'
-import { DefinitionError } from '../errors.js'
-import { compileDeviceArray } from './device-array.js'
-import { compileDevicePicture } from './device-picture.js'
+import { compileDeviceArray } from './device/array.js'
+import { compileDevicePicture } from './device/picture.js'
 import type { FieldProgram, UserMap } from './field.js'
-import { compileBoxes, compilePoints } from './follow.js'
-import { compileImage, compileMask } from './image.js'
-import { compileArray, compileNumber, compileText, compileVaryingArray } from './scalar.js'
+import { compileImage, compileMask } from './picture/image.js'
+import { compileBoxes, compilePoints } from './plain/follow.js'
+import { compileArray, compileNumber, compileText, compileVaryingArray } from './plain/scalar.js'
 
 export function compileField(field: NormalField, map?: UserMap): FieldProgram {
   return bounded(field, compileKind(field, map))

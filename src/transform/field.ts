@@ -2,10 +2,11 @@
  * One field of one row: from a column's value to its place in the slot. A field of the definition is compiled
  * once per maker and ring into a program; the program runs once a row.
  */
-import type { Rows } from '../decode/rows.js'
-import type { Random } from '../define/random.js'
+
+import type { Random } from '../basics/random.js'
+import type { Rows } from '../decode/array/rows.js'
 import type { NormalOp } from '../define/types.js'
-import type { Workspace } from '../system/workspace.js'
+import type { Workspace } from '../system/memory/workspace.js'
 import type { CropStep, Step } from './steps.js'
 
 /** What a field chose for this row, so that followers can do the same. */

@@ -95,9 +95,14 @@ describe('JSON', () => {
 /** Our sources as an installed package: types stripped, `dist/` as `tsc` lays it out. */
 function install(name: string): void {
   const sources = [
-    'errors.ts',
-    ...readdirSync(join(repository, 'src/define')).map(file => `define/${file}`),
-    ...['system/regular.ts', 'system/typescript.ts', 'system/typescript-hook.ts', 'cli/feed-argument.ts'],
+    ...['basics', 'define'].flatMap(room => {
+      const names = readdirSync(join(repository, 'src', room), { recursive: true }) as string[]
+      return names.filter(name => name.endsWith('.ts')).map(name => `${room}/${name}`)
+    }),
+    'system/files/regular.ts',
+    'system/node/typescript.ts',
+    'system/node/typescript-hook.ts',
+    'cli/feed-argument.ts',
   ]
   for (const source of sources) {
     const { code } = transform(readFileSync(join(repository, 'src', source), 'utf8'), {
@@ -106,7 +111,7 @@ function install(name: string): void {
     })
     write(`${name}/dist/${source.replace(/\.ts$/, '.js')}`, code)
   }
-  const parts = ['build-fields', 'build-sources', 'feed'].map(part => `export * from './define/${part}.js'\n`)
+  const parts = ['fields', 'sources', 'feed'].map(part => `export * from './define/build/${part}.js'\n`)
   write(`${name}/dist/index.js`, parts.join(''))
   write(`${name}/package.json`, '{"name":"millrace","type":"module","exports":{".":"./dist/index.js"}}')
 }
@@ -161,8 +166,8 @@ describe('modules in Node itself', () => {
     const file = write(
       main,
       `import { loadFeed } from '${dist}/cli/feed-argument.js'\n` +
-        `import { importModule } from '${dist}/system/typescript.js'\n` +
-        `import { resolveCall } from '${dist}/define/call.js'\n` +
+        `import { importModule } from '${dist}/system/node/typescript.js'\n` +
+        `import { resolveCall } from '${dist}/define/build/call.js'\n` +
         `import { Worker, isMainThread } from 'node:worker_threads'\n${code}`,
     )
     const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: dirname(file) })
@@ -191,8 +196,8 @@ describe('modules in Node itself', () => {
   test.skipIf(stripsTypes)('functions of a TypeScript feed, in workers', async () => {
     const worker = `
       import { parentPort, workerData } from 'node:worker_threads'
-      const { importModule } = await import(workerData.dist + '/system/typescript.js')
-      const { resolveCall } = await import(workerData.dist + '/define/call.js')
+      const { importModule } = await import(workerData.dist + '/system/node/typescript.js')
+      const { resolveCall } = await import(workerData.dist + '/define/build/call.js')
       const fn = await resolveCall(workerData.map, importModule)
       parentPort.postMessage(await fn(20))`
     const file = write('project/worker.mjs', worker)
@@ -256,7 +261,7 @@ describe('modules in Node itself', () => {
       if (isMainThread) {
         new Worker(${JSON.stringify(`
           const { workerData } = require('node:worker_threads')
-          import(workerData.dist + '/define/call.js').then(({ resolveCall }) => resolveCall(workerData.map)).catch(error => console.log(error.message))
+          import(workerData.dist + '/define/build/call.js').then(({ resolveCall }) => resolveCall(workerData.map)).catch(error => console.log(error.message))
         `)}, { eval: true, workerData: { dist: 'file://${join(folder, 'millrace/dist')}', map: own.json.fields.n.map } })
       } else console.log('run again')`,
       { main: `project/train.mjs` },

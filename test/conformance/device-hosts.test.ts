@@ -8,11 +8,11 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { TypedArray } from '../../src/define/dtype.js'
+import type { TypedArray } from '../../src/basics/dtype.js'
 import type { FeedJson } from '../../src/define/types.js'
-import type { Batch, Ragged } from '../../src/deliver/batch.js'
-import { DeviceArray, type DeviceRagged } from '../../src/deliver/device-array.js'
-import { open } from '../../src/deliver/open.js'
+import type { Batch, Ragged } from '../../src/deliver/node/batch.js'
+import { open } from '../../src/deliver/node/open.js'
+import { DeviceArray, type DeviceRagged } from '../../src/device/array.js'
 import { compiledKernels } from '../support/compiled-kernels.js'
 import { kernelLibrary, withoutCompiler } from '../support/cuda-host.js'
 import { openSimulated } from '../support/device-loader.js'
@@ -32,7 +32,7 @@ const withoutHost =
 if (withoutCompiler) console.warn(`The kernels are their twins in TypeScript: ${withoutCompiler}`)
 if (withoutHost) console.warn(`The Python host is not compared: ${withoutHost}`)
 
-/** The library that decodes JPEG in the engine, as src/system/turbojpeg.ts finds it. */
+/** The library that decodes JPEG in the engine, as src/system/codecs/turbojpeg.ts finds it. */
 function turboJpeg(): string | undefined {
   if (process.env.MILLRACE_TURBOJPEG) return process.env.MILLRACE_TURBOJPEG
   const libraries = join(import.meta.dirname, '../../dist/system/libraries')

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DecodeError, MissingError } from '../../src/basics/errors.js'
 import { type Codec, decompress } from '../../src/decode/decompress.js'
 import { decompressLz4, singleBlock } from '../../src/decode/lz4.js'
-import { DecodeError, MissingError } from '../../src/errors.js'
-import { libraryZstd, nodeZstd } from '../../src/system/zstd.js'
+import { libraryZstd, nodeZstd } from '../../src/system/codecs/zstd.js'
 
 const folder = join(import.meta.dirname, '../golden/compressed')
 const index: Record<string, { codec: Codec; bytes: number; sha256: string }> = JSON.parse(

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeImage, decoderVersions, imageInfo } from '../../src/decode/image.js'
-import { decodeNpy } from '../../src/decode/npy.js'
-import { encodeJpeg } from '../../src/system/turbojpeg.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { decodeNpy } from '../../src/decode/array/npy.js'
+import { decodeImage, decoderVersions, imageInfo } from '../../src/decode/picture/image.js'
+import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { crop, noise, pixels } from './pictures.js'
 
 const folder = new URL('../golden/images/', import.meta.url)

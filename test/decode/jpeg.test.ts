@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeJpeg, type Reduction, readJpegHeader } from '../../src/decode/jpeg.js'
-import { encodeJpeg, readHeader, type Subsampling } from '../../src/system/turbojpeg.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { decodeJpeg, type Reduction, readJpegHeader } from '../../src/decode/picture/jpeg.js'
+import { encodeJpeg, readHeader, type Subsampling } from '../../src/system/codecs/turbojpeg.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { crop, noise, pixels } from './pictures.js'
 
 const SAMPLINGS = ['444', '422', '420', '440', '411', '441'] as const satisfies Subsampling[]

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { decodeImage, imageInfo } from '../../src/decode/image.js'
-import { encodeJpeg } from '../../src/system/turbojpeg.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { decodeImage, imageInfo } from '../../src/decode/picture/image.js'
+import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { noise } from './pictures.js'
 
 const MIB = 2 ** 20

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeNpy, npyNumbers } from '../../src/decode/npy.js'
+import { decodeNpy, npyNumbers } from '../../src/decode/array/npy.js'
 
 /** An npy file around a header text, padded as NumPy does. */
 function npy(header: string, data: Uint8Array, version = 1): Uint8Array {

@@ -1,6 +1,6 @@
 /** Helpers for decoding tests: pixels of a picture, and pictures with detail everywhere. */
-import type { Picture } from '../../src/decode/picture.js'
-import type { Workspace } from '../../src/system/workspace.js'
+import type { Picture } from '../../src/decode/picture/picture.js'
+import type { Workspace } from '../../src/system/memory/workspace.js'
 
 /** The packed pixels of a picture, copied out of the workspace. */
 export function pixels(picture: Picture, work: Workspace): Uint8Array {

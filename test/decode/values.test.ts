@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeBoxes } from '../../src/decode/boxes.js'
-import { classTable, decodeClass } from '../../src/decode/class.js'
-import { decodeJson } from '../../src/decode/json.js'
-import { decodeFloat, decodeInt } from '../../src/decode/number.js'
-import { decodePoints } from '../../src/decode/points.js'
-import { decodeText } from '../../src/decode/text.js'
+import { decodeBoxes } from '../../src/decode/array/boxes.js'
+import { decodePoints } from '../../src/decode/array/points.js'
+import { classTable, decodeClass } from '../../src/decode/text/class.js'
+import { decodeJson } from '../../src/decode/text/json.js'
+import { decodeFloat, decodeInt } from '../../src/decode/text/number.js'
+import { decodeText } from '../../src/decode/text/text.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

@@ -1,10 +1,10 @@
 /** Functions of the user's own: how the JSON refers to them, and how they are found again. */
 import { describe, expect, test } from 'vitest'
-import { image, int, text } from '../../src/define/build-fields.js'
-import { tar } from '../../src/define/build-sources.js'
-import { functionHash, resolveCall } from '../../src/define/call.js'
-import { type Feed, feed } from '../../src/define/feed.js'
-import { Random } from '../../src/define/random.js'
+import { Random } from '../../src/basics/random.js'
+import { functionHash, resolveCall } from '../../src/define/build/call.js'
+import { type Feed, feed } from '../../src/define/build/feed.js'
+import { image, int, text } from '../../src/define/build/fields.js'
+import { tar } from '../../src/define/build/sources.js'
 
 const plusOne = (value: number): number => value + 1
 const own = feed({

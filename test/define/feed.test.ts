@@ -1,8 +1,9 @@
 /** Builders: the JSON they make, that nothing is lost on the way there and back, and the types of the batches. */
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { BatchOf, FieldMap } from '../../src/define/batch-types.js'
-import * as fields from '../../src/define/build-fields.js'
+import type { BatchOf, FieldMap } from '../../src/define/build/batch-types.js'
+import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../src/define/build/feed.js'
+import * as fields from '../../src/define/build/fields.js'
 import {
   bytes,
   category,
@@ -14,8 +15,8 @@ import {
   npy,
   points,
   text,
-} from '../../src/define/build-fields.js'
-import * as sources from '../../src/define/build-sources.js'
+} from '../../src/define/build/fields.js'
+import * as sources from '../../src/define/build/sources.js'
 import {
   blend,
   folder,
@@ -26,10 +27,9 @@ import {
   synthetic,
   tar,
   weighted,
-} from '../../src/define/build-sources.js'
-import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../src/define/feed.js'
+} from '../../src/define/build/sources.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import type { OperatorParams } from '../../src/define/operators.js'
+import type { OperatorParams } from '../../src/define/operators/table.js'
 import type { FeedJson, FieldJson } from '../../src/define/types.js'
 
 const cats = feed({

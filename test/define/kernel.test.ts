@@ -1,13 +1,13 @@
 /** Feeds whose source is a kernel: their fields are the kernel's, and what can't be is refused by name. */
 import { describe, expect, test } from 'vitest'
-import { kernel } from '../../src/define/build-sources.js'
-import { feed } from '../../src/define/feed.js'
+import { feed } from '../../src/define/build/feed.js'
+import { kernel } from '../../src/define/build/sources.js'
+import { kernelThreads } from '../../src/define/check/kernel.js'
+import { validateFeed } from '../../src/define/check/validate.js'
+import { applyVariant } from '../../src/define/check/variants.js'
 import { contentHash, orderHash } from '../../src/define/hash.js'
-import { kernelThreads } from '../../src/define/kernel.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { KernelJson } from '../../src/define/types.js'
-import { validateFeed } from '../../src/define/validate.js'
-import { applyVariant } from '../../src/define/variants.js'
 import { expectRefused } from '../support/refusal.js'
 
 const made: KernelJson = {

@@ -1,8 +1,8 @@
 /** The normal form: shorthands written out, defaults filled in, and the layout of every field. */
 import { describe, expect, test } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { OPERATOR_NAMES, operatorFacts, parseOperator } from '../../src/define/operators.js'
-import { resizedTo } from '../../src/define/operators-geometry.js'
+import { resizedTo } from '../../src/define/operators/geometry.js'
+import { OPERATOR_NAMES, operatorFacts, parseOperator } from '../../src/define/operators/table.js'
 import type { FieldJson, NormalFeed } from '../../src/define/types.js'
 
 const normal = (feed: object): NormalFeed =>

@@ -1,9 +1,9 @@
 /** Wrong definitions: each is refused with its path, what was expected, and the nearest valid name. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DefinitionError } from '../../src/basics/errors.js'
+import { validateFeed } from '../../src/define/check/validate.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { validateFeed } from '../../src/define/validate.js'
-import { DefinitionError } from '../../src/errors.js'
 import { expectRefused } from '../support/refusal.js'
 
 const image = { from: 'jpg', as: 'image', apply: [{ centerCrop: 32 }] }

@@ -1,8 +1,8 @@
 /** Variants are merge patches by RFC 7396, whose own examples are the test. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { applyVariant, mergePatch, patchBetween } from '../../src/define/check/variants.js'
 import type { FeedJson } from '../../src/define/types.js'
-import { applyVariant, mergePatch, patchBetween } from '../../src/define/variants.js'
 
 describe('merge patches', () => {
   test.each<[unknown, unknown, unknown]>([

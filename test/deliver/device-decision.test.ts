@@ -1,6 +1,6 @@
 /** Who decodes, by measuring. */
 import { expect, test } from 'vitest'
-import { Decision } from '../../src/deliver/device-decision.js'
+import { Decision } from '../../src/device/decision.js'
 
 /** Steps of 256 samples, each of so many seconds, some of them waited. */
 function steps(decision: Decision, count: number, seconds: number, waited: number): void {

@@ -2,15 +2,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { TypedArray } from '../../src/define/dtype.js'
+import type { TypedArray } from '../../src/basics/dtype.js'
+import { MissingError } from '../../src/basics/errors.js'
 import type { FeedJson } from '../../src/define/types.js'
-import type { Ragged } from '../../src/deliver/batch.js'
-import type { StagePort } from '../../src/deliver/device.js'
-import type { DeviceArray, DeviceRagged } from '../../src/deliver/device-array.js'
-import { essence, type FromStage } from '../../src/deliver/device-messages.js'
-import { open } from '../../src/deliver/open.js'
+import type { Ragged } from '../../src/deliver/node/batch.js'
+import { open } from '../../src/deliver/node/open.js'
 import type { OpenOptions } from '../../src/deliver/options.js'
-import { MissingError } from '../../src/errors.js'
+import type { DeviceArray, DeviceRagged } from '../../src/device/array.js'
+import type { StagePort } from '../../src/device/device.js'
+import { essence, type FromStage } from '../../src/device/messages.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { type AnyDeviceBatch, failingPort, openSimulated, simulatedPort } from '../support/device-loader.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -464,7 +464,7 @@ describe('opening', () => {
     const loader = openSimulated(feed(), new SimulatedGpu())
     await loader.close()
     const { normalizeFeed } = await import('../../src/define/normalize.js')
-    const { Loader } = await import('../../src/deliver/loader.js')
+    const { Loader } = await import('../../src/deliver/node/loader.js')
     const { fillOptions } = await import('../../src/deliver/options.js')
     const { readDeviceOptions } = await import('../../src/deliver/device-options.js')
     const choice = readDeviceOptions({ device: 'cuda' })!

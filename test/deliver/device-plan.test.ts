@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { layoutSlot } from '../../src/batch/layout.js'
 import type { FieldLayout } from '../../src/define/types.js'
-import { dtypeCode, layoutOutput, planPictures, up } from '../../src/deliver/device-plan.js'
-import { Form, HEADER_WORDS, Word } from '../../src/transform/parameter-row.js'
+import { dtypeCode, layoutOutput, planPictures, up } from '../../src/device/plan.js'
+import { Form, HEADER_WORDS, Word } from '../../src/transform/device/parameter-row.js'
 
 interface Row {
   form: number

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { open } from '../../src/deliver/open.js'
+import { open } from '../../src/deliver/node/open.js'
 import { fillOptions, type OpenOptions } from '../../src/deliver/options.js'
 import { temporaryFolder } from '../support/folder.js'
 import { jpeg } from '../support/pictures.js'

@@ -1,7 +1,7 @@
 /** A client that writes where it should not: that is its own loss. The engine lives, and other clients get exact data. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { Random } from '../../src/define/random.js'
+import { Random } from '../../src/basics/random.js'
 import { Client, epoch, FEED, serve, sleep } from '../support/protocol-client.js'
 
 /** Where the words are that threads go by: in the control page, and in the head of each slot (docs/protocol.md). */

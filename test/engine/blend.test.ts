@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { WORKSPACE_BYTES } from '../../src/engine/budget.js'
+import { WORKSPACE_BYTES } from '../../src/engine/plan/budget.js'
 import { type AnyLoader, type FeedJson, numberFeed, numbers, type State, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { SlotLayout } from '../../src/batch/layout.js'
-import { preflight } from '../../src/engine/budget.js'
+import { preflight } from '../../src/engine/plan/budget.js'
 import { engine, type FeedJson, loopIds, numberFeed, type OpenOptions, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { programs } from '../support/program.js'

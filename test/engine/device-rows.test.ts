@@ -5,14 +5,14 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { decodeImage, imageInfo } from '../../src/decode/image.js'
+import { decodeImage, imageInfo } from '../../src/decode/picture/image.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { DevicePicture } from '../../src/define/types.js'
-import type { Loader as LoaderType } from '../../src/deliver/loader.js'
+import type { Loader as LoaderType } from '../../src/deliver/node/loader.js'
 import type * as Options from '../../src/deliver/options.js'
-import { Workspace } from '../../src/system/workspace.js'
-import { onDevice } from '../../src/transform/device-picture.js'
-import { Form, MixKind, Word } from '../../src/transform/parameter-row.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
+import { Form, MixKind, Word } from '../../src/transform/device/parameter-row.js'
+import { onDevice } from '../../src/transform/device/picture.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import type { AnyBatch, FeedJson } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -20,7 +20,7 @@ import { jpeg } from '../support/pictures.js'
 
 // As built: makers are threads that load compiled files.
 const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href
-const { Loader } = (await import(built('deliver/loader.js'))) as { Loader: typeof LoaderType }
+const { Loader } = (await import(built('deliver/node/loader.js'))) as { Loader: typeof LoaderType }
 const { fillOptions } = (await import(built('deliver/options.js'))) as typeof Options
 
 const GOLDEN = join(import.meta.dirname, '../golden/images')

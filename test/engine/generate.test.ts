@@ -6,8 +6,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { Random } from '../../src/basics/random.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { Random } from '../../src/define/random.js'
 import type { KernelFeedJson } from '../../src/define/types.js'
 import { fillOptions } from '../../src/deliver/options.js'
 import {
@@ -16,9 +16,9 @@ import {
   generatorOf,
   poolOf,
   type SyntheticGenerator,
-} from '../../src/engine/generate.js'
-import { planFeed, planMaking } from '../../src/engine/plan.js'
-import { placeOf } from '../../src/source/synthetic.js'
+} from '../../src/engine/plan/generate.js'
+import { planFeed, planMaking } from '../../src/engine/plan/plan.js'
+import { placeOf } from '../../src/source/made/synthetic.js'
 import {
   type AnyBatch,
   type AnyLoader,
@@ -52,7 +52,9 @@ const gpu: OpenOptions = { root: folder, workers: 2 }
 const feedOf = (change: object = {}) => ({ ...json, ...change }) as unknown as FeedJson
 
 const dist = new URL('../../dist/', import.meta.url)
-const { Loader } = (await import(`${dist}deliver/loader.js`)) as typeof import('../../src/deliver/loader.js')
+const { Loader } = (await import(
+  `${dist}deliver/node/loader.js`
+)) as typeof import('../../src/deliver/node/loader.js')
 
 /** Feeds a consumer that has a device of its own and takes slots as they are. */
 async function feeding<T>(

@@ -1,6 +1,6 @@
 /** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
 import { describe, expect, test } from 'vitest'
-import type { Feeding } from '../../src/engine/feeding.js'
+import type { Feeding } from '../../src/engine/pool/feeding.js'
 import {
   type AnyBatch,
   type AnyLoader,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { BadReport } from '../../src/engine/job.js'
+import type { BadReport } from '../../src/engine/plan/job.js'
 import { engine, type FeedJson, feedModule, using } from '../support/engine.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 import { programs } from '../support/program.js'
@@ -181,9 +181,9 @@ test('a decoder that is not installed ends the run at its first batch, with what
 })
 
 test('what is not installed is no bad sample', async () => {
-  const { describeBad, FieldFailure } = await import('../../src/engine/failures.js')
-  const { Judge } = await import('../../src/deliver/judge.js')
-  const { DecodeError, MissingError } = await import('../../src/errors.js')
+  const { describeBad, FieldFailure } = await import('../../src/engine/make/failures.js')
+  const { Judge } = await import('../../src/deliver/node/judge.js')
+  const { DecodeError, MissingError } = await import('../../src/basics/errors.js')
   const source = { id: (row: number) => `sample ${row}` } as Parameters<typeof describeBad>[0]
   const missing = new MissingError('npm install sharp')
   for (const cause of [missing, new DecodeError('no picture', { cause: missing })]) {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { layoutSlot } from '../../src/batch/layout.js'
 import { CONTROL_BYTES, Ring } from '../../src/batch/ring.js'
-import { Patience } from '../../src/engine/patience.js'
+import { Patience } from '../../src/engine/pool/patience.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

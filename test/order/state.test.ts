@@ -1,7 +1,7 @@
 /** States: small, readable, and refused with the reason where they don't fit. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StateError } from '../../src/errors.js'
+import { StateError } from '../../src/basics/errors.js'
 import { checkState, encodeState, makeState, readState, type StateFeed } from '../../src/order/state.js'
 
 const description = {

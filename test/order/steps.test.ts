@@ -1,7 +1,7 @@
 /** Ranks, epochs and tails: exactly once, equal steps, and no endless loop. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DefinitionError, StateError } from '../../src/errors.js'
+import { DefinitionError, StateError } from '../../src/basics/errors.js'
 import { batchSize, type Place, type StepShare, stepPlan } from '../../src/order/steps.js'
 
 const lasts = ['drop', 'keep', 'pad'] as const

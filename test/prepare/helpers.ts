@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { encodeJpeg } from '../../src/system/turbojpeg.js'
+import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
 
 export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 if (!existsSync(CLI)) throw new Error('the command line is not built: npm run build')

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { DEMO_CLASSES, makeDemo } from '../../src/prepare/make-demo.js'
-import { readHeader } from '../../src/system/turbojpeg.js'
+import { DEMO_CLASSES, makeDemo } from '../../src/prepare/demo/make-demo.js'
+import { readHeader } from '../../src/system/codecs/turbojpeg.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-demo-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { memberBytes, memberHeader, TarWriter } from '../../src/prepare/tar-writer.js'
+import { memberBytes, memberHeader, TarWriter } from '../../src/prepare/pack/tar-writer.js'
 
 const python = (code: string, ...args: string[]) =>
   execFileSync('python3', ['-c', code, ...args], { encoding: 'utf8', maxBuffer: 1 << 26 })

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { TarWriter } from '../../src/prepare/tar-writer.js'
-import { verify } from '../../src/prepare/verify.js'
+import { TarWriter } from '../../src/prepare/pack/tar-writer.js'
+import { verify } from '../../src/prepare/verify/verify.js'
 import { jpeg, millrace, pictureFolder, temporary } from './helpers.js'
 
 let folder: string

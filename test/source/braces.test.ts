@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { expandBraces } from '../../src/source/braces.js'
-import { compileGlob } from '../../src/source/glob.js'
+import { expandBraces } from '../../src/source/find/braces.js'
+import { compileGlob } from '../../src/source/find/glob.js'
 
 describe('braces', () => {
   const cases: [string, string[]][] = [

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { SourceError } from '../../src/basics/errors.js'
 import type { SourceJson } from '../../src/define/types.js'
-import { SourceError } from '../../src/errors.js'
-import { hashKey, place } from '../../src/source/key-hash.js'
+import { hashKey, place } from '../../src/source/index/key-hash.js'
 import { attachSource, openSource, openSources } from '../../src/source/registry.js'
 import type { Source } from '../../src/source/source.js'
 

@@ -3,11 +3,11 @@ import { appendFileSync, cpSync, renameSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { SourceError } from '../../src/basics/errors.js'
 import type { ListJson, SourceJson } from '../../src/define/types.js'
-import { SourceError } from '../../src/errors.js'
+import { openTable } from '../../src/source/files/table.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 import type { Source } from '../../src/source/source.js'
-import { openTable } from '../../src/source/table.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 import { asText, conforms, readRow } from './conformance.js'
 

@@ -1,10 +1,10 @@
 /** `split` with `stratifyBy`: exact in every class, still by hash, and steady when data are added. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { SourceError } from '../../src/basics/errors.js'
 import type { SplitJson } from '../../src/define/types.js'
-import { SourceError } from '../../src/errors.js'
+import { split } from '../../src/source/combine/split.js'
 import type { Source } from '../../src/source/source.js'
-import { split } from '../../src/source/split.js'
 
 interface Row {
   key: string

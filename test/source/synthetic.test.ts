@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Dtype, SyntheticJson } from '../../src/define/types.js'
+import type { Dtype } from '../../src/basics/dtype.js'
+import type { SyntheticJson } from '../../src/define/types.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 
 async function rows(json: SyntheticJson, column: string, wanted: number[]): Promise<Uint8Array[]> {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SourceError } from '../../src/errors.js'
-import { SampleColumns, splitName } from '../../src/source/tar-samples.js'
-import { scanTar } from '../../src/source/tar-scan.js'
+import { SourceError } from '../../src/basics/errors.js'
+import { SampleColumns, splitName } from '../../src/source/tar/samples.js'
+import { scanTar } from '../../src/source/tar/scan.js'
 import { paxRecords, sealHeader, type TarEntry, tarFile, tarMember } from '../support/tar.js'
 
 type Member = [name: string, size: number, small: string | undefined]

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DecodeError, SourceError } from '../../src/errors.js'
+import { DecodeError, SourceError } from '../../src/basics/errors.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 import type { Source } from '../../src/source/source.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'

@@ -1,7 +1,7 @@
 /** The block cache in one thread: contents, room, leases, the choice of what leaves. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BudgetError } from '../../src/errors.js'
+import { BudgetError } from '../../src/basics/errors.js'
 import { BlockCache, createBlockCache, type Lease, pack, packedBytes } from '../../src/store/block-cache.js'
 import { BlockTable } from '../../src/store/block-table.js'
 

@@ -1,6 +1,6 @@
 /** What the system may say when a file is opened or read, and what we make of it. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { SourceError } from '../../src/errors.js'
+import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
 
 const system = vi.hoisted(() => ({ openFails: '', readFails: '', largestRead: Infinity }))

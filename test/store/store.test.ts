@@ -12,11 +12,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SourceError } from '../../src/errors.js'
+import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { isLocal, type LocalStore, type Store } from '../../src/store/store.js'
-import { supported } from '../../src/system/advise.js'
+import { supported } from '../../src/system/files/advise.js'
 
 const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
 let folder: string

@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BlockCache, type BlockCacheData, createBlockCache } from '../../src/store/block-cache.js'
 import { BlockTable } from '../../src/store/block-table.js'
-import { SharedLock } from '../../src/store/shared-lock.js'
+import { SharedLock } from '../../src/system/memory/shared-lock.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let built: string

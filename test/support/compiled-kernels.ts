@@ -1,7 +1,6 @@
 /** The simulated GPU's kernels as the real ones, compiled for the CPU (cuda-host.ts), on the memory of the simulation. */
 import { DTYPE_CODES, KERNELS } from '../../bench/gpu/launch.mjs'
-import { DTYPES } from '../../src/define/dtype.js'
-import type { Dtype } from '../../src/define/types.js'
+import { DTYPES, type Dtype } from '../../src/basics/dtype.js'
 import type { Blocks, KernelArgument } from '../../src/system/cuda/index.js'
 import { addressOf, koffi } from '../../src/system/native.js'
 import type { SimulatedGpu, SimulatedKernel } from './simulated-gpu.js'

@@ -9,7 +9,7 @@ import { temporaryFolder } from './folder.js'
 
 const repository = join(import.meta.dirname, '../..')
 
-/** Transpiles the given rooms (and `errors.ts`); returns the folder that holds them. */
+/** Transpiles the given rooms (and `basics/errors.ts`); returns the folder that holds them. */
 export function compileRooms(...rooms: string[]): string {
   const out = temporaryFolder()
   symlinkSync(join(repository, 'node_modules'), join(out, 'node_modules'))
@@ -17,7 +17,7 @@ export function compileRooms(...rooms: string[]): string {
   const files = rooms.flatMap(room =>
     readdirSync(join(repository, 'src', room), { recursive: true }).map(name => join(room, String(name))),
   )
-  for (const file of ['errors.ts', ...files].filter(name => /(?<!\.d)\.ts$/.test(name))) {
+  for (const file of ['basics/errors.ts', ...files].filter(name => /(?<!\.d)\.ts$/.test(name))) {
     const code = readFileSync(join(repository, 'src', file), 'utf8')
     const target = join(out, file.replace(/\.ts$/, '.js'))
     mkdirSync(dirname(target), { recursive: true })

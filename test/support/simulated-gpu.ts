@@ -2,9 +2,10 @@
  * A GPU of the mind: device memory that can be looked into, lanes that do their work as late as they may, pictures
  * decoded by TurboJPEG, and the kernels' plain twins. Whatever is read or written too early or too late shows.
  */
+
+import { DTYPES, type Dtype, toF16 } from '../../src/basics/dtype.js'
 import { decompress as decompressBytes } from '../../src/decode/decompress.js'
-import { DTYPES, toF16 } from '../../src/define/dtype.js'
-import type { Dtype } from '../../src/define/types.js'
+import { decompress } from '../../src/system/codecs/turbojpeg.js'
 import type {
   Blocks,
   CudaSource,
@@ -16,7 +17,6 @@ import type {
   NvcompCodec,
 } from '../../src/system/cuda/index.js'
 import { addressOf, CudaError } from '../../src/system/cuda/index.js'
-import { decompress } from '../../src/system/turbojpeg.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import { mixRows } from './simulated-mix.js'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { bind, bound } from '../../src/system/affinity.js'
+import { bind, bound } from '../../src/system/process/affinity.js'
 
 describe.skipIf(process.platform !== 'linux')('affinity', () => {
   // The tests of a file may run in any thread of the process: ask for that thread, not for the main one.

@@ -7,7 +7,7 @@ afterEach(() => {
 
 it('says what to do where TurboJPEG is missing', async () => {
   vi.stubEnv('MILLRACE_TURBOJPEG', '/no/such/libturbojpeg.so')
-  const { readHeader } = await import('../../src/system/turbojpeg.js')
+  const { readHeader } = await import('../../src/system/codecs/turbojpeg.js')
   const call = () => readHeader(new Uint8Array(4))
   expect(call).toThrow(/install libjpeg-turbo 3.*npm run build.*MILLRACE_TURBOJPEG/)
   expect(call).toThrow(/tried \/no\/such\/libturbojpeg\.so/)
@@ -15,18 +15,18 @@ it('says what to do where TurboJPEG is missing', async () => {
 
 it('refuses a library that is not TurboJPEG 3, and says which it tried', async () => {
   vi.stubEnv('MILLRACE_TURBOJPEG', process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6')
-  const { readHeader } = await import('../../src/system/turbojpeg.js')
+  const { readHeader } = await import('../../src/system/codecs/turbojpeg.js')
   expect(() => readHeader(new Uint8Array(4))).toThrow(/tried lib.*tj3/s)
 })
 
 it('says how to install libvips where it is missing', async () => {
   vi.stubEnv('MILLRACE_VIPS', '/no/such/libvips.so')
-  const { readVipsHeader } = await import('../../src/system/vips.js')
+  const { readVipsHeader } = await import('../../src/system/codecs/vips.js')
   expect(() => readVipsHeader(new Uint8Array(4))).toThrow(/npm install sharp.*MILLRACE_VIPS/)
 })
 
 it('encodes what it is asked to, and nothing else', async () => {
-  const { encodeJpeg, readHeader } = await import('../../src/system/turbojpeg.js')
+  const { encodeJpeg, readHeader } = await import('../../src/system/codecs/turbojpeg.js')
   const jpeg = encodeJpeg(new Uint8Array(20 * 10 * 3).fill(90), 20, 10, 75, '444')
   expect(readHeader(jpeg)).toMatchObject({ width: 20, height: 10, subsampling: '444', progressive: false })
   expect(() => encodeJpeg(new Uint8Array(5), 20, 10, 75)).toThrow(/5 bytes are not a picture of 20×10/)

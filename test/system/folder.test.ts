@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/system/folder.js'
+import { makeFolder } from '../../src/system/files/folder.js'
 import { temporaryFolder } from '../support/folder.js'
 import { PATIENCE } from '../support/patience.js'
 
@@ -19,7 +19,7 @@ test('all that are missing are made, and those that are there stay', () => {
 
 test.skipIf(!existsSync('/proc/self'))('a place where none can be made is told, and ends nothing', () => {
   // In a process of its own: Node's own way spins there.
-  const built = new URL('../../dist/system/folder.js', import.meta.url).href
+  const built = new URL('../../dist/system/files/folder.js', import.meta.url).href
   const program = `import { makeFolder } from ${JSON.stringify(built)}
 try { makeFolder('/proc/millrace/cache') } catch ({ code }) { console.log(code) }`
   const words = ['--input-type=module', '-e', program]

@@ -1,7 +1,7 @@
 /** The versions of the GPU's libraries: of those that this machine has, and what is said of the others. */
 import { describe, expect, it } from 'vitest'
-import { MissingError } from '../../src/errors.js'
-import { gpuLibrary } from '../../src/system/gpu-libraries.js'
+import { MissingError } from '../../src/basics/errors.js'
+import { gpuLibrary } from '../../src/system/nvml/gpu-libraries.js'
 
 describe('a library of the GPU', () => {
   it.each(['cuda', 'nvrtc', 'nvjpeg', 'nvcomp'] as const)(

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Machine } from '../../src/system/limits.js'
-import * as limits from '../../src/system/limits.js'
+import type { Machine } from '../../src/system/process/limits.js'
+import * as limits from '../../src/system/process/limits.js'
 
 const made: string[] = []
 afterEach(() => {

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
-import { mapFile, mappings, shareMappings } from '../../src/system/mmap.js'
+import { mapFile, mappings, shareMappings } from '../../src/system/memory/mmap.js'
 import { temporaryFolder } from '../support/folder.js'
 import { mapped } from '../support/maps.js'
 
@@ -30,7 +30,7 @@ it.runIf(process.platform === 'linux')(
   async () => {
     const path = join(folder, 'shared')
     writeFileSync(path, 'some text')
-    const module = new URL('../../dist/system/mmap.js', import.meta.url).href
+    const module = new URL('../../dist/system/memory/mmap.js', import.meta.url).href
     const program = `
     const { workerData, parentPort } = require('node:worker_threads')
     import(${JSON.stringify(module)}).then(({ mapFile, shareMappings }) => {

@@ -1,13 +1,13 @@
 /** GPM without a GPU: the struct's bytes, and readings from sample to sample. */
 import { describe, expect, it } from 'vitest'
-import { Nvml } from '../../src/system/nvml.js'
 import {
   decodeMetricsGet,
   encodeMetricsGet,
   GPM_METRICS,
   GpmSampler,
   gpmSupported,
-} from '../../src/system/nvml-gpm.js'
+} from '../../src/system/nvml/gpm.js'
+import { Nvml } from '../../src/system/nvml/nvml.js'
 import { type FakeFunctions, fails, fakeNvml, H200 } from '../support/fake-nvml.js'
 
 describe('nvmlGpmMetricsGet_t', () => {

@@ -1,8 +1,8 @@
 /** NVML without a GPU: the bytes of its structs, what becomes of them, and what happens where it is missing. */
 import { describe, expect, it } from 'vitest'
-import { openNvml } from '../../src/system/nvml.js'
-import { loadNvml, NvmlError, statusName } from '../../src/system/nvml-library.js'
-import * as structs from '../../src/system/nvml-structs.js'
+import { loadNvml, NvmlError, statusName } from '../../src/system/nvml/library.js'
+import { openNvml } from '../../src/system/nvml/nvml.js'
+import * as structs from '../../src/system/nvml/structs.js'
 import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/fake-nvml.js'
 
 const open = (functions: FakeFunctions) => {

@@ -31,7 +31,7 @@ const AUTOGROUP = '/proc/self/autogroup'
 describe.skipIf(!existsSync(AUTOGROUP))('the priority of a session', () => {
   /** What a process says of its session after it has given way, in a session of its own or in ours. */
   function afterGivingWay(detached: boolean): Promise<string> {
-    const { href } = new URL('../../dist/system/priority.js', import.meta.url)
+    const { href } = new URL('../../dist/system/process/priority.js', import.meta.url)
     const program = `
       import { readFileSync } from 'node:fs'
       import { giveWayAsSession } from '${href}'

@@ -1,6 +1,6 @@
 /** Spans: the latest of each maker, however many there were before. */
 import { describe, expect, test } from 'vitest'
-import { beginSpans, markSpan, SpanKind, SpanLane, spanBytes } from '../../src/system/spans.js'
+import { beginSpans, markSpan, SpanKind, SpanLane, spanBytes } from '../../src/basics/spans.js'
 
 describe('spans', () => {
   test.each([0, 2 ** 31 - 2, 2 ** 32 - 40])('are read as they were written, after %i others', before => {

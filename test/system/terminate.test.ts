@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
 
-const TURBO = new URL('../../dist/system/turbojpeg.js', import.meta.url).href
+const TURBO = new URL('../../dist/system/codecs/turbojpeg.js', import.meta.url).href
 
 test('while it encodes JPEGs', () => {
   const folder = temporaryFolder()

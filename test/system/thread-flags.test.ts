@@ -1,6 +1,6 @@
 /** Which flags of the program its threads get. */
 import { expect, test } from 'vitest'
-import { threadFlags } from '../../src/system/thread-flags.js'
+import { threadFlags } from '../../src/system/node/thread-flags.js'
 
 test.each([
   ['--input-type=module -e code', ''],

@@ -1,7 +1,7 @@
 /** A maker's workspace grows as far as it may, and says so when it may not. */
 import { expect, test } from 'vitest'
-import { BudgetError } from '../../src/errors.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { BudgetError } from '../../src/basics/errors.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 
 const MIB = 2 ** 20
 

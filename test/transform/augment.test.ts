@@ -1,12 +1,12 @@
 /** TrivialAugment, RandAugment, AutoAugment and photometricDistort: torchvision's tables, and choices spread as there. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { normalOps } from '../../src/define/operators.js'
-import { operatorKey, Random } from '../../src/define/random.js'
+import { operatorKey, Random } from '../../src/basics/random.js'
+import { normalOps } from '../../src/define/operators/table.js'
 import type { OpJson } from '../../src/define/types.js'
 import { type Change, SPACES } from '../../src/transform/choose/augment.js'
+import { chooseSteps, mostSteps } from '../../src/transform/choose/choose.js'
 import { POLICIES } from '../../src/transform/choose/policies.js'
-import { chooseSteps, mostSteps } from '../../src/transform/choose.js'
 import type { Step } from '../../src/transform/steps.js'
 
 interface Golden {

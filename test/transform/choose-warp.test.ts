@@ -1,12 +1,12 @@
 /** Choices of perspective and elastic transforms. */
 import { describe, expect, it } from 'vitest'
-import { normalOps } from '../../src/define/operators.js'
-import { operatorKey, Random } from '../../src/define/random.js'
+import { operatorKey, Random } from '../../src/basics/random.js'
+import { normalOps } from '../../src/define/operators/table.js'
 import type { OpJson } from '../../src/define/types.js'
+import { chooseSteps } from '../../src/transform/choose/choose.js'
 import { perspectiveTo } from '../../src/transform/choose/warp.js'
-import { chooseSteps } from '../../src/transform/choose.js'
-import { noiseAt, noiseKey } from '../../src/transform/elastic.js'
-import { motionOf } from '../../src/transform/motion.js'
+import { noiseAt, noiseKey } from '../../src/transform/picture/elastic.js'
+import { motionOf } from '../../src/transform/plain/motion.js'
 import type { Step } from '../../src/transform/steps.js'
 
 const size = { width: 21, height: 12 }

@@ -1,10 +1,10 @@
 /** Choices: the same for the same key, in the ranges asked for, and spread as they should be. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normalOps } from '../../src/define/operators.js'
-import { operatorKey, Random } from '../../src/define/random.js'
+import { operatorKey, Random } from '../../src/basics/random.js'
+import { normalOps } from '../../src/define/operators/table.js'
 import type { NormalOp, OpJson } from '../../src/define/types.js'
-import { chooseSteps, type Size, sizeAfter } from '../../src/transform/choose.js'
+import { chooseSteps, type Size, sizeAfter } from '../../src/transform/choose/choose.js'
 import type { Step } from '../../src/transform/steps.js'
 
 const keyed =

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { MissingError } from '../../src/errors.js'
+import { MissingError } from '../../src/basics/errors.js'
 import { compileOptions, readSource } from '../../src/system/cuda/kernels.js'
 import { compileCubin, nvrtcVersion } from '../../src/system/cuda/nvrtc.js'
 

@@ -1,13 +1,13 @@
 /** Operators of detection: iouCrop, zoomOut and scaleJitter choose as torchvision's do, and boxes follow. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Rows } from '../../src/decode/rows.js'
+import { operatorKey, Random } from '../../src/basics/random.js'
+import type { Rows } from '../../src/decode/array/rows.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { normalOps } from '../../src/define/operators.js'
-import { operatorKey, Random } from '../../src/define/random.js'
+import { normalOps } from '../../src/define/operators/table.js'
 import type { OpJson } from '../../src/define/types.js'
-import { chooseSteps } from '../../src/transform/choose.js'
-import { followBoxes } from '../../src/transform/follow.js'
+import { chooseSteps } from '../../src/transform/choose/choose.js'
+import { followBoxes } from '../../src/transform/plain/follow.js'
 import type { CropStep, Step } from '../../src/transform/steps.js'
 
 interface Chosen {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DTYPES, elements } from '../../src/basics/dtype.js'
 import { decompress } from '../../src/decode/decompress.js'
 import { decompressLz4 } from '../../src/decode/lz4.js'
-import { DTYPES, elements } from '../../src/define/dtype.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type {
   Compression,
@@ -15,7 +15,7 @@ import type {
   FieldJson,
   NormalField,
 } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
 import {
   ArrayForm,
@@ -24,8 +24,8 @@ import {
   HEAD_BYTES,
   Head,
   redoArray,
-} from '../../src/transform/device-array.js'
-import { payloadOf } from '../../src/transform/device-payload.js'
+} from '../../src/transform/device/array.js'
+import { payloadOf } from '../../src/transform/device/payload.js'
 import type { DenseProgram, RowContext } from '../../src/transform/field.js'
 
 const folder = join(import.meta.dirname, '../golden/compressed')

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DTYPES } from '../../src/define/dtype.js'
-import { Random } from '../../src/define/random.js'
-import type { Dtype } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
-import { applyErase } from '../../src/transform/erase.js'
-import { applyPad } from '../../src/transform/pad.js'
+import { DTYPES, type Dtype } from '../../src/basics/dtype.js'
+import { Random } from '../../src/basics/random.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
+import { applyErase } from '../../src/transform/picture/erase.js'
+import { applyPad } from '../../src/transform/picture/pad.js'
 import { bytesOf, put } from './pictures.js'
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })

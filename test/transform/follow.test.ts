@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Rows } from '../../src/decode/rows.js'
-import { Random } from '../../src/define/random.js'
+import { Random } from '../../src/basics/random.js'
+import type { Rows } from '../../src/decode/array/rows.js'
 import type { NormalField } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { inverseMatrix } from '../../src/transform/choose/affine.js'
 import type { Chosen, Placed, RowContext } from '../../src/transform/field.js'
-import { compileBoxes, compilePoints, followBoxes, followPoints } from '../../src/transform/follow.js'
+import { compileBoxes, compilePoints, followBoxes, followPoints } from '../../src/transform/plain/follow.js'
 import type { Step } from '../../src/transform/steps.js'
 
 const golden = JSON.parse(

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DTYPES } from '../../src/define/dtype.js'
-import { Random } from '../../src/define/random.js'
-import type { Dtype, NormalOp } from '../../src/define/types.js'
-import { beta } from '../../src/transform/beta.js'
+import { DTYPES, type Dtype } from '../../src/basics/dtype.js'
+import { Random } from '../../src/basics/random.js'
+import type { NormalOp } from '../../src/define/types.js'
 import { kernel } from '../../src/transform/kernels/load.js'
+import { beta } from '../../src/transform/mix/beta.js'
 import {
   chooseMix,
   cutting,
@@ -14,7 +14,7 @@ import {
   type MixRows,
   mixRows,
   spareBytes,
-} from '../../src/transform/mix.js'
+} from '../../src/transform/mix/mix.js'
 import { mixBf16, mixF16, mixF32, mixU8 } from '../../src/transform/twins/mix.js'
 
 const memory = new WebAssembly.Memory({ initial: 16, maximum: 16, shared: true })

@@ -1,9 +1,9 @@
 /** Mosaic: which part of which row comes where, for pictures, boxes and points. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Random } from '../../src/basics/random.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import { normalOps } from '../../src/define/operators.js'
-import { Random } from '../../src/define/random.js'
+import { normalOps } from '../../src/define/operators/table.js'
 import type { OpJson } from '../../src/define/types.js'
 import {
   boxInPart,
@@ -12,7 +12,7 @@ import {
   partsOf,
   pointInPart,
   rowBefore,
-} from '../../src/transform/mosaic.js'
+} from '../../src/transform/mix/mosaic.js'
 
 const choose = (op: OpJson, size = { width: 40, height: 20 }, position = 0) =>
   chooseMosaic(normalOps([op], 'apply')[0], size, new Random().key(1, 0, position, 5))

@@ -1,6 +1,6 @@
 /** Pictures for tests: put into a workspace, with gaps between rows, and taken out again. */
-import type { Picture } from '../../src/decode/picture.js'
-import type { Workspace } from '../../src/system/workspace.js'
+import type { Picture } from '../../src/decode/picture/picture.js'
+import type { Workspace } from '../../src/system/memory/workspace.js'
 
 type Shape = Pick<Picture, 'width' | 'height' | 'channels'>
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Box, Picture } from '../../src/decode/picture.js'
-import type { Dtype } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
-import { placePicture, type Target } from '../../src/transform/place.js'
+import type { Dtype } from '../../src/basics/dtype.js'
+import type { Box, Picture } from '../../src/decode/picture/picture.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
+import { placePicture, type Target } from '../../src/transform/place/place.js'
+import { compileValues } from '../../src/transform/place/values.js'
 import * as twin from '../../src/transform/twins/place.js'
-import { compileValues } from '../../src/transform/values.js'
 
 const IMAGENET = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }
 const GUARD = 64 // bytes before and after the target that must stay as they are

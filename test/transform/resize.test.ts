@@ -1,12 +1,13 @@
 /** Resize and values against torchvision's results, by the kernel and by its twin. */
+
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Dtype } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
-import { placePicture } from '../../src/transform/place.js'
+import type { Dtype } from '../../src/basics/dtype.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
+import { placePicture } from '../../src/transform/place/place.js'
+import { compileValues, EMIT } from '../../src/transform/place/values.js'
 import type { Filter } from '../../src/transform/steps.js'
 import * as twin from '../../src/transform/twins/place.js'
-import { compileValues, EMIT } from '../../src/transform/values.js'
 import { put } from './pictures.js'
 
 interface Stored {

@@ -1,9 +1,9 @@
 /** Numbers and arrays in another dtype than the field's: converted where it can hold them, refused where it can't. */
 import { expect, test } from 'vitest'
-import { DTYPES, elements } from '../../src/define/dtype.js'
+import { DTYPES, elements } from '../../src/basics/dtype.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FieldJson } from '../../src/define/types.js'
-import { Workspace } from '../../src/system/workspace.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
 import type { DenseProgram, UserMap } from '../../src/transform/field.js'
 

@@ -22,7 +22,7 @@ from .nvcomp import status_name
 from .slot import Redo, Slot, redone, slot_of
 from .unpacker import Unpacker
 
-#: What a row holds, and the words of its head (src/transform/device-array.ts).
+#: What a row holds, and the words of its head (src/transform/device/array.ts).
 NOTHING, COMPRESSED, RAW = 0, 1, 3
 FORM, BYTES, SIZE = 0, 1, 2
 

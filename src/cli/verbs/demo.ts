@@ -39,14 +39,14 @@ export const demo = command({
       { SPAN_NAMES },
       limits,
     ] = await Promise.all([
-      import('../../deliver/open.js'),
-      import('../../deliver/trainer.js'),
-      import('../../prepare/make-demo.js'),
-      import('../../prepare/pack.js'),
+      import('../../deliver/node/open.js'),
+      import('../trainer.js'),
+      import('../../prepare/demo/make-demo.js'),
+      import('../../prepare/pack/pack.js'),
       import('../../observe/report.js'),
-      import('../../system/draft.js'),
-      import('../../system/spans.js'),
-      import('../../system/limits.js'),
+      import('../../system/files/draft.js'),
+      import('../../basics/spans.js'),
+      import('../../system/process/limits.js'),
     ])
     const given = workersOf(values.workers)
     const out = resolve(values.out)

@@ -1,6 +1,6 @@
 /** `millrace inspect`: what is in a folder or in shards. */
 
-import { printable } from '../../errors.js'
+import { printable } from '../../basics/errors.js'
 import type { Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command } from '../command.js'
 import { notice, Progress } from '../progress.js'

@@ -28,7 +28,7 @@ export const orderQuality = command({
     const [{ normalFeed }, { planFeed }, { orderQuality }, { WindowOrder }, { attachSource }] =
       await Promise.all([
         import('../locate.js'),
-        import('../../engine/plan.js'),
+        import('../../engine/plan/plan.js'),
         import('../../order/quality.js'),
         import('../../order/window.js'),
         import('../../source/registry.js'),

@@ -49,10 +49,10 @@ export const pack = command({
         `--prefix is the beginning of a file's name, not "${values.prefix}": folders go to --out`,
       )
     const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
-      import('../../prepare/pack.js'),
+      import('../../prepare/pack/pack.js'),
       import('../../prepare/locate.js'),
-      import('../../system/limits.js'),
-      import('../../system/draft.js'),
+      import('../../system/process/limits.js'),
+      import('../../system/files/draft.js'),
     ])
     const { out, prefix } = values
     const progress = new Progress('packing', { unit: 'samples' })

@@ -1,6 +1,6 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
 
-import { printable } from '../../errors.js'
+import { printable } from '../../basics/errors.js'
 import { ALLOW_CODE, command, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -39,8 +39,8 @@ export const run = command({
   async run({ args: [feed], values }) {
     const [{ loadFeed }, { open }, { train }, audit] = await Promise.all([
       import('../feed-argument.js'),
-      import('../../deliver/open.js'),
-      import('../../deliver/trainer.js'),
+      import('../../deliver/node/open.js'),
+      import('../trainer.js'),
       import('../audit.js'),
     ])
     for (const name of ['save', 'ids', 'trace'] as const)

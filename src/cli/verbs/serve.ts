@@ -38,9 +38,9 @@ export const serve = command({
       { onInterrupt },
       { rmSync },
     ] = await Promise.all([
-      import('../../deliver/server.js'),
-      import('../../system/exit.js'),
-      import('../../system/priority.js'),
+      import('../../deliver/serve/server.js'),
+      import('../../system/process/exit.js'),
+      import('../../system/process/priority.js'),
       import('../feed-argument.js'),
       import('../command.js'),
       import('../interrupt.js'),

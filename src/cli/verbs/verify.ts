@@ -1,6 +1,6 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
 
-import { printable } from '../../errors.js'
+import { printable } from '../../basics/errors.js'
 import { ALLOW_CODE, command } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
@@ -25,9 +25,9 @@ export const verify = command({
   ],
   async run({ args: [path], values }) {
     const [{ verify }, { locate }, { usableCores }] = await Promise.all([
-      import('../../prepare/verify.js'),
+      import('../../prepare/verify/verify.js'),
       import('../locate.js'),
-      import('../../system/limits.js'),
+      import('../../system/process/limits.js'),
     ])
     const { source, root, fields } = await locate(path, values['allow-code'])
     const progress = new Progress('verifying', { unit: 'samples' })

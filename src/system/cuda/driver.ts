@@ -3,7 +3,7 @@
  * that of PyTorch, CuPy and the CUDA runtime in this process; a context is current for one thread, so each thread that
  * uses the driver makes it so for itself.
  */
-import { MissingError } from '../../errors.js'
+import { MissingError } from '../../basics/errors.js'
 import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
 import { setDriver } from './libraries.js'

@@ -1,5 +1,5 @@
 /** Errors of NVIDIA's libraries: the name of the code, the call that gave it, and what to do about the common ones. */
-import { MillraceError } from '../../errors.js'
+import { MillraceError } from '../../basics/errors.js'
 
 /** A call of the CUDA driver, NVRTC or nvJPEG failed. `code` is its name: CUDA_ERROR_…, NVRTC_ERROR_…, NVJPEG_STATUS_…. */
 export class CudaError extends MillraceError {

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeWhole } from '../draft.js'
-import { makeFolder } from '../folder.js'
+import { writeWhole } from '../files/draft.js'
+import { makeFolder } from '../files/folder.js'
 import { type CudaSource, compileCubin } from './nvrtc.js'
 
 /** The folder of the `.cu` and `.cuh` files that come with the package. */

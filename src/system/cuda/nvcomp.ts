@@ -11,7 +11,7 @@
  * Options (since 5) are 64 bytes, passed by value: the back end and zeros. We ask for the CUDA one: the engines of newer
  * GPUs want memory of a special kind, and say nothing of damaged data.
  */
-import { MissingError } from '../../errors.js'
+import { MissingError } from '../../basics/errors.js'
 import { koffi } from '../native.js'
 import { CudaError } from './errors.js'
 import { loadLibrary } from './libraries.js'

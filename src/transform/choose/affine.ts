@@ -1,5 +1,5 @@
 /** Turning, shifting, scaling and shearing: each becomes one inverse matrix about the picture's centre. */
-import { MillraceError } from '../../errors.js'
+import { MillraceError } from '../../basics/errors.js'
 import type { Filter, GeometryStep } from '../steps.js'
 import { type Chooser, roundEven, type Size } from './chooser.js'
 

@@ -1,7 +1,8 @@
 /** The contract of an operator that chooses steps. */
-import type { Rows } from '../../decode/rows.js'
-import type { OperatorName, OperatorParams } from '../../define/operators.js'
-import type { Random } from '../../define/random.js'
+
+import type { Random } from '../../basics/random.js'
+import type { Rows } from '../../decode/array/rows.js'
+import type { OperatorName, OperatorParams } from '../../define/operators/table.js'
 import type { CropStep, Filter, GeometryStep, Size, Step } from '../steps.js'
 
 export type { Size } from '../steps.js'

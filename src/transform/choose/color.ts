@@ -1,5 +1,5 @@
 /** Choices about colours: jitter and blur. */
-import type { Random } from '../../define/random.js'
+import type { Random } from '../../basics/random.js'
 import type { ColorStep } from '../steps.js'
 import type { Chooser } from './chooser.js'
 

@@ -1,7 +1,8 @@
 /** Which part of a picture is taken, and in which size: resize, the crops and padding. */
-import { resizedTo } from '../../define/operators-geometry.js'
-import type { Random } from '../../define/random.js'
-import { MillraceError } from '../../errors.js'
+
+import { MillraceError } from '../../basics/errors.js'
+import type { Random } from '../../basics/random.js'
+import { resizedTo } from '../../define/operators/geometry.js'
 import type { GeometryStep } from '../steps.js'
 import { type Chooser, resizeTo, roundEven, type Size } from './chooser.js'
 

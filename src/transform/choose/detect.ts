@@ -1,5 +1,5 @@
 /** Operators of detection: a crop that keeps boxes, a wide border, and a jittered scale. */
-import type { Rows } from '../../decode/rows.js'
+import type { Rows } from '../../decode/array/rows.js'
 import { type Chooser, resizeTo, type Size } from './chooser.js'
 
 /** After as many overlaps drawn in vain the picture stays; torchvision would go on for ever. */

@@ -1,5 +1,5 @@
 /** AutoAugment: the policies of torchvision. A policy is a list of pairs of changes; one pair is chosen for each picture. */
-import type { OperatorParams } from '../../define/operators.js'
+import type { OperatorParams } from '../../define/operators/table.js'
 import { type Change, changeAt, SPACES } from './augment.js'
 import type { Chooser } from './chooser.js'
 

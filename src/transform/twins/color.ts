@@ -1,5 +1,5 @@
 /** The colour kernels, plainly: pixel by pixel, in float32. Tests compare the kernels with these. */
-import type { Picture } from '../../decode/picture.js'
+import type { Picture } from '../../decode/picture/picture.js'
 
 const f32 = Math.fround
 

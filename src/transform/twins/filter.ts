@@ -1,6 +1,6 @@
 /** Sharpness and blur, plainly. Both give the result's pixels, without gaps. */
-import type { Picture } from '../../decode/picture.js'
-import { fold } from '../filter.js'
+import type { Picture } from '../../decode/picture/picture.js'
+import { fold } from '../picture/filter.js'
 
 const f32 = Math.fround
 

@@ -1,7 +1,7 @@
 /** What the `picture` kernel does to a picture's frame, plainly: turned upright, cropped, padded, mirrored. */
-import { swapsAxes } from '../../decode/exif.js'
-import { PAD_CODES } from '../parameter-row.js'
-import type { Flips } from '../place.js'
+import { swapsAxes } from '../../decode/picture/exif.js'
+import { PAD_CODES } from '../device/parameter-row.js'
+import type { Flips } from '../place/place.js'
 import type { Pixels } from './place.js'
 
 type Colour = readonly [red: number, green: number, blue: number]

@@ -1,12 +1,11 @@
 /** The plain twin of the `picture` kernel: a parameter row and a decoded picture become a finished row, bit for bit. */
 
-import type { Picture } from '../../decode/picture.js'
-import { DTYPES } from '../../define/dtype.js'
-import type { Dtype } from '../../define/types.js'
-import { applyErase } from '../erase.js'
-import { gaussian } from '../filter.js'
-import * as lookups from '../lookups.js'
-import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../parameter-row.js'
+import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import type { Picture } from '../../decode/picture/picture.js'
+import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../device/parameter-row.js'
+import { applyErase } from '../picture/erase.js'
+import { gaussian } from '../picture/filter.js'
+import * as lookups from '../picture/lookups.js'
 import type { Filter } from '../steps.js'
 import * as color from './color.js'
 import { elasticGrid } from './elastic.js'

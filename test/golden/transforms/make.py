@@ -143,7 +143,7 @@ for n, corners in enumerate(CORNERS):
 
 
 def noise(seed, plane, height, width):
-    """The noise of src/transform/elastic.ts."""
+    """The noise of src/transform/picture/elastic.ts."""
 
     def mix(x):
         x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & np.uint64(0xFFFFFFFF)

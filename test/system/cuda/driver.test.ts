@@ -1,6 +1,6 @@
 /** The driver's wrapper over a record of calls: arguments, checks, and errors that say what to do. */
 import { describe, expect, test } from 'vitest'
-import { MissingError } from '../../../src/errors.js'
+import { MissingError } from '../../../src/basics/errors.js'
 import { Driver } from '../../../src/system/cuda/driver.js'
 import type { Argument, DriverCalls } from '../../../src/system/cuda/driver-calls.js'
 import { CudaError } from '../../../src/system/cuda/errors.js'

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MissingError } from '../../../src/errors.js'
+import { MissingError } from '../../../src/basics/errors.js'
 import { CudaError } from '../../../src/system/cuda/errors.js'
 import { compileOptions, cubinName, withCubin } from '../../../src/system/cuda/kernels.js'
 import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/nvrtc.js'

@@ -11,7 +11,7 @@ export function noise(to: usize, count: i32, key: i32): void {
   }
 }
 
-/** Murmur3's finaliser, as in define/random.ts. */
+/** Murmur3's finaliser, as in basics/random.ts. */
 @inline
 function mix(x: v128): v128 {
   x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), i32x4.splat(<i32>0x85ebca6b))

@@ -6,7 +6,7 @@
 // slot stays in the first-level cache. Stages that have nothing to do are left out. Output rows are made in the
 // source's order; a vertical flip is only a matter of where they are written.
 //
-// A job is a block of 32-bit words, written by src/transform/place.ts, which explains them.
+// A job is a block of 32-bit words, written by src/transform/place/place.ts, which explains them.
 import { blend, lerp } from './rows/blend'
 import { floats, look } from './rows/emit'
 import { pairs, pick, shuffle, taps } from './rows/gather'

@@ -1,4 +1,4 @@
-// Numbers as elements of any dtype. Conversions to f16 and bf16 are those of define/dtype.ts: nearest even.
+// Numbers as elements of any dtype. Conversions to f16 and bf16 are those of basics/dtype.ts: nearest even.
 #pragma once
 
 enum Dtype { U8 = 0, I8, U16, I16, I32, U32, I64, F16, BF16, F32, F64 };

@@ -1,4 +1,4 @@
-// Keyed random numbers, bit for bit those of define/random.ts: sfc32, keyed by way of murmur3's finaliser.
+// Keyed random numbers, bit for bit those of basics/random.ts: sfc32, keyed by way of murmur3's finaliser.
 #pragma once
 
 __device__ inline unsigned mix32(unsigned x) {

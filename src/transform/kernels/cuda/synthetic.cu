@@ -1,4 +1,4 @@
-// The kernel `synthetic`: rows of a synthetic source made on the device, the same bytes as source/synthetic.ts: a row is
+// The kernel `synthetic`: rows of a synthetic source made on the device, the same bytes as source/made/synthetic.ts: a row is
 // a stretch of a pool of random elements, its first element the row's own number.
 #include "number.cuh"
 

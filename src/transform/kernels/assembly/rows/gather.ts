@@ -1,7 +1,7 @@
 // One row of a picture to one row of the wanted width: moves, mirrors, picks and weighs pixels along x. All
 // functions write whole groups of 4 pixels in 16-byte stores: the row they write needs 16 spare bytes.
 //
-// Tables are made by src/transform/axis.ts. Interleaved rows are r g b r g b …; planar rows are three rows,
+// Tables are made by src/transform/place/axis.ts. Interleaved rows are r g b r g b …; planar rows are three rows,
 // `plane` bytes apart.
 
 /** Bytes of one group in the tables of `shuffle` (16 mask, 4 base) and `pairs` (16 mask, 16 weights, 4 base). */

@@ -1,0 +1,68 @@
+/**
+ * A trainer without a GPU: takes batches, "computes" for a given time, and keeps a diary of waiting and computing.
+ * It is how `run` and `demo` show whether a feed keeps up, and how the exactly-once audit is written.
+ */
+import type { Batch } from '../deliver/node/batch.js'
+import type { Loader } from '../deliver/node/loader.js'
+
+/** One step: when the trainer asked for its batch, how long it waited, how long it computed (ms). */
+export interface TrainerStep {
+  start: number
+  wait: number
+  compute: number
+}
+
+export interface TrainerResult {
+  steps: TrainerStep[]
+  samples: number
+  seconds: number
+  /** Share of the time spent waiting, and in (simulated) compute; both without the first step. */
+  waitFraction: number
+  au: number
+}
+
+export interface TrainerOptions {
+  /** Length of a step in ms; 0: nothing is computed. */
+  stepMs: number
+  /** Told of every batch before it is "computed". */
+  onBatch?: (batch: Batch, step: number) => void
+  /** Told after every step. */
+  onStep?: (step: number) => void
+}
+
+/** Goes through `loops` loops over the loader. */
+export async function train(loader: Loader, loops: number, options: TrainerOptions): Promise<TrainerResult> {
+  const steps: TrainerStep[] = []
+  let samples = 0
+  const begun = performance.now()
+  let asked = begun
+  for (let loop = 0; loop < loops; loop++) {
+    for await (const batch of loader) {
+      const got = performance.now()
+      options.onBatch?.(batch, steps.length)
+      samples += batch.samples
+      compute(options.stepMs)
+      options.onStep?.(steps.length)
+      const done = performance.now()
+      steps.push({ start: asked - begun, wait: got - asked, compute: done - got })
+      asked = done
+    }
+  }
+  const later = steps.slice(1)
+  const wait = later.reduce((sum, step) => sum + step.wait, 0)
+  const wall = later.reduce((sum, step) => sum + step.wait + step.compute, 0)
+  return {
+    steps,
+    samples,
+    seconds: (performance.now() - begun) / 1000,
+    waitFraction: wall > 0 ? wait / wall : 0,
+    au: wall > 0 && options.stepMs > 0 ? Math.min(1, (later.length * options.stepMs) / wall) : 0,
+  }
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** Sleeps like a thread that waits for its GPU. Not by setTimeout, which cuts fractions of a millisecond off. */
+function compute(ms: number): void {
+  if (ms > 0) Atomics.wait(never, 0, 0, ms)
+}

@@ -1,0 +1,24 @@
+/** JSON values. */
+import { DecodeError } from '../../basics/errors.js'
+import { decodeText, shown } from './text.js'
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
+
+/** Bytes of JSON that are parsed, unless a field says less: in memory that may become half a gigabyte. */
+const MOST = 16 << 20
+
+export function decodeJson(value: Uint8Array | number | string): JsonValue {
+  if (typeof value === 'number') return value
+  if (value.length > MOST) {
+    throw new DecodeError(`has ${value.length} bytes of JSON, more than the ${MOST} that are parsed`)
+  }
+  const text = decodeText(value).replace(/^\ufeff/, '')
+  if (text.trim() === '') throw new DecodeError('is not JSON: it is empty')
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch (cause) {
+    throw new DecodeError(`is not JSON (${(cause as Error).message}): it begins with ${shown(text)}`, {
+      cause,
+    })
+  }
+}

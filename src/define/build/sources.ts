@@ -1,0 +1,81 @@
+/** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
+import type {
+  BlendJson,
+  KernelJson,
+  KernelOf,
+  ListJson,
+  OrderJson,
+  SourceJson,
+  SplitJson,
+  SyntheticJson,
+  WhereJson,
+} from '../types.js'
+
+/** Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`. */
+export const tar = (...paths: string[]): SourceJson => ({ tar: oneOrMore(paths) })
+
+/** A folder with one folder for each class: columns image, label, class, path. `classes` names them in the order of their labels. */
+export const folder = (
+  path: string,
+  options: { classes?: string[]; extensions?: string[] } = {},
+): SourceJson => ({ folder: Object.keys(options).length === 0 ? path : { path, ...options } })
+
+/**
+ * Single files, by paths or patterns; or those that a list names, with its other columns: `files({ list: 'train.csv',
+ * path: 'file' })`.
+ */
+export function files(list: ListJson): SourceJson
+export function files(...paths: string[]): SourceJson
+export function files(...given: (string | ListJson)[]): SourceJson {
+  const [first] = given
+  return { files: typeof first === 'object' ? first : oneOrMore(given as string[]) }
+}
+
+/** Made-up samples, the same for the same index: images, tensors or tokens. */
+export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })
+
+/** Samples that a CUDA kernel of yours makes on the GPU; the feed has its fields. Only at the top. */
+export const kernel = <Fields extends KernelJson['fields']>(
+  file: string,
+  options: Omit<KernelOf<Fields>, 'file'>,
+): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
+
+/** One after the other. */
+export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })
+
+/** Side by side: the columns of all of them in one sample. */
+export const zip = (...sources: SourceJson[]): SourceJson => ({ zip: sources })
+
+/** Some of the rows: a range, a list, or those for which conditions hold. */
+export const subset = (
+  source: SourceJson,
+  choice: { range: [number, number] } | { indices: number[] } | { where: WhereJson },
+): SourceJson => ({ subset: { source, ...choice } })
+
+/** One part of a division that goes by the samples' keys: packing the data moves no sample, and adding to it none or few. */
+export const split = (source: SourceJson, options: Omit<SplitJson, 'source'>): SourceJson => ({
+  split: { source, ...options },
+})
+
+/** Several sources mixed by weight. Only at the top. */
+export const blend = (
+  entries: BlendJson['entries'],
+  options: Omit<BlendJson, 'entries'> = {},
+): SourceJson => ({ blend: { entries, ...options } })
+
+/** As the source has them. */
+export const sequential = (): OrderJson => 'none'
+
+/** Every sample once an epoch, in random order; with a window, mixed within so many samples of blocks that are read whole. */
+export const shuffle = ({ seed = 0, window }: { seed?: number; window?: number } = {}): OrderJson => ({
+  shuffle: window === undefined ? 'global' : { window },
+  seed,
+})
+
+/** With replacement: by a list of weights, a column of the index, or evenly over the values of a column. */
+export const weighted = (
+  weights: number[] | { column: string } | { balance: string },
+  options: { seed?: number; samples?: number } = {},
+): OrderJson => ({ weights, ...options })
+
+const oneOrMore = (paths: string[]): string | string[] => (paths.length === 1 ? paths[0] : paths)

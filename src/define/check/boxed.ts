@@ -1,0 +1,32 @@
+/** Operators of an image that look at the boxes of the sample: which field these are. */
+import { DefinitionError } from '../../basics/errors.js'
+import type { FieldJson, NormalOp } from '../types.js'
+import { at, unknownName } from './schema.js'
+
+/** The operators of a field with `boxes` filled in: the named field, or the only one that follows. */
+export function withBoxes(
+  ops: readonly NormalOp[],
+  name: string,
+  fields: Readonly<Record<string, FieldJson>>,
+  path: string,
+): NormalOp[] {
+  return ops.map((op, i) => {
+    if (op.name !== 'iouCrop') return op
+    const here = at(at(path, i), op.name)
+    if (op.ordinal > 0) throw new DefinitionError(here, 'can be there once: crop again with another operator')
+    const fitting = Object.keys(fields).filter(
+      other => fields[other].as === 'boxes' && fields[other].follow === name,
+    )
+    const given = op.params.boxes as string
+    if (given !== '' && !fitting.includes(given))
+      throw unknownName(at(here, 'boxes'), 'field', given, fitting)
+    if (given === '' && fitting.length !== 1) {
+      const lacks = `needs a field of kind boxes that follows "${name}"`
+      throw new DefinitionError(
+        here,
+        fitting.length === 0 ? lacks : `give boxes: one of ${fitting.join(', ')}`,
+      )
+    }
+    return { ...op, params: { ...op.params, boxes: given || fitting[0] } }
+  })
+}

@@ -1,0 +1,54 @@
+/** What a field may be decoded as, in one table: the element types it can have and the keys that make sense for it. */
+import type { Dtype } from '../../basics/dtype.js'
+import type { Compression, FieldJson, Kind } from '../types.js'
+
+/** Integers that hold every value of a byte, 0…255: i8 does not. */
+const INTEGERS = ['u8', 'u16', 'i16', 'i32', 'u32', 'i64'] as const
+const FLOATS = ['f16', 'bf16', 'f32', 'f64'] as const
+
+export interface KindFacts {
+  /** Element types that a field of this kind can have; the first is the default. Empty: must be given. */
+  dtypes: readonly Dtype[]
+  /** Keys of a field beside from and as. */
+  keys: readonly (keyof FieldJson)[]
+  /** Length of a row along the varying axis, when the definition gives none. Undefined: rows don't vary. */
+  max?: number
+  /** Arrives as strings. */
+  text?: boolean
+}
+
+/** Boxes or points of one image. */
+const MAX_THINGS = 100
+/** Bytes of one text. */
+const MAX_BYTES = 65536
+
+export const KINDS: Readonly<Record<Kind, KindFacts>> = {
+  image: {
+    dtypes: ['u8', ...FLOATS, 'u16', 'i16', 'i32', 'u32', 'i64'],
+    keys: ['apply', 'dtype', 'layout', 'follow', 'shape', 'scale'],
+  },
+  mask: { dtypes: [...INTEGERS, ...FLOATS, 'bool'], keys: ['apply', 'dtype', 'follow', 'shape'] },
+  boxes: {
+    dtypes: ['f32', 'f16', 'bf16', 'f64', 'i32', 'i64'],
+    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'minArea'],
+    max: MAX_THINGS,
+  },
+  points: {
+    dtypes: ['f32', 'f16', 'bf16', 'f64', 'i32', 'i64'],
+    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad'],
+    max: MAX_THINGS,
+  },
+  class: { dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'], keys: ['dtype', 'classes', 'map'] },
+  int: { dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS], keys: ['dtype', 'map'] },
+  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'map'] },
+  text: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
+  json: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
+  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad', 'compression', 'map'], max: MAX_BYTES },
+  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'compression', 'map'] },
+}
+
+export const COMPRESSIONS: readonly Compression[] = ['zstd', 'lz4', 'deflate', 'zlib', 'gzip']
+
+export const KIND_NAMES = Object.keys(KINDS) as Kind[]
+
+export const isFloat = (dtype: Dtype): boolean => (FLOATS as readonly Dtype[]).includes(dtype)

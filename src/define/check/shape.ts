@@ -1,0 +1,151 @@
+/** The shape of a definition: which keys stand where, and what may be written for them. */
+
+import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { NO_COMMAND } from '../code.js'
+import type { FeedJson, OpJson, OrderJson } from '../types.js'
+import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
+import type { Parser } from './schema.js'
+import {
+  at,
+  either,
+  exactlyOne,
+  integer,
+  isNumber,
+  isObject,
+  isText,
+  list,
+  needing,
+  nothing,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  text,
+  without,
+  wrong,
+} from './schema.js'
+import { parseSource } from './sources.js'
+
+const positive = integer({ min: 1 })
+const names = list(text, 'a list of names', { min: 1 })
+const operators = list((value): OpJson => value as OpJson, 'a list of operators')
+
+/** A reference to a function of the user's own. */
+const call = object({
+  call: exactlyOne(
+    ['export', 'path'],
+    without(
+      'command',
+      NO_COMMAND,
+      needing(
+        'hash',
+        'it is not written by hand. Put the feed into a module, `export default feed({ … })`: open that, or ' +
+          'write its definition with JSON.stringify',
+        object({ module: text, export: optional(text), path: optional(text), hash: text }),
+      ),
+    ),
+  ),
+})
+
+const fieldShape = object({
+  from: text,
+  as: oneOf(KIND_NAMES, 'kind'),
+  apply: optional(operators),
+  dtype: optional(oneOf(Object.keys(DTYPES) as Dtype[], 'dtype')),
+  layout: optional(oneOf(['chw', 'hwc'], 'layout')),
+  follow: optional(text),
+  shape: optional(list(positive, 'a list of 1 to 8 whole numbers ≥ 1', { min: 1, max: 8 })),
+  ragged: optional(object({ max: optional(positive), total: optional(positive) })),
+  pad: optional(
+    object({
+      to: either(isNumber, positive, oneOf(['longest'], 'length')),
+      multiple: optional(positive),
+      value: optional(number()),
+      max: optional(positive),
+    }),
+  ),
+  classes: optional(names),
+  scale: optional((value: unknown, path: string) => {
+    if (value === 'auto' || value === 1 || value === 2 || value === 4 || value === 8) return value
+    throw wrong(path, '1, 2, 4, 8 or "auto"', value)
+  }),
+  minArea: optional(number({ min: 0 })),
+  compression: optional(oneOf(COMPRESSIONS, 'compression')),
+  map: optional(call),
+})
+
+const weights: Parser<unknown> = (value, path) => {
+  if (Array.isArray(value)) {
+    const parsed = list(number({ min: 0 }), 'a list of weights', { min: 1 })(value, path)
+    if (parsed.every(weight => weight === 0))
+      throw new DefinitionError(path, 'at least one weight must be above 0')
+    return parsed
+  }
+  return exactlyOne(['column', 'balance'], object({ column: optional(text), balance: optional(text) }))(
+    value,
+    path,
+  )
+}
+
+const orderShape = exactlyOne(
+  ['shuffle', 'weights'],
+  object({
+    shuffle: optional(
+      either(
+        isObject,
+        object({ window: positive }),
+        either(isText, oneOf(['global'], 'shuffle'), nothing('"global" or {"window": n}')),
+      ),
+    ),
+    weights: optional(weights),
+    samples: optional(positive),
+    seed: optional(integer({ min: 0 })),
+  }),
+)
+
+const order: Parser<OrderJson> = (value, path) => {
+  if (value === 'none') return value
+  if (!isObject(value)) throw wrong(path, '"none", {"shuffle": "global"} or {"weights": …}', value)
+  const parsed = orderShape(value, path)
+  if (parsed.samples !== undefined && parsed.weights === undefined) {
+    throw new DefinitionError(at(path, 'samples'), 'goes with weights only')
+  }
+  return parsed as OrderJson
+}
+
+const batchShape = exactlyOne(
+  ['size', 'global'],
+  object({
+    size: optional(positive),
+    global: optional(positive),
+    last: optional(oneOf(['drop', 'keep', 'pad'], 'ending')),
+    apply: optional(operators),
+  }),
+)
+
+const policy = oneOf(['fail', 'drop', 'mask'], 'policy')
+
+/** A feed as written: every key known, every value in its range. What refers to what is checked in validate.ts. */
+export const feedShape = object(
+  {
+    source: parseSource as Parser<FeedJson['source']>,
+    order: optional(order),
+    fields: record(fieldShape, 'fields, such as {"image": {"from": "jpg", "as": "image"}}'),
+    map: optional(call),
+    batch: either(
+      isNumber,
+      positive,
+      either(isObject, batchShape, nothing('a whole number, or an object with size or global')),
+    ),
+    onError: optional(either(isText, policy, object({ policy, budget: optional(integer({ min: 0 })) }))),
+    variants: optional(
+      record(
+        record((value: unknown) => value, 'a merge patch'),
+        'patches by name',
+      ),
+    ),
+  },
+  'a feed',
+)

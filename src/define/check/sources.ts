@@ -1,0 +1,259 @@
+/**
+ * What may stand in `source`, in one table: a new kind of source adds one entry here, one type in types.ts and one
+ * line in the registry of src/source/.
+ */
+
+import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { NO_COMMAND } from '../code.js'
+import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
+import { kernel } from './kernel.js'
+import type { Parser } from './schema.js'
+import {
+  at,
+  boolean,
+  either,
+  exactlyOne,
+  integer,
+  isNumber,
+  isObject,
+  isText,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  show,
+  text,
+  unknownName,
+  withDefault,
+  without,
+  wrong,
+} from './schema.js'
+
+const count = integer({ min: 0 })
+const atLeastOne = integer({ min: 1 })
+const seed = integer({ min: 0 })
+const dtypes = Object.keys(DTYPES) as Dtype[]
+
+/** One path or pattern, or a list of them. */
+const paths: Parser<string | string[]> = either(
+  isText,
+  text,
+  list(text, 'a path, a pattern or a list of them', { min: 1 }),
+)
+const names = list(text, 'a list of names', { min: 1 })
+
+const inner: Parser<SourceJson> = (value, path) => parseSource(value, path, false)
+
+const folder = either(
+  isText,
+  text,
+  object({ path: text, classes: optional(names), extensions: optional(names) }, 'a path or an object'),
+)
+
+const files = either(isObject, object({ list: text, path: optional(text), root: optional(text) }), paths)
+
+const synthetic = exactlyOne(
+  ['images', 'tensors', 'tokens'],
+  object({
+    count,
+    seed: optional(seed),
+    images: optional(
+      object({
+        width: integer({ min: 1, max: 65500 }),
+        height: integer({ min: 1, max: 65500 }),
+        quality: optional(integer({ min: 1, max: 100 })),
+        classes: optional(atLeastOne),
+      }),
+    ),
+    tensors: optional(
+      object({
+        shape: list(atLeastOne, 'a list of whole numbers'),
+        dtype: optional(oneOf(dtypes, 'dtype')),
+      }),
+    ),
+    tokens: optional(object({ length: atLeastOne, vocabulary: optional(atLeastOne) })),
+  }),
+)
+
+const python = without(
+  'command',
+  NO_COMMAND,
+  object({
+    payload: text,
+    hash: text,
+    count: atLeastOne,
+    name: text,
+    columns: optional(names),
+    iterable: optional(boolean),
+  }),
+)
+
+const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
+
+const scalar: Parser<number | string> = (value, path) => {
+  if (typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))) return value
+  throw wrong(path, 'a number or a text', value)
+}
+
+const condition: Parser<WhereJson[string]> = (value, path) => {
+  if (Array.isArray(value)) return list(scalar, 'a list of numbers or texts', { min: 1 })(value, path)
+  if (!isObject(value)) return scalar(value, path)
+  const keys = Object.keys(value)
+  if (keys.length === 0) throw wrong(path, 'a comparison such as {">=": 256}', value)
+  for (const key of keys) {
+    if (!(COMPARISONS as readonly string[]).includes(key))
+      throw unknownName(path, 'comparison', key, COMPARISONS)
+    scalar(value[key], at(path, key))
+  }
+  return value
+}
+
+const range: Parser<[number, number]> = (value, path) => {
+  const [from, to] = list(count, 'rows [from, to)', { min: 2, max: 2 })(value, path)
+  if (from > to) throw wrong(path, 'rows [from, to) with from ≤ to', value)
+  return [from, to]
+}
+
+const subset = exactlyOne(
+  ['range', 'indices', 'where'],
+  object({
+    source: inner,
+    range: optional(range),
+    indices: optional(list(count, 'a list of row numbers')),
+    where: optional(record(condition, 'conditions such as {"width": {">=": 256}}')),
+  }),
+)
+
+const fraction = number({ above: 0, max: 1 })
+
+const splitShape = exactlyOne(
+  ['parts', 'folds'],
+  object({
+    source: inner,
+    parts: optional(record(fraction, 'named fractions such as {"train": 0.9, "val": 0.1}')),
+    folds: optional(integer({ min: 2 })),
+    take: either(isObject, object({ not: count }), scalar),
+    groupBy: optional(text),
+    stratifyBy: optional(text),
+    seed: withDefault(seed, 0),
+  }),
+)
+
+const split: Parser<SplitJson> = (value, path) => {
+  const json = splitShape(value, path) as SplitJson
+  const { parts, folds, take } = json
+  if (parts !== undefined) {
+    const sum = Object.values(parts).reduce((a, b) => a + b, 0)
+    // Fractions such as 0.7 + 0.2 + 0.1 need not add up to 1 in binary.
+    if (sum > 1 + 1e-9) throw wrong(at(path, 'parts'), 'fractions that add up to 1 or less', sum)
+    if (typeof take !== 'string') throw wrong(at(path, 'take'), "a part's name", take)
+    if (!Object.hasOwn(parts, take)) throw unknownName(at(path, 'take'), 'part', take, Object.keys(parts))
+  } else {
+    const fold = isObject(take) ? take.not : take
+    const where = isObject(take) ? at(at(path, 'take'), 'not') : at(path, 'take')
+    if (!isNumber(fold) || !Number.isInteger(fold) || (fold as number) < 0 || (fold as number) >= folds!) {
+      throw wrong(where, `a fold's number, 0 to ${folds! - 1}`, fold)
+    }
+  }
+  return json
+}
+
+const blendShape = object({
+  entries: list(
+    object({
+      source: inner,
+      weight: number({ min: 0 }),
+      name: optional(text),
+      rename: optional(record(text, 'new names by old names')),
+    }),
+    'a list of entries',
+    { min: 1 },
+  ),
+  per: withDefault(oneOf(['sample', 'batch'], 'unit'), 'sample'),
+  epoch: optional(atLeastOne),
+})
+
+const blend: Parser<BlendJson> = (value, path) => {
+  const json = blendShape(value, path) as BlendJson
+  if (json.entries.every(entry => entry.weight === 0)) {
+    throw new DefinitionError(at(path, 'entries'), 'at least one weight must be above 0')
+  }
+  const seen = new Set<string>()
+  json.entries.forEach(({ name }, i) => {
+    if (name === undefined) return
+    if (seen.has(name))
+      throw new DefinitionError(at(at(at(path, 'entries'), i), 'name'), `${show(name)} is there twice`)
+    seen.add(name)
+  })
+  return json
+}
+
+/** Each kind of source and what may be written for it. */
+const SOURCES: Record<string, Parser<unknown>> = {
+  tar: paths,
+  folder,
+  files,
+  synthetic,
+  python,
+  kernel,
+  concat: list(inner, 'a list of sources', { min: 1 }),
+  zip: list(inner, 'a list of two sources or more', { min: 2 }),
+  subset,
+  split,
+  blend,
+}
+
+export const SOURCE_NAMES = Object.keys(SOURCES)
+
+/** A source, checked; `top` is false inside another source, where a blend can't stand. */
+export function parseSource(value: unknown, path: string, top = true): SourceJson {
+  if (!isObject(value)) throw wrong(path, 'a source, such as {"tar": "shards/train-{0000..0015}.tar"}', value)
+  const kinds = Object.keys(value).filter(key => value[key] !== undefined)
+  for (const kind of kinds) {
+    if (!Object.hasOwn(SOURCES, kind)) throw unknownName(path, 'source', kind, SOURCE_NAMES)
+  }
+  if (kinds.length !== 1) {
+    throw new DefinitionError(
+      path,
+      `expected one source, found ${kinds.length === 0 ? 'none' : kinds.join(' and ')}; ` +
+        'a variant that changes the kind of source sets the other to null',
+    )
+  }
+  const [kind] = kinds
+  if (kind === 'blend' && !top) {
+    throw new DefinitionError(
+      at(path, kind),
+      'a blend can only stand at the top of source, not inside another',
+    )
+  }
+  if (kind === 'kernel' && !top) {
+    throw new DefinitionError(
+      at(path, kind),
+      'a kernel can only stand at the top of source, not inside another: the GPU fills whole batches with it',
+    )
+  }
+  return { [kind]: SOURCES[kind](value[kind], at(path, kind)) } as unknown as SourceJson
+}
+
+/** Whether a source names all columns that its samples may have: `files` looks at some, `python` may say none. */
+export function columnsAreKnown(source: SourceJson): boolean {
+  if ('files' in source || 'python' in source) return false
+  if ('concat' in source) return source.concat.every(columnsAreKnown)
+  if ('zip' in source) return source.zip.every(columnsAreKnown)
+  if ('subset' in source) return columnsAreKnown(source.subset.source)
+  if ('split' in source) return columnsAreKnown(source.split.source)
+  return !('blend' in source) || source.blend.entries.every(entry => columnsAreKnown(entry.source))
+}
+
+/** All sources in Python within a source. */
+export function pythonSources(source: SourceJson): PythonJson[] {
+  if ('python' in source) return [source.python]
+  if ('concat' in source) return source.concat.flatMap(pythonSources)
+  if ('zip' in source) return source.zip.flatMap(pythonSources)
+  if ('subset' in source) return pythonSources(source.subset.source)
+  if ('split' in source) return pythonSources(source.split.source)
+  return 'blend' in source ? source.blend.entries.flatMap(entry => pythonSources(entry.source)) : []
+}

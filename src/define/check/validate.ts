@@ -1,0 +1,196 @@
+/**
+ * Checks a definition: its shape first, then that every reference meets its target and everything fits together. What
+ * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
+ */
+import { DefinitionError } from '../../basics/errors.js'
+import { layoutOf } from '../layout.js'
+import {
+  normalOps,
+  OPERATOR_NAMES,
+  type OperatorName,
+  operatorFacts,
+  parseOperator,
+} from '../operators/table.js'
+import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
+import { withBoxes } from './boxed.js'
+import { withKernelFields } from './kernel.js'
+import { KIND_NAMES, KINDS } from './kinds.js'
+import { mixings } from './mixing.js'
+import { at, unknownName, wrong } from './schema.js'
+import { feedShape } from './shape.js'
+import { pythonSources } from './sources.js'
+import { mergePatch } from './variants.js'
+
+/** Names that a batch in Node has for itself: a field of such a name could not be reached. */
+export const RESERVED: readonly string[] = [
+  ...['ids', 'positions', 'position', 'count', 'epoch', 'step', 'valid', 'slotIndex'],
+  ...['keep', 'isKept', 'release', 'get', 'shape', 'lengths', 'constructor'],
+  ...['owner', 'slot', 'window', 'kept', 'released', 'place', 'array', 'check'],
+]
+/** As many fields as a slot's header has cursors for. */
+const MAX_FIELDS = 44
+/** No definition is nested deeper; guards against endless ones. */
+const MAX_DEPTH = 64
+
+/** The value as a feed, or a DefinitionError. Its variants are checked as well. */
+export function validateFeed(value: unknown): FeedJson {
+  checkDepth(value)
+  check(value, '')
+  const { variants = {}, ...base } = value as FeedJson
+  for (const [name, patch] of Object.entries(variants)) {
+    const path = at('variants', name)
+    if (Object.hasOwn(patch, 'variants'))
+      throw new DefinitionError(at(path, 'variants'), 'a variant has no variants')
+    check(mergePatch(base, patch), path)
+  }
+  return value as FeedJson
+}
+
+/** One feed, without a look at its variants. Paths begin with `path`. */
+function check(value: unknown, path: string): FeedJson {
+  const feed = feedShape(withKernelFields(value, path), path) as FeedJson
+  const fieldsPath = at(path, 'fields')
+  checkNames(Object.keys(feed.fields), fieldsPath)
+  for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)
+  for (const name of Object.keys(feed.fields)) layoutOf(name, feed.fields, fieldsPath)
+  if (typeof feed.batch === 'object') checkBatch(feed.batch, feed.fields, at(path, 'batch'))
+  if ('blend' in feed.source && typeof feed.order === 'object' && 'weights' in feed.order) {
+    throw new DefinitionError(
+      at(at(path, 'order'), 'weights'),
+      "can't be used with blend: give its entries weights",
+    )
+  }
+  if (feed.order !== undefined && feed.order !== 'none') checkOrderable(feed.source, at(path, 'order'))
+  return feed
+}
+
+/** What can only be gone through from its beginning has no other order than its own. */
+function checkOrderable(source: SourceJson, path: string): void {
+  for (const { name, iterable } of pythonSources(source)) {
+    if (!iterable) continue
+    throw new DefinitionError(
+      path,
+      `"${name}" is an iterable, which has no other order than its own: leave the order out, shuffle within it, or give it __len__ and __getitem__`,
+    )
+  }
+}
+
+function checkNames(names: readonly string[], path: string): void {
+  if (names.length === 0) throw new DefinitionError(path, 'a feed needs at least one field')
+  if (names.length > MAX_FIELDS) {
+    throw new DefinitionError(path, `${names.length} fields are too many, ${MAX_FIELDS} at most`)
+  }
+  for (const name of names) {
+    if (!/^[A-Za-z]\w*$/.test(name)) {
+      throw new DefinitionError(
+        at(path, name),
+        "a field's name is a letter, then letters, digits or underscores",
+      )
+    }
+    if (RESERVED.includes(name)) {
+      throw new DefinitionError(
+        at(path, name),
+        `every batch has its own "${name}": call the field something else`,
+      )
+    }
+  }
+}
+
+function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], path: string): void {
+  const here = at(path, name)
+  const facts = KINDS[field.as]
+  for (const key of Object.keys(field) as (keyof FieldJson)[]) {
+    if (key === 'from' || key === 'as' || facts.keys.includes(key)) continue
+    const fitting = KIND_NAMES.filter(kind => KINDS[kind].keys.includes(key))
+    throw new DefinitionError(at(here, key), `means nothing for ${field.as}, only for ${fitting.join(', ')}`)
+  }
+  if (field.from.split('|').some(column => column.trim() === '')) {
+    throw wrong(at(here, 'from'), 'a column, or alternatives such as "jpg|png"', field.from)
+  }
+  if (field.as === 'class') checkClasses(field.classes, here)
+  if (field.follow !== undefined) checkFollow(name, field.follow, fields, here)
+  if (field.apply === undefined) return
+  checkApply(field, at(here, 'apply'))
+  withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
+}
+
+function checkClasses(classes: readonly string[] | undefined, path: string): void {
+  if (classes === undefined) {
+    throw new DefinitionError(path, 'class needs classes, the list of names in the order of their numbers')
+  }
+  if (new Set(classes).size < classes.length) {
+    const twice = classes.find((name, i) => classes.indexOf(name) < i)
+    throw new DefinitionError(at(path, 'classes'), `"${twice}" is there twice`)
+  }
+}
+
+function checkFollow(name: string, followed: string, fields: FeedJson['fields'], path: string): void {
+  const here = at(path, 'follow')
+  if (followed === name) throw new DefinitionError(here, 'a field cannot follow itself')
+  if (!Object.hasOwn(fields, followed)) throw unknownName(here, 'field', followed, Object.keys(fields))
+  const target = fields[followed]
+  if (target.as !== 'image' && target.as !== 'mask') {
+    throw new DefinitionError(
+      here,
+      `only an image or a mask can be followed, and "${followed}" is ${target.as}`,
+    )
+  }
+  if (target.follow !== undefined) {
+    throw new DefinitionError(
+      here,
+      `"${followed}" follows "${target.follow}" itself: follow "${target.follow}"`,
+    )
+  }
+}
+
+/** Operators of a field: those its kind can have, in an order that can be carried out. */
+function checkApply(field: FieldJson, path: string): void {
+  const fitting = OPERATOR_NAMES.filter(name => fits(name, field))
+  let last: { name: string; stage: string } | undefined
+  for (const [i, op] of field.apply!.entries()) {
+    const { name, path: here } = parseOperator(op, at(path, i), fitting)
+    const facts = operatorFacts(name)
+    if (facts.stage === 'batch')
+      throw new DefinitionError(here, 'works on whole batches: put it into batch.apply')
+    if (!fits(name, field)) {
+      const why =
+        field.follow !== undefined && facts.moves
+          ? `moves pixels, but the field follows "${field.follow}" and moves as that does`
+          : 'changes values, which would spoil a mask'
+      throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ') || 'none'}`)
+    }
+    if (last?.stage === 'final' && (facts.stage === 'pixels' || name === 'normalize')) {
+      throw new DefinitionError(
+        here,
+        `can't come after ${last.name}: the order is pixels, normalize, randomErasing`,
+      )
+    }
+    last = { name, stage: facts.stage }
+  }
+}
+
+function fits(operator: OperatorName, field: FieldJson): boolean {
+  const { stage, moves = false, colors = false } = operatorFacts(operator)
+  return stage !== 'batch' && !(field.as === 'mask' && colors) && !(field.follow !== undefined && moves)
+}
+
+function checkBatch(batch: BatchJson, fields: FeedJson['fields'], path: string): void {
+  const fitting = OPERATOR_NAMES.filter(name => operatorFacts(name).stage === 'batch')
+  for (const [i, op] of (batch.apply ?? []).entries()) {
+    const { name, path: here } = parseOperator(op, at(at(path, 'apply'), i), fitting)
+    if (operatorFacts(name).stage !== 'batch') {
+      throw new DefinitionError(
+        here,
+        `works on single samples: put it into a field's apply; here: ${fitting.join(', ')}`,
+      )
+    }
+  }
+  mixings(batch.apply ?? [], fields, at(path, 'apply'))
+}
+
+function checkDepth(value: unknown, depth = 0): void {
+  if (typeof value !== 'object' || value === null) return
+  if (depth > MAX_DEPTH)
+    throw new DefinitionError('', `the definition is nested deeper than ${MAX_DEPTH} levels`)
+  for (const inner of Object.values(value)) checkDepth(inner, depth + 1)
+}

@@ -1,0 +1,43 @@
+/** Variants of a feed: JSON merge patches (RFC 7396) over it. */
+import { DefinitionError } from '../../basics/errors.js'
+import type { FeedJson } from '../types.js'
+import { isObject, unknownName } from './schema.js'
+
+/** The target with the patch merged into it: objects key by key, null removes, anything else replaces. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const merged = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else if (value !== undefined) merged.set(key, mergePatch(merged.get(key), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+/** The least patch that makes `after` of `before`; undefined when they are equal. */
+export function patchBetween(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) {
+    return JSON.stringify(before) === JSON.stringify(after) ? undefined : after
+  }
+  const patch: [string, unknown][] = []
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch.push([key, null])
+  for (const [key, value] of Object.entries(after)) {
+    const change = Object.hasOwn(before, key) ? patchBetween(before[key], value) : value
+    if (change !== undefined) patch.push([key, change])
+  }
+  return patch.length === 0 ? undefined : Object.fromEntries(patch)
+}
+
+/** The feed as its variant `name` has it, without variants. */
+export function applyVariant(feed: FeedJson, name: string): FeedJson {
+  const { variants = {}, ...base } = feed
+  if (!isObject(variants))
+    throw new DefinitionError('variants', 'expected an object of variants by their names')
+  if (!Object.hasOwn(variants, name)) {
+    const known = Object.keys(variants)
+    if (known.length === 0)
+      throw new DefinitionError('variants', `there is no variant "${name}": the feed has none`)
+    throw unknownName('variants', 'variant', name, known)
+  }
+  return mergePatch(base, variants[name]) as FeedJson
+}

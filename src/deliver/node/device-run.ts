@@ -1,0 +1,143 @@
+/** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
+import type { NormalFeed } from '../../define/types.js'
+import { Decision, type Decoder } from '../../device/decision.js'
+import { Device, stageThread } from '../../device/device.js'
+import type { DeviceOpened } from '../../device/messages.js'
+import type { Feeding } from '../../engine/pool/feeding.js'
+import { cacheFolder } from '../../system/files/cache-folder.js'
+import { chooseDecode, type DeviceChoice, librariesFor } from '../device-options.js'
+import type { BatchOwner } from './batch.js'
+import { DeviceDelivery } from './device-delivery.js'
+
+export class DeviceRun {
+  /** Who decodes at present. */
+  who: Decoder = 'cpu'
+  private decision: Decision | undefined
+  private delivery: DeviceDelivery | undefined
+
+  private constructor(
+    private readonly choice: DeviceChoice,
+    private readonly device: Device,
+    private readonly opened: DeviceOpened,
+    private readonly notice: (text: string) => void,
+  ) {}
+
+  /** Starts the stage's thread and opens the device there; rejects with one sentence where there is none. */
+  static async open(
+    choice: DeviceChoice,
+    feed: NormalFeed,
+    notice: (text: string) => void = () => {},
+  ): Promise<DeviceRun> {
+    const { ordinal, start = stageThread } = choice
+    const wanted = { ordinal, cache: cacheFolder(), ...librariesFor(choice.decode, feed) }
+    const { device, opened } = await Device.open(start(wanted))
+    return new DeviceRun(choice, device, opened, notice)
+  }
+
+  /** Decides who decodes, or that it is to be measured. */
+  decide(feed: NormalFeed): void {
+    const { decode, measure, why } = chooseDecode(this.choice.decode, feed, this.opened)
+    this.who = decode
+    if (measure) this.decision = new Decision(this.choice.trial)
+    this.notice(why)
+  }
+
+  /** Serves the batches of a feeding; of one that was served before nothing is under way any more. */
+  deliver(feeding: Feeding, feed: NormalFeed, owner: BatchOwner): DeviceDelivery {
+    const { consumer, channelsLast } = this.choice
+    this.delivery = new DeviceDelivery(feeding, this.device, {
+      owner,
+      fields: feed.fields.map(field => field.name),
+      policy: feed.onError.policy,
+      channelsLast: new Set(channelsLast ? chwImages(feed) : []),
+      consumer,
+      refusedRows: this.delivery?.refusedRows ?? 0,
+    })
+    return this.delivery
+  }
+
+  /** What makers leave to the device: images, of which they may decode a share all the same, and arrays. */
+  get making(): { decode: 'cpu' | 'gpu'; cpuShare?: number; nvcomp: boolean } {
+    return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined }
+  }
+
+  /** Who is to decode from the next batch on, when that is not who does so now and nobody holds on to a batch. */
+  get due(): Due | undefined {
+    const { decision, delivery, who } = this
+    if (decision === undefined || decision.who === who || !delivery?.vacant) return undefined
+    return { who: decision.who, ...madeBy(decision.who, decision) }
+  }
+
+  /** One step was made (seconds). */
+  stepped(samples: number, seconds: number, waited: number): void {
+    this.decision?.step(this.who, samples, seconds, waited)
+    this.tell()
+  }
+
+  /** The other one can't be had. */
+  refuse(error: Error): void {
+    this.decision?.refuse(error.message)
+    this.tell()
+  }
+
+  get stats(): DeviceStats {
+    const { facts, decoder } = this.opened
+    return {
+      name: facts.name,
+      decode: this.who,
+      ...(decoder !== undefined && { decoder }),
+      refused: this.delivery?.refusedRows ?? 0,
+    }
+  }
+
+  close(): Promise<void> {
+    return this.device.close()
+  }
+
+  private tell(): void {
+    if (this.decision?.why === undefined || this.decision.who !== this.who) return
+    this.notice(this.decision.why)
+    this.decision = undefined
+  }
+}
+
+export interface DeviceStats {
+  name: string
+  /** Who decodes images at present. */
+  decode: Decoder
+  /** The device's decoder and its version, where there is one. */
+  decoder?: string
+  /** Pictures that it refused, and the CPU decoded. */
+  refused: number
+}
+
+/** Who decodes from now on, and what that means for the makers. */
+export interface Due {
+  who: Decoder
+  decode: 'cpu' | 'gpu'
+  cpuShare?: number
+}
+
+/** Where nothing is measured, the share is the one that was asked for. */
+function madeBy(who: Decoder, decision: Decision | undefined): { decode: 'cpu' | 'gpu'; cpuShare?: number } {
+  return { decode: who === 'cpu' ? 'cpu' : 'gpu', ...(decision && { cpuShare: decision.cpuShare }) }
+}
+
+/** Images whose memory `channelsLast` changes: those that would have their channels first. */
+function chwImages(feed: NormalFeed): string[] {
+  return feed.fields.filter(isChwImage).map(field => field.name)
+}
+
+/** The same feed with the channels of its images last in memory. Its hashes are those of the feed as it was. */
+export function withChannelsLast(feed: NormalFeed): NormalFeed {
+  const fields = feed.fields.map(field => {
+    if (!isChwImage(field)) return field
+    const [channels, height, width] = field.layout.shape
+    return { ...field, layout: { ...field.layout, layout: 'hwc' as const, shape: [height, width, channels] } }
+  })
+  return { ...feed, fields }
+}
+
+function isChwImage({ as, layout }: NormalFeed['fields'][number]): boolean {
+  return as === 'image' && layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
+}

@@ -1,0 +1,389 @@
+/**
+ * The Node program's side: an async iterable of batches. One `for` is one epoch; the next `for` is the next epoch,
+ * whose first batches are already being made. The state counts what was handed out, never what was prefetched.
+ */
+
+import { MillraceError, StateError } from '../../basics/errors.js'
+import type { Span } from '../../basics/spans.js'
+import type { NormalFeed } from '../../define/types.js'
+import { type FeedPlan, replan } from '../../engine/plan/plan.js'
+import type { Feeding } from '../../engine/pool/feeding.js'
+import { type BlendChange, neededChanges } from '../../order/blend.js'
+import { makeState, readState, type State } from '../../order/state.js'
+import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
+import type { OpenedOptions } from '../options.js'
+import { openPlan, placeOf, startFeeding } from '../start.js'
+import { type LoaderStats, Stats } from '../stats.js'
+import type { Batch, BatchOwner } from './batch.js'
+import { type Delivery, HostDelivery, type Taken } from './delivery.js'
+import { DeviceRun, withChannelsLast } from './device-run.js'
+import { Judge } from './judge.js'
+
+/** The event loop gets a turn at least this often (ms), however many batches are ready. */
+const TURN = 5
+
+export class Loader<B = Batch> implements AsyncIterable<B> {
+  /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */
+  readonly ready: Promise<void>
+  private plan!: FeedPlan
+  private feeding!: Feeding
+  /** The one before, which the device may still have its hands on. */
+  private former: Feeding | undefined
+  private share!: StepShare
+  private steps!: StepPlan
+  private delivery!: Delivery
+  private device: DeviceRun | undefined
+  private judge!: Judge
+  private readonly counters = new Stats()
+  private readonly owner: BatchOwner = {
+    closed: () => this.closing !== undefined,
+    id: (source, row) => this.idOf(source, row),
+    release: index => this.delivery.release(index),
+  }
+  /** Batches handed out since the ring was last moved, and where the run stands after them. */
+  private handed = 0
+  private place: Place = { epoch: 0, position: 0 }
+  private changes: BlendChange[] = []
+  /** Whether the order is yet to be made again, with these changes. */
+  private changed = false
+  /** The present loop: where it ends, counted as `handed` is, and the epoch of its latest batch. */
+  private until = 0
+  private epoch = 0
+  private current: Batch<Record<string, unknown>> | undefined
+  /** When the event loop last had its turn, and when the latest batch was handed out. */
+  private turned = 0
+  private stepped = 0
+  /** Where the next `for` begins, when that is not where the last one ended. */
+  private moveTo: Place | undefined
+  private closing: Promise<void> | undefined
+  /** The latest that takes a batch or moves the ring. */
+  private turn: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly feed: NormalFeed,
+    private readonly options: OpenedOptions,
+  ) {
+    this.ready = this.start()
+    // Whoever iterates gets the error from there; nobody should have to await `ready` as well.
+    this.ready.catch(() => {})
+  }
+
+  private async start(): Promise<void> {
+    const { device: choice, notice } = this.options
+    const opening = choice && DeviceRun.open(choice, this.feed, notice)
+    // What is wrong with the device is said below; until then it must not count as forgotten.
+    opening?.catch(() => {})
+    try {
+      const { plan, share, place, changes } = await openPlan(this.feed, this.options)
+      this.plan = choice?.channelsLast ? { ...plan, feed: withChannelsLast(plan.feed) } : plan
+      this.share = share
+      this.judge = new Judge(this.feed.onError, Math.floor(share.length / share.world))
+      this.changes = changes
+      this.stepFrom(place)
+      this.counters.opened()
+      this.device = await opening
+      this.device?.decide(this.plan.feed)
+      if (this.closing) await this.device?.close()
+      else this.deliver(await this.startMakers(this.prefetchLimit(this.loopLength())))
+    } catch (error) {
+      await opening?.then(
+        device => device.close(),
+        () => {},
+      )
+      throw error
+    }
+  }
+
+  /** Sets makers to work on the batches that come next. */
+  private startMakers(limit: number, changes: Partial<OpenedOptions> = {}): Promise<Feeding> {
+    const options = { ...this.options, ...this.device?.making, ...changes }
+    return startFeeding({ plan: this.plan, place: this.place }, options, limit)
+  }
+
+  /** Takes batches from a feeding from now on. */
+  private deliver(feeding: Feeding): void {
+    const { feed, owner } = this
+    this.feeding = feeding
+    this.delivery = this.device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
+  }
+
+  // ---------------------------------------------------------------- iterating
+
+  /** One epoch; or, with the options `epochs` or `steps`, as much as they say. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+    await this.ready
+    this.checkOpen()
+    await this.inTurn(() => this.beginLoop())
+    let finished = false
+    try {
+      while (this.handed < this.until) yield (await this.inTurn(() => this.next())) as B
+      finished = true
+    } finally {
+      this.releaseCurrent()
+      // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
+      if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
+    }
+  }
+
+  private async beginLoop(): Promise<void> {
+    // A state may be loaded while the ring is being moved.
+    while (this.moveTo) await this.move(this.moveTo)
+    this.until = this.handed + this.loopLength()
+    this.epoch = this.place.epoch
+    // What lies between two loops is no step.
+    this.stepped = performance.now()
+    this.feeding.limit = this.prefetchLimit(this.until)
+    this.delivery.extended()
+  }
+
+  /** Whoever moves the ring waits for whoever takes a batch from it, and the other way round. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(work)
+    this.turn = done.catch(() => {})
+    return done
+  }
+
+  /** Steps of one loop, counted from here. */
+  private loopLength(): number {
+    const { epochs, steps } = this.options
+    // Steps alone span as many epochs as they need.
+    const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
+    return stepPlan({ ...this.share, ...limits, start: this.place }).total
+  }
+
+  /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
+  private prefetchLimit(until: number): number {
+    return this.options.epochs === undefined && this.options.steps === undefined ? Infinity : until
+  }
+
+  private async next(): Promise<Batch<Record<string, unknown>>> {
+    this.releaseCurrent()
+    await this.giveTurn()
+    this.checkOpen()
+    await this.changeDecoder()
+    const asked = performance.now()
+    const taken = await this.delivery.take(this.handed)
+    this.forgetFormer()
+    this.counters.waited(asked)
+    this.judgeBatch(taken)
+    const { epoch, nextState } = this.steps.at(this.handed)
+    this.epoch = epoch
+    this.place = nextState
+    this.handed++
+    this.current = taken.batch()
+    this.counters.delivered(this.current.samples)
+    const now = performance.now()
+    this.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
+    this.stepped = now
+    return this.current
+  }
+
+  /** Goes on with another ring, when it was measured that the device should decode in place of the CPU, or not. */
+  private async changeDecoder(): Promise<void> {
+    const { device, feeding, handed } = this
+    const due = device?.due
+    if (device === undefined || due === undefined) return
+    const { who, ...making } = due
+    const limit = feeding.ring.startAt.limit - handed
+    let other: Feeding
+    try {
+      other = await this.startMakers(limit, { ...making, depth: feeding.depth - this.delivery.spare })
+    } catch (error) {
+      return device.refuse(error as Error)
+    }
+    try {
+      // What the old ring has made ahead is made again by the new one.
+      await this.delivery.drain()
+      this.checkOpen()
+    } catch (error) {
+      // Whoever has closed the loader meanwhile knew nothing of the new ring.
+      await other.close()
+      other.vacate()
+      this.checkOpen()
+      throw error
+    }
+    device.who = who
+    this.until -= handed
+    this.stepFrom(this.place)
+    this.deliver(other)
+    await feeding.close()
+    this.former = feeding
+  }
+
+  /** The device has come to another ring, and lets go of this one's slots before that. */
+  private forgetFormer(): void {
+    this.former?.vacate()
+    this.former = undefined
+  }
+
+  /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
+  private async giveTurn(): Promise<void> {
+    if (performance.now() - this.turned < TURN) return
+    await new Promise(resolve => setImmediate(resolve))
+    this.turned = performance.now()
+  }
+
+  /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
+  private judgeBatch({ bad, samples, index }: Taken): void {
+    const { epoch, nextState } = this.steps.at(this.handed)
+    try {
+      this.judge.batch(bad, samples)
+      const line = nextState.epoch > epoch ? this.judge.epochEnds(epoch) : undefined
+      if (line !== undefined) this.options.notice?.(line)
+    } catch (error) {
+      this.delivery.release(index)
+      throw error
+    }
+  }
+
+  private releaseCurrent(): void {
+    if (this.current && !this.current.isKept) this.current.release()
+    this.current = undefined
+  }
+
+  // ---------------------------------------------------------------- state
+
+  /** Where this run stands: after the batches handed out so far. Plain JSON, under 1 kB. */
+  state(): State {
+    this.checkOpen()
+    return makeState(this.plan, this.place, this.changes)
+  }
+
+  /** Goes on from a saved state, with the next `for`. */
+  load(state: State): void {
+    this.checkOpen()
+    const saved = readState(state)
+    this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
+    const changes = [...(saved.changes ?? [])]
+    this.changed ||= changes.length > 0 || this.changes.length > 0
+    this.changes = changes
+  }
+
+  /**
+   * Changes the weights of a blend, from the next batch on. The change is part of the state; batches that were made
+   * ahead with the old weights are made again.
+   */
+  async setWeights(weights: Record<string, number> | number[]): Promise<void> {
+    await this.ready
+    await this.inTurn(() => this.weigh(weights))
+  }
+
+  private async weigh(weights: Record<string, number> | number[]): Promise<void> {
+    this.checkOpen()
+    if (!this.plan.order.changed)
+      throw new MillraceError('only a blend has weights to change: this feed has one source')
+    const changes = this.plan.order.changed(this.changes, this.place, weights)
+    if (changes === this.changes) return
+    this.adopt(changes, this.place)
+    const ahead = this.feeding.ring.startAt.limit - this.handed
+    this.until -= this.handed
+    const { moveTo } = this
+    await this.move(this.place)
+    // A state that was loaded meanwhile goes before that.
+    this.moveTo ??= moveTo
+    this.feeding.limit = ahead
+    this.delivery.extended()
+  }
+
+  private async move(place: Place): Promise<void> {
+    this.moveTo = undefined
+    if (this.changed) this.adopt(this.changes, place)
+    this.stepFrom(place)
+    await this.delivery.drain()
+    await this.feeding.move({ ...place, limit: 0 }, this.plan)
+  }
+
+  /** Makes the order anew, with these changes of weights. Those that no longer matter are forgotten: batches know their samples. */
+  private adopt(changes: readonly BlendChange[], { epoch, position }: Place): void {
+    this.plan = replan(this.plan, changes)
+    this.changes = neededChanges(this.plan.order.settled?.() ?? [], epoch * this.plan.length + position)
+    this.changed = false
+  }
+
+  private stepFrom(place: Place): void {
+    this.place = place
+    this.handed = 0
+    this.steps = stepPlan({ ...this.share, start: place })
+  }
+
+  // ---------------------------------------------------------------- knowing and tuning
+
+  get rank(): number {
+    return this.options.rank
+  }
+
+  get world(): number {
+    return this.options.world
+  }
+
+  /** Who said so: "given", a launcher by name, or "alone". */
+  get rankFrom(): string {
+    return this.options.rankFrom
+  }
+
+  /** Steps that the next loop makes: Infinity when it never ends. */
+  get loopSteps(): number {
+    this.checkOpen()
+    return this.loopLength()
+  }
+
+  /** Steps of an epoch. */
+  get length(): number {
+    this.checkOpen()
+    return this.steps.stepsInEpoch
+  }
+
+  get hashes(): { order: string; content: string } {
+    this.checkOpen()
+    return this.plan.hashes
+  }
+
+  stats(): LoaderStats {
+    this.checkOpen()
+    const report = this.counters.report(this.feeding, this.feed, this.judge)
+    const depth = report.depth - this.delivery.spare
+    return { ...report, depth, ...(this.device && { device: this.device.stats }) }
+  }
+
+  /** The latest spans of each worker: what it did, and when. */
+  spans(): Span[][] {
+    this.checkOpen()
+    return this.feeding.spans()
+  }
+
+  /** Changes workers or depth while running. Neither changes what is delivered. */
+  async tune(change: { workers?: number; depth?: number }): Promise<void> {
+    await this.ready
+    this.checkOpen()
+    if (change.workers !== undefined) this.feeding.workers = change.workers
+    if (change.depth !== undefined) await this.feeding.setDepth(change.depth + this.delivery.spare)
+  }
+
+  /** Ends the workers and gives all memory back; batches still kept are gone, too. */
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private async end(): Promise<void> {
+    await this.ready.catch(() => {})
+    this.current = undefined
+    // Whoever waits for a batch is told at once; the device goes on reading slots until it is closed as well.
+    await Promise.all([this.feeding?.close(), this.delivery?.close()])
+    this.forgetFormer()
+    this.feeding?.vacate()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  private idOf(source: number, row: number): string {
+    return this.plan.attached[source].id(row)
+  }
+
+  private checkOpen(): void {
+    if (this.closing) throw new MillraceError('this loader is closed: open the feed again')
+    if (!this.feeding) throw new StateError('the feed is not open yet: await loader.ready first')
+  }
+}

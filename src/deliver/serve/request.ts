@@ -1,0 +1,203 @@
+/**
+ * What a client says over the socket (docs/protocol.md), checked before anything is done with it: whatever is wrong with a
+ * request is said in one sentence. Whether a slot or a position is there is checked where that is known (serving.ts).
+ */
+
+import { MillraceError } from '../../basics/errors.js'
+import type { AllowCode } from '../../define/code.js'
+import type { FeedJson } from '../../define/types.js'
+import type { BlendChange } from '../../order/blend.js'
+import { checkChange } from '../../order/state.js'
+import type { Place } from '../../order/steps.js'
+import type { OpenOptions } from '../options.js'
+
+/** What a client says first. */
+export interface OpenRequest {
+  version: number
+  pid: number
+  feed?: FeedJson
+  /** A module or JSON file to be loaded by the engine, in place of `feed`. */
+  feedPath?: string
+  root?: string
+  variant?: string
+  /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
+  allowCode?: AllowCode
+  /** The command of a Python process that runs such code. */
+  python?: string[]
+  options?: Omit<
+    OpenOptions,
+    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python'
+  > & {
+    limit?: number | null
+    decode?: OpenOptions['decode'] | 'auto'
+  }
+  /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
+  share?: { name: string; members: number }
+}
+
+/** Go on from another place. */
+export interface Move extends Place {
+  limit: number | null
+  changes?: BlendChange[]
+  /** Slots that the client still holds. */
+  held?: number[]
+}
+
+export type Request = { id?: number } & Partial<{
+  open: OpenRequest
+  release: number
+  move: Move
+  limit: number | null
+  ids: number
+  names: { epoch: number; positions: number[] }
+  bad: number
+  redo: { slot: number; field: string; rows: number[] }
+  weights: number[] | Record<string, number>
+  place: Place
+  /** With `weights`: the changes that the client knows. */
+  changes: BlendChange[]
+  tune: { workers?: number; depth?: number }
+  stats: true
+  close: true
+}>
+
+/** Names that one request may ask for. */
+const MOST_NAMES = 2 ** 20
+
+/** The request is wrong, not the feed. */
+export class RequestError extends MillraceError {
+  override readonly tag = 'Protocol'
+}
+
+/** Reads one line. Throws RequestError. */
+export function readRequest(line: string): Request {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (error) {
+    throw new RequestError(`this is no request: ${(error as Error).message}`)
+  }
+  if (!isRecord(value)) throw new RequestError(`this is no request, which is a JSON object: ${shown(value)}`)
+  return value as Request
+}
+
+/** Throws RequestError where a request has a part that can't be what it says. */
+export function checkRequest(request: Request): void {
+  for (const [name, value] of Object.entries(request)) {
+    if (value !== undefined && Object.hasOwn(CHECKS, name)) CHECKS[name](value, name)
+  }
+}
+
+type Check = (value: unknown, path: string) => void
+
+const whole: Check = (value, path) => {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) refuse(path, 'a whole number from 0', value)
+}
+const some: Check = (value, path) => {
+  whole(value, path)
+  if (value === 0) refuse(path, 'a whole number from 1', value)
+}
+const text: Check = (value, path) => {
+  if (typeof value !== 'string') refuse(path, 'a text', value)
+}
+const flag: Check = (value, path) => {
+  if (typeof value !== 'boolean') refuse(path, 'true or false', value)
+}
+const record: Check = (value, path) => {
+  if (!isRecord(value)) refuse(path, 'an object', value)
+}
+const number: Check = (value, path) => {
+  if (typeof value !== 'number') refuse(path, 'a number', value)
+}
+const orNull =
+  (check: Check): Check =>
+  (value, path) =>
+    value === null || check(value, path)
+const listOf =
+  (check: Check): Check =>
+  (value, path) => {
+    if (!Array.isArray(value)) refuse(path, 'a list', value)
+    const list = value as unknown[]
+    let i = 0
+    try {
+      for (; i < list.length; i++) check(list[i], path)
+    } catch {
+      check(list[i], `${path}[${i}]`) // the same, with the place that is wrong: long lists are checked without naming it
+    }
+  }
+/** An object with these parts. Those in `optional` may be left out; others are nothing to us. */
+const parts =
+  (needed: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
+  (value, path) => {
+    record(value, path)
+    const given = value as Record<string, unknown>
+    for (const [name, check] of Object.entries(needed)) check(given[name], `${path}.${name}`)
+    for (const [name, check] of Object.entries(optional))
+      if (given[name] !== undefined) check(given[name], `${path}.${name}`)
+  }
+
+const place = { epoch: whole, position: whole }
+const change: Check = (value, path) => {
+  record(value, path)
+  checkChange(value, 0)
+}
+const code: Check = (value, path) => {
+  if (typeof value !== 'boolean') listOf(text)(value, path)
+}
+/** Positions to be named: the engine's only thread looks them up, and meanwhile all other clients wait. */
+const few: Check = (value, path) => {
+  listOf(whole)(value, path)
+  const { length } = value as unknown[]
+  if (length > MOST_NAMES)
+    throw new RequestError(`"${path}" has ${length} entries, ${MOST_NAMES} at most: ask several times`)
+}
+const weights: Check = (value, path) => {
+  if (!isRecord(value)) return listOf(number)(value, path)
+  for (const [name, weight] of Object.entries(value)) number(weight, `${path}.${name}`)
+}
+const options = parts(
+  {},
+  { limit: orNull(whole), state: record, decode: text, nvcomp: flag, cpuShare: number },
+)
+
+const CHECKS: Record<string, Check> = {
+  id: whole,
+  open: parts(
+    { version: whole, pid: whole },
+    {
+      feed: record,
+      feedPath: text,
+      root: text,
+      variant: text,
+      allowCode: code,
+      python: listOf(text),
+      options,
+      share: parts({ name: text, members: some }),
+    },
+  ),
+  release: whole,
+  move: parts(place, { limit: orNull(whole), changes: listOf(change), held: listOf(whole) }),
+  limit: orNull(whole),
+  ids: whole,
+  names: parts({ epoch: whole, positions: few }),
+  bad: whole,
+  redo: parts({ slot: whole, field: text, rows: listOf(whole) }),
+  weights,
+  place: parts(place),
+  changes: listOf(change),
+  tune: parts({}, { workers: whole, depth: whole }),
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function refuse(path: string, expected: string, value: unknown): never {
+  throw new RequestError(`"${path}" of the request should be ${expected}, not ${shown(value)}`)
+}
+
+/** A value in a message: short, whatever was sent. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'missing'
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

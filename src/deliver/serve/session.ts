@@ -1,0 +1,263 @@
+/**
+ * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
+ * here; only words about them do.
+ */
+import { fileURLToPath } from 'node:url'
+import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import { MillraceError, StateError } from '../../basics/errors.js'
+import type { SlotLayout } from '../../batch/layout.js'
+import { CONTROL_BYTES } from '../../batch/ring.js'
+import { applyVariant } from '../../define/check/variants.js'
+import { type AllowCode, codeIn, refuseCode } from '../../define/code.js'
+import { normalizeFeed } from '../../define/normalize.js'
+import type { FeedJson, NormalFeed } from '../../define/types.js'
+import { canGenerate, decodeOf } from '../../engine/plan/generate.js'
+import { compressedArrays } from '../../engine/plan/plan.js'
+import { makeState } from '../../order/state.js'
+import { stepPlan } from '../../order/steps.js'
+import { startTime } from '../../system/process/process.js'
+import { fillOptions } from '../options.js'
+import { feedingStats } from '../stats.js'
+import { ToldGenerator } from './generator.js'
+import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
+import { type Member, Serving } from './serving.js'
+
+export const PROTOCOL = 2
+
+/** Where a client finds the kernels of the device stage. */
+const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda', import.meta.url))
+
+const NO_CODE_HERE =
+  'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
+  '--allow-code`, if all who can reach its socket may run code as its user'
+
+/** What sessions have in common. */
+export interface House {
+  version: string
+  /** Finds the feed that a request means; modules are loaded by the command line. `allowCode`: what of its code may run. */
+  find(request: OpenRequest): Promise<{ json: FeedJson; root: string; allowCode: AllowCode }>
+  /** Whether clients may have the engine run code. */
+  allowCode: boolean
+  /** Rings that are shared, by name, until a client leaves; as promises, so that the second waits for the first one's. */
+  shared: Map<string, Promise<Serving>>
+}
+
+export class Session {
+  private serving: Serving | undefined
+  private member: Member | undefined
+  private shared: { name: string; serving: Promise<Serving> } | undefined
+  private said = false
+  private opening = false
+  private closed = false
+  private readonly generator = new ToldGenerator()
+
+  constructor(
+    private readonly house: House,
+    private readonly say: (message: object) => void,
+  ) {}
+
+  /** Answers one request. */
+  async hear(request: Request): Promise<void> {
+    const { id } = request
+    const name = id === undefined ? {} : { id }
+    try {
+      checkRequest(request)
+      const answer = await this.answer(request)
+      if (answer !== undefined) this.say({ ...name, ...answer })
+    } catch (error) {
+      this.say({ ...name, error: told(error as Error) })
+    }
+  }
+
+  /** Called a few times a second: renews the heartbeat, and tells the client of a feeding that has ended. */
+  watch(): void {
+    const failure = this.serving?.feeding.watch()
+    if (failure !== undefined) this.fail(failure)
+  }
+
+  /** Tells the client, once, why no more batches will come. */
+  fail(error: Error): void {
+    if (this.said) return
+    this.said = true
+    this.say({ failed: told(error) })
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    const { serving, member } = this
+    this.serving = undefined
+    this.generator.close()
+    if (!serving || !member) return
+    const leaving = serving.leave(member)
+    if (serving.ended || serving.complete) this.forgetShared()
+    await leaving
+  }
+
+  /** Whoever asks for a ring of this name from now on gets another one. */
+  private forgetShared(): void {
+    if (this.shared && this.house.shared.get(this.shared.name) === this.shared.serving)
+      this.house.shared.delete(this.shared.name)
+  }
+
+  private async answer(request: Request): Promise<object | undefined> {
+    if (request.open !== undefined) return { opened: await this.open(request.open) }
+    const { serving, member } = this
+    if (!serving || !member) throw new StateError('say "open" first')
+    const { feeding, opened } = serving
+    if (request.release !== undefined) {
+      serving.release(request.release, member)
+      return undefined
+    }
+    if (request.limit !== undefined) {
+      feeding.limit = request.limit ?? Infinity
+      return undefined
+    }
+    if (request.move !== undefined) return { moved: { generation: await serving.move(request.move, member) } }
+    if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
+    if (request.names !== undefined) return { names: serving.names(request.names) }
+    if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
+    if (request.redo !== undefined) return { redone: await serving.redo(request.redo) }
+    if (request.weights !== undefined) {
+      const { weights, place = { epoch: 0, position: 0 }, changes } = request
+      return { changes: serving.weigh(weights, place, changes) }
+    }
+    if (request.tune !== undefined) {
+      const { workers, depth } = request.tune
+      if (workers !== undefined) feeding.workers = workers
+      if (depth !== undefined) await feeding.setDepth(depth)
+      return { tuned: { workers: feeding.workers, depth: feeding.depth } }
+    }
+    if (request.stats !== undefined) return { stats: feedingStats(feeding, opened.plan.feed) }
+    throw new RequestError(`unknown request ${JSON.stringify(request).slice(0, 200)}`)
+  }
+
+  private async open(request: OpenRequest): Promise<object> {
+    if (request.version !== PROTOCOL) {
+      throw new MillraceError(
+        `the client speaks version ${request.version} of the protocol, the engine version ${PROTOCOL}: ` +
+          'install the same Millrace on both sides',
+      )
+    }
+    if (this.opening) throw new MillraceError('one connection is one ring: it is open already')
+    this.opening = true
+    const notices: string[] = []
+    try {
+      let serving = await this.serve(request, notices)
+      // Whoever had asked for it first may have vanished meanwhile, and the ring with it.
+      while (serving.ended) serving = await this.serve(request, notices)
+      this.member = serving.join()
+      this.serving = serving
+    } catch (error) {
+      this.opening = false
+      throw error
+    }
+    if (this.closed) {
+      await this.close()
+      throw new MillraceError('the client has left while its feed was being opened')
+    }
+    return this.describe(this.serving, this.member, notices)
+  }
+
+  private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
+    const { share } = request
+    if (share === undefined) return this.start(request, notices, 1)
+    const { shared } = this.house
+    const name = `${share.name}/${request.options?.rank ?? 0}`
+    let serving = shared.get(name)
+    if (serving === undefined) {
+      serving = this.start(request, notices, share.members)
+      shared.set(name, serving)
+      serving.catch(() => shared.delete(name))
+    } else if ((await serving).wanted !== share.members) {
+      const { wanted } = await serving
+      throw new RequestError(
+        `"share.members": the ring "${share.name}" has ${wanted} members, not ${share.members}: all say the same number`,
+      )
+    }
+    this.shared = { name, serving }
+    return serving
+  }
+
+  private async start(request: OpenRequest, notices: string[], members: number): Promise<Serving> {
+    const { json, root, allowCode } = await this.house.find(request)
+    const feed: NormalFeed = {
+      ...normalizeFeed(request.variant === undefined ? json : applyVariant(json, request.variant), root),
+      ...this.interpreter(request),
+    }
+    refuseCode(codeIn(feed), allowCode, this.house.allowCode ? undefined : NO_CODE_HERE)
+    const { limit, ...given } = request.options ?? {}
+    const decode = decodeOf(feed, given.decode ?? 'cpu')
+    const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
+    // Here somebody else computes: there is always a thread to make batches.
+    const workers = Math.max(1, options.workers)
+    return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
+  }
+
+  /**
+   * The interpreter that a client chose. An engine that runs no code for its clients has its own: to name the command of
+   * another is to run one.
+   */
+  private interpreter({ python }: OpenRequest): { python?: string[] } {
+    return this.house.allowCode && python !== undefined ? { python } : {}
+  }
+
+  /** Everything a client must know to read batches by itself. */
+  private describe({ opened, feeding, options }: Serving, member: Member, notices: string[]): object {
+    const { plan, share, place } = opened
+    const { rank, world, rankFrom } = options
+    const steps = stepPlan({ ...share, start: place })
+    const { epoch: _, position: __, ...state } = makeState(plan, place)
+    const { ring, shared: memory, layout } = feeding
+    const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
+    return {
+      version: PROTOCOL,
+      engine: { pid: process.pid, started: startTime(process.pid), millrace: this.house.version },
+      memory: {
+        path: path(memory.words.fd),
+        dataPath: path(memory.data.fd),
+        bytes: memory.bytes,
+        control: CONTROL_BYTES,
+        slots: ring.capacity,
+        slotBytes: layout.bytes,
+      },
+      ready: { path: path(member.pipe.read) },
+      layout: describeLayout(layout),
+      decode: options.decode,
+      kernels: KERNELS,
+      generator: this.generator.describe(feeding),
+      generates: canGenerate(plan.feed),
+      compressed: compressedArrays(plan.feed),
+      rank,
+      world,
+      rankFrom,
+      length: plan.length,
+      steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
+      place,
+      depth: feeding.depth,
+      generation: ring.generation,
+      hashes: plan.hashes,
+      state,
+      last: plan.feed.batch.last,
+      onError: plan.feed.onError,
+      notices,
+    }
+  }
+}
+
+/** An error as the client gets it: its tag and message; of a bug also where it happened. */
+function told(error: Error): { tag: string; message: string } {
+  if (error instanceof MillraceError) return { tag: error.tag, message: error.message }
+  return { tag: 'Bug', message: error.stack ?? error.message }
+}
+
+function describeLayout(layout: SlotLayout): object {
+  const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields } = layout
+  const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
+  // Who decodes a picture is the makers' business alone.
+  const described = fields.map(({ device, ...field }) => ({
+    ...field,
+    dlpack: dlpack(field.dtype),
+    ...(device && { device: { ...device, cpuShare: undefined, dlpack: dlpack(device.dtype) } }),
+  }))
+  return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields: described }
+}

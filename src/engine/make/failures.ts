@@ -1,0 +1,74 @@
+/** What went wrong with a row: which field it was, at which stage, and which sample. */
+import {
+  ChangedError,
+  DecodeError,
+  DefinitionError,
+  MissingError,
+  type SampleWhere,
+} from '../../basics/errors.js'
+import { PythonFailure } from '../../source/made/python.js'
+import type { Source } from '../../source/source.js'
+import type { BadReport, Mistake } from '../plan/job.js'
+import { MapError } from './functions.js'
+
+/** A field could not be made. Carries the field's name to where the sample is known. */
+export class FieldFailure extends Error {
+  constructor(
+    readonly field: string,
+    override readonly cause: unknown,
+    readonly stage = stageOf(cause, 'transform'),
+  ) {
+    super((cause as Error).message)
+  }
+}
+
+/** The stage at which an error came about, as far as the error tells. */
+function stageOf(error: unknown, otherwise: string): string {
+  if (error instanceof MapError) return 'map'
+  return error instanceof DecodeError ? 'decode' : otherwise
+}
+
+export function fieldFailed(field: string, error: unknown): never {
+  throw error instanceof FieldFailure ? error : new FieldFailure(field, error)
+}
+
+/** A sample lacks the column that a field is made of. */
+export class NoColumnError extends Error {}
+
+/** No sample of its source has it. */
+export class UnknownColumnError extends NoColumnError {}
+
+/** What is no fault of the sample: something that the definition names, that is not installed, or data that changed. */
+function mistakeOf(error: unknown): Mistake | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof MissingError) return 'Missing'
+    if (at instanceof ChangedError) return 'Changed'
+    if (at instanceof DefinitionError || at instanceof UnknownColumnError) return 'Definition'
+  }
+  return undefined
+}
+
+/** Which sample it is, and what is wrong with it. */
+export function describeBad(
+  source: Source,
+  row: number,
+  error: unknown,
+): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
+  const failure = error instanceof FieldFailure ? error : undefined
+  const where: SampleWhere = {
+    id: source.id(row),
+    ...source.where?.(row),
+    field: failure?.field,
+    stage: failure?.stage ?? stageOf(error, 'read'),
+  }
+  const cause = (failure?.cause ?? error) as Error
+  const mistake = mistakeOf(cause)
+  const code = cause instanceof MapError || cause instanceof PythonFailure
+  const suspect = cause instanceof NoColumnError ? 'column' : code ? 'code' : undefined
+  return {
+    where,
+    problem: cause.message,
+    ...(mistake && { mistake }),
+    ...(suspect && { suspect }),
+  }
+}

@@ -1,0 +1,84 @@
+/** The fields of a job: how each is made, and which of a sample's columns it is made of. */
+import { decodeBoxes } from '../../decode/array/boxes.js'
+import type { Rows } from '../../decode/array/rows.js'
+import { missingColumn, missingOf } from '../../source/missing.js'
+import type { Column, Source } from '../../source/source.js'
+import { compileField } from '../../transform/compile.js'
+import type { FieldProgram } from '../../transform/field.js'
+import { isGenerated } from '../plan/generate.js'
+import type { Job } from '../plan/job.js'
+import { FieldFailure, fieldFailed, NoColumnError, UnknownColumnError } from './failures.js'
+import type { UserFunctions } from './user-functions.js'
+
+export interface CompiledField {
+  /** Number of the field in the layout, and its name. */
+  index: number
+  name: string
+  from: readonly string[]
+  program: FieldProgram
+}
+
+/** A source that names so many columns may not name all. */
+const MANY_COLUMNS = 64
+
+/** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */
+export function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
+  const here = job.feed.fields.map((field, index) => ({ field, index }))
+  const fields = here
+    .filter(({ field }) => !isGenerated(field.layout))
+    .map(({ field, index }) => ({
+      index,
+      name: field.name,
+      from: field.from,
+      follows: field.follow !== undefined,
+      program: compileField(field, functions.fields.get(field.name)),
+    }))
+  return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
+}
+
+/** Where the names of columns come from: a source that names `all` of them, or `some`, or a function over the sample. */
+export type ColumnNames = 'all' | 'some' | 'made'
+
+/**
+ * The first column present among the field's alternatives. Where the source names all of its columns and has none of
+ * these, the sample is not to blame.
+ */
+export function columnOf(
+  field: CompiledField,
+  columns: Record<string, Column>,
+  source: Source,
+  row: number,
+  names: ColumnNames,
+): Column {
+  for (const name of field.from) {
+    const value = columns[name]
+    if (value !== undefined) return value
+  }
+  const possible = source.present?.(row).possible ?? source.columns
+  const all = names === 'all' && possible.length < MANY_COLUMNS
+  const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
+  const NoColumn = unknown ? UnknownColumnError : NoColumnError
+  throw new FieldFailure(
+    field.name,
+    new NoColumn(
+      names === 'made'
+        ? missingOf(Object.keys(columns), field.from)
+        : missingColumn(source, row, field.from, columns),
+    ),
+    'read',
+  )
+}
+
+/** The boxes of a sample, for an operator that looks at them before its image is decoded. */
+export function boxesOf(field: CompiledField, value: Column): Rows {
+  try {
+    return decodeBoxes(value)
+  } catch (error) {
+    fieldFailed(field.name, error)
+  }
+}
+
+/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called. */
+function isColumn(name: string, column: string): boolean {
+  return name === column || name.startsWith(`${column}.`)
+}

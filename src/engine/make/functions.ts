@@ -1,0 +1,112 @@
+/**
+ * The functions of the user's that a feed calls: on the sample, and on single fields. Those of JavaScript are found in
+ * their modules, those of Python run in this thread's Python process.
+ */
+
+import { DefinitionError, MillraceError } from '../../basics/errors.js'
+import { isPython, resolveCall, type UserFunction } from '../../define/build/call.js'
+import type { CallJson, NormalFeed } from '../../define/types.js'
+import type { Column } from '../../source/source.js'
+import { importModule } from '../../system/node/typescript.js'
+import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
+import type { FieldFunction, SampleFunction, UserFunctions } from './user-functions.js'
+
+/** Of a timer (ms). */
+const LONGEST = 2 ** 31 - 1
+
+/** What a function of the user's threw, whatever it was: marks the stage at which the sample failed. */
+export class MapError extends Error {
+  constructor(override readonly cause: unknown) {
+    super(wordsOf(cause))
+  }
+}
+
+/** What was thrown, in words. It need not be an error, and may even refuse to be a text. */
+function wordsOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown)
+  } catch {
+    return 'it threw something that can’t be shown'
+  }
+}
+
+/**
+ * Imports them, each in so many seconds at most, and starts Python where the feed needs it. In a maker this happens
+ * once, before its first row. Those that are `here` already, by their path in the feed, need no import: in the thread
+ * that defined them.
+ */
+export async function loadFunctions(
+  feed: NormalFeed,
+  seconds: number,
+  here: ReadonlyMap<string, UserFunction> = new Map(),
+): Promise<UserFunctions> {
+  const fields = new Map<string, FieldFunction>()
+  for (const { name, map } of feed.fields) {
+    if (map === undefined) continue
+    const fn = isPython(map)
+      ? pythonFieldFunction(feed, map)
+      : await imported<FieldFunction>(map, seconds, here)
+    fields.set(name, (value, random) => guarded(() => fn(value, random)))
+  }
+  if (!feed.map) return { fields, close: holdPython(feed) }
+  const sample = isPython(feed.map)
+    ? pythonSampleFunction(feed, feed.map)
+    : await imported<SampleFunction>(feed.map, seconds, here)
+  return {
+    sample: (columns, random) => guarded(() => sample(columns, random), checkColumns),
+    fields,
+    close: holdPython(feed),
+  }
+}
+
+async function imported<T>(
+  map: CallJson,
+  seconds: number,
+  here: ReadonlyMap<string, UserFunction>,
+): Promise<T> {
+  const found = map.call.path === undefined ? undefined : here.get(map.call.path)
+  return (found ?? (await resolveCall(map, url => importWithin(url, seconds)))) as T
+}
+
+/** An `await` at the top of a module may never end, and would stop whatever else this thread has to do. */
+async function importWithin(url: string, seconds: number): Promise<Record<string, unknown>> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new DefinitionError(
+      '',
+      `${url} is still loading after ${seconds} s: an "await" at its top level does not end. ` +
+        'Do that inside the function, or raise the option "timeout"',
+    )
+    timer = setTimeout(reject, Math.min(seconds * 1000, LONGEST), error)
+  })
+  try {
+    return await Promise.race([importModule(url), late])
+  } catch (error) {
+    if (error instanceof MillraceError) throw error
+    const reason = (error as Error).message.replace(/ imported from .*/s, '')
+    throw new DefinitionError('', `${url}, the module of a function, can't be imported: ${reason}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Calls a function, which may be asynchronous, and checks its result. */
+function guarded<T>(call: () => T | Promise<T>, check: (result: T) => T = result => result): T | Promise<T> {
+  try {
+    const result = call()
+    return result instanceof Promise ? result.then(check).catch(failed) : check(result)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+function failed(error: unknown): never {
+  throw new MapError(error)
+}
+
+function checkColumns(columns: Record<string, Column>): Record<string, Column> {
+  if (typeof columns === 'object' && columns !== null) return columns
+  throw new TypeError(
+    `the function over the sample must return an object of columns, and returned ${String(columns)}`,
+  )
+}

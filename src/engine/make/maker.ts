@@ -1,0 +1,168 @@
+/**
+ * A maker: the program of one worker thread. It serves all rings of the process: picks the ring that is fed worst,
+ * claims a few rows, makes them, and sleeps when no slot is free. Nobody schedules it.
+ */
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { MillraceError } from '../../basics/errors.js'
+import { SpanLane } from '../../basics/spans.js'
+import { watchProcess } from '../../python/process.js'
+import { collectGarbage } from '../../system/memory/collect.js'
+import { shareMappings } from '../../system/memory/mmap.js'
+import { useDoor } from '../../system/node/unbroken.js'
+import { giveWay } from '../../system/process/priority.js'
+import type { BadReport, Job } from '../plan/job.js'
+import { noteChild } from '../pool/children.js'
+import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from '../pool/messages.js'
+import { loadFunctions } from './functions.js'
+import { RowMaker } from './row-maker.js'
+
+/** How long an idle maker sleeps before it looks around by itself, in ms. */
+const NAP = 1000
+/** What functions of the user's have begun gets its turn after so many claims, and so many ms when a ring is left. */
+const CLAIMS_A_TURN = 64
+const LAST_TURN = 5
+/** Any long time, in ms. */
+const FOREVER = 2 ** 30
+
+class Maker {
+  private readonly rings = new Map<number, RowMaker>()
+  /** The rings, to be sorted by how well they are fed. */
+  private served: RowMaker[] = []
+  private mail = -1
+  /** What was in the inbox and is yet to be read. */
+  private readonly letters: ToMaker[] = []
+  private readonly lane: SpanLane
+  /** Rings that call functions of the user's in this thread. */
+  private readonly calling = new Set<number>()
+  private claims = 0
+
+  constructor(private readonly data: MakerData) {
+    this.lane = new SpanLane(data.spans, data.maker)
+    watchProcess(child => noteChild(data.words, data.maker, child))
+  }
+
+  async run(): Promise<void> {
+    const { words, maker } = this.data
+    // A function that waits for nothing must look hung: without a timer the thread would take it for its end.
+    setInterval(() => {}, FOREVER)
+    while (Atomics.load(words, PoolWord.Stop) === 0) {
+      const seen = Atomics.load(words, PoolWord.Wake)
+      const mail = Atomics.load(words, PoolWord.Mail)
+      if (mail !== this.mail) await this.readInbox()
+      this.mail = mail
+      if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
+      const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
+      if (!(typeof made === 'boolean' ? made : await made)) Atomics.wait(words, PoolWord.Wake, seen, NAP)
+    }
+    if (this.calling.size > 0) await turn(LAST_TURN)
+    for (const rowMaker of this.rings.values()) rowMaker.close()
+  }
+
+  /** Reports what functions of the user's left behind: a rejection that nothing awaits, an error in a timer. */
+  private watchLate(ring: number): void {
+    if (this.calling.size === 0) {
+      const late = (error: unknown): void => {
+        const { message } = error instanceof Error ? error : { message: String(error) }
+        const problem =
+          `a function of yours failed after it had returned: ${message}. Have it return a promise for all that it ` +
+          'begins, or catch what goes wrong there'
+        this.say({ late: { rings: [...this.calling], message: problem } })
+      }
+      process.on('unhandledRejection', late)
+      process.on('uncaughtException', late)
+    }
+    this.calling.add(ring)
+  }
+
+  /** Makes one claim of the ring that has the fewest batches ahead. False when there is nothing to do. */
+  private makeSome(): boolean | Promise<boolean> {
+    if (this.served.length > 1) this.served.sort((a, b) => a.ring.inUse - b.ring.inUse)
+    for (const rowMaker of this.served) {
+      const claim = rowMaker.ring.next(this.data.maker)
+      if (claim === undefined) continue
+      if (rowMaker.job.version !== rowMaker.ring.version) {
+        // The ring has moved to another order a moment ago; the job that knows it is in the inbox.
+        rowMaker.ring.giveBack(this.data.maker)
+        return true
+      }
+      const pending = rowMaker.make(claim)
+      return pending ? pending.then(() => true) : true
+    }
+    return false
+  }
+
+  private async readInbox(): Promise<void> {
+    for (;;) {
+      this.fetchMail()
+      const message = this.letters.shift()
+      if (message === undefined) return
+      if ('take' in message) await this.take(message.take)
+      else {
+        if (this.calling.has(message.leave)) await turn(LAST_TURN)
+        this.calling.delete(message.leave)
+        this.rings.get(message.leave)?.close()
+        this.rings.delete(message.leave)
+      }
+      this.served = [...this.rings.values()]
+      if ('leave' in message) collectGarbage() // the ring's memory is not freed before that
+    }
+  }
+
+  private fetchMail(): void {
+    const { inbox } = this.data
+    for (let got = receiveMessageOnPort(inbox); got; got = receiveMessageOnPort(inbox))
+      this.letters.push(got.message)
+  }
+
+  private async take(job: Job): Promise<void> {
+    const { words, maker } = this.data
+    if (job.makers !== undefined && maker >= job.makers) return
+    // First this, then a look at the mail: whoever is to leave the ring is found here, or finds that out.
+    Atomics.store(words, PoolWord.Taking + maker, job.id)
+    this.fetchMail()
+    try {
+      if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
+      const functions = await loadFunctions(job.feed, job.timeout)
+      if (functions.sample || functions.fields.size > 0) this.watchLate(job.id)
+      const report = (bad: BadReport): void => this.say({ bad })
+      const former = this.rings.get(job.id)
+      former?.close()
+      this.rings.set(job.id, new RowMaker(job, maker, functions, report, this.lane, former?.work))
+      this.say({ took: job.id })
+    } catch (error) {
+      const { message, stack } = error as Error
+      const tag = error instanceof MillraceError ? error.tag : undefined
+      this.say({ failed: { ring: job.id, message: tag ? message : (stack ?? message), tag } })
+    } finally {
+      Atomics.store(words, PoolWord.Taking + maker, 0)
+    }
+  }
+
+  private say(message: FromMaker): void {
+    this.data.outbox.postMessage(message)
+  }
+}
+
+/** Lets the event loop turn, for so many ms. */
+function turn(ms: number): Promise<void> {
+  return new Promise(resolve => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)))
+}
+
+const data = workerData as MakerData
+const live = (life: number): void => {
+  Atomics.store(data.words, PoolWord.Life + data.maker, life)
+  Atomics.notify(data.words, PoolWord.Life + data.maker)
+}
+useDoor(data.door)
+giveWay()
+shareMappings(data.mappings)
+live(Life.Running)
+process.on('exit', () => live(Life.None))
+try {
+  await new Maker(data).run()
+} catch (error) {
+  // An error of ours ends the thread, as if nothing looked after late errors.
+  process.removeAllListeners('uncaughtException')
+  throw error
+}
+process.exit(0)

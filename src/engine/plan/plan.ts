@@ -1,0 +1,166 @@
+/**
+ * From a definition to a plan: opens the sources, lays out the order and the batch, and computes the hashes. No
+ * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
+ */
+import { layoutSlot, type SlotLayout } from '../../batch/layout.js'
+import { describeOrder, type OrderDescription } from '../../define/change.js'
+import { contentHash } from '../../define/hash.js'
+import { columnLimits } from '../../define/limits.js'
+import type { NormalFeed } from '../../define/types.js'
+import type { BlendChange } from '../../order/blend.js'
+import {
+  type CompiledOrder,
+  compileOrder,
+  type OrderData,
+  planOrder,
+  weightsDigest,
+  withChanges,
+} from '../../order/compile.js'
+import type { StateFeed } from '../../order/state.js'
+import { batchSize } from '../../order/steps.js'
+import { WindowOrder } from '../../order/window.js'
+import { inBlocks } from '../../source/combine/blocks.js'
+import { joined } from '../../source/combine/combined.js'
+import { attachSource, openSources } from '../../source/registry.js'
+import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
+import { decompressOnDevice } from '../../transform/device/array.js'
+import { onDevice } from '../../transform/device/picture.js'
+import { generateOnDevice, refuseOnHost } from './generate.js'
+import type { JobSource } from './job.js'
+import { commonSamplings } from './samplings.js'
+
+export interface FeedPlan extends StateFeed {
+  feed: NormalFeed
+  sources: JobSource[]
+  /** The sources, attached in this thread. */
+  attached: Source[]
+  orderData: OrderData
+  order: CompiledOrder
+  hashes: { order: string; content: string }
+  description: OrderDescription
+  parts: Fingerprint['parts']
+  /** Positions in an epoch. */
+  length: number
+  /** Bytes that the indexes take, mapped or in memory. */
+  indexBytes: number
+}
+
+export interface PlanOptions {
+  /** Weights of a blend that changed on the way, from a state. */
+  changes?: readonly BlendChange[]
+  progress?: OnProgress
+  notice?: (text: string) => void
+}
+
+export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
+  const { progress, notice, changes = [] } = options
+  const wanted = [...new Set(feed.fields.flatMap(field => field.from))]
+  const opened = await openSources(feed.source, {
+    root: feed.root,
+    wanted,
+    // A function over the sample gets columns whole: what it makes of them is not known.
+    most: feed.map === undefined ? columnLimits(feed.fields) : {},
+    python: feed.python,
+    progress,
+    notice,
+  })
+  const { sources, fingerprint, blend } = opened
+  const plain = sources.map(({ manifest }) => attachSource(manifest))
+  const group = feed.batch.size ?? feed.batch.global
+  const orderData = planOrder(feed.order, plain, blend && { ...blend, group, changes })
+  const order = compileOrder(orderData)
+  const values = joined([fingerprint.values, weightsDigest(feed.order, orderData)])
+  const description = describeOrder(feed, { ...fingerprint, values })
+  return {
+    feed,
+    sources,
+    attached: attachInOrder(sources, order),
+    orderData,
+    order,
+    hashes: { order: description.hash, content: contentHash(feed, contentOf(sources)) },
+    description,
+    parts: fingerprint.parts,
+    length: order.length,
+    indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
+  }
+}
+
+/** A hash of the code in the sources, where they have any. */
+function contentOf(sources: readonly JobSource[]): string | undefined {
+  const contents = sources.map(({ manifest }) => manifest.content ?? '').join(' ')
+  return contents.trim() === '' ? undefined : contents
+}
+
+/** The sources of a job, as its order reads them: by blocks where it is windowed. */
+export function attachInOrder(sources: readonly JobSource[], order: CompiledOrder): Source[] {
+  return sources.map(({ manifest }, i) => {
+    const source = attachSource(manifest)
+    const own = order.sources[i]
+    return own instanceof WindowOrder && source.units === source.count ? inBlocks(source, own.blocks) : source
+  })
+}
+
+/** The same feed after the weights of its blend were changed. */
+export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPlan {
+  const orderData = withChanges(plan.orderData, changes)
+  return { ...plan, orderData, order: compileOrder(orderData) }
+}
+
+/** What the makers make of a feed: rows of a batch on one rank, the fields, and the layout of its slot. */
+export interface Making {
+  feed: NormalFeed
+  batch: number
+  layout: SlotLayout
+}
+
+/** Who makes what. */
+export interface MakingOptions {
+  world: number
+  /** Who decodes images: the makers, or the device of whoever consumes the batches. */
+  decode: 'cpu' | 'gpu'
+  /** With `gpu`: the device has nvCOMP. */
+  nvcomp?: boolean
+  /** With `gpu`: the share of images that makers decode all the same, 0…1. */
+  cpuShare?: number
+}
+
+/**
+ * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. So are compressed
+ * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
+ */
+export function planMaking(
+  { feed, parts = [], attached }: FeedPlan,
+  { world, decode, nvcomp = false, cpuShare = 0 }: MakingOptions,
+): Making {
+  const batch = batchSize(feed.batch, world)
+  if (decode === 'cpu') refuseOnHost(feed)
+  const left = (): NormalFeed => {
+    const samplings = commonSamplings(feed, attached)
+    const pictures = onDevice(generateOnDevice(feed), {
+      rows: batch,
+      meanBytes: meanBytes(parts),
+      cpuShare,
+      samplings,
+    })
+    return nvcomp ? decompressOnDevice(pictures) : pictures
+  }
+  const made = decode === 'gpu' ? left() : feed
+  const layout = layoutSlot(
+    made.fields.map(field => field.layout),
+    batch,
+  )
+  return { feed: made, batch, layout }
+}
+
+/** Names of the fields that a device with nvCOMP could decompress. */
+export function compressedArrays(feed: NormalFeed): string[] {
+  const fields = decompressOnDevice(feed).fields.filter(field => field.layout.device?.kind === 'compressed')
+  return fields.map(field => field.name)
+}
+
+/** Bytes of a sample on average, where the source knows. */
+function meanBytes(parts: NonNullable<Fingerprint['parts']>): number | undefined {
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  return bytes > 0 && count > 0 ? Math.ceil(bytes / count) : undefined
+}

@@ -1,0 +1,398 @@
+/**
+ * A feeding: one (feed, rank) being made. It owns the ring and its memory, has the pool fill it, and is asked by
+ * whoever delivers, here a Node iterator, elsewhere a server for another process. It knows batches by number.
+ */
+
+import { EngineError } from '../../basics/errors.js'
+import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
+import type { SlotLayout } from '../../batch/layout.js'
+import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../../batch/ring.js'
+import { Header, type Slot, Stamp } from '../../batch/slot.js'
+import type { UserFunction } from '../../define/build/call.js'
+import { pythonSources } from '../../define/check/sources.js'
+import { createBlockCache } from '../../store/block-cache.js'
+import { vacate, vacateBuffer } from '../../system/memory/memory.js'
+import type { Workspace } from '../../system/memory/workspace.js'
+import { cantExit } from '../../system/process/exit.js'
+import { loadFunctions } from '../make/functions.js'
+import { needsPython } from '../make/python.js'
+import { RowMaker } from '../make/row-maker.js'
+import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
+import { type Generator, generatorOf } from '../plan/generate.js'
+import type { BadReport, Job } from '../plan/job.js'
+import { type FeedPlan, type MakingOptions, planMaking } from '../plan/plan.js'
+import { Patience } from './patience.js'
+import { Pool, type RingOwner } from './pool.js'
+import { RingMemory } from './ring-memory.js'
+
+export interface FeedingOptions extends MakingOptions {
+  rank: number
+  /** 0: everything happens in the calling thread. */
+  workers: number
+  depth: number
+  /** Slots to lay out: the depth can be raised to this while running. */
+  maxDepth: number
+  /** Bytes for the block cache, where one is needed; undefined: as many as the order's window takes. */
+  cacheBytes?: number
+  /** Bytes that one maker's workspace may grow to. */
+  scratchBytes: number
+  /** A pipe to be told of every ready batch, for a consumer in another process. */
+  ready?: number
+  /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
+  functions?: ReadonlyMap<string, UserFunction>
+  /** Seconds that one sample may take before the run is ended with its name. */
+  timeout: number
+}
+
+/** How often (ms) whoever waits looks for hung samples. */
+const LOOK = 500
+
+/** How long a closed ring waits for rows that are being made (ms). */
+const LAST_ROWS = 2000
+
+/** Number of the maker in the calling thread, where there are no others. */
+const ALONE = 0
+
+let nextId = 1
+
+export class Feeding {
+  readonly budget: Budget
+  readonly layout: SlotLayout
+  /** Slots that the consumer holds. */
+  readonly kept = new Set<number>()
+  private failure: Error | undefined
+  /** While a maker that hangs is ended: then it is known why this feeding has failed. */
+  private ending: Promise<void> | undefined
+  private readonly patience: Patience
+  private reports: BadReport[] = []
+  private alone: RowMaker | undefined
+  /** Decodes what a device could not. */
+  private decoder: RowMaker | undefined
+  /** Memory that is being taken: what it is taken for must stay open until then. */
+  private reserving: Promise<unknown> = Promise.resolve()
+  /** Spans of the maker of our own. */
+  private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
+
+  private constructor(
+    private plan: FeedPlan,
+    readonly options: FeedingOptions,
+    private job: Job,
+    readonly ring: Ring,
+    readonly shared: RingMemory,
+    budget: Budget,
+    private readonly pool: Pool | undefined,
+  ) {
+    this.budget = budget
+    this.layout = job.layout
+    this.patience = new Patience(ring, options.timeout, maker => pool?.taking(maker) === job.id)
+  }
+
+  static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
+    const { feed, batch, layout } = planMaking(plan, options)
+    const cached = plan.attached.some(source => source.units < source.count)
+    const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
+    const { indexBytes } = plan
+    const { depth, workers, scratchBytes } = options
+    const python = needsPython(plan.feed)
+    const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
+    const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
+    const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
+    const makers = Math.max(1, options.workers)
+    const shared = await RingMemory.create(
+      layout,
+      { capacity, depth },
+      { workspaceBytes: makers * WORKSPACE_BYTES, served: options.ready !== undefined },
+    )
+    const ring = new Ring(shared.memory, layout, capacity)
+    ring.reset(start, options.depth)
+    const { length } = plan.order
+    const job: Job = {
+      id: nextId++,
+      version: 0,
+      memory: shared.memory,
+      layout,
+      capacity,
+      workspaces: { at: shared.bytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
+      feed,
+      sources: plan.sources,
+      order: plan.orderData,
+      share: { length, world: options.world, rank: options.rank, batch },
+      ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
+      timeout: options.timeout,
+      ready: options.ready,
+      cache,
+    }
+    const pool = options.workers > 0 ? Pool.shared() : undefined
+    const feeding = new Feeding(plan, options, job, ring, shared, budget, pool)
+    if (pool) {
+      const owner: RingOwner = {
+        bad: report => feeding.reports.push(report),
+        failed: error => feeding.fail(error),
+        took: () => feeding.nudge(),
+      }
+      pool.add(job, ring, owner, options.workers)
+      pool.resize(Math.max(options.workers, pool.workers))
+      return feeding
+    }
+    try {
+      feeding.alone = await feeding.makerOfOwn()
+      return feeding
+    } catch (error) {
+      await feeding.close()
+      feeding.vacate()
+      throw error
+    }
+  }
+
+  /** The slot of a batch, when it is ready: waits for it, or makes it where there are no makers. */
+  async take(batch: number): Promise<number> {
+    let index = this.ring.ready(batch)
+    if (index === undefined) {
+      if (this.kept.size >= this.ring.depth) {
+        throw new EngineError(
+          `all ${this.ring.depth} slots are kept: release() a batch before asking for the next one, or raise the depth`,
+        )
+      }
+      index = this.alone ? await this.makeAlone(batch) : await this.waitFor(batch)
+    }
+    this.kept.add(index)
+    return index
+  }
+
+  /** What makes fields on the device, where there are such. */
+  get generator(): Generator | undefined {
+    return generatorOf(this.plan, this.job.feed)
+  }
+
+  slot(index: number): Slot {
+    return this.ring.slots[index]
+  }
+
+  /** Gives a slot back to the makers. */
+  release(index: number): void {
+    if (!this.kept.delete(index)) return
+    this.ring.release(index)
+    this.pool?.wake()
+  }
+
+  /** A slot that a consumer in another process is done with. One without a batch is free, or being filled: not its own. */
+  giveBack(index: number): void {
+    if (!Number.isInteger(index) || index < 0 || index >= this.ring.capacity) return
+    if (!this.ring.filled(index)) return
+    this.kept.add(index)
+    this.release(index)
+  }
+
+  /** A consumer in another process leases slots by itself: here is what it holds. */
+  lent(slots: Iterable<number>): void {
+    this.kept.clear()
+    for (const slot of slots) this.kept.add(slot)
+  }
+
+  /** For whoever doesn't wait here: shows that the engine lives, and returns what ended the feeding, if anything has. */
+  watch(): Error | undefined {
+    this.ring.beat()
+    this.checkHung()
+    return this.failure
+  }
+
+  /** What makers said of bad samples in this batch, by row. Complete when the batch is ready. */
+  badOf(batch: number): BadReport[] {
+    this.pool?.collect()
+    const { generation } = this.ring
+    const mine = this.reports.filter(report => report.batch === batch && report.generation === generation)
+    this.reports = this.reports.filter(report => report.generation === generation && report.batch > batch)
+    // A row that was made twice (its first maker died) is reported once.
+    const rows = new Map(mine.map(report => [report.row, report]))
+    return [...rows.values()].sort((a, b) => a.row - b.row)
+  }
+
+  /**
+   * Rows of a batch that the device could not decode: the CPU does it, and leaves pixels or elements in the slot.
+   * Returns what is wrong with those that it can't decode either.
+   */
+  async redo(index: number, field: string, rows: readonly number[]): Promise<BadReport[]> {
+    // With a workspace of its own: makers may be at work in theirs.
+    this.decoder ??= await this.makerOfOwn(this.job.workspaces.count)
+    const slot = this.slot(index)
+    return rows.map(row => this.decoder!.redo(slot, field, row)).filter(bad => bad !== undefined)
+  }
+
+  /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
+  async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
+    this.patience.begin()
+    // Every time again: another move, which was quicker, may have set the ring going.
+    for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
+      await new Promise(resolve => setTimeout(resolve, 1))
+      this.checkHung()
+      if (this.failure) throw this.failure
+    }
+    const changed = plan !== this.plan
+    if (changed) {
+      this.plan = plan
+      this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
+      this.pool?.replace(this.job)
+      if (this.alone) this.alone = await this.renewed(this.alone)
+    }
+    this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
+    this.pool?.wake()
+    if (changed && this.decoder) this.decoder = await this.renewed(this.decoder)
+  }
+
+  /** Lets the ring make batches up to this number. */
+  set limit(batches: number) {
+    this.ring.limit = batches
+    this.pool?.wake()
+  }
+
+  get workers(): number {
+    return this.pool?.workers ?? 0
+  }
+
+  set workers(workers: number) {
+    this.pool?.resize(workers)
+  }
+
+  get depth(): number {
+    return this.ring.depth
+  }
+
+  /** Slots are taken lowest first, so that only the first `depth` of them need memory. */
+  async setDepth(depth: number): Promise<void> {
+    const slots = Math.max(1, Math.min(this.ring.capacity, depth))
+    const reserved = this.shared.reserve(slots)
+    this.reserving = Promise.allSettled([this.reserving, reserved])
+    await reserved
+    this.ring.depth = slots
+    this.pool?.wake()
+  }
+
+  /** The latest spans of each maker. */
+  spans(): Span[][] {
+    return this.pool?.spans() ?? [this.lane.read()]
+  }
+
+  /** Bytes that makers have read for this feeding. */
+  get bytesRead(): number {
+    return this.ring.bytesRead
+  }
+
+  /** Ends it. The pool ends with its last feeding. */
+  async close(): Promise<void> {
+    this.fail(new EngineError('the loader was closed while a batch was waited for'))
+    this.ring.pause()
+    if (this.alone) {
+      this.alone.close()
+      // It may still wait for a function of the user's, which nobody waits for any more.
+      this.ring.drop(ALONE)
+    }
+    this.decoder?.close()
+    await this.pool?.remove(this.job.id)
+    // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
+    const patience = performance.now() + LAST_ROWS
+    while (this.ring.busy && performance.now() < patience)
+      await new Promise(resolve => setTimeout(resolve, 2))
+    await this.reserving
+    this.shared.free()
+  }
+
+  /** After the end, when nobody here looks at batches any more. Other processes keep theirs. */
+  vacate(): void {
+    if (this.ring.busy) return // by a row that hangs: its memory stays
+    vacate(this.ring.memory, CONTROL_BYTES)
+    if (this.job.cache) vacateBuffer(this.job.cache.memory)
+  }
+
+  // ---------------------------------------------------------------- waiting
+
+  private async waitFor(batch: number): Promise<number> {
+    this.pool!.hold(true)
+    this.patience.begin()
+    try {
+      for (;;) {
+        const [words, index, seen] = this.ring.completed
+        if (this.failure) throw this.failure
+        const slot = this.ring.ready(batch)
+        if (slot !== undefined) return slot
+        const wait = Atomics.waitAsync(words, index, seen, LOOK)
+        if (wait.async && (await wait.value) === 'timed-out') this.checkHung()
+      }
+    } finally {
+      this.pool!.hold(false)
+    }
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error
+    this.nudge()
+  }
+
+  /** Has whoever waits look again. */
+  private nudge(): void {
+    const [words, index] = this.ring.completed
+    Atomics.add(words, index, 1)
+    Atomics.notify(words, index)
+  }
+
+  /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
+  private checkHung(): void {
+    if (this.failure || this.ending) return
+    const lost = this.patience.lost((claim, row) => this.nameOf(claim, row))
+    if (!lost) return
+    this.ring.pause()
+    // Whether its thread can be ended decides what is to be said.
+    const ended = this.pool?.endMaker(lost.maker)
+    if (ended === undefined) this.fail(new EngineError(lost.problem))
+    this.ending = ended?.then(done =>
+      this.fail(new EngineError(done ? lost.problem : `${lost.problem}. And ${cantExit()}`)),
+    )
+  }
+
+  private nameOf(claim: Claim, row: number): string {
+    const index = this.ring.opened(claim.batch)
+    if (index === undefined) return `row ${row} of batch ${claim.batch}`
+    const slot = this.slot(index)
+    const draw = { source: 0, row: 0, drawn: 0 }
+    if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
+    this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
+    return this.plan.attached[draw.source].id(draw.row)
+  }
+
+  // ---------------------------------------------------------------- no workers
+
+  private async makerOfOwn(number = ALONE, work?: Workspace): Promise<RowMaker> {
+    const functions = await loadFunctions(this.plan.feed, this.options.timeout, this.options.functions)
+    return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane, work)
+  }
+
+  /** The same maker, for a job that has changed. */
+  private async renewed(former: RowMaker): Promise<RowMaker> {
+    const maker = await this.makerOfOwn(former.maker, former.work)
+    former.close()
+    return maker
+  }
+
+  private async makeAlone(batch: number): Promise<number> {
+    for (;;) {
+      const index = this.ring.ready(batch)
+      if (index !== undefined) return index
+      const claim = this.ring.next(ALONE)
+      if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
+      const pending = this.alone!.make(claim)
+      if (pending) await this.unlessHung(pending)
+    }
+  }
+
+  /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
+  private unlessHung(pending: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    this.patience.begin()
+    const hung = new Promise<void>((_, reject) => {
+      timer = setInterval(() => {
+        this.checkHung()
+        if (this.failure) reject(this.failure)
+      }, LOOK)
+    })
+    return Promise.race([pending, hung]).finally(() => clearInterval(timer))
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Packs a source into WebDataset tar shards: plans, writes the shards in threads, then their index and lists.
+ *
+ *   OUT/train-0000.tar …      the shards, and the index beside each
+ *   OUT/train-shards.json     what there is, as wids reads it
+ *   OUT/classes.json          class names in the order of their numbers
+ *
+ * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
+ */
+import { existsSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { SourceError } from '../../basics/errors.js'
+import type { SourceJson } from '../../define/types.js'
+import { withLock } from '../../source/index/lock.js'
+import { attachSource, openSource } from '../../source/registry.js'
+import type { Manifest, OnProgress, OpenContext } from '../../source/source.js'
+import { sweepDrafts, writeWhole } from '../../system/files/draft.js'
+import { makeFolder } from '../../system/files/folder.js'
+import { readRegular } from '../../system/files/regular.js'
+import { CLASSES, classNames } from '../class-names.js'
+import { spread } from '../threads.js'
+import { hasSize, Journal } from './journal.js'
+import { type Division, type PackPlan, planPack } from './plan.js'
+import { type PackedShard, shardPacker } from './shard.js'
+
+export interface PackOptions {
+  out: string
+  /** Beginning of the shards' names. */
+  prefix: string
+  division: Division
+  /** Shuffles the samples with this seed. */
+  shuffle?: number
+  /** Threads; 0 packs in the calling one. */
+  workers: number
+  /** Starts over, in place of what another pack left in `out`. */
+  force?: boolean
+  onProgress?: OnProgress
+  /** Told what was left out, or rebuilt. */
+  onNotice?: (text: string) => void
+}
+
+export interface PackResult {
+  out: string
+  shards: PackedShard[]
+  samples: number
+  bytes: number
+  classes: string[]
+  /** Shards that were there already. */
+  reused: number
+  list: string
+}
+
+/** wids' description of a set of shards; `millrace` is ours, which wids ignores. */
+interface ShardList {
+  __kind__: 'wids-shard-index-v1'
+  wids_version: 1
+  name: string
+  shardlist: { url: string; nsamples: number; filesize: number }[]
+  millrace: { plan: string }
+}
+
+/** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+export async function pack(json: SourceJson, options: PackOptions): Promise<PackResult> {
+  const out = resolve(options.out)
+  const context: OpenContext = {
+    root: process.cwd(),
+    wanted: ['cls'],
+    check: 'files',
+    progress: options.onProgress,
+    notice: options.onNotice,
+  }
+  const manifest = await openSource(json, context)
+  const source = attachSource(manifest)
+  makeFolder(out)
+  return withLock(
+    join(out, `.${options.prefix}.pack.lock`),
+    async () => {
+      sweepDrafts(out)
+      const plan = planPack(source, manifest, options)
+      const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
+      const journal = new Journal(out, options.prefix)
+      const done = resume(out, plan, journal, options)
+      const reused = done.size
+      await writeShards(manifest, plan, done, journal, { ...options, out })
+      const shards = plan.shards.map(shard => done.get(shard.name)!)
+      await openSource({ tar: shards.map(shard => join(out, shard.name)) }, context) // builds the index
+      const list = join(out, listName(options.prefix))
+      writeWhole(list, `${JSON.stringify(shardList(options.prefix, plan, shards), null, 1)}\n`)
+      journal.remove()
+      const bytes = shards.reduce((sum, shard) => sum + shard.bytes, 0)
+      return { out, shards, samples: plan.samples, bytes, classes, reused, list }
+    },
+    { notice: options.onNotice, what: `packs into ${out}` },
+  )
+}
+
+/** What is there already of this very plan. Shards of another are in the way, unless `force` says otherwise. */
+function resume(
+  out: string,
+  plan: PackPlan,
+  journal: Journal,
+  options: PackOptions,
+): Map<string, PackedShard> {
+  const listed = readList(join(out, listName(options.prefix)))
+  if (listed?.plan === plan.hash)
+    return new Map(listed.shards.filter(s => hasSize(out, s)).map(s => [s.name, s]))
+  if (journal.plan() === plan.hash) return new Map(journal.finished().map(shard => [shard.name, shard]))
+  const inTheWay = readdirSync(out).filter(name => isShard(name, options.prefix))
+  if (inTheWay.length > 0 && !options.force) {
+    throw new SourceError(
+      `${out} holds shards "${options.prefix}-…" of another pack (other data, data that changed since, or other options): ` +
+        'give another --out or --prefix, or --force to replace them',
+      { file: out },
+    )
+  }
+  for (const name of inTheWay) rmSync(join(out, name))
+  rmSync(join(out, listName(options.prefix)), { force: true })
+  journal.begin(plan.hash)
+  return new Map()
+}
+
+async function writeShards(
+  manifest: Manifest,
+  plan: PackPlan,
+  done: Map<string, PackedShard>,
+  journal: Journal,
+  options: PackOptions,
+): Promise<void> {
+  const left = plan.shards.filter(shard => !done.has(shard.name))
+  let samples = [...done.values()].reduce((sum, shard) => sum + shard.samples, 0)
+  const bytesLeft = () => plan.bytes - [...done.values()].reduce((sum, shard) => sum + shard.bytes, 0)
+  if (left.length > 0) checkRoom(options.out, bytesLeft())
+  try {
+    await spread({
+      threads: options.workers,
+      worker: new URL('./worker.js', import.meta.url),
+      setup: { manifest, order: plan.order, keys: plan.keys, out: options.out },
+      start: shardPacker,
+      tasks: left,
+      onProgress: more => options.onProgress?.((samples += more), plan.samples, 'packing', 'samples'),
+      onResult: shard => {
+        done.set(shard.name, shard)
+        journal.add(shard)
+      },
+    })
+  } catch (error) {
+    if (NO_ROOM.has((error as NodeJS.ErrnoException).code ?? ''))
+      throw diskFull(options.out, bytesLeft(), error)
+    throw error
+  }
+}
+
+/** Better to hear it now than after an hour of packing. */
+function checkRoom(out: string, needed: number): void {
+  if (needed > freeBytes(out)) throw diskFull(out, needed)
+}
+
+function diskFull(out: string, needed: number, cause?: unknown): SourceError {
+  const limited = (cause as NodeJS.ErrnoException | undefined)?.code === 'EFBIG'
+  const missing = Math.max(0, needed - freeBytes(out))
+  return new SourceError(
+    limited
+      ? `file size limit reached while writing to ${out}: raise \`ulimit -f\`, or give smaller shards (--shard-size)`
+      : `disk full while writing to ${out}: ${needed} bytes are still to be written; ` +
+          `free ${missing > 0 ? `${missing} bytes` : 'some space'} or give another --out`,
+    { file: out, cause },
+  )
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+/** Writes classes.json. Shards of one folder share it, so their numbers must mean the same. */
+function keepClasses(out: string, names: string[], force: boolean): string[] {
+  const path = join(out, CLASSES)
+  if (names.length === 0) return names
+  const text = `${JSON.stringify(names, null, 1)}\n`
+  if (existsSync(path) && !force && readRegular(path) !== text) {
+    throw new SourceError(
+      `${path} lists other classes than this source has: the labels would not mean the same. ` +
+        'Give another --out, or --force to replace the list',
+      { file: path },
+    )
+  }
+  writeWhole(path, text)
+  return names
+}
+
+function shardList(prefix: string, plan: PackPlan, shards: PackedShard[]): ShardList {
+  return {
+    __kind__: 'wids-shard-index-v1',
+    wids_version: 1,
+    name: prefix,
+    shardlist: shards.map(({ name, samples, bytes }) => ({ url: name, nsamples: samples, filesize: bytes })),
+    millrace: { plan: plan.hash },
+  }
+}
+
+function readList(path: string): { plan: string; shards: PackedShard[] } | undefined {
+  if (!existsSync(path)) return undefined
+  try {
+    const list = JSON.parse(readRegular(path)) as ShardList
+    const shards = list.shardlist.map(s => ({ name: s.url, samples: s.nsamples, bytes: s.filesize }))
+    return { plan: list.millrace.plan, shards }
+  } catch {
+    return undefined // not one of ours: no reason to trust it
+  }
+}
+
+function listName(prefix: string): string {
+  return `${prefix}-shards.json`
+}
+
+function isShard(name: string, prefix: string): boolean {
+  return name.startsWith(`${prefix}-`) && /^\d+\.tar$/.test(name.slice(prefix.length + 1))
+}

@@ -1,0 +1,6 @@
+/** The thread that packs shards. */
+
+import { serve } from '../threads.js'
+import { shardPacker } from './shard.js'
+
+serve(shardPacker)

@@ -1,0 +1,76 @@
+/** Whether the bytes of a column are what they should be: decoded in full, by the decoders that a run uses. */
+
+import { decodeBoxes } from '../../decode/array/boxes.js'
+import { decodeNpy } from '../../decode/array/npy.js'
+import { decodePoints } from '../../decode/array/points.js'
+import { decodeImage, imageInfo } from '../../decode/picture/image.js'
+import { classTable, decodeClass } from '../../decode/text/class.js'
+import { decodeJson } from '../../decode/text/json.js'
+import { decodeFloat, decodeInt } from '../../decode/text/number.js'
+import { decodeText } from '../../decode/text/text.js'
+import { checkLimit, type Limit } from '../../define/limits.js'
+import type { Kind } from '../../define/types.js'
+import type { Column } from '../../source/source.js'
+import type { Workspace } from '../../system/memory/workspace.js'
+
+/** Throws a DecodeError that says what is wrong. */
+export type Check = (value: Column, work: Workspace) => unknown
+
+/** What to look for in a sample: the first of `columns` that is there, decoded as `kind`. */
+export interface Expectation {
+  columns: string[]
+  kind: Kind
+  /** Samples without any of the columns are all right. */
+  optional?: boolean
+  /** Names of the classes, for kind `class`. */
+  classes?: string[]
+  /** What the field takes at most. */
+  limit?: Limit
+}
+
+const EXTENSIONS: Partial<Record<Kind, string[]>> = {
+  image: ['image', 'jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif', 'heic', 'ppm', 'pgm'],
+  int: ['cls', 'label', 'index', 'id'],
+  json: ['json'],
+  text: ['txt', 'text', 'caption', 'class', 'path', 'name'],
+  npy: ['npy'],
+}
+
+/** What a column holds by its name, or by the last part of it: `mask.png` is an image. Otherwise bytes. */
+export function kindOf(column: string): Kind {
+  const extension = column.slice(column.lastIndexOf('.') + 1)
+  const found = Object.entries(EXTENSIONS).find(([, names]) => names.includes(extension))
+  return (found?.[0] as Kind | undefined) ?? 'bytes'
+}
+
+const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
+  image: (value, work) => decodePicture(value, 3, work),
+  mask: (value, work) => decodePicture(value, 1, work),
+  boxes: decodeBoxes,
+  points: decodePoints,
+  int: value => decodeInt(value),
+  float: decodeFloat,
+  text: decodeText,
+  json: decodeJson,
+  bytes: () => undefined,
+  npy: value => decodeNpy(raw(value)),
+}
+
+export function checkFor({ kind, classes = [], limit }: Expectation): Check {
+  const table = classTable(classes)
+  const check: Check = kind === 'class' ? value => decodeClass(value, table) : CHECKS[kind]
+  if (limit === undefined) return check
+  return (value, work) => {
+    checkLimit(limit, value)
+    return check(value, work)
+  }
+}
+
+function decodePicture(value: Column, channels: 1 | 3, work: Workspace): void {
+  const bytes = raw(value)
+  decodeImage(bytes, imageInfo(bytes), { channels }, work)
+}
+
+function raw(value: Column): Uint8Array {
+  return value instanceof Uint8Array ? value : Buffer.from(String(value))
+}

@@ -1,0 +1,166 @@
+/**
+ * Sources one after the other. Their rows, units and runs are counted on; ids get the number of the part in front,
+ * since two parts may well have the same ids.
+ */
+import type { Random } from '../../basics/random.js'
+import type { SourceJson } from '../../define/types.js'
+import { folderClasses } from '../files/classes.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  OpenContext,
+  Present,
+  Source,
+  SourceKind,
+  WholeFile,
+} from '../source.js'
+import { combinedFingerprint, joined } from './combined.js'
+
+interface ConcatManifest extends Manifest {
+  kind: 'concat'
+  children: Manifest[]
+}
+
+export const concat: SourceKind<SourceJson[]> = {
+  async open(json, context, nesting) {
+    const children: Manifest[] = []
+    for (const child of json) children.push(await nesting.open(child, context))
+    tellOfLabels(children, context)
+    const prints = children.map(child => child.fingerprint)
+    const count = prints.reduce((sum, print) => sum + print.count, 0)
+    const manifest: ConcatManifest = {
+      kind: 'concat',
+      fingerprint: combinedFingerprint('concat', count, null, prints),
+      stamp: joined(children.map(child => child.stamp)),
+      indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
+      children,
+    }
+    return manifest
+  },
+
+  attach(manifest, nesting) {
+    return new ConcatSource((manifest as ConcatManifest).children.map(nesting.attach))
+  },
+}
+
+/** Folders number their classes each for itself: where a number means different classes, that is said. */
+function tellOfLabels(children: readonly Manifest[], { wanted, notice }: OpenContext): void {
+  if (!wanted.includes('label')) return
+  const lists = children.map(folderClasses).filter(list => list !== undefined)
+  for (const list of lists) {
+    const label = list.findIndex((name, i) => i < lists[0].length && name !== lists[0][i])
+    if (label < 0) continue
+    notice?.(
+      `label ${label} is "${lists[0][label]}" in one folder of this concat and "${list[label]}" in another: ` +
+        'give all of them the same "classes"',
+    )
+    return
+  }
+}
+
+class ConcatSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly columns: readonly string[]
+  readonly indexed: readonly string[]
+  readonly runs: Float64Array
+  /** First row and first unit of each part, and the totals at the end. */
+  private readonly rows: Float64Array
+  private readonly firstUnits: Float64Array
+  readonly load: ((unit: number, pieces: Uint8Array[]) => Uint8Array[]) | undefined
+
+  constructor(private readonly parts: readonly Source[]) {
+    this.rows = sums(parts.map(part => part.count))
+    this.firstUnits = sums(parts.map(part => part.units))
+    this.count = this.rows[parts.length]
+    this.units = this.firstUnits[parts.length]
+    this.columns = [...new Set(parts.flatMap(part => part.columns))]
+    this.runs = Float64Array.from(
+      parts.flatMap((part, i) => Array.from(part.runs, run => this.rows[i] + run)),
+    )
+    if (parts.some(part => part.load !== undefined)) {
+      this.load = (unit, pieces) => {
+        const i = find(this.firstUnits, unit)
+        return parts[i].load?.(unit - this.firstUnits[i], pieces) ?? pieces
+      }
+    }
+    // A column can be asked for only if every part has it.
+    this.indexed = (parts[0].indexed ?? []).filter(name => parts.every(part => part.indexed?.includes(name)))
+  }
+
+  id(row: number): string {
+    const i = find(this.rows, row)
+    return `${i}/${this.parts[i].id(row - this.rows[i])}`
+  }
+
+  key(row: number): string {
+    const i = find(this.rows, row)
+    return this.parts[i].key(row - this.rows[i])
+  }
+
+  where(row: number): { file: string; offset: number } | undefined {
+    const i = find(this.rows, row)
+    return this.parts[i].where?.(row - this.rows[i])
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    const i = find(this.rows, row)
+    return this.parts[i].wholeFile?.(row - this.rows[i])
+  }
+
+  present(row: number): Present {
+    const i = find(this.rows, row)
+    const part = this.parts[i]
+    const present = part.present?.(row - this.rows[i]) ?? { columns: part.columns }
+    return { possible: part.columns, ...present }
+  }
+
+  index(name: string): IndexColumn | undefined {
+    const columns = this.parts.map(part => part.index(name))
+    if (columns.some(column => column === undefined)) return undefined
+    const number = columns.every(column => column?.type === 'number')
+    const at = (row: number): number | string => {
+      const i = find(this.rows, row)
+      const value = columns[i]?.at(row - this.rows[i]) as number | string
+      return number ? value : String(value)
+    }
+    return { type: number ? 'number' : 'string', at }
+  }
+
+  unitOf(row: number): number {
+    const i = find(this.rows, row)
+    return this.firstUnits[i] + this.parts[i].unitOf(row - this.rows[i])
+  }
+
+  plan(unit: number, columns: readonly string[]): ByteRange[] {
+    const i = find(this.firstUnits, unit)
+    return this.parts[i].plan(unit - this.firstUnits[i], columns)
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    const i = find(this.rows, row)
+    this.parts[i].foresee?.(row - this.rows[i], columns, epoch, random)
+  }
+
+  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    const i = find(this.rows, row)
+    return this.parts[i].sample(row - this.rows[i], pieces, columns)
+  }
+}
+
+function sums(counts: readonly number[]): Float64Array {
+  const out = new Float64Array(counts.length + 1)
+  counts.forEach((count, i) => {
+    out[i + 1] = out[i] + count
+  })
+  return out
+}
+
+/** The last part that begins at or before `n` and is not empty. Combinations have few parts. */
+function find(starts: Float64Array, n: number): number {
+  let i = 0
+  while (i < starts.length - 2 && starts[i + 1] <= n) i++
+  return i
+}

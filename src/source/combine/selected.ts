@@ -1,0 +1,212 @@
+/**
+ * Some rows of a source, in a given order: what `subset` and `split` come down to. Which rows is computed once, when
+ * the source is opened, and shared by all threads.
+ */
+
+import { createHash } from 'node:crypto'
+import { SourceError } from '../../basics/errors.js'
+import type { Random } from '../../basics/random.js'
+import { lastAtMost } from '../../basics/search.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  Nesting,
+  Present,
+  Source,
+  WholeFile,
+} from '../source.js'
+import { combinedFingerprint } from './combined.js'
+
+/** Rows of a source: a stretch, or a list in shared memory. */
+export type Selection = { from: number; count: number } | { rows: Uint32Array | Float64Array; count: number }
+
+export interface SelectedManifest extends Manifest {
+  child: Manifest
+  selection: Selection
+  /** First selected row of each unit, where the units of the source hold several rows. */
+  unitStarts: Float64Array | undefined
+}
+
+/** Collects row numbers below `limit` into shared memory. */
+export class RowCollector {
+  private rows: Uint32Array | Float64Array
+  private count = 0
+
+  constructor(private readonly limit: number) {
+    this.rows = this.allocate(1024)
+  }
+
+  add(row: number): void {
+    if (this.count === this.rows.length) {
+      const larger = this.allocate(Math.min(this.limit, 2 * this.count))
+      larger.set(this.rows)
+      this.rows = larger
+    }
+    this.rows[this.count++] = row
+  }
+
+  finish(): Selection {
+    return { rows: this.rows.subarray(0, this.count), count: this.count }
+  }
+
+  private allocate(length: number): Uint32Array | Float64Array {
+    return this.limit <= 2 ** 32
+      ? new Uint32Array(new SharedArrayBuffer(4 * length))
+      : new Float64Array(new SharedArrayBuffer(8 * length))
+  }
+}
+
+/**
+ * The manifest of a selection. `kind` and `parameters` go into the fingerprint, and, where values of index columns decided
+ * over them (`byValues`), the selected rows.
+ */
+export function selectedManifest(
+  kind: string,
+  parameters: unknown,
+  child: Manifest,
+  source: Source,
+  selection: Selection,
+  byValues: boolean,
+): SelectedManifest {
+  if (selection.count === 0) {
+    throw new SourceError(`${kind} ${JSON.stringify(parameters)} selects none of ${source.count} samples`)
+  }
+  const unitStarts = source.units === source.count ? undefined : groupUnits(source, selection)
+  const bytes = 'rows' in selection ? selection.rows.buffer.byteLength : 0
+  const values = byValues && 'rows' in selection ? digestOf(selection.rows) : undefined
+  return {
+    kind,
+    fingerprint: combinedFingerprint(kind, selection.count, parameters, [child.fingerprint], values),
+    stamp: child.stamp,
+    indexBytes: child.indexBytes + bytes + (unitStarts?.byteLength ?? 0),
+    child,
+    selection,
+    unitStarts,
+  }
+}
+
+function digestOf(rows: Uint32Array | Float64Array): string {
+  return createHash('sha256').update(rows).digest('hex').slice(0, 32)
+}
+
+export function attachSelected(manifest: Manifest, nesting: Nesting): Source {
+  const { child, selection, unitStarts } = manifest as SelectedManifest
+  return new SelectedSource(nesting.attach(child), selection, unitStarts)
+}
+
+class SelectedSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly columns: readonly string[]
+  readonly indexed: readonly string[]
+  readonly keyHash: ((row: number) => number) | undefined
+  readonly load: ((unit: number, pieces: Uint8Array[]) => Uint8Array[]) | undefined
+  private readonly at: (row: number) => number
+  private cutRuns: Float64Array | undefined
+
+  constructor(
+    private readonly source: Source,
+    private readonly selection: Selection,
+    private readonly unitStarts: Float64Array | undefined,
+  ) {
+    this.at = picker(selection)
+    this.count = selection.count
+    this.units = unitStarts?.length ?? selection.count
+    this.columns = source.columns
+    this.indexed = source.indexed ?? []
+    this.keyHash = source.keyHash && (row => source.keyHash?.(this.at(row)) as number)
+    this.load = source.load && ((unit, pieces) => source.load?.(this.unitBelow(unit), pieces) as Uint8Array[])
+  }
+
+  /** A new run begins with each run of the source, and wherever the rows step back. Made when first asked for. */
+  get runs(): Float64Array {
+    this.cutRuns ??= cutRuns(this.source.runs, this.selection)
+    return this.cutRuns
+  }
+
+  id(row: number): string {
+    return this.source.id(this.at(row))
+  }
+
+  key(row: number): string {
+    return this.source.key(this.at(row))
+  }
+
+  where(row: number): { file: string; offset: number } | undefined {
+    return this.source.where?.(this.at(row))
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    return this.source.wholeFile?.(this.at(row))
+  }
+
+  present(row: number): Present {
+    return this.source.present?.(this.at(row)) ?? { columns: this.columns }
+  }
+
+  index(name: string): IndexColumn | undefined {
+    const column = this.source.index(name)
+    return column && { type: column.type, at: row => column.at(this.at(row)) }
+  }
+
+  unitOf(row: number): number {
+    return this.unitStarts === undefined ? row : lastAtMost(this.unitStarts, row)
+  }
+
+  plan(unit: number, columns: readonly string[]): ByteRange[] {
+    return this.source.plan(this.unitBelow(unit), columns)
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.source.foresee?.(this.at(row), columns, epoch, random)
+  }
+
+  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    return this.source.sample(this.at(row), pieces, columns)
+  }
+
+  private unitBelow(unit: number): number {
+    return this.source.unitOf(this.at(this.unitStarts === undefined ? unit : this.unitStarts[unit]))
+  }
+}
+
+function picker(selection: Selection): (row: number) => number {
+  if ('from' in selection) {
+    const { from } = selection
+    return row => from + row
+  }
+  const { rows } = selection
+  return row => rows[row]
+}
+
+/** Consecutive selected rows that lie in one unit of the source are one unit here. */
+function groupUnits(source: Source, selection: Selection): Float64Array {
+  const at = picker(selection)
+  const starts: number[] = []
+  let unit = -1
+  for (let row = 0; row < selection.count; row++) {
+    const next = source.unitOf(at(row))
+    if (next !== unit) starts.push(row)
+    unit = next
+  }
+  return Float64Array.from(starts)
+}
+
+function cutRuns(runs: Float64Array, selection: Selection): Float64Array {
+  const at = picker(selection)
+  const starts: number[] = []
+  let run = -1
+  let last = -1
+  for (let row = 0; row < selection.count; row++) {
+    const below = at(row)
+    const inside = run >= 0 && below > last && (run + 1 === runs.length || below < runs[run + 1])
+    if (!inside) {
+      starts.push(row)
+      run = lastAtMost(runs, below)
+    }
+    last = below
+  }
+  return Float64Array.from(starts)
+}

@@ -1,0 +1,143 @@
+/**
+ * Sources side by side: row i of the zip has the columns of row i of every part. Ids and keys are those of the
+ * first part. The parts must have equal counts and no column in common.
+ */
+
+import { SourceError } from '../../basics/errors.js'
+import type { Random } from '../../basics/random.js'
+import type { SourceJson } from '../../define/types.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Manifest,
+  Present,
+  Source,
+  SourceKind,
+  WholeFile,
+} from '../source.js'
+import { combinedFingerprint, joined } from './combined.js'
+
+interface ZipManifest extends Manifest {
+  kind: 'zip'
+  children: Manifest[]
+}
+
+export const zip: SourceKind<SourceJson[]> = {
+  async open(json, context, nesting) {
+    const children: Manifest[] = []
+    for (const child of json) children.push(await nesting.open(child, context))
+    checkParts(children.map(nesting.attach), context.wanted)
+    const prints = children.map(child => child.fingerprint)
+    const manifest: ZipManifest = {
+      kind: 'zip',
+      fingerprint: combinedFingerprint('zip', prints[0].count, null, prints),
+      stamp: joined(children.map(child => child.stamp)),
+      indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
+      children,
+    }
+    return manifest
+  },
+
+  attach(manifest, nesting) {
+    return new ZipSource((manifest as ZipManifest).children.map(nesting.attach))
+  },
+}
+
+class ZipSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly columns: readonly string[]
+  readonly indexed: readonly string[]
+  readonly runs: Float64Array
+
+  constructor(private readonly parts: readonly Source[]) {
+    this.count = parts[0].count
+    this.units = this.count
+    this.columns = [...new Set(parts.flatMap(part => part.columns))]
+    this.indexed = [...new Set(parts.flatMap(part => part.indexed ?? []))]
+    this.runs = parts[0].runs
+  }
+
+  id(row: number): string {
+    return this.parts[0].id(row)
+  }
+
+  key(row: number): string {
+    return this.parts[0].key(row)
+  }
+
+  where(row: number): { file: string; offset: number } | undefined {
+    return this.parts[0].where?.(row)
+  }
+
+  wholeFile(row: number): WholeFile | undefined {
+    return this.parts.map(part => part.wholeFile?.(row)).find(file => file !== undefined)
+  }
+
+  present(row: number): Present {
+    const parts = this.parts.map(part => part.present?.(row) ?? { columns: part.columns })
+    const why = parts.flatMap(part => part.why ?? []).join(' ')
+    const possible = parts.flatMap((part, i) => part.possible ?? this.parts[i].columns)
+    return { columns: parts.flatMap(part => part.columns), possible, ...(why !== '' && { why }) }
+  }
+
+  index(name: string): IndexColumn | undefined {
+    for (const part of this.parts) {
+      const column = part.index(name)
+      if (column !== undefined) return column
+    }
+    return undefined
+  }
+
+  unitOf(row: number): number {
+    return row
+  }
+
+  plan(unit: number, columns: readonly string[]): ByteRange[] {
+    return this.parts.flatMap(part => part.plan(part.unitOf(unit), columns))
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    for (const part of this.parts) part.foresee?.(row, columns, epoch, random)
+  }
+
+  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    const out: Record<string, Column> = {}
+    let from = 0
+    for (const part of this.parts) {
+      const to = from + part.plan(part.unitOf(row), columns).length
+      Object.assign(out, part.sample(row, pieces.slice(from, to), columns))
+      from = to
+    }
+    return out
+  }
+}
+
+function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
+  const counts = parts.map(part => part.count)
+  if (counts.some(count => count !== counts[0])) {
+    throw new SourceError(
+      `the sources of a zip have ${counts.join(', ')} samples: they must be equal; take a subset of the longer ones`,
+    )
+  }
+  if (parts.some(part => part.load !== undefined || part.units !== part.count)) {
+    throw new SourceError(
+      'zip needs sources whose samples are read one by one: pack the others into tar shards',
+    )
+  }
+  const seen = new Map<string, number>()
+  parts.forEach((part, i) => {
+    for (const column of part.columns) {
+      const before = seen.get(column)
+      // A column that nobody asks for can't be mistaken.
+      if (before !== undefined && wanted.includes(column)) {
+        throw new SourceError(
+          `column "${column}" is in source ${before} and in source ${i} of a zip: a field can't tell which is meant; ` +
+            'rename the members of one of them',
+        )
+      }
+      if (before === undefined) seen.set(column, i)
+    }
+  })
+}

@@ -1,0 +1,278 @@
+/**
+ * A list of files as a source: what `folder` and `files` have in common. The list is an index (folders, names,
+ * sizes, times of change) that is good as long as no folder and no file in it was changed; a sample is a whole file.
+ */
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { SourceError } from '../../basics/errors.js'
+import type { FileIdentity } from '../../store/identity.js'
+import { fileKey } from '../find/file-key.js'
+import { type WalkOptions, walkFiles } from '../find/walk.js'
+import type { NumberArray } from '../index/columns.js'
+import { IndexFile, type IndexHeader, writeIndex } from '../index/file.js'
+import { type IndexFound, obtainIndex } from '../index/place.js'
+import type {
+  ByteRange,
+  Column,
+  Fingerprint,
+  IndexColumn,
+  Manifest,
+  OpenContext,
+  Source,
+  WholeFile,
+} from '../source.js'
+
+export interface FileListWanted {
+  /** The folder that all files lie below, absolute. */
+  root: string
+  /** Names the index in the cache folder. */
+  data: string
+  beside?: string
+  /** What was looked for, in a word: an index for something else doesn't fit. */
+  spec: string
+  walk: Pick<WalkOptions, 'enter' | 'take'>
+  /** What the walk left out, to be kept with the index. Asked when it is done. */
+  leftOut?: () => LeftOut
+}
+
+/** Files that lie there and are no samples. */
+export interface LeftOut {
+  /** Pictures in no class folder, and hidden ones: how many, and one of them. */
+  outside?: Some
+  hidden?: Some
+  /** Other files, by extension. */
+  others?: Record<string, number>
+}
+
+export interface Some {
+  count: number
+  first: string
+}
+
+export interface FileListManifest extends Manifest {
+  root: string
+  index: string
+  checksum: number
+  /** Whether every file was looked at when the list was opened, not just a selection. */
+  checked: boolean
+}
+
+/** A found list, and how far it was looked at. */
+export interface FileList extends IndexFound {
+  checked: boolean
+}
+
+/** Lists up to this long are compared file by file when they are opened (2.6 µs a file); of longer ones, as many as `selected`. */
+export const LOOKED_AT = { all: 16_384, selected: 2_048 }
+
+interface FileListMeta {
+  digest: string
+  bytes: number
+  spec: string
+  leftOut?: LeftOut
+}
+
+/** What was left out when the index was made. */
+export function leftOutOf({ header }: IndexFound): LeftOut {
+  return (header.meta as unknown as FileListMeta).leftOut ?? {}
+}
+
+/** Finds or makes the index of the files below a folder. */
+export async function obtainFileList(wanted: FileListWanted, context: OpenContext): Promise<FileList> {
+  const { root, spec, walk } = wanted
+  const most = (count: number): number => lookedAt(count, context)
+  const found = await obtainIndex({
+    data: wanted.data,
+    beside: wanted.beside,
+    problem: (header, path) => malformed(header, spec) ?? staleness(header, path, root, most(header.count)),
+    notice: context.notice,
+    doubted: context.check === 'nothing',
+    build: async target => {
+      const progress = (files: number): void => context.progress?.(files, 0, `listing ${root}`, 'files')
+      const { count, bytes, digest, folders, folderTimes, folder, name, size, time } = await walkFiles(root, {
+        ...walk,
+        progress,
+        notice: context.notice,
+      })
+      const leftOut = wanted.leftOut?.()
+      const meta = { digest, bytes, spec, ...(leftOut && { leftOut }) } satisfies FileListMeta
+      writeIndex(target, 'files', count, meta, { folders, folderTimes, folder, name, size, time })
+    },
+  })
+  return { ...found, checked: most(found.header.count) === found.header.count }
+}
+
+/** How many of the files in a list are compared with it when it is opened. */
+export function lookedAt(count: number, { check }: OpenContext): number {
+  return check !== undefined || count <= LOOKED_AT.all ? count : LOOKED_AT.selected
+}
+
+/** The manifest's part that every list of files has. */
+export function fileListManifest(kind: string, root: string, list: FileList): FileListManifest {
+  const { path, header, checked } = list
+  const { digest, bytes } = header.meta as unknown as FileListMeta
+  const fingerprint: Fingerprint = {
+    kind,
+    count: header.count,
+    digest,
+    parts: [{ name: kind, count: header.count, bytes }],
+  }
+  return {
+    kind,
+    fingerprint,
+    stamp: header.columns.time.crc,
+    indexBytes: header.bytes,
+    root,
+    index: path,
+    checksum: header.checksum,
+    checked,
+  }
+}
+
+/** A short name for a specification, to tell indexes of the same folder apart. */
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+/** What a list must have, whatever its checksums say. */
+function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
+  if (kind !== 'files') return `it is an index of "${kind}"`
+  const { digest, bytes, spec: made, leftOut = {} } = meta as Partial<FileListMeta>
+  if (made !== spec) return 'it was made for other names'
+  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut))
+    return 'it is malformed: what it tells of its files'
+  const rows = ['folder', 'name', 'size', 'time'].every(name => columns[name]?.length === count)
+  const folders = columns.folders !== undefined && columns.folders.length === columns.folderTimes?.length
+  return rows && folders ? undefined : 'it is malformed: the lengths of its columns'
+}
+
+function isLeftOut(value: LeftOut | null): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { outside, hidden, others = {} } = value
+  const some = [outside, hidden].filter(one => one !== undefined)
+  if (!some.every(one => typeof one?.count === 'number' && typeof one.first === 'string')) return false
+  return typeof others === 'object' && others !== null && Object.values(others).every(Number.isFinite)
+}
+
+/** Whether a folder, or one of `most` files that are spread evenly, is no longer what it was. */
+function staleness(header: IndexHeader, path: string, root: string, most: number): string | undefined {
+  const index = new IndexFile(path, false, header)
+  const texts = index.text('folders')
+  const folders = Array.from({ length: texts.length }, (_, i) => `${root}/${texts.at(i)}`)
+  const folderTimes = index.numbers('folderTimes')
+  const late = folders.findIndex((path, i) => timeOf(path) !== folderTimes[i])
+  if (late >= 0) return `the folder ${folders[late]} was changed after the index was made`
+  return changedFile(index, root, most)
+}
+
+/** Whether one of `most` files, spread evenly over the list, is no longer what it was. */
+export function changedFile(index: IndexFile, root: string, most: number): string | undefined {
+  const folders = index.text('folders')
+  const [folder, names, sizes] = [index.numbers('folder'), index.text('name'), index.numbers('size')]
+  const times = index.numbers('time')
+  for (let i = 0; i < most; i++) {
+    const row = Math.floor((i * index.header.count) / most)
+    const file = `${root}/${folders.at(folder[row])}${names.at(row)}`
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat?.size !== sizes[row] || stat?.mtimeMs !== times[row])
+      return `${file} was changed after the index was made`
+  }
+  return undefined
+}
+
+function timeOf(folder: string): number | undefined {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs
+}
+
+export abstract class FileListSource implements Source {
+  readonly count: number
+  readonly units: number
+  readonly runs = new Float64Array(1)
+  abstract readonly columns: readonly string[]
+  abstract readonly indexed: readonly string[]
+  /** The column with the file's bytes, and those that its name tells. */
+  protected abstract readonly whole: Omit<WholeFile, 'extension'>
+  /** Folders' relative paths with a slash at the end, by number; names and sizes by row. */
+  protected readonly folders: string[]
+  protected readonly folder: NumberArray
+  protected readonly sizes: NumberArray
+  private readonly times: NumberArray
+  private readonly listedIn: FileIdentity['index']
+  private readonly names: { at(row: number): string }
+
+  constructor(protected readonly manifest: FileListManifest) {
+    const index = new IndexFile(manifest.index, true)
+    if (index.header.checksum !== manifest.checksum) {
+      throw new SourceError(`${manifest.root} was changed after the feed was opened: start again`, {
+        file: manifest.root,
+      })
+    }
+    const folders = index.text('folders')
+    this.folders = Array.from({ length: folders.length }, (_, i) => folders.at(i))
+    this.folder = index.numbers('folder')
+    this.names = index.text('name')
+    this.sizes = index.numbers('size')
+    this.times = index.numbers('time')
+    this.listedIn = { path: manifest.index, checksum: manifest.checksum, checked: manifest.checked }
+    this.count = index.header.count
+    this.units = this.count
+  }
+
+  id(row: number): string {
+    return this.path(row)
+  }
+
+  key(row: number): string {
+    return fileKey(this.path(row))
+  }
+
+  name(row: number): string {
+    return this.names.at(row)
+  }
+
+  /** Relative path. */
+  path(row: number): string {
+    return this.folders[this.folder[row]] + this.names.at(row)
+  }
+
+  where(row: number): { file: string; offset: number } {
+    return { file: this.file(row), offset: 0 }
+  }
+
+  wholeFile(row: number): WholeFile {
+    const name = this.name(row)
+    const dot = name.lastIndexOf('.')
+    return { ...this.whole, extension: dot < 0 ? '' : name.slice(dot + 1).toLowerCase() }
+  }
+
+  index(name: string): IndexColumn | undefined {
+    if (name === 'path') return { type: 'string', at: row => this.path(row) }
+    if (name === 'name') return { type: 'string', at: row => this.name(row) }
+    if (name === 'size') return { type: 'number', at: row => this.sizes[row] }
+    return undefined
+  }
+
+  unitOf(row: number): number {
+    return row
+  }
+
+  plan(unit: number, columns: readonly string[]): ByteRange[] {
+    if (!this.needsBytes(unit, columns)) return []
+    const size = this.sizes[unit]
+    const was = { size, mtimeMs: this.times[unit], index: this.listedIn }
+    return [{ file: this.file(unit), offset: 0, length: size, was }]
+  }
+
+  abstract sample(
+    row: number,
+    pieces: readonly Uint8Array[],
+    columns: readonly string[],
+  ): Record<string, Column>
+
+  /** Whether any of the columns is made of the file's contents. */
+  protected abstract needsBytes(row: number, columns: readonly string[]): boolean
+
+  private file(row: number): string {
+    return `${this.manifest.root}/${this.path(row)}`
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Walks over the files below a folder, in the order of their relative paths byte by byte, and collects them as
+ * columns: which folder, which name, how large. Folders are read as streams. What is taken is the caller's choice, of
+ * hidden entries too.
+ */
+import { createHash, type Hash } from 'node:crypto'
+import { type Dir, type Dirent, type Stats, statSync } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { SourceError } from '../../basics/errors.js'
+import { kindOf } from '../../system/files/regular.js'
+import { NumberBuilder, TextBuilder } from '../index/columns.js'
+import { NameList } from './name-list.js'
+
+/** Folder entries fetched from the system at once. */
+const ENTRIES = 1024
+/** Files after which other work of this thread gets its turn, and progress is told. */
+const BREATH = 4096
+/** Two changes of a folder within this time may leave the same time stamp (a tick of the kernel's clock, and some). In ms. */
+const TICK = 50
+
+export interface WalkOptions {
+  /** Whether to look into a folder, and whether to take a file; both by path relative to the root. */
+  enter(folder: string): boolean
+  take(file: string): boolean
+  progress?: (files: number) => void
+  notice?: (text: string) => void
+}
+
+/** What was found. Rows are files; `folders` has every folder that was looked into, the root being "". */
+export interface FileColumns {
+  count: number
+  bytes: number
+  /** Folders' relative paths, each with a slash at the end, and their times of change. */
+  folders: TextBuilder
+  folderTimes: NumberBuilder
+  /** For each file the number of its folder, its name, its size and its time of change. */
+  folder: NumberBuilder
+  name: TextBuilder
+  size: NumberBuilder
+  time: NumberBuilder
+  /** Of relative paths and sizes. */
+  digest: string
+}
+
+/** Whether the last name of a path begins with a dot. */
+export function isHidden(path: string): boolean {
+  return path.startsWith('.', path.lastIndexOf('/') + 1)
+}
+
+export async function walkFiles(root: string, options: WalkOptions): Promise<FileColumns> {
+  const walk = new Walk(root, options)
+  await walk.visit('', [])
+  return walk.finish()
+}
+
+class Walk {
+  private readonly folders = new TextBuilder()
+  private readonly folderTimes = new NumberBuilder()
+  private readonly folder = new NumberBuilder()
+  private readonly name = new TextBuilder()
+  private readonly size = new NumberBuilder()
+  private readonly time = new NumberBuilder()
+  private readonly hash: Hash = createHash('sha256')
+  private unhashed = ''
+  private bytes = 0
+
+  constructor(
+    private readonly root: string,
+    private readonly options: WalkOptions,
+  ) {}
+
+  /** One folder and all below it. `above` are the identities of the folders it lies in. */
+  async visit(path: string, above: readonly string[]): Promise<void> {
+    const { identity, mtimeMs } = await settled(this.whole(path))
+    if (above.includes(identity)) {
+      this.options.notice?.(`${this.whole(path)} is a link to a folder above it: left out`)
+      return
+    }
+    const number = this.folders.length
+    this.folders.push(path)
+    this.folderTimes.push(mtimeMs)
+    const names = await this.list(path)
+    for (let i = 0; i < names.length; i++) {
+      const name = names.at(i)
+      if (name.endsWith('/')) await this.visit(path + name, [...above, identity])
+      else await this.file(number, path, name)
+    }
+  }
+
+  finish(): FileColumns {
+    this.hash.update(this.unhashed)
+    const { folders, folderTimes, folder, name, size, time, bytes } = this
+    const digest = this.hash.digest('hex').slice(0, 32)
+    return { count: name.length, bytes, folders, folderTimes, folder, name, size, time, digest }
+  }
+
+  /** The wanted names in a folder, sorted. Folders end with a slash, so that the order is that of whole paths. */
+  private async list(path: string): Promise<NameList> {
+    const names = new NameList()
+    for await (const entry of await openFolder(this.whole(path))) {
+      if (isFolder(entry)) {
+        if (this.options.enter(`${path}${entry.name}/`)) names.add(`${entry.name}/`)
+      } else if (this.options.take(path + entry.name)) names.add(entry.name)
+    }
+    names.sort()
+    return names
+  }
+
+  private whole(path: string): string {
+    return this.root.endsWith('/') ? this.root + path : `${this.root}/${path}`
+  }
+
+  private async file(folder: number, path: string, name: string): Promise<void> {
+    const file = this.whole(path) + name
+    if (name.includes('\ufffd')) {
+      throw new SourceError(`the name of ${file} is not valid UTF-8: rename it`, { file })
+    }
+    let { size, mtimeMs } = statFile(file)
+    if (Math.abs(Date.now() - mtimeMs) < TICK) {
+      // Just written: wait until its next change is sure to get another time stamp.
+      await sleep(TICK)
+      ;({ size, mtimeMs } = statFile(file))
+    }
+    this.folder.push(folder)
+    this.name.push(name)
+    this.size.push(size)
+    this.time.push(mtimeMs)
+    this.bytes += size
+    this.unhashed += `${path}${name}\0${size}\n`
+    if (this.unhashed.length > 65536) {
+      this.hash.update(this.unhashed)
+      this.unhashed = ''
+    }
+    if (this.name.length % BREATH === 0) {
+      this.options.progress?.(this.name.length)
+      await breathe()
+    }
+  }
+}
+
+function openFolder(path: string): Promise<Dir> {
+  return opendir(path, { bufferSize: ENTRIES }).catch(error => {
+    throw new SourceError(`can't list ${path}: ${error.code}`, { file: path, cause: error })
+  })
+}
+
+/** Links are followed; where the file system doesn't say what an entry is, it is looked at. */
+function isFolder(entry: Dirent): boolean {
+  if (entry.isDirectory()) return true
+  if (entry.isFile()) return false
+  return statSync(`${entry.parentPath}/${entry.name}`, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+function statFile(file: string): Stats {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat === undefined) {
+    throw new SourceError(`${file} is gone, or a link to nothing: remove it, or restore what it points to`, {
+      file,
+    })
+  }
+  if (!stat.isFile()) {
+    throw new SourceError(`${file} is ${kindOf(stat)}, not a regular file: remove it`, { file })
+  }
+  return stat
+}
+
+/**
+ * Identity and time of change of a folder. A folder that has just been changed is given time until its next change
+ * is sure to get another time stamp: otherwise a file added right now could be missed for ever.
+ */
+async function settled(path: string): Promise<{ identity: string; mtimeMs: number }> {
+  for (let attempt = 0; ; attempt++) {
+    const { dev, ino, mtimeMs } = statSync(path)
+    const age = Date.now() - mtimeMs
+    if (age > TICK || attempt > 0) return { identity: `${dev}:${ino}`, mtimeMs }
+    await sleep(TICK)
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * A dataset of the user's, in Python: rows are asked of the maker's own Python process. Nothing is read here, so `plan`
+ * is empty. The rows of a claim are asked for together, and made over there while the first are already put into the
+ * slot here. What comes is numbers, text, and bytes in shared memory; arrays come as .npy.
+ *
+ * An iterable has no rows, only an order: the process goes through it from the beginning, and once more for every epoch
+ * and for every step back. Only one maker serves such a source.
+ */
+import { createHash } from 'node:crypto'
+import type { Random } from '../../basics/random.js'
+import { markSpan, SpanKind } from '../../basics/spans.js'
+import type { PythonJson } from '../../define/types.js'
+import {
+  type Answer,
+  holdPayload,
+  keyFrom,
+  type PythonProcess,
+  pythonCommand,
+  pythonProcess,
+} from '../../python/process.js'
+import { bytesOf } from '../../python/wire.js'
+import type { Column, Manifest, SourceKind } from '../source.js'
+import { NumberedRows } from './numbered.js'
+
+interface PythonManifest extends Manifest {
+  kind: 'python'
+  json: PythonJson
+  /** Of the Python process. */
+  command: readonly string[]
+}
+
+export const python: SourceKind<PythonJson> = {
+  async open(json, { notice, python: command = pythonCommand() }) {
+    const { name, count, iterable } = json
+    notice?.(
+      `"${name}" is a dataset in Python: of its contents only the name and the number of samples, ${count}, are known, ` +
+        'so a state can be loaded although the samples have changed',
+    )
+    if (iterable) {
+      notice?.(`"${name}" is an iterable: one worker goes through it, and resuming goes through it again`)
+    }
+    const digest = createHash('sha256').update(`${name}\n${count}`).digest('hex').slice(0, 32)
+    const manifest: PythonManifest = {
+      kind: 'python',
+      fingerprint: { kind: 'python', count, digest },
+      indexBytes: 0,
+      json,
+      command,
+    }
+    return manifest
+  },
+
+  attach(manifest) {
+    const { json, command } = manifest as PythonManifest
+    return new PythonSource(json, command)
+  },
+}
+
+let streams = 0
+
+class PythonSource extends NumberedRows {
+  private readonly process: PythonProcess
+  /** Rows of the present claim that were not taken yet, in order. */
+  private foreseen: { row: number; ticket: number }[] = []
+  private claim = -1
+  private readonly stream = streams++
+  private held = false
+
+  constructor(
+    private readonly json: PythonJson,
+    private readonly command: readonly string[],
+  ) {
+    super(json.count, json.columns ?? [])
+    this.process = pythonProcess(command)
+  }
+
+  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    const ticket = this.ask(row, columns, epoch, keyFrom(random))
+    if (this.claim !== this.process.claim) this.foreseen = []
+    this.claim = this.process.claim
+    this.foreseen.push({ row, ticket })
+  }
+
+  sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+    const i = this.foreseen.findIndex(other => other.row === row)
+    if (i < 0) return this.alone(row, columns)
+    const { ticket } = this.foreseen[i]
+    // Rows before it were left out: a maker takes those of a claim in order.
+    this.foreseen.splice(0, i + 1)
+    markSpan(SpanKind.Transform)
+    const answer = this.process.take(ticket)
+    markSpan(SpanKind.Map)
+    return columnsOf(this.process, answer)
+  }
+
+  private ask(row: number, columns: readonly string[], epoch: number, key: string): number {
+    const { stream } = this
+    return this.process.foresee({ payload: this.json.hash, row, epoch, key, columns, stream })
+  }
+
+  /** A row that nobody has foreseen: for tools that look at single samples. */
+  private alone(row: number, columns: readonly string[]): Record<string, Column> {
+    const { hash: id, payload: path } = this.json
+    if (!this.held) holdPayload(this.command, { id, path })
+    this.held = true
+    const values = columnsOf(this.process, this.process.take(this.ask(row, columns, 0, '0')))
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === 'object' ? value.slice() : value,
+      ]),
+    )
+  }
+}
+
+/** What the user's Python raised. */
+export class PythonFailure extends Error {}
+
+/** The columns of an answer, as views into the arena. */
+export function columnsOf(process: PythonProcess, { reply, buffers }: Answer): Record<string, Column> {
+  if (reply.error !== undefined) throw new PythonFailure(reply.error)
+  const out: Record<string, Column> = {}
+  for (const [name, value] of Object.entries(reply.columns!)) {
+    const bytes = bytesOf(value)
+    if (bytes !== undefined) {
+      out[name] =
+        'buffer' in bytes
+          ? buffers[bytes.buffer]
+          : process.arena.u8.subarray(bytes.at, bytes.at + bytes.bytes)
+    } else if (typeof value !== 'object') out[name] = value
+    else if ('float' in value) out[name] = Number(value.float)
+    else if ('json' in value) out[name] = value.json
+  }
+  return out
+}

@@ -1,0 +1,257 @@
+/**
+ * From steps to the ops of a parameter row: crop, resize and flip are gathered into one `place`, as the canvas gathers
+ * them on the CPU.
+ */
+import { MAX_PIXELS } from '../../decode/picture/image.js'
+import type { Box } from '../../decode/picture/picture.js'
+import { Gathered } from '../picture/gathered.js'
+import { fillColour, gridMap, perspectiveMap } from '../picture/warp.js'
+import type { Sizing } from '../place/place.js'
+import { isWeighted, mostTaps } from '../place/weights.js'
+import type { ColorStep, Filter, GeometryStep, Step } from '../steps.js'
+import { eraseOp, FILTER_CODES, type Op, OpCode, PAD_CODES, type RowWriter, Word } from './parameter-row.js'
+
+/** What will be done, and the memory that it takes on the device. */
+export interface PictureOps {
+  ops: Op[]
+  width: number
+  height: number
+  /** Bytes of the largest picture on the way, and of the largest tables of weights. */
+  pictureBytes: number
+  tableBytes: number
+  /** Most lines of which a line is made. */
+  taps: number
+}
+
+/** The kernel has room for so many lines, two pixels wide (ROOM in kernels/cuda/picture.cuh). */
+const MOST_TAPS = 4096
+
+/** Bytes of a picture on the way, or of tables: as many as the largest that is decoded has. Offsets have 31 bits there. */
+const MOST_BYTES = 3 * MAX_PIXELS
+
+/** Whether the device can do it; what it can't, such as a line of pixels that is enlarged, is left to the CPU. */
+export function suitsDevice({ taps, pictureBytes, tableBytes }: PictureOps): boolean {
+  return taps <= MOST_TAPS && Math.max(pictureBytes, tableBytes) <= MOST_BYTES
+}
+
+/** The ops that carry out `steps` on a picture of this size. Normalize and erase are not among them. */
+export function pictureOps(steps: readonly Step[], width: number, height: number): PictureOps {
+  const gatherer = new Gatherer(width, height)
+  for (const step of steps) {
+    if (step.do !== 'normalize' && step.do !== 'erase') gatherer.apply(step)
+  }
+  return gatherer.end()
+}
+
+/** A picture's parameter row: what its bytes are, and what will be done to them. */
+export interface PictureRow {
+  /** One of `Form`. */
+  form: number
+  /** Of a JPEG: how its chroma is sampled. */
+  sampling?: number | undefined
+  bytes: number
+  /** Size as decoded, and how it must be turned to be upright. */
+  stored: { width: number; height: number; orientation: number }
+  plan: PictureOps
+  /** Those that are done at the end are taken from here. */
+  steps: readonly Step[]
+}
+
+/** Writes a row that begins at byte `at`, without mixes. Returns the number of its ops. */
+export function writePictureRow(
+  writer: RowWriter,
+  memory: WebAssembly.Memory,
+  at: number,
+  { form, sampling = 0, bytes, stored, plan, steps }: PictureRow,
+): number {
+  let ops = 0
+  for (const op of plan.ops) writer.op(memory, at, ops++, op)
+  for (const step of steps) if (step.do === 'erase') writer.op(memory, at, ops++, eraseOp(step))
+  const words = writer.header(memory, at).fill(0)
+  words[Word.Form] = form
+  words[Word.Bytes] = bytes
+  words[Word.StoredWidth] = stored.width
+  words[Word.StoredHeight] = stored.height
+  words[Word.Orientation] = stored.orientation
+  words[Word.Ops] = ops
+  words[Word.PictureBytes] = plan.pictureBytes
+  words[Word.Width] = plan.width
+  words[Word.Height] = plan.height
+  words[Word.TableBytes] = plan.tableBytes
+  words[Word.Sampling] = sampling
+  const crop = steps.find(step => step.do === 'crop' && step.centred)
+  if (crop?.do === 'crop') words.set([crop.x, crop.y, crop.width, crop.height], Word.Crop)
+  return ops
+}
+
+/** Most ops that steps can become: one each, and a `place` before each that is not gathered, and at the end. */
+export function mostOps(steps: number): number {
+  return 2 * steps + 1
+}
+
+class Gatherer {
+  private readonly ops: Op[] = []
+  private pictureBytes = 0
+  private tableBytes = 0
+  private taps = 0
+  private gathered: Gathered
+
+  constructor(
+    /** Size of the picture that the last op leaves. */
+    private pictureWidth: number,
+    private pictureHeight: number,
+  ) {
+    this.gathered = new Gathered(pictureWidth, pictureHeight)
+  }
+
+  private get width(): number {
+    return this.gathered.width
+  }
+  private get height(): number {
+    return this.gathered.height
+  }
+
+  apply(step: GeometryStep | ColorStep): void {
+    switch (step.do) {
+      case 'crop':
+        this.crop(step)
+        break
+      case 'resize':
+        if (this.gathered.resize(step)) break
+        this.settle()
+        this.gathered.resize(step)
+        break
+      case 'flip':
+        this.gathered.flip(step.axis)
+        break
+      case 'pad': {
+        this.settle()
+        const { left, top, right, bottom, mode, fill } = step
+        const colour = [0, 1, 2].map(c => fill[c] ?? fill[0] ?? 0)
+        const args = [left, top, right, bottom, PAD_CODES[mode], ...colour]
+        this.become({ code: OpCode.pad, args }, this.width + left + right, this.height + top + bottom)
+        break
+      }
+      case 'affine': {
+        this.settle()
+        const map = Array.from(gridMap(step.matrix, this.width, this.height), f32 => ({ f32 }))
+        const { width, height } = step
+        const args = [...map, width, height, ...fetching(step)]
+        this.become({ code: OpCode.affine, args }, width, height)
+        break
+      }
+      case 'perspective': {
+        this.settle()
+        const map = perspectiveMap(step.coefficients, this.width, this.height).subarray(0, 8)
+        const args = [...Array.from(map, f32 => ({ f32 })), ...fetching(step)]
+        this.become({ code: OpCode.perspective, args }, this.width, this.height)
+        break
+      }
+      case 'elastic': {
+        this.settle()
+        const { seed, alpha, sigma } = step
+        const [strength, blur] = [alpha.map(f32 => ({ f32 })), sigma.map(f64 => ({ f64 }))]
+        const args = [seed, ...strength, ...blur, ...fetching(step)]
+        this.tableBytes = Math.max(this.tableBytes, 2 * 4 * this.width * this.height)
+        this.become({ code: OpCode.elastic, args }, this.width, this.height)
+        break
+      }
+      default:
+        this.settle()
+        this.become(colorOp(step), this.width, this.height)
+    }
+  }
+
+  end(): PictureOps {
+    // A place at the end goes straight into the finished row: the kernel needs no room for its picture.
+    const { pictureBytes } = this
+    this.settle()
+    const { ops, tableBytes, taps, width, height } = this
+    return { ops, width, height, pictureBytes, tableBytes, taps }
+  }
+
+  private crop(step: Box): void {
+    if (this.gathered.crop(step)) return
+    this.settle()
+    const args = [step.x, step.y, step.width, step.height]
+    this.become({ code: OpCode.crop, args }, step.width, step.height)
+  }
+
+  /** Makes a `place` of what is gathered, if there is anything. */
+  private settle(): void {
+    const { box, size, flips, mirrored } = this.gathered
+    const whole = box.width === this.pictureWidth && box.height === this.pictureHeight
+    if (whole && size === undefined && !mirrored) return
+    const to = size ?? { width: box.width, height: box.height, filter: 'nearest' as const, antialias: false }
+    const window = size?.window ?? { x: 0, y: 0, width: to.width, height: to.height }
+    const mirror = (flips.horizontal ? 1 : 0) | (flips.vertical ? 2 : 0)
+    const args = [
+      ...[box.x, box.y, box.width, box.height],
+      ...[to.width, to.height],
+      ...[window.x, window.y, window.width, window.height],
+      ...[FILTER_CODES[to.filter], to.antialias ? 1 : 0, mirror],
+    ]
+    if (to.width !== box.width || to.height !== box.height) {
+      const x = tableBytes(box.width, to.width, window.width, to)
+      const y = tableBytes(box.height, to.height, window.height, to)
+      this.tableBytes = Math.max(this.tableBytes, x + y)
+      this.taps = Math.max(this.taps, tapsOf(box.height, to.height, to))
+    }
+    this.become({ code: OpCode.place, args }, window.width, window.height)
+  }
+
+  private become(op: Op, width: number, height: number): void {
+    this.ops.push(op)
+    this.pictureWidth = width
+    this.pictureHeight = height
+    this.pictureBytes = Math.max(this.pictureBytes, width * height * 3)
+    this.gathered = new Gathered(width, height)
+  }
+}
+
+/**
+ * Bytes of an axis' tables, each aligned to 16: first and count together, then pairs of weights (32 bits each), of `made`
+ * outputs, and the exact weights (64 bits each) of all.
+ */
+function tableBytes(input: number, output: number, made: number, sizing: Sizing): number {
+  const aligned = (words: number): number => Math.ceil((words * 4) / 16) * 16
+  const taps = tapsOf(input, output, sizing)
+  if (taps === 0) return 0
+  return aligned(made * 2) + aligned(made * Math.ceil(taps / 2)) + aligned(output * taps * 2)
+}
+
+/** Most inputs of an output; none where they are picked, not weighed. */
+function tapsOf(input: number, output: number, { filter, antialias }: Sizing): number {
+  return isWeighted(filter) ? mostTaps(input, output, filter, antialias) : 0
+}
+
+/** How pixels are fetched: the filter, whether there is a fill, and its colour. */
+function fetching({ filter, fill }: { filter: Filter; fill: number[] }): Op['args'] {
+  const colour = Array.from(fillColour(fill).subarray(0, 3), f32 => ({ f32 }))
+  return [FILTER_CODES[filter], fill.length > 0 ? 1 : 0, ...colour]
+}
+
+function colorOp(step: ColorStep): Op {
+  const code = OpCode[step.do]
+  switch (step.do) {
+    case 'brightness':
+      return { code, args: [{ f32: step.factor }] }
+    case 'contrast':
+    case 'saturation':
+      return { code, args: [{ f32: step.factor }, { f32: 1 - step.factor }] }
+    case 'hue':
+      return { code, args: [{ f32: step.factor * 6 }] }
+    case 'sharpness':
+      return { code, args: [{ f32: 1 - step.factor }] }
+    case 'permute':
+      return { code, args: step.order }
+    case 'posterize':
+      return { code, args: [step.bits] }
+    case 'solarize':
+      return { code, args: [{ f32: Math.ceil(step.threshold) }] } // bytes are whole: the same ones reach it
+    case 'blur':
+      return { code, args: [step.kernelX, step.kernelY, { f64: step.sigmaX }, { f64: step.sigmaY }] }
+    default:
+      return { code, args: [] }
+  }
+}

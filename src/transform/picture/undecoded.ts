@@ -1,0 +1,108 @@
+/**
+ * A picture that is still to be decoded: its size is known, and any box of it can be had as pixels. Encoded
+ * formats decode only that box; raw pixels (an npy array of bytes, height × width × channels) copy only its rows.
+ */
+
+import { DecodeError } from '../../basics/errors.js'
+import { decodeNpy, isNpy } from '../../decode/array/npy.js'
+import { decodeImage, type ImageInfo, imageInfo } from '../../decode/picture/image.js'
+import type { Box, Picture } from '../../decode/picture/picture.js'
+import type { NormalField } from '../../define/types.js'
+import { copyInto } from '../../system/memory/copy.js'
+import type { Workspace } from '../../system/memory/workspace.js'
+
+export interface Undecoded {
+  readonly width: number
+  readonly height: number
+  /** What `scale` may still change: true when `decode` can return fewer pixels than the box has. */
+  readonly reducible: boolean
+  /** What a GPU can begin with, if anything: a JPEG as it is, or raw pixels. Sizes are those before `orientation`. */
+  readonly onDevice?: Uploadable | undefined
+  /** The pixels of a box. `target` is the size they will be resized to; undefined when they won't be. */
+  decode(box: Box, target: { width: number; height: number } | undefined, work: Workspace): Picture
+}
+
+/** Bytes from which a GPU can make the picture. */
+export interface Uploadable {
+  /** Of a JPEG, how its chroma is sampled (decode/picture/jpeg.ts); undefined for raw pixels. */
+  sampling: number | undefined
+  bytes: Uint8Array
+  width: number
+  height: number
+  orientation: number
+}
+
+export function openPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): Undecoded {
+  return isNpy(bytes) ? rawPicture(bytes, channels) : encodedPicture(bytes, channels, scale)
+}
+
+function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): Undecoded {
+  const info = imageInfo(bytes)
+  if (scale === 'auto' || scale === 1 || info.jpeg === undefined || info.jpeg.lossless) {
+    const { width, height } = info
+    const reducible = scale === 'auto' && info.jpeg !== undefined
+    const decode: Undecoded['decode'] = (box, target, work) =>
+      decodeImage(bytes, info, { channels, box, scale, target }, work)
+    return { width, height, reducible, onDevice: reducible ? undefined : uploadable(bytes, info), decode }
+  }
+  // A fixed fraction: the picture counts as one of that size.
+  const width = Math.ceil(info.width / scale)
+  const height = Math.ceil(info.height / scale)
+  const decode: Undecoded['decode'] = (box, _target, work) => {
+    const x = box.x * scale
+    const y = box.y * scale
+    const full = {
+      x,
+      y,
+      width: Math.min(box.width * scale, info.width - x),
+      height: Math.min(box.height * scale, info.height - y),
+    }
+    // The last, partial pixel is rounded up by the decoder only for the whole picture: ask for that, and cut.
+    const cut = full.width < box.width * scale || full.height < box.height * scale
+    if (!cut) return decodeImage(bytes, info, { channels, box: full, scale }, work)
+    const whole = decodeImage(bytes, info, { channels, scale }, work)
+    const at = whole.at + box.y * whole.stride + box.x * channels
+    return { ...whole, at, width: box.width, height: box.height }
+  }
+  return { width, height, reducible: false, decode }
+}
+
+function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefined {
+  if (jpeg?.gpu === undefined) return undefined
+  const { width, height, orientation, gpu } = jpeg
+  return { sampling: gpu, bytes, width, height, orientation }
+}
+
+function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
+  const { dtype, shape, data } = decodeNpy(bytes)
+  const [height, width, own = 1] = shape
+  const fits = shape.length === 3 || shape.length === 2
+  if (dtype !== 'u8' || !fits || height === 0 || width === 0 || (own !== channels && own !== 1)) {
+    const wanted = channels === 3 ? '(height, width, 3)' : '(height, width)'
+    throw new DecodeError(
+      `npy array of ${dtype} and shape (${shape.join(', ')}) is no picture: store ${wanted} of uint8`,
+    )
+  }
+  const decode: Undecoded['decode'] = (box, _target, work) => {
+    // Whole rows, in one copy: quicker than picking a box's pixels out of them.
+    const stride = width * own
+    const rows = data.subarray(box.y * stride, (box.y + box.height) * stride)
+    const at = work.take(rows.length)
+    copyInto(work, rows, at)
+    const picture = { at: at + box.x * own, width: box.width, height: box.height, stride }
+    return own === channels ? { ...picture, channels } : spread({ ...picture, channels: 1 }, work)
+  }
+  const onDevice: Uploadable | undefined =
+    own === 3 ? { sampling: undefined, bytes: data, width, height, orientation: 1 } : undefined
+  return { width, height, reducible: false, onDevice, decode }
+}
+
+/** Gray as three equal channels. */
+function spread({ at, width, height, stride }: Picture, work: Workspace): Picture {
+  const to = work.take(width * height * 3)
+  const { u8 } = work
+  for (let y = 0, out = to; y < height; y++) {
+    for (let x = 0; x < width; x++, out += 3) u8.fill(u8[at + y * stride + x], out, out + 3)
+  }
+  return { at: to, width, height, channels: 3, stride: width * 3 }
+}
