@@ -1,5 +1,6 @@
 /** Which rank this process is, by what started it: torchrun, Slurm, Open MPI, Kubernetes, or nobody. */
 import { DefinitionError } from '../basics/errors.js'
+import { LAUNCHERS } from './launchers.js'
 
 export interface RankOf {
   rank: number
@@ -7,14 +8,6 @@ export interface RankOf {
   /** Who said so, for the start-up line. */
   from: string
 }
-
-const launchers: readonly { name: string; rank: string; world: string }[] = [
-  { name: 'torchrun', rank: 'RANK', world: 'WORLD_SIZE' },
-  { name: 'Open MPI', rank: 'OMPI_COMM_WORLD_RANK', world: 'OMPI_COMM_WORLD_SIZE' },
-  { name: 'Slurm', rank: 'SLURM_PROCID', world: 'SLURM_NTASKS' },
-  // An indexed job's size is not in the environment unless its author puts it there.
-  { name: 'Kubernetes', rank: 'JOB_COMPLETION_INDEX', world: 'JOB_COMPLETIONS' },
-]
 
 /** The rank given, or the launcher's, or 0 of 1. */
 export function rankOf(
@@ -24,7 +17,7 @@ export function rankOf(
   if (given.rank !== undefined || given.world !== undefined) {
     return checked({ rank: given.rank ?? 0, world: given.world ?? 1, from: 'given' })
   }
-  for (const { name, rank, world } of launchers) {
+  for (const { name, rank, world } of LAUNCHERS) {
     if (env[rank] === undefined || env[world] === undefined) continue
     return checked({
       rank: Number(env[rank]),

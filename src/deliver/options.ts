@@ -8,6 +8,7 @@ import type { OnProgress } from '../source/source.js'
 import { autoWorkers } from '../system/process/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
 import { rankOf } from './launcher.js'
+import { DEPTH, TIMEOUT } from './protocol-facts.js'
 
 export interface OpenOptions extends DeviceOptions {
   /** Worker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
@@ -89,7 +90,7 @@ export interface OpenedOptions extends FeedingOptions {
 
 export function fillOptions(options: OpenOptions): OpenedOptions {
   const { rank, world, from } = rankOf(options)
-  const depth = whole('depth', options.depth ?? 4, 1, MAX_DEPTH)
+  const depth = whole('depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
   const workers =
     options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
   return {
@@ -101,7 +102,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
-    timeout: secondsOf(options.timeout ?? 60),
+    timeout: secondsOf(options.timeout ?? TIMEOUT),
     // With a device of our own "auto" is decided when that is open.
     decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
     nvcomp: options.nvcomp ?? false,

@@ -6,6 +6,7 @@ import type { NormalFeed } from '../define/types.js'
 import type { Feeding } from '../engine/pool/feeding.js'
 import type { DeviceStats } from './node/device-run.js'
 import type { BadSample } from './node/judge.js'
+import { STALL } from './protocol-facts.js'
 
 export interface LoaderStats extends FeedingStats {
   batches: number
@@ -33,9 +34,6 @@ export interface FeedingStats {
   /** Recent time of all workers by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
 }
-
-/** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */
-const STALL = 0.05
 
 export class Stats {
   batches = 0

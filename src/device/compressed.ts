@@ -7,6 +7,7 @@ import { EngineError } from '../basics/errors.js'
 import type { DeviceCompressed } from '../define/types.js'
 import type { DeviceStream, Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayForm, Head, READ_BEHIND } from '../transform/device/array.js'
+import { DEVICE_BYTES, LANES, TURN_PARTS } from './facts.js'
 import { DeviceMemory } from './memory.js'
 import { rowBytes, up } from './plan.js'
 
@@ -24,8 +25,8 @@ export interface ArrayBatch {
   output: bigint
 }
 
-/** Decompressed bytes of one turn: nvCOMP's zstd needs three times as many to work in. */
-const TURN_BYTES = 2 ** 27
+/** Decompressed bytes of one turn. */
+const TURN_BYTES = DEVICE_BYTES / LANES / TURN_PARTS
 
 /** Rows that follow each other and are copied together. */
 interface Run {

@@ -4,6 +4,7 @@
  * while, then both do: the CPU nearly as much as it can, the device what is missing. What feeds the trainer fastest
  * goes on. (The Python client decides likewise.)
  */
+import { BETTER, FINE, LESS, MEASURING, SETTLING, SHARES } from './decision-facts.js'
 
 /** How long something lasts at least. */
 export interface Length {
@@ -11,27 +12,13 @@ export interface Length {
   seconds: number
 }
 
-/**
- * What a trial takes. What comes before it says nothing yet: batches are on their way, and the makers, who fill their
- * ring anew, are busier than they will be.
- */
+/** What a trial takes, and what comes before it. */
 export interface TrialLength {
   settling: Length
   measuring: Length
 }
 
-const USUAL: TrialLength = {
-  settling: { steps: 10, seconds: 1.5 },
-  measuring: { steps: 20, seconds: 1.5 },
-}
-/** Below this share of the time nobody minds waiting. */
-const FINE = 0.02
-/** Whoever costs the trainer more must be this much faster to be worth it. */
-const BETTER = 1.01
-/** When both decode: of what the CPU managed alone, it is given so much. */
-const LESS = 0.9
-/** Shares are rounded to this many steps. */
-const SHARES = 20
+const USUAL: TrialLength = { settling: SETTLING, measuring: MEASURING }
 
 export type Decoder = 'cpu' | 'gpu' | 'both'
 

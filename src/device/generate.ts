@@ -13,6 +13,15 @@ import {
 } from '../engine/plan/generate.js'
 import { placeOf } from '../source/made/synthetic.js'
 import { CudaError, type Gpu, type Lane, ourHeaders, ourSource } from '../system/cuda/index.js'
+import {
+  BATCH_BYTES,
+  BatchAt,
+  COPY_BLOCKS,
+  GENERATE_HEADER,
+  GENERATE_ROWS,
+  GENERATE_THREADS,
+  KERNELS,
+} from './facts.js'
 import { DeviceMemory } from './memory.js'
 import { dtypeCode, up } from './plan.js'
 
@@ -29,16 +38,6 @@ export interface GeneratorMaker {
   make(batch: Made, outputs: ReadonlyMap<string, bigint>): void
   free(): void
 }
-
-/** The one header of ours that is for kernels of the user's: their own may be named like the others. */
-const HEADER = 'millrace.cuh'
-/** Threads of a block of the user's kernel, and blocks along y at most: larger batches take several launches. */
-const THREADS = 256
-const MOST_ROWS = 65535
-const BATCH_BYTES = 40
-/** `synthetic` does nothing but copy: threads of a block, and blocks for each that the stage may have. */
-const COPY_THREADS = 512
-const COPY_BLOCKS = 4
 
 /** `rows`: of a batch at most. `blocks`: the stage's share of the GPU. */
 export function generatorMaker(
@@ -95,7 +94,11 @@ class KernelMaker implements GeneratorMaker {
     const { file, source, headers, entry, fields } = generator
     this.rowBytes = fields.map(({ shape, dtype }) => elements(shape) * DTYPES[dtype].bytes)
     try {
-      const text = { name: file, text: source, headers: { ...headers, [HEADER]: ourHeaders()[HEADER] } }
+      const text = {
+        name: file,
+        text: source,
+        headers: { ...headers, [GENERATE_HEADER]: ourHeaders()[GENERATE_HEADER] },
+      }
       this.kernel = gpu.compile(text, entry)
     } catch (error) {
       if (!(error instanceof CudaError) || error.code !== 'CUDA_ERROR_NOT_FOUND') throw error
@@ -115,13 +118,13 @@ class KernelMaker implements GeneratorMaker {
     }
     this.numbers.send(count * 16)
     const places = this.places(count, outputs)
-    const blocks = Math.ceil(this.generator.threads / THREADS)
-    for (let first = 0; first < count; first += MOST_ROWS) {
-      const some = Math.min(MOST_ROWS, count - first)
+    const blocks = Math.ceil(this.generator.threads / GENERATE_THREADS)
+    for (let first = 0; first < count; first += GENERATE_ROWS) {
+      const some = Math.min(GENERATE_ROWS, count - first)
       const at = pointer + BigInt(first * 8)
       const batch = batchBytes(this.generator.seed, epoch, at, at + BigInt(count * 8), some)
       const fields = places.map((place, i) => place + BigInt(first * this.rowBytes[i]))
-      this.lane.launch(this.kernel, [blocks, some], THREADS, [batch, ...fields])
+      this.lane.launch(this.kernel, [blocks, some], GENERATE_THREADS, [batch, ...fields])
     }
   }
 
@@ -154,11 +157,11 @@ export function batchBytes(
   count: number,
 ): Uint8Array {
   const view = new DataView(new ArrayBuffer(BATCH_BYTES))
-  view.setBigUint64(0, BigInt(seed), true)
-  view.setBigUint64(8, BigInt(epoch), true)
-  view.setBigUint64(16, positions, true)
-  view.setBigUint64(24, rows, true)
-  view.setInt32(32, count, true)
+  view.setBigUint64(BatchAt.Seed, BigInt(seed), true)
+  view.setBigUint64(BatchAt.Epoch, BigInt(epoch), true)
+  view.setBigUint64(BatchAt.Positions, positions, true)
+  view.setBigUint64(BatchAt.Rows, rows, true)
+  view.setInt32(BatchAt.Count, count, true)
   return new Uint8Array(view.buffer)
 }
 
@@ -196,7 +199,7 @@ class SyntheticMaker implements GeneratorMaker {
     }
     this.numbers.send(count * 12)
     for (const { field } of fields) {
-      this.lane.launch(this.kernel, COPY_BLOCKS * this.blocks, COPY_THREADS, [
+      this.lane.launch(this.kernel, COPY_BLOCKS * this.blocks, KERNELS.synthetic.threads, [
         this.pool,
         pointer + BigInt(count * 8),
         pointer,

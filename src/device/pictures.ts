@@ -5,8 +5,9 @@
 import type { DevicePicture } from '../define/types.js'
 import type { Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
 import { Form } from '../transform/device/parameter-row.js'
+import { DEVICE_ALIGN, KERNELS } from './facts.js'
 import { DeviceMemory } from './memory.js'
-import { DEVICE_ALIGN, dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './plan.js'
+import { dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './plan.js'
 
 /** A picture field of a batch: where its rows lie on the host, and where the result goes. */
 export interface PictureBatch {
@@ -21,10 +22,6 @@ export interface PictureBatch {
   /** Page-locked words, one a row, that belong to this field until the batch is done. */
   desk: { address: bigint; words: BigUint64Array }
 }
-
-/** Threads of a block of the picture kernel: one block makes one picture at a time. */
-const THREADS = 512
-const MIX_THREADS = 256
 
 export class PictureMaker {
   private readonly memories: DeviceMemory[] = []
@@ -108,7 +105,7 @@ export class PictureMaker {
       const first = BigInt(part.from)
       const size = part.to - part.from
       lane.upload(addresses + first * 8n, desk.address + first * 8n, size * 8)
-      lane.launch('picture', Math.min(size, blocks), THREADS, [
+      lane.launch('picture', Math.min(size, blocks), KERNELS.picture.threads, [
         rows + first * BigInt(device.words * 4),
         device.words,
         size,
@@ -146,7 +143,7 @@ export class PictureMaker {
     for (const which of plan.mixes) {
       const order = layout === 'hwc' ? 1 : 0
       const args = [rows, which, count, from, to, dtypeCode(dtype), order, width, height]
-      this.lane.launch('mix', this.blocks, MIX_THREADS, args)
+      this.lane.launch('mix', this.blocks, KERNELS.mix.threads, args)
       ;[from, to] = [to, from]
     }
   }

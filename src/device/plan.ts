@@ -8,9 +8,7 @@ import { MillraceError } from '../basics/errors.js'
 import type { FieldPlace, SlotLayout } from '../batch/layout.js'
 import type { DeviceCompressed, DevicePicture } from '../define/types.js'
 import { Form, HEADER_WORDS, Word } from '../transform/device/parameter-row.js'
-
-/** Everything on the device begins at a multiple of this: what cuMemAlloc gives, and enough for any load. */
-export const DEVICE_ALIGN = 256
+import { DEVICE_ALIGN } from './facts.js'
 
 /** The number of an element type in the kernels. */
 export function dtypeCode(dtype: Dtype): number {

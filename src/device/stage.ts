@@ -17,6 +17,7 @@ import { Header, Slot, Stamp } from '../batch/slot.js'
 import { type Generator, isGenerated } from '../engine/plan/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayMaker } from './compressed.js'
+import { LANES, SCRATCH_PARTS } from './facts.js'
 import { type GeneratorMaker, generatorMaker } from './generate.js'
 import { SlotLocks } from './locks.js'
 import { PictureMaker } from './pictures.js'
@@ -67,10 +68,6 @@ interface Line {
   /** Page-locked words, one for each field and row. */
   desk: { address: bigint; bytes: Uint8Array }
 }
-
-const LANES = 2
-/** Beside its share for decoded pictures, a lane's kernel has this part of it all for pictures on their way. */
-const SCRATCH_PARTS = 4
 
 export class DeviceStage {
   readonly output: OutputLayout

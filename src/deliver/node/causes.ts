@@ -1,10 +1,6 @@
 /** Why samples were bad, counted: errors that differ only in names and numbers are one cause. */
 import type { BadReport } from '../../engine/plan/job.js'
-
-/** Causes are told apart up to this many, and so many of them are named, with so many samples each. */
-const MOST = 100
-const TOLD = 5
-const EXAMPLES = 3
+import { EXAMPLES, MOST_CAUSES, TOLD_CAUSES } from './judge-facts.js'
 
 export interface Cause {
   count: number
@@ -27,7 +23,7 @@ export class Causes {
     const key = `${stage} ${of} ${alike(problem, [id, file])}`
     let cause = this.causes.get(key)
     if (cause === undefined) {
-      if (this.causes.size >= MOST) {
+      if (this.causes.size >= MOST_CAUSES) {
         this.others++
         return
       }
@@ -46,11 +42,11 @@ export class Causes {
   /** The most frequent first, each with some of its samples. */
   text(): string {
     const sorted = [...this.causes.values()].sort((a, b) => b.count - a.count)
-    const told = sorted.slice(0, TOLD).map(({ count, problem, stage, of, examples }) => {
+    const told = sorted.slice(0, TOLD_CAUSES).map(({ count, problem, stage, of, examples }) => {
       const more = count > examples.length ? ', …' : ''
       return `${count} × ${stage} of ${of} failed: ${problem} (${examples.join(', ')}${more})`
     })
-    const rest = sorted.slice(TOLD).reduce((sum, { count }) => sum + count, this.others)
+    const rest = sorted.slice(TOLD_CAUSES).reduce((sum, { count }) => sum + count, this.others)
     return [...told, ...(rest > 0 ? [`${rest} × others`] : [])].join('; ')
   }
 }

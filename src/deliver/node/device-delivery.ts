@@ -9,6 +9,7 @@ import type { BadPolicy } from '../../batch/close.js'
 import { Header, RowStatus } from '../../batch/slot.js'
 import { strikeRows } from '../../batch/strike.js'
 import type { Device } from '../../device/device.js'
+import { DEVICE_BYTES } from '../../device/facts.js'
 import { layoutOutput, type OutputLayout } from '../../device/plan.js'
 import type { Finished, Refusal } from '../../device/stage.js'
 import type { BadReport } from '../../engine/plan/job.js'
@@ -30,8 +31,6 @@ interface Delivered {
 const AHEAD = 3
 /** How often (ms) whoever waits looks whether the device stands still. */
 const LOOK = 500
-/** Bytes for decoded pictures on the device. */
-const SCRATCH = 2 ** 30
 
 export interface DeviceDeliveryOptions {
   owner: BatchOwner
@@ -79,7 +78,7 @@ export class DeviceDelivery implements Delivery {
     const { memory } = feeding.ring
     const { consumer } = options
     device.serve(
-      { memory, layout: feeding.layout, scratchBytes: SCRATCH, consumer, generator: feeding.generator },
+      { memory, layout: feeding.layout, scratchBytes: DEVICE_BYTES, consumer, generator: feeding.generator },
       {
         finished: one => this.finished(one),
         refused: ({ batch, slot, refusals }) => void this.redo(batch, slot, refusals),

@@ -14,17 +14,7 @@ import {
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
 import { Causes } from './causes.js'
-
-/** Bad samples are listed up to this many; all are counted. */
-const LISTED = 1000
-/** If more than half of so many first samples are bad, the run ends. */
-const FIRST = 1000
-/** Epochs of fewer samples than this are not judged so: in a handful, half of them may well be bad. */
-const FEW = 100
-/** So many samples and not one good, all for the same cause: code that throws, or a column that is not there. */
-const FEW_ALIKE = 2
-/** So many bad samples are named at the end of an epoch. */
-const NAMED = 3
+import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
 
 export interface BadSample {
   id: string

@@ -9,11 +9,10 @@ import { MillraceError } from '../../basics/errors.js'
 import { makeFolder } from '../../system/files/folder.js'
 import { within } from '../../system/process/exit.js'
 import { startTime } from '../../system/process/process.js'
+import { HEARTBEAT } from '../protocol-facts.js'
 import { readRequest } from './request.js'
 import { type House, Session } from './session.js'
 
-/** Between two looks at the clients and the starter, and two heartbeats (ms). */
-const WATCH = 250
 /** How long the server waits for its first client, and for another one after the last has left (ms). */
 const FIRST_CLIENT = 10_000
 const NEXT_CLIENT = 1000
@@ -82,7 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       if (!abandoned && !orphaned) return
       clearInterval(timer)
       resolve()
-    }, WATCH)
+    }, HEARTBEAT)
   })
   server.close()
   rmSync(options.socket, { force: true })

@@ -17,12 +17,11 @@ import { makeState } from '../../order/state.js'
 import { stepPlan } from '../../order/steps.js'
 import { startTime } from '../../system/process/process.js'
 import { fillOptions } from '../options.js'
+import { PROTOCOL } from '../protocol-facts.js'
 import { feedingStats } from '../stats.js'
 import { ToldGenerator } from './generator.js'
 import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
 import { type Member, Serving } from './serving.js'
-
-export const PROTOCOL = 2
 
 /** Where a client finds the kernels of the device stage. */
 const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda', import.meta.url))

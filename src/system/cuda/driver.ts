@@ -7,6 +7,7 @@ import { MissingError } from '../../basics/errors.js'
 import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
 import { setDriver } from './libraries.js'
+import { CudaStatus, DeviceAttribute, EVENT_FLAGS, HOST_PORTABLE, STREAM_NON_BLOCKING } from './numbers.js'
 import { askForQueues } from './queues.js'
 import {
   argumentBytes,
@@ -16,15 +17,6 @@ import {
   writeArguments,
   writeUpload2D,
 } from './structs.js'
-
-// Numbers of cuda.h.
-const NO_DEVICE = 100
-const NOT_READY = 600
-const STREAM_NON_BLOCKING = 1
-/** Waiting threads sleep, and no time is taken: what makes an event cheap. */
-const EVENT_FLAGS = 1 | 2
-const HOST_PORTABLE = 1
-const ATTRIBUTES = { multiprocessors: 16, major: 75, minor: 76 } as const
 
 export interface DeviceFacts {
   ordinal: number
@@ -60,7 +52,7 @@ export class Driver {
   /** A driver without a GPU is as good as none. */
   begin(): void {
     const status = this.calls.cuInit(0)
-    if (status === NO_DEVICE) {
+    if (status === CudaStatus.NoDevice) {
       const { message } = new CudaError('cuInit', 'CUDA_ERROR_NO_DEVICE')
       throw new MissingError(`there is an NVIDIA driver, but no GPU: ${message}`)
     }
@@ -94,8 +86,8 @@ export class Driver {
     const facts = {
       ordinal,
       name: name.toString('utf8', 0, name.indexOf(0)),
-      multiprocessors: ask(ATTRIBUTES.multiprocessors),
-      architecture: `sm_${ask(ATTRIBUTES.major)}${ask(ATTRIBUTES.minor)}`,
+      multiprocessors: ask(DeviceAttribute.Multiprocessors),
+      architecture: `sm_${ask(DeviceAttribute.CapabilityMajor)}${ask(DeviceAttribute.CapabilityMinor)}`,
     }
     return { handle, facts }
   }
@@ -162,8 +154,8 @@ export class Driver {
   /** Whether what was in the stream when the event was recorded is done. */
   done(event: bigint): boolean {
     const status = this.calls.cuEventQuery(event)
-    if (status !== NOT_READY) this.check('cuEventQuery', status)
-    return status !== NOT_READY
+    if (status !== CudaStatus.NotReady) this.check('cuEventQuery', status)
+    return status !== CudaStatus.NotReady
   }
 
   /** Waits, here, for an event. */

@@ -1,5 +1,6 @@
-/** Errors of NVIDIA's libraries: the name of the code, the call that gave it, and what to do about the common ones. */
+/** Errors of NVIDIA's libraries: the name of the code, the call that gave it, and what to do about it (advice.ts). */
 import { MillraceError } from '../../basics/errors.js'
+import { ADVICE } from './advice.js'
 
 /** A call of the CUDA driver, NVRTC or nvJPEG failed. `code` is its name: CUDA_ERROR_…, NVRTC_ERROR_…, NVJPEG_STATUS_…. */
 export class CudaError extends MillraceError {
@@ -14,73 +15,4 @@ export class CudaError extends MillraceError {
       `${call}: ${code}${detail === '' ? '' : ` (${detail})`}${advice === undefined ? '' : `: ${advice}`}`,
     )
   }
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  CUDA_ERROR_OUT_OF_MEMORY:
-    'the GPU has no memory left; lower the batch size, the depth or the number of batches kept, or see with nvidia-smi who else uses it',
-  CUDA_ERROR_NO_DEVICE:
-    'no GPU is visible; look at nvidia-smi and at CUDA_VISIBLE_DEVICES, in a container start it with --gpus all',
-  CUDA_ERROR_INVALID_DEVICE: 'there is no GPU of that number; nvidia-smi -L lists them, counted from 0',
-  CUDA_ERROR_NOT_INITIALIZED:
-    'the driver is going down or the process was forked after CUDA began; start processes before',
-  CUDA_ERROR_DEINITIALIZED: 'the process is ending; close the loader before',
-  CUDA_ERROR_STUB_LIBRARY: "that libcuda is the toolkit's stub; take its folder off LD_LIBRARY_PATH",
-  CUDA_ERROR_DEVICE_UNAVAILABLE: 'another process has the GPU for itself (compute mode); see nvidia-smi -q',
-  CUDA_ERROR_INVALID_CONTEXT:
-    'no CUDA context is current in this thread, or the primary one was reset; do not call cudaDeviceReset while a feed is open',
-  CUDA_ERROR_CONTEXT_IS_DESTROYED:
-    'the primary context was reset; do not call cudaDeviceReset while a feed is open',
-  CUDA_ERROR_INVALID_IMAGE: 'the compiled kernel is damaged; delete the folder "kernels" in the cache folder',
-  CUDA_ERROR_NO_BINARY_FOR_GPU:
-    'the kernel was compiled for another GPU; delete the folder "kernels" in the cache folder',
-  CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-    'NVRTC is newer than the driver; update the driver or install an older NVRTC',
-  CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-    "libcuda and the kernel module are of different versions; reboot after the driver's update, or rebuild the container",
-  CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-    'the compatibility libcuda does not work on this GPU; take /usr/local/cuda/compat off LD_LIBRARY_PATH',
-  CUDA_ERROR_SYSTEM_NOT_READY: "the driver's services are not up; with NVSwitch, start nvidia-fabricmanager",
-  CUDA_ERROR_OPERATING_SYSTEM: 'the system refused; for page-locked memory raise `ulimit -l`',
-  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: 'somebody has page-locked this memory already',
-  CUDA_ERROR_ILLEGAL_ADDRESS:
-    'a kernel touched memory that is not its own, and the context is lost; if the kernel is yours, run it under compute-sanitizer',
-  CUDA_ERROR_LAUNCH_FAILED:
-    'a kernel crashed, and the context is lost; if the kernel is yours, run it under compute-sanitizer',
-  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-    'the kernel needs more registers or shared memory than a block of that size has; use fewer threads',
-  CUDA_ERROR_ECC_UNCORRECTABLE: "the GPU's memory is faulty; see nvidia-smi -q -d ECC",
-  CUDA_ERROR_NOT_FOUND: 'there is no kernel of that name; kernels must be declared extern "C" __global__',
-  NVJPEG_STATUS_INVALID_PARAMETER:
-    'this nvJPEG is too old for interpolated chroma; install nvJPEG 12.1 or later',
-  NVJPEG_STATUS_ALLOCATOR_FAILURE: 'the GPU has no memory left for nvJPEG; lower the batch size',
-  NVJPEG_STATUS_ARCH_MISMATCH:
-    'this GPU lacks the engine that was asked for, or nvJPEG does not know the GPU',
-  NVJPEG_STATUS_EXECUTION_FAILED:
-    "the GPU refused nvJPEG's work; see nvidia-smi for errors and dmesg for Xid",
-  NVJPEG_STATUS_NOT_INITIALIZED:
-    'nvJPEG could not use the GPU; driver and nvJPEG must be of the same CUDA major version',
-  NVRTC_ERROR_INVALID_OPTION: "this NVRTC does not know the GPU's architecture; install a newer one",
-  NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
-    'libnvrtc-builtins was not found beside libnvrtc; install NVRTC as a whole',
-  NVRTC_ERROR_OUT_OF_MEMORY: 'no memory left for the compiler',
-}
-
-const NVJPEG_NAMES = [
-  'SUCCESS',
-  'NOT_INITIALIZED',
-  'INVALID_PARAMETER',
-  'BAD_JPEG',
-  'JPEG_NOT_SUPPORTED',
-  'ALLOCATOR_FAILURE',
-  'EXECUTION_FAILED',
-  'ARCH_MISMATCH',
-  'INTERNAL_ERROR',
-  'IMPLEMENTATION_NOT_SUPPORTED',
-  'INCOMPLETE_BITSTREAM',
-] as const
-
-/** nvJPEG has no function that names its codes (nvjpegStatus_t). */
-export function nvjpegStatus(status: number): string {
-  return `NVJPEG_STATUS_${NVJPEG_NAMES[status] ?? status}`
 }

@@ -8,14 +8,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeWhole } from '../files/draft.js'
 import { makeFolder } from '../files/folder.js'
+import { COMPILE_OPTIONS } from './numbers.js'
 import { type CudaSource, compileCubin } from './nvrtc.js'
 
 /** The folder of the `.cu` and `.cuh` files that come with the package. */
 export const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda/', import.meta.url))
 
-/** Contraction is off: results are to be those of the CPU, operation by operation. */
+/** What a program is compiled with for an architecture, such as sm_90. */
 export function compileOptions(architecture: string): string[] {
-  return [`--gpu-architecture=${architecture}`, '--fmad=false', '--std=c++17', '-default-device']
+  return [`--gpu-architecture=${architecture}`, ...COMPILE_OPTIONS]
 }
 
 /** Headers by name: all `.cuh` files of a folder. */

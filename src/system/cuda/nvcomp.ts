@@ -15,29 +15,22 @@ import { MissingError } from '../../basics/errors.js'
 import { koffi } from '../native.js'
 import { CudaError } from './errors.js'
 import { loadLibrary } from './libraries.js'
+import {
+  NVCOMP_BACKEND_CUDA,
+  NVCOMP_CODECS,
+  NVCOMP_MAJORS,
+  NVCOMP_OPTIONS_BYTES,
+  NVCOMP_STATUSES,
+} from './numbers.js'
 
-export type NvcompCodec = keyof typeof CODECS
+export type NvcompCodec = keyof typeof NVCOMP_CODECS
 
-/** As nvCOMP calls them. */
-const CODECS = { zstd: 'Zstd', lz4: 'LZ4', deflate: 'Deflate' } as const
-const MAJORS = [4, 5, 6]
-const BACKEND_CUDA = 2
-const STATUSES: Readonly<Record<number, string>> = {
-  10: 'nvcompErrorInvalidValue',
-  11: 'nvcompErrorNotSupported',
-  12: 'nvcompErrorCannotDecompress',
-  13: 'nvcompErrorBadChecksum',
-  15: 'nvcompErrorOutputBufferTooSmall',
-  17: 'nvcompErrorAlignment',
-  18: 'nvcompErrorChunkSizeTooLarge',
-  21: 'nvcompErrorBatchSizeTooLarge',
-  1000: 'nvcompErrorCudaError',
-  10000: 'nvcompErrorInternal',
-}
+/** Bytes of the options behind the back end. */
+const RESERVED = NVCOMP_OPTIONS_BYTES - 4
 
 /** nvcompBatched…DecompressOpts_t, equal for all codecs as far as we fill it in. */
-export const OPTIONS_TYPE = koffi.struct({ backend: 'int', reserved: koffi.array('uint8_t', 60) })
-const OPTIONS = { backend: BACKEND_CUDA, reserved: new Array<number>(60).fill(0) }
+export const OPTIONS_TYPE = koffi.struct({ backend: 'int', reserved: koffi.array('uint8_t', RESERVED) })
+const OPTIONS = { backend: NVCOMP_BACKEND_CUDA, reserved: new Array<number>(RESERVED).fill(0) }
 
 /** A stream on the device, and where its output goes. */
 export interface DeviceStream {
@@ -76,7 +69,7 @@ export interface NativeLibrary {
 export function bindNvcomp(library: NativeLibrary = loadLibrary('nvcomp') as NativeLibrary): NvcompCalls {
   const version = versionOf(library)
   const major = Math.floor(version / 1000)
-  if (!MAJORS.includes(major)) {
+  if (!NVCOMP_MAJORS.some(known => known === major)) {
     throw new MissingError(
       `nvCOMP ${nvcompVersion(version)} is installed, and only versions 4, 5 and 6 are known: ` +
         `pip install 'nvidia-libnvcomp-cu13<7', or leave it out: the CPU decompresses then`,
@@ -84,7 +77,7 @@ export function bindNvcomp(library: NativeLibrary = loadLibrary('nvcomp') as Nat
   }
   const calls = new Map<string, (...args: unknown[]) => unknown>()
   const call = (codec: NvcompCodec, what: string, types: unknown[], args: unknown[]): void => {
-    const name = `nvcompBatched${CODECS[codec]}Decompress${what}`
+    const name = `nvcompBatched${NVCOMP_CODECS[codec]}Decompress${what}`
     let bound = calls.get(name)
     if (bound === undefined) {
       bound = library.func(name, 'int', types)
@@ -132,7 +125,7 @@ export function nvcompVersion(version: number): string {
 }
 
 function check(call: string, status: number): void {
-  if (status !== 0) throw new CudaError(call, STATUSES[status] ?? `nvCOMP status ${status}`)
+  if (status !== 0) throw new CudaError(call, NVCOMP_STATUSES[status] ?? `nvCOMP status ${status}`)
 }
 
 /** What the decompressor asks of the driver. */

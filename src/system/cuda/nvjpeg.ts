@@ -14,30 +14,11 @@
  * an H200, beside a trainer and with 8 queues, one call in 120 did not return, while all streams but nvJPEG's own were
  * done.
  */
-import { CudaError, nvjpegStatus } from './errors.js'
+import { CudaError } from './errors.js'
 import { loadLibrary } from './libraries.js'
+import { NVJPEG_INTERPOLATE_CHROMA, NVJPEG_OUTPUT_RGBI, NvjpegBackend } from './numbers.js'
+import { nvjpegName, nvjpegStatus } from './nvjpeg-status.js'
 import { type DecodeArrays, decodeArrays, type JpegPicture, writeDecodeArrays } from './structs.js'
-
-// Numbers of nvjpeg.h.
-/** The JPEG engines (A100 and later). */
-const HARDWARE = 3
-/** The GPU's cores, for large batches; a thread of the CPU otherwise. */
-const HYBRID = 2
-const OUTPUT_RGBI = 5
-const INTERPOLATE_CHROMA = 32
-const Status = {
-  Success: 0,
-  NotInitialized: 1,
-  AllocatorFailure: 5,
-  ExecutionFailed: 6,
-  ArchMismatch: 7,
-  InternalError: 8,
-  BackendNotSupported: 9,
-} as const
-/** Statuses that say something about the GPU, not about a picture. What else is refused, the CPU decodes. (nvjpeg.py has the same.) */
-export const FATAL: readonly number[] = [Status.NotInitialized, Status.AllocatorFailure, Status.ArchMismatch]
-/** After these nvJPEG may be left in the middle of something: it is opened anew. (nvjpeg.py has the same.) */
-export const BROKEN: readonly number[] = [Status.ExecutionFailed, Status.InternalError]
 
 /** The functions of libnvjpeg that we call. Tests put their own in place. */
 export interface NvjpegCalls {
@@ -152,9 +133,11 @@ export class JpegDecoder {
       sampling,
       numbers.map(i => pictures[i]),
     )
-    if (status === Status.Success) return []
-    if (FATAL.includes(status)) throw new CudaError('nvjpegDecodeBatched', nvjpegStatus(status))
-    if (BROKEN.includes(status)) {
+    const { decoding } = nvjpegStatus(status)
+    if (decoding === 'go on') return []
+    if (decoding === 'fatal') throw new CudaError('nvjpegDecodeBatched', nvjpegName(status))
+    if (decoding === 'reopen') {
+      // Where the context was harmed, this throws: then it was no fault of a picture.
       this.settle()
       this.close()
     }
@@ -177,7 +160,7 @@ export class JpegDecoder {
     if (state.size !== size) {
       this.check(
         'nvjpegDecodeBatchedInitialize',
-        calls.initialize(this.handle, state.pointer, size, 1, OUTPUT_RGBI),
+        calls.initialize(this.handle, state.pointer, size, 1, NVJPEG_OUTPUT_RGBI),
       )
       state.size = size
     }
@@ -186,7 +169,7 @@ export class JpegDecoder {
     const { data, lengths, images } = this.arrays
     const status = calls.decode(this.handle, state.pointer, data, lengths, images, this.stream)
     // A state that has failed may hold on to what it had: it is set up anew.
-    if (status !== Status.Success) state.size = 0
+    if (status !== 0) state.size = 0
     return status
   }
 
@@ -205,14 +188,14 @@ export class JpegDecoder {
   private open(): bigint {
     const out = Buffer.alloc(8)
     const create = (backend: number): number =>
-      this.calls.create(backend, null, null, INTERPOLATE_CHROMA, out)
-    const status = create(HARDWARE)
-    const absent = status === Status.ArchMismatch || status === Status.BackendNotSupported
-    this.check('nvjpegCreateEx', absent ? create(HYBRID) : status)
+      this.calls.create(backend, null, null, NVJPEG_INTERPOLATE_CHROMA, out)
+    const status = create(NvjpegBackend.Hardware)
+    const absent = nvjpegStatus(status).opening === 'cores'
+    this.check('nvjpegCreateEx', absent ? create(NvjpegBackend.Hybrid) : status)
     return out.readBigUInt64LE()
   }
 
   private check(call: string, status: number): void {
-    if (status !== Status.Success) throw new CudaError(call, nvjpegStatus(status))
+    if (status !== 0) throw new CudaError(call, nvjpegName(status))
   }
 }

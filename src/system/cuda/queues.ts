@@ -4,13 +4,11 @@
  * trainer would wait for each other.
  */
 import { libc } from '../native.js'
-
-const NAME = 'CUDA_DEVICE_MAX_CONNECTIONS'
-const MOST = '32'
+import { MOST_QUEUES, QUEUES_VARIABLE } from './numbers.js'
 
 const setenv = libc.func('int setenv(const char *name, const char *value, int overwrite)')
 
 /** Asks for all there are; who has chosen already knows why. The driver reads C's environment, not a worker's copy. */
 export function askForQueues(): void {
-  setenv(NAME, MOST, 0)
+  setenv(QUEUES_VARIABLE, MOST_QUEUES, 0)
 }

@@ -1,4 +1,5 @@
 /** Arguments as C lays them out in memory (x64 and arm64, little-endian). Pure functions over bytes. */
+import { MemoryType } from './numbers.js'
 
 /** What a kernel can be given. A plain number is an `int`; a bigint is a pointer or an unsigned 64-bit integer. */
 export type KernelArgument =
@@ -70,8 +71,6 @@ export interface Copy2D {
 }
 
 export const COPY_2D_BYTES = 128
-const MEMORY_HOST = 1
-const MEMORY_DEVICE = 2
 
 /**
  * CUDA_MEMCPY2D from the host to the device:
@@ -84,10 +83,10 @@ export function writeUpload2D(copy: Copy2D, into: Uint8Array): void {
   into.fill(0, 0, COPY_2D_BYTES)
   const view = new DataView(into.buffer, into.byteOffset, COPY_2D_BYTES)
   const size = (at: number, value: number) => view.setBigUint64(at, BigInt(value), true)
-  view.setUint32(16, MEMORY_HOST, true)
+  view.setUint32(16, MemoryType.Host, true)
   view.setBigUint64(24, copy.from, true)
   size(48, copy.fromPitch)
-  view.setUint32(72, MEMORY_DEVICE, true)
+  view.setUint32(72, MemoryType.Device, true)
   view.setBigUint64(88, copy.to, true)
   size(104, copy.toPitch)
   size(112, copy.width)
