@@ -17,7 +17,7 @@
  */
 import { DTYPES, elements } from '../basics/dtype.js'
 import { BudgetError } from '../basics/errors.js'
-import type { FieldLayout } from '../define/types.js'
+import type { SlotField } from '../define/making.js'
 import { MAX_CHUNKS } from './control-words.js'
 import { HEADER_BYTES, MAX_FIELDS } from './slot-words.js'
 
@@ -32,7 +32,7 @@ const CHUNK_ROWS = 32
 const CHUNK_BYTES = 65536
 
 /** A field's place in the slot: byte offsets from the slot's start. */
-export interface FieldPlace extends FieldLayout {
+export interface FieldPlace extends SlotField {
   /** Bytes of one element along the varying axis (padded, ragged), or of one row (dense). */
   unitBytes: number
   /** First byte of the values, and how many there are at most. */
@@ -63,7 +63,7 @@ export interface SlotLayout {
   bytes: number
 }
 
-export function layoutSlot(fields: readonly FieldLayout[], rows: number): SlotLayout {
+export function layoutSlot(fields: readonly SlotField[], rows: number): SlotLayout {
   if (fields.length > MAX_FIELDS) {
     throw new BudgetError(
       `a feed can have ${MAX_FIELDS} fields, this one has ${fields.length}: join some of them`,
@@ -127,12 +127,12 @@ function pages(bytes: number): number {
 }
 
 /** Bytes of one element along the varying axis, or of one row: none where a device makes them out of nothing. */
-function bytesOf({ shape, dtype, device }: FieldLayout): number {
+function bytesOf({ shape, dtype, device }: SlotField): number {
   return device?.kind === 'generated' ? 0 : elements(shape) * DTYPES[dtype].bytes
 }
 
 /** How many rows are claimed at a time. */
-function rowsOfChunk(fields: readonly FieldLayout[], rows: number): number {
+function rowsOfChunk(fields: readonly SlotField[], rows: number): number {
   const rowBytes = fields.reduce((sum, field) => sum + bytesOf(field) * (field.max ?? 1), 0)
   const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
   const small = Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))

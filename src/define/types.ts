@@ -220,31 +220,8 @@ export interface FieldLayout {
   value?: number
   /** Images: where the channels are. */
   layout?: 'chw' | 'hwc'
-  /** The field is finished on the device: what it is there. The rest says how it lies in the slot until then. */
-  device?: DevicePicture | DeviceGenerated | DeviceCompressed
-}
-
-/**
- * A picture that is decoded and transformed on the device. In the slot a row of it is a parameter row of `words`
- * 32-bit words, followed by the picture's bytes (transform/device/parameter-row.ts).
- */
-export interface DevicePicture {
-  kind: 'picture'
-  words: number
-  /** The finished tensor. */
-  dtype: Dtype
-  shape: number[]
-  layout: 'chw' | 'hwc'
-  width: number
-  height: number
-  /** What each byte becomes: 3 × 256 elements, in base64. */
-  lookup: string
-  /** Operators of the batch that mix it. */
-  mixes: number
-  /** The share of pictures that makers decode all the same, 0…1: what the device can't do in time. */
-  cpuShare: number
-  /** Samplings of JPEGs that go to the device (decode/picture/jpeg.ts), where not all do. */
-  samplings?: number[]
+  /** A kernel of the user's makes the field on the device. (Who makes other fields is not said here: making.ts.) */
+  device?: DeviceGenerated
 }
 
 /** A field that is made on the device, out of nothing but epoch, positions and rows. In the slot it takes no bytes. */
@@ -254,22 +231,6 @@ export interface DeviceGenerated {
   /** Of one row. */
   shape: number[]
 }
-
-/**
- * An array that is decompressed on the device. In the slot a row of it is a head of `headBytes`, followed by the
- * compressed bytes, or by the elements themselves (transform/device/array.ts).
- */
-export interface DeviceCompressed {
-  kind: 'compressed'
-  codec: DeviceCodec
-  dtype: Dtype
-  /** Of one row. */
-  shape: number[]
-  headBytes: number
-}
-
-/** What a device decompresses: zlib and gzip lose their header and checksum on the way, LZ4 its frame. */
-export type DeviceCodec = 'zstd' | 'lz4' | 'deflate'
 
 export interface NormalField {
   name: string

@@ -5,8 +5,7 @@ import type { NormalFeed } from '../define/types.js'
 import type { TrialLength } from '../device/decision.js'
 import type { StagePort } from '../device/device.js'
 import type { DeviceOpened, DeviceWanted } from '../device/messages.js'
-import { canGenerate } from '../engine/plan/generate.js'
-import { compressedArrays } from '../engine/plan/plan.js'
+import { fieldsForDevice } from '../engine/plan/making.js'
 import { staysOnCpu } from '../transform/device/picture.js'
 
 export interface DeviceOptions {
@@ -65,11 +64,6 @@ function unknown(device: string): never {
   throw new DefinitionError('options.device', `expected "cuda" or "cuda:n", not ${JSON.stringify(device)}`)
 }
 
-/** Images that the device can decode. */
-function imagesLeft(feed: NormalFeed): NormalFeed['fields'] {
-  return feed.fields.filter(field => field.as === 'image' && staysOnCpu(field, feed) === undefined)
-}
-
 /** What is looked for on the device: only what the feed has work for. */
 export function librariesFor(
   decode: DeviceChoice['decode'],
@@ -77,8 +71,8 @@ export function librariesFor(
 ): Pick<DeviceWanted, 'nvjpeg' | 'nvcomp'> {
   if (decode === 'cpu') return {}
   return {
-    ...(imagesLeft(feed).length > 0 && { nvjpeg: decode === 'gpu' ? 'needed' : 'optional' }),
-    ...(compressedArrays(feed).length > 0 && { nvcomp: true }),
+    ...(fieldsForDevice(feed, 'picture').length > 0 && { nvjpeg: decode === 'gpu' ? 'needed' : 'optional' }),
+    ...(fieldsForDevice(feed, 'compressed').length > 0 && { nvcomp: true }),
   }
 }
 
@@ -90,10 +84,11 @@ export function chooseDecode(
 ): { decode: 'cpu' | 'gpu'; measure?: true; why: string } {
   if (wanted === 'cpu')
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
-  if (canGenerate(feed)) return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
+  if (fieldsForDevice(feed, 'generated').length > 0)
+    return { decode: 'gpu', why: `batches are generated on the GPU (${facts.name})` }
   const images = feed.fields.filter(field => field.as === 'image')
-  const left = imagesLeft(feed)
-  const arrays = nvcomp === undefined ? [] : compressedArrays(feed)
+  const left = fieldsForDevice(feed, 'picture')
+  const arrays = nvcomp === undefined ? [] : fieldsForDevice(feed, 'compressed')
   if (left.length === 0 && arrays.length === 0) {
     const [first] = images
     const why =
@@ -104,7 +99,7 @@ export function chooseDecode(
   }
   if (left.length > 0 && decoder === undefined)
     return { decode: 'cpu', why: `images are decoded on the CPU: ${without}` }
-  const names = [...left.map(field => field.name), ...arrays].map(name => `"${name}"`).join(', ')
+  const names = [...left, ...arrays].map(name => `"${name}"`).join(', ')
   if (wanted === 'gpu') {
     const by = [facts.name, ...(left.length > 0 ? [decoder] : []), ...(arrays.length > 0 ? [nvcomp] : [])]
     return { decode: 'gpu', why: `${names} decoded on the GPU (${by.join(', ')})` }

@@ -4,7 +4,7 @@
  */
 
 import { EngineError } from '../basics/errors.js'
-import type { DeviceCompressed } from '../define/types.js'
+import type { DeviceCompressed } from '../define/making.js'
 import type { DeviceStream, Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayForm, Head, READ_BEHIND } from '../transform/device/array.js'
 import { DEVICE_BYTES, LANES, TURN_PARTS } from './facts.js'

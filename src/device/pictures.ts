@@ -2,7 +2,7 @@
  * The pictures of a batch, on one lane: decoded into scratch memory, finished by one kernel that does what their
  * parameter rows say, and mixed. Everything is put into the lane's stream; only decoding waits.
  */
-import type { DevicePicture } from '../define/types.js'
+import type { DevicePicture } from '../define/making.js'
 import type { Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
 import { Form } from '../transform/device/parameter-row.js'
 import { DEVICE_ALIGN, KERNELS } from './facts.js'

@@ -14,7 +14,7 @@
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
 import { Header, Slot, Stamp } from '../batch/slot.js'
-import { type Generator, isGenerated } from '../engine/plan/generate.js'
+import type { Generator } from '../engine/plan/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayMaker } from './compressed.js'
 import { LANES, SCRATCH_PARTS } from './facts.js'
@@ -239,7 +239,7 @@ export class DeviceStage {
   private generate({ generator }: Line, { words, stamps, positions, rows }: Slot, output: bigint): void {
     const count = words[Header.Count]
     if (generator === undefined || count === 0) return
-    const made = this.output.places.filter(({ field }) => isGenerated(field))
+    const made = this.output.places.filter(({ field }) => field.device?.kind === 'generated')
     const outputs = new Map(made.map(({ field, at }) => [field.name, output + BigInt(at)]))
     generator.make({ epoch: stamps[Stamp.Epoch], count, positions, rows }, outputs)
   }

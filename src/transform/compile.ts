@@ -2,6 +2,7 @@
 
 import { DefinitionError } from '../basics/errors.js'
 import { checkLimit, limitOf } from '../define/limits.js'
+import { BY_WORKER, type FieldMaking, type SlotField } from '../define/making.js'
 import type { NormalField } from '../define/types.js'
 import { compileDeviceArray } from './device/array.js'
 import { compileDevicePicture } from './device/picture.js'
@@ -10,14 +11,29 @@ import { compileImage, compileMask } from './picture/image.js'
 import { compileBoxes, compilePoints } from './plain/follow.js'
 import { compileArray, compileNumber, compileText, compileVaryingArray } from './plain/scalar.js'
 
-export function compileField(field: NormalField, map?: UserMap): FieldProgram {
-  return bounded(field, compileKind(field, map))
+/** How a field lies in the slot, and who makes it. */
+export interface InSlot {
+  layout: SlotField
+  making: FieldMaking
 }
 
-function compileKind(field: NormalField, map?: UserMap): FieldProgram {
+/** By default the worker finishes the field, as the definition lays it out. */
+export function compileField(
+  field: NormalField,
+  map?: UserMap,
+  slot: InSlot = { layout: field.layout, making: BY_WORKER },
+): FieldProgram {
+  return bounded(field, compileKind(field, map, slot))
+}
+
+function compileKind(field: NormalField, map: UserMap | undefined, { layout, making }: InSlot): FieldProgram {
   switch (field.as) {
     case 'image':
-      return withoutMap(field, map, field.layout.device === undefined ? compileImage : compileDevicePicture)
+      return withoutMap(field, map, () =>
+        making.by === 'device' && making.kind === 'picture'
+          ? compileDevicePicture(field, layout, making)
+          : compileImage(field, layout),
+      )
     case 'mask':
       return withoutMap(field, map, compileMask)
     case 'boxes':
@@ -29,7 +45,7 @@ function compileKind(field: NormalField, map?: UserMap): FieldProgram {
     case 'class':
       return compileNumber(field, map)
     case 'npy':
-      if (field.layout.device?.kind === 'compressed') return compileDeviceArray(field)
+      if (making.by === 'device') return compileDeviceArray(field)
       return field.layout.form === 'dense' ? compileArray(field, map) : compileVaryingArray(field, map)
     case 'text':
     case 'json':

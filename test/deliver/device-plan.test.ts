@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { layoutSlot } from '../../src/batch/layout.js'
-import type { FieldLayout } from '../../src/define/types.js'
+import type { SlotField } from '../../src/define/making.js'
 import { dtypeCode, layoutOutput, planPictures, up } from '../../src/device/plan.js'
 import { Form, HEADER_WORDS, Word } from '../../src/transform/device/parameter-row.js'
 
@@ -118,7 +118,7 @@ describe('parts', () => {
 })
 
 describe('the output', () => {
-  const picture: FieldLayout = {
+  const picture: SlotField = {
     name: 'image',
     dtype: 'u8',
     shape: [4096],
@@ -133,7 +133,6 @@ describe('the output', () => {
       height: 8,
       lookup: '',
       mixes: 0,
-      cpuShare: 0,
     },
   }
 

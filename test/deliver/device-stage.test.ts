@@ -4,7 +4,7 @@ import { MissingError } from '../../src/basics/errors.js'
 import { layoutSlot } from '../../src/batch/layout.js'
 import { CONTROL_BYTES } from '../../src/batch/ring.js'
 import { Header, Slot } from '../../src/batch/slot.js'
-import type { FieldLayout } from '../../src/define/types.js'
+import type { SlotField } from '../../src/define/making.js'
 import type { FromStage } from '../../src/device/messages.js'
 import { essence, revive } from '../../src/device/messages.js'
 import { StageServer } from '../../src/device/server.js'
@@ -22,7 +22,7 @@ const UNIT = 8192
 const SIZE = 16
 const ADDRESS = 0x5000_0000_0000n
 
-const fields: FieldLayout[] = [
+const fields: SlotField[] = [
   { name: 'label', dtype: 'i32', shape: [], form: 'dense' },
   {
     name: 'image',
@@ -39,7 +39,6 @@ const fields: FieldLayout[] = [
       height: SIZE,
       lookup: Buffer.from(compileValues('u8', 3).lookup).toString('base64'),
       mixes: 0,
-      cpuShare: 0,
     },
   },
   { name: 'boxes', dtype: 'f32', shape: [4], form: 'ragged', max: 2 },

@@ -10,7 +10,12 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { NormalOp } from '../../src/define/types.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { HEADER_WORDS } from '../../src/transform/device/parameter-row.js'
-import { compileDevicePicture, onDevice, pictureOf, redoPicture } from '../../src/transform/device/picture.js'
+import {
+  compileDevicePicture,
+  pictureForDevice,
+  pictureOf,
+  redoPicture,
+} from '../../src/transform/device/picture.js'
 import { type AnyBatch, type FeedJson, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { npyOf } from '../support/npy.js'
@@ -131,19 +136,21 @@ test('a sample with more boxes than mosaic leaves it is bad, and told why', asyn
 
 test('a row that a device gives back is cropped as it was, without a look at its boxes', () => {
   const json = { ...feedOf([{ iouCrop: { boxes: 'boxes' } }, size]), batch: 1 } as FeedJson
-  const [field] = onDevice(normalizeFeed(json, '/'), { rows: 1 }).fields
+  const feed = normalizeFeed(json, '/')
+  const [field] = feed.fields
+  const layout = pictureForDevice(field, feed, { rows: 1 })
   const file = jpeg(3, WIDTH, HEIGHT)
   const rows = { count: 1, columns: 4, values: Float64Array.of(4, 5, 16, 20) }
   for (let position = 0; position < 8; position++) {
     const random = (_: string, op: NormalOp) => new Random().key(7, 0, position, op.ordinal)
-    const make = (here: number, again: boolean): Uint8Array => {
+    const make = (cpuShare: number, again: boolean): Uint8Array => {
       const work = Workspace.alone(1 << 22)
-      const at = work.take(field.layout.shape[0])
+      const at = work.take(layout.shape[0])
       const context = { work, position, chosen: new Map(), random }
-      compileDevicePicture(field, here).run(file, at, { ...context, boxes: () => rows })
-      if (again) redoPicture(field, at, context)
+      compileDevicePicture(field, layout, { cpuShare }).run(file, at, { ...context, boxes: () => rows })
+      if (again) redoPicture(field, layout, at, context)
       // The header, and the finished pixels.
-      const pixels = at + pictureOf(field.layout).words * 4
+      const pixels = at + pictureOf(layout).words * 4
       const header = work.u8.slice(at, at + HEADER_WORDS * 4)
       return Buffer.concat([header, work.u8.slice(pixels, pixels + 80 * 90 * 3)])
     }

@@ -6,13 +6,13 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { decodeImage, imageInfo } from '../../src/decode/picture/image.js'
+import type { DevicePicture } from '../../src/define/making.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import type { DevicePicture } from '../../src/define/types.js'
 import type { Loader as LoaderType } from '../../src/deliver/node/loader.js'
 import type * as Options from '../../src/deliver/options.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { Form, MixKind, Word } from '../../src/transform/device/parameter-row.js'
-import { onDevice } from '../../src/transform/device/picture.js'
+import { pictureForDevice } from '../../src/transform/device/picture.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
 import type { AnyBatch, FeedJson } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -42,10 +42,8 @@ function feedOf(apply: unknown[], rest: Partial<FeedJson> = {}, image: object = 
 /** What the feed's image is on the device: as the engine lays it out. */
 function pictureOf(json: FeedJson, meanBytes?: number): DevicePicture {
   const feed = normalizeFeed(json, process.cwd())
-  const { layout } = onDevice(feed, { rows: feed.batch.size!, meanBytes }).fields.find(
-    ({ name }) => name === 'image',
-  )!
-  return layout.device as DevicePicture
+  const field = feed.fields.find(({ name }) => name === 'image')!
+  return pictureForDevice(field, feed, { rows: feed.batch.size!, meanBytes }).device as DevicePicture
 }
 
 interface Row {

@@ -10,14 +10,9 @@ import { Random } from '../../src/basics/random.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { KernelFeedJson } from '../../src/define/types.js'
 import { fillOptions } from '../../src/deliver/options.js'
-import {
-  canGenerate,
-  decodeOf,
-  generatorOf,
-  poolOf,
-  type SyntheticGenerator,
-} from '../../src/engine/plan/generate.js'
-import { planFeed, planMaking } from '../../src/engine/plan/plan.js'
+import { generatorOf, poolOf, type SyntheticGenerator } from '../../src/engine/plan/generate.js'
+import { decodeOf, fieldsForDevice, planMaking } from '../../src/engine/plan/making.js'
+import { planFeed } from '../../src/engine/plan/plan.js'
 import { placeOf } from '../../src/source/made/synthetic.js'
 import {
   type AnyBatch,
@@ -133,8 +128,8 @@ describe('a kernel', () => {
 
   test('is told as text, with its arguments in order', async () => {
     const plan = await planFeed(normalizeFeed(feedOf({ fields: { y: { from: 'label' } } }), folder))
-    const { feed } = planMaking(plan, { world: 1, decode: 'gpu' })
-    expect(generatorOf(plan, feed)).toEqual({
+    const { fields: making } = planMaking(plan, { world: 1, decode: 'gpu' })
+    expect(generatorOf({ ...plan, making })).toEqual({
       kind: 'kernel',
       file: join(folder, 'gen.cu'),
       source: readFileSync(join(folder, 'gen.cu'), 'utf8'),
@@ -187,8 +182,8 @@ describe('a kernel', () => {
     const synthetic = { synthetic: { count: 9, tensors: { shape: [2] } } }
     const fields = { x: { from: 'data', as: 'npy', dtype: 'u8', shape: [2] } }
     const made = normalizeFeed({ source: synthetic, fields, batch: 1 }, '/')
-    expect([decodeOf(made, 'auto'), canGenerate(made)]).toEqual(['cpu', true])
-    expect(canGenerate(normalizeFeed(tar, '/'))).toBe(false)
+    expect([decodeOf(made, 'auto'), fieldsForDevice(made, 'generated')]).toEqual(['cpu', ['x']])
+    expect(fieldsForDevice(normalizeFeed(tar, '/'), 'generated')).toEqual([])
   })
 })
 
@@ -201,8 +196,8 @@ describe('synthetic tensors', () => {
   })
   const planned = async (definition: object) => {
     const plan = await planFeed(normalizeFeed(definition, '/'))
-    const { feed, layout } = planMaking(plan, { world: 1, decode: 'gpu' })
-    return { layout, generator: generatorOf(plan, feed) as SyntheticGenerator | undefined }
+    const { fields: making, layout } = planMaking(plan, { world: 1, decode: 'gpu' })
+    return { layout, generator: generatorOf({ ...plan, making }) as SyntheticGenerator | undefined }
   }
 
   test.each(['u8', 'i16', 'u32', 'i64', 'f16', 'f32', 'f64', 'bool'])(

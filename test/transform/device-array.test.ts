@@ -7,20 +7,16 @@ import { describe, expect, test } from 'vitest'
 import { DTYPES, elements } from '../../src/basics/dtype.js'
 import { decompress } from '../../src/decode/decompress.js'
 import { decompressLz4 } from '../../src/decode/lz4.js'
+import type { DeviceCompressed, SlotField } from '../../src/define/making.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
-import type {
-  Compression,
-  DeviceCompressed,
-  FeedJson,
-  FieldJson,
-  NormalField,
-} from '../../src/define/types.js'
+import type { Compression, FeedJson, FieldJson, NormalField } from '../../src/define/types.js'
+import { fieldsForDevice } from '../../src/engine/plan/making.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
 import {
   ArrayForm,
+  arrayForDevice,
   arrayStaysOnCpu,
-  decompressOnDevice,
   HEAD_BYTES,
   Head,
   redoArray,
@@ -39,11 +35,18 @@ function feedOf(field: Partial<FieldJson>, more: Partial<FeedJson> = {}) {
   return normalizeFeed({ source: { tar: 'a.tar' }, fields: { x }, batch: 2, ...more }, '/')
 }
 
-/** The field as a device gets it. */
-function left(field: Partial<FieldJson>): NormalField & { layout: { device: DeviceCompressed } } {
-  const made = decompressOnDevice(feedOf(field)).fields[0]
-  expect(made.layout.device?.kind).toBe('compressed')
-  return made as ReturnType<typeof left>
+/** A field, and how it lies in the slot for a device. */
+interface Left {
+  field: NormalField
+  layout: SlotField
+}
+
+function left(json: Partial<FieldJson>): Left {
+  const feed = feedOf(json)
+  expect(fieldsForDevice(feed, 'compressed')).toEqual(['x'])
+  const [field] = feed.fields
+  const layout = arrayForDevice(field)
+  return { field, layout }
 }
 
 const newRow = (): RowContext => ({
@@ -63,17 +66,19 @@ interface Row {
 }
 
 /** A row as it lies in the slot. */
-function rowOf(field: NormalField, value: Uint8Array): Row {
+function rowOf({ field, layout }: Left, value: Uint8Array): Row {
   const context = newRow()
-  const [bytes] = field.layout.shape
+  const [bytes] = layout.shape
   const at = context.work.take(bytes)
   context.work.u8.fill(0xaa, at, at + bytes)
-  ;(compileField(field) as DenseProgram).run(value, at, context)
+  ;(
+    compileField(field, undefined, { layout, making: { by: 'device', kind: 'compressed' } }) as DenseProgram
+  ).run(value, at, context)
   const look = (): Row => ({
     head: new Uint32Array(context.work.u8.slice(at, at + HEAD_BYTES).buffer),
     body: context.work.u8.slice(at + HEAD_BYTES, at + bytes),
     redo() {
-      redoArray(field, at, context)
+      redoArray(field, layout, at, context)
       return look()
     },
   })
@@ -81,8 +86,8 @@ function rowOf(field: NormalField, value: Uint8Array): Row {
 }
 
 /** What a device makes of a row, by the same library on the CPU. */
-function onDevice(field: ReturnType<typeof left>, { head, body }: Row): Uint8Array {
-  const { codec } = field.layout.device
+function onDevice({ layout }: Left, { head, body }: Row): Uint8Array {
+  const { codec } = layout.device as DeviceCompressed
   const stream = body.subarray(0, head[Head.Bytes])
   if (head[Head.Form] === ArrayForm.Raw) return stream
   const size = head[Head.Size]
@@ -200,7 +205,7 @@ describe('who decides', () => {
   ])('%s stays on the CPU', (_, field, why) => {
     const feed = feedOf(field)
     expect(arrayStaysOnCpu(feed.fields[0], feed)).toMatch(why)
-    expect(decompressOnDevice(feed)).toEqual(feed)
+    expect(fieldsForDevice(feed, 'compressed')).toEqual([])
   })
 
   test('bytes stay on the CPU', () => {
@@ -208,7 +213,7 @@ describe('who decides', () => {
       { source: { tar: 'a' }, fields: { x: { from: 'x', as: 'bytes', compression: 'gzip' } }, batch: 2 },
       '/',
     )
-    expect(decompressOnDevice(feed)).toEqual(feed)
+    expect(fieldsForDevice(feed, 'compressed')).toEqual([])
   })
 
   test.each([

@@ -8,7 +8,7 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { NormalOp } from '../../src/define/types.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { Form, Word } from '../../src/transform/device/parameter-row.js'
-import { compileDevicePicture, onDevice, pictureOf } from '../../src/transform/device/picture.js'
+import { compileDevicePicture, pictureForDevice, pictureOf } from '../../src/transform/device/picture.js'
 import { compileImage } from '../../src/transform/picture/image.js'
 import { upright } from '../../src/transform/twins/frame.js'
 import { makePicture } from '../../src/transform/twins/picture.js'
@@ -52,8 +52,8 @@ describe('rows that a maker writes', () => {
     '/',
   )
   const [cpu] = feed.fields
-  const [gpu] = onDevice(feed, { rows: 4 }).fields
-  const device = pictureOf(gpu.layout)
+  const layout = pictureForDevice(cpu, feed, { rows: 4 })
+  const device = pictureOf(layout)
   const lookup = Buffer.from(device.lookup, 'base64')
   const turned = [1, 2, 3, 4, 5, 6, 7, 8].map(o => [`exif-${o}.jpg`, Form.Jpeg] as const)
 
@@ -71,8 +71,8 @@ describe('rows that a maker writes', () => {
       const context = { work, position: 0, chosen: new Map(), random }
       const finished = work.take(30 * 22 * 12)
       compileImage(cpu).run(file, finished, context)
-      const at = work.take(gpu.layout.shape[0])
-      compileDevicePicture(gpu).run(file, at, context)
+      const at = work.take(layout.shape[0])
+      compileDevicePicture(cpu, layout, { cpuShare: 0 }).run(file, at, context)
       const row = new Uint32Array(work.memory.buffer, at, device.words).slice()
       expect(row[Word.Form]).toBe(form)
       // What the decoder would have left there: the picture as it is stored, or what lies there already.
@@ -94,12 +94,13 @@ describe('rows that a maker writes', () => {
   ])('of one that is %i high: the kernel has room for 4,096 lines of which one is made', (height, form) => {
     const fields = { image: { from: 'jpg', as: 'image', apply: [{ resize: [1, 8] }] } } as const
     const shrunk = normalizeFeed({ source: { folder: '/nowhere' }, fields, batch: 4 }, '/')
-    const [field] = onDevice(shrunk, { rows: 4 }).fields
+    const [field] = shrunk.fields
+    const layout = pictureForDevice(field, shrunk, { rows: 4 })
     const work = Workspace.alone(1 << 22)
     const random = (_: string, op: NormalOp) => new Random().key(7, 0, 0, op.ordinal)
-    const at = work.take(field.layout.shape[0])
+    const at = work.take(layout.shape[0])
     const context = { work, position: 0, chosen: new Map(), random }
-    compileDevicePicture(field).run(jpeg(1, 16, height), at, context)
+    compileDevicePicture(field, layout, { cpuShare: 0 }).run(jpeg(1, 16, height), at, context)
     expect(new Uint32Array(work.memory.buffer, at, 1)[0]).toBe(form)
   })
 })

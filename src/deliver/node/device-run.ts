@@ -3,6 +3,7 @@ import type { NormalFeed } from '../../define/types.js'
 import { Decision, type Decoder } from '../../device/decision.js'
 import { Device, stageThread } from '../../device/device.js'
 import type { DeviceOpened } from '../../device/messages.js'
+import { isChwImage, type MakingOptions } from '../../engine/plan/making.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import { cacheFolder } from '../../system/files/cache-folder.js'
 import { chooseDecode, type DeviceChoice, librariesFor } from '../device-options.js'
@@ -57,8 +58,9 @@ export class DeviceRun {
   }
 
   /** What makers leave to the device: images, of which they may decode a share all the same, and arrays. */
-  get making(): { decode: 'cpu' | 'gpu'; cpuShare?: number; nvcomp: boolean } {
-    return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined }
+  get making(): Omit<MakingOptions, 'world'> {
+    const { channelsLast } = this.choice
+    return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined, channelsLast }
   }
 
   /** Who is to decode from the next batch on, when that is not who does so now and nobody holds on to a batch. */
@@ -126,18 +128,4 @@ function madeBy(who: Decoder, decision: Decision | undefined): { decode: 'cpu' |
 /** Images whose memory `channelsLast` changes: those that would have their channels first. */
 function chwImages(feed: NormalFeed): string[] {
   return feed.fields.filter(isChwImage).map(field => field.name)
-}
-
-/** The same feed with the channels of its images last in memory. Its hashes are those of the feed as it was. */
-export function withChannelsLast(feed: NormalFeed): NormalFeed {
-  const fields = feed.fields.map(field => {
-    if (!isChwImage(field)) return field
-    const [channels, height, width] = field.layout.shape
-    return { ...field, layout: { ...field.layout, layout: 'hwc' as const, shape: [height, width, channels] } }
-  })
-  return { ...feed, fields }
-}
-
-function isChwImage({ as, layout }: NormalFeed['fields'][number]): boolean {
-  return as === 'image' && layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
 }

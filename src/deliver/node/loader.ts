@@ -16,7 +16,7 @@ import { openPlan, placeOf, startFeeding } from '../start.js'
 import { type LoaderStats, Stats } from '../stats.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { type Delivery, HostDelivery, type Taken } from './delivery.js'
-import { DeviceRun, withChannelsLast } from './device-run.js'
+import { DeviceRun } from './device-run.js'
 import { Judge } from './judge.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
@@ -75,7 +75,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     opening?.catch(() => {})
     try {
       const { plan, share, place, changes } = await openPlan(this.feed, this.options)
-      this.plan = choice?.channelsLast ? { ...plan, feed: withChannelsLast(plan.feed) } : plan
+      this.plan = plan
       this.share = share
       this.judge = new Judge(this.feed.onError, Math.floor(share.length / share.world))
       this.changes = changes

@@ -11,8 +11,7 @@ import { applyVariant } from '../../define/check/variants.js'
 import { type AllowCode, codeIn, refuseCode } from '../../define/code.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, NormalFeed } from '../../define/types.js'
-import { canGenerate, decodeOf } from '../../engine/plan/generate.js'
-import { compressedArrays } from '../../engine/plan/plan.js'
+import { decodeOf, fieldsForDevice } from '../../engine/plan/making.js'
 import { makeState } from '../../order/state.js'
 import { stepPlan } from '../../order/steps.js'
 import { startTime } from '../../system/process/process.js'
@@ -224,8 +223,8 @@ export class Session {
       decode: options.decode,
       kernels: KERNELS,
       generator: this.generator.describe(feeding),
-      generates: canGenerate(plan.feed),
-      compressed: compressedArrays(plan.feed),
+      generates: fieldsForDevice(plan.feed, 'generated').length > 0,
+      compressed: fieldsForDevice(plan.feed, 'compressed'),
       rank,
       world,
       rankFrom,
@@ -252,11 +251,10 @@ function told(error: Error): { tag: string; message: string } {
 function describeLayout(layout: SlotLayout): object {
   const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields } = layout
   const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
-  // Who decodes a picture is the makers' business alone.
   const described = fields.map(({ device, ...field }) => ({
     ...field,
     dlpack: dlpack(field.dtype),
-    ...(device && { device: { ...device, cpuShare: undefined, dlpack: dlpack(device.dtype) } }),
+    ...(device && { device: { ...device, dlpack: dlpack(device.dtype) } }),
   }))
   return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields: described }
 }

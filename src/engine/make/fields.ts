@@ -23,15 +23,18 @@ const MANY_COLUMNS = 64
 
 /** Compiles the fields in an order in which followed ones come before their followers; not those that a device makes. */
 export function compileFields(job: Job, functions: UserFunctions): CompiledField[] {
-  const here = job.feed.fields.map((field, index) => ({ field, index }))
+  const here = job.feed.fields.map((field, index) => ({ field, index, making: job.making[index] }))
   const fields = here
-    .filter(({ field }) => !isGenerated(field.layout))
-    .map(({ field, index }) => ({
+    .filter(({ making }) => !isGenerated(making))
+    .map(({ field, index, making }) => ({
       index,
       name: field.name,
       from: field.from,
       follows: field.follow !== undefined,
-      program: compileField(field, functions.fields.get(field.name)),
+      program: compileField(field, functions.fields.get(field.name), {
+        making,
+        layout: job.layout.fields[index],
+      }),
     }))
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }

@@ -70,7 +70,7 @@ export class RowMaker {
     this.order = compileOrder(job.order)
     this.sources = attachInOrder(job.sources, this.order)
     // A function on the sample gets all of it; fields only need what they name.
-    const made = job.feed.fields.filter(field => !isGenerated(field.layout))
+    const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
@@ -140,7 +140,7 @@ export class RowMaker {
     const at = slot.at + place.at + row * place.unitBytes
     try {
       const redo = place.device?.kind === 'compressed' ? redoArray : redoPicture
-      redo(this.job.feed.fields[index], at, this.context)
+      redo(this.job.feed.fields[index], place, at, this.context)
       return undefined
     } catch (error) {
       this.work.u8.fill(0, at, at + blankBytes(place))

@@ -4,12 +4,11 @@
  * them.
  */
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
-import { DefinitionError } from '../../basics/errors.js'
-import { generatedLayout } from '../../define/check/kernel.js'
-import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
+import type { FieldMaking } from '../../define/making.js'
+import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { KernelManifest } from '../../source/made/kernel.js'
 import { PLACES, tensorPool } from '../../source/made/synthetic.js'
-import type { FeedPlan } from './plan.js'
+import type { Job } from './job.js'
 
 /** What makes the generated fields of a feed, for whoever launches it. */
 export type Generator = KernelGenerator | SyntheticGenerator
@@ -50,28 +49,14 @@ export interface SyntheticGenerator {
   fields: GeneratedArgument[]
 }
 
-export function isGenerated({ device }: FieldLayout): boolean {
-  return device?.kind === 'generated'
-}
-
-/** Where a feed is made when nobody has decided yet: on the device only what can't be made elsewhere. */
-export function decodeOf(feed: NormalFeed, wanted: 'cpu' | 'gpu' | 'auto'): 'cpu' | 'gpu' {
-  if (wanted !== 'auto') return wanted
-  return feed.fields.some(field => isGenerated(field.layout)) ? 'gpu' : 'cpu'
-}
-
-/** Whether a device makes fields of this feed out of nothing, where it is asked to. */
-export function canGenerate(feed: NormalFeed): boolean {
-  return generateOnDevice(feed).fields.some(field => isGenerated(field.layout))
-}
-
-/** The feed with the fields of a synthetic source of tensors generated, where they come out as they are. */
-export function generateOnDevice(feed: NormalFeed): NormalFeed {
-  if (!('synthetic' in feed.source) || feed.map !== undefined) return feed
-  const { tensors } = feed.source.synthetic
-  if (tensors === undefined) return feed
+/** Whether a field is made by a kernel of the user's, or could be copied on the device: from synthetic tensors, as they are. */
+export function canGenerateField(field: NormalField, feed: NormalFeed): boolean {
+  const { as, from, map, compression, layout } = field
+  if (layout.device !== undefined) return true
+  const tensors = 'synthetic' in feed.source ? feed.source.synthetic.tensors : undefined
+  if (tensors === undefined || feed.map !== undefined) return false
   const { shape, dtype = 'u8' } = tensors
-  const fits = ({ as, from, map, compression, layout }: NormalField): boolean =>
+  return (
     as === 'npy' &&
     map === undefined &&
     compression === undefined &&
@@ -80,27 +65,21 @@ export function generateOnDevice(feed: NormalFeed): NormalFeed {
     layout.dtype === dtype &&
     dtype !== 'bf16' && // raw bytes are never read as that on the CPU either
     elements(layout.shape) === elements(shape)
-  return {
-    ...feed,
-    fields: feed.fields.map(field =>
-      fits(field) ? { ...field, layout: generatedLayout(field.layout) } : field,
-    ),
-  }
-}
-
-/** Refuses a feed that can't be made on the CPU. */
-export function refuseOnHost(feed: NormalFeed): void {
-  const names = feed.fields.filter(field => isGenerated(field.layout)).map(field => field.name)
-  if (names.length === 0) return
-  throw new DefinitionError(
-    '',
-    `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} generated on the GPU: open it with device="cuda"`,
   )
 }
 
-/** What makes the generated fields of a feed as it is made (`feed`); undefined where there are none. */
-export function generatorOf({ sources }: FeedPlan, feed: NormalFeed): Generator | undefined {
-  const made = feed.fields.filter(field => isGenerated(field.layout))
+/** Whether the device makes a field out of nothing, and the worker leaves it alone. */
+export function isGenerated(making: FieldMaking): boolean {
+  return making.by === 'device' && making.kind === 'generated'
+}
+
+/** What makes the generated fields of a job; undefined where there are none. */
+export function generatorOf({
+  feed,
+  sources,
+  making,
+}: Pick<Job, 'feed' | 'sources' | 'making'>): Generator | undefined {
+  const made = feed.fields.filter((_, i) => isGenerated(making[i]))
   if (made.length === 0) return undefined
   if ('synthetic' in feed.source) {
     const { seed = 0, tensors } = feed.source.synthetic

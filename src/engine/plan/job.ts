@@ -2,6 +2,7 @@
 
 import type { SampleWhere } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
+import type { FieldMaking } from '../../define/making.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { OrderData } from '../../order/compile.js'
 import type { Manifest } from '../../source/source.js'
@@ -24,7 +25,10 @@ export interface Job {
   capacity: number
   /** Where the workspaces of the first `count` makers begin, and the bytes of each; they may grow to `limit`. */
   workspaces: { at: number; bytes: number; count: number; limit: number }
+  /** The definition, as the user wrote it. */
   feed: NormalFeed
+  /** Who makes each of its fields, in their order; `layout` follows from it. */
+  making: FieldMaking[]
   sources: JobSource[]
   order: OrderData
   /** Which part of each step is this ring's. */

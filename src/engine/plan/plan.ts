@@ -1,8 +1,7 @@
 /**
- * From a definition to a plan: opens the sources, lays out the order and the batch, and computes the hashes. No
+ * From a definition to a plan: opens the sources, lays out the order, and computes the hashes. No
  * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
  */
-import { layoutSlot, type SlotLayout } from '../../batch/layout.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
@@ -17,17 +16,12 @@ import {
   withChanges,
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
-import { batchSize } from '../../order/steps.js'
 import { WindowOrder } from '../../order/window.js'
 import { inBlocks } from '../../source/combine/blocks.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
-import { decompressOnDevice } from '../../transform/device/array.js'
-import { onDevice } from '../../transform/device/picture.js'
-import { generateOnDevice, refuseOnHost } from './generate.js'
 import type { JobSource } from './job.js'
-import { commonSamplings } from './samplings.js'
 
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
@@ -104,63 +98,4 @@ export function attachInOrder(sources: readonly JobSource[], order: CompiledOrde
 export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPlan {
   const orderData = withChanges(plan.orderData, changes)
   return { ...plan, orderData, order: compileOrder(orderData) }
-}
-
-/** What the makers make of a feed: rows of a batch on one rank, the fields, and the layout of its slot. */
-export interface Making {
-  feed: NormalFeed
-  batch: number
-  layout: SlotLayout
-}
-
-/** Who makes what. */
-export interface MakingOptions {
-  world: number
-  /** Who decodes images: the makers, or the device of whoever consumes the batches. */
-  decode: 'cpu' | 'gpu'
-  /** With `gpu`: the device has nvCOMP. */
-  nvcomp?: boolean
-  /** With `gpu`: the share of images that makers decode all the same, 0…1. */
-  cpuShare?: number
-}
-
-/**
- * With `gpu`, images are left to the device: makers choose the steps, and carry the compressed bytes. So are compressed
- * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
- */
-export function planMaking(
-  { feed, parts = [], attached }: FeedPlan,
-  { world, decode, nvcomp = false, cpuShare = 0 }: MakingOptions,
-): Making {
-  const batch = batchSize(feed.batch, world)
-  if (decode === 'cpu') refuseOnHost(feed)
-  const left = (): NormalFeed => {
-    const samplings = commonSamplings(feed, attached)
-    const pictures = onDevice(generateOnDevice(feed), {
-      rows: batch,
-      meanBytes: meanBytes(parts),
-      cpuShare,
-      samplings,
-    })
-    return nvcomp ? decompressOnDevice(pictures) : pictures
-  }
-  const made = decode === 'gpu' ? left() : feed
-  const layout = layoutSlot(
-    made.fields.map(field => field.layout),
-    batch,
-  )
-  return { feed: made, batch, layout }
-}
-
-/** Names of the fields that a device with nvCOMP could decompress. */
-export function compressedArrays(feed: NormalFeed): string[] {
-  const fields = decompressOnDevice(feed).fields.filter(field => field.layout.device?.kind === 'compressed')
-  return fields.map(field => field.name)
-}
-
-/** Bytes of a sample on average, where the source knows. */
-function meanBytes(parts: NonNullable<Fingerprint['parts']>): number | undefined {
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
-  return bytes > 0 && count > 0 ? Math.ceil(bytes / count) : undefined
 }

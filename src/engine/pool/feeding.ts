@@ -20,7 +20,8 @@ import { RowMaker } from '../make/row-maker.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
-import { type FeedPlan, type MakingOptions, planMaking } from '../plan/plan.js'
+import { type MakingOptions, planMaking } from '../plan/making.js'
+import type { FeedPlan } from '../plan/plan.js'
 import { Patience } from './patience.js'
 import { Pool, type RingOwner } from './pool.js'
 import { RingMemory } from './ring-memory.js'
@@ -88,7 +89,7 @@ export class Feeding {
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
-    const { feed, batch, layout } = planMaking(plan, options)
+    const { fields: making, batch, layout } = planMaking(plan, options)
     const cached = plan.attached.some(source => source.units < source.count)
     const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
     const { indexBytes } = plan
@@ -113,7 +114,8 @@ export class Feeding {
       layout,
       capacity,
       workspaces: { at: shared.bytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
-      feed,
+      feed: plan.feed,
+      making,
       sources: plan.sources,
       order: plan.orderData,
       share: { length, world: options.world, rank: options.rank, batch },
@@ -161,7 +163,7 @@ export class Feeding {
 
   /** What makes fields on the device, where there are such. */
   get generator(): Generator | undefined {
-    return generatorOf(this.plan, this.job.feed)
+    return generatorOf(this.job)
   }
 
   slot(index: number): Slot {

@@ -7,8 +7,9 @@
  *   then  the stream, or the elements; behind a stream the checksum that came with it
  */
 import { DTYPES, elements } from '../../basics/dtype.js'
-import { DecodeError, MillraceError } from '../../basics/errors.js'
-import type { DeviceCompressed, FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
+import { DecodeError } from '../../basics/errors.js'
+import type { DeviceCompressed, SlotField } from '../../define/making.js'
+import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import type { DenseProgram, RowContext } from '../field.js'
@@ -29,14 +30,6 @@ const OUTPUT_ALIGN = 8
 /** The largest streams that every version of nvCOMP promises to take. */
 const MOST_BYTES = 2 ** 24
 
-/** The feed with its compressed arrays left to the device. */
-export function decompressOnDevice(feed: NormalFeed): NormalFeed {
-  const fields = feed.fields.map(field =>
-    arrayStaysOnCpu(field, feed) === undefined ? { ...field, layout: deviceLayout(field) } : field,
-  )
-  return { ...feed, fields }
-}
-
 /** Why an array is decompressed on the CPU; undefined when it need not be. */
 export function arrayStaysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
   const { as, compression, map, layout } = field
@@ -56,7 +49,8 @@ function sizeOf({ shape, dtype }: { shape: number[]; dtype: FieldLayout['dtype']
   return elements(shape) * DTYPES[dtype].bytes
 }
 
-function deviceLayout({ name, compression, layout }: NormalField): FieldLayout {
+/** How such an array lies in the slot. */
+export function arrayForDevice({ name, compression, layout }: NormalField): SlotField {
   const { dtype, shape } = layout
   const device: DeviceCompressed = {
     kind: 'compressed',
@@ -69,22 +63,10 @@ function deviceLayout({ name, compression, layout }: NormalField): FieldLayout {
   return { name, dtype: 'u8', shape: [bytes], form: 'dense', device }
 }
 
-/** What a compressed field is on the device. */
-function compressedOf({ name, device }: FieldLayout): DeviceCompressed {
-  if (device?.kind === 'compressed') return device
-  throw new MillraceError(`field "${name}" is not decompressed on the device`)
-}
-
-/** What makes the finished elements. */
-function compileOnCpu(field: NormalField): DenseProgram {
-  const { dtype, shape } = compressedOf(field.layout)
-  return compileArray({ ...field, layout: { name: field.name, dtype, shape, form: 'dense' } })
-}
-
 /** The program of such a field. */
 export function compileDeviceArray(field: NormalField): DenseProgram {
-  const size = sizeOf(compressedOf(field.layout))
-  const onCpu = compileOnCpu(field)
+  const size = sizeOf(field.layout)
+  const onCpu = compileArray(field)
   return {
     form: 'dense',
     run(value, at, context) {
@@ -105,19 +87,19 @@ export function compileDeviceArray(field: NormalField): DenseProgram {
 const NOTHING = { stream: new Uint8Array(0), checksum: new Uint8Array(0) }
 
 /** Decompresses an array that lies in the slot at `at`: the device refused it. */
-export function redoArray(field: NormalField, at: number, context: RowContext): void {
+export function redoArray(field: NormalField, layout: SlotField, at: number, context: RowContext): void {
   const { work } = context
-  const size = sizeOf(compressedOf(field.layout))
+  const size = sizeOf(field.layout)
   const head = headAt(work, at).slice()
   if (head[Head.Form] !== ArrayForm.Compressed) return
   // The client may have written here, whatever it should have done.
-  if (head[Head.Bytes] + head[Head.Checksum] > field.layout.shape[0] - HEAD_BYTES)
+  if (head[Head.Bytes] + head[Head.Checksum] > layout.shape[0] - HEAD_BYTES)
     throw new DecodeError('its bytes in the slot were overwritten by the process that read them')
   const start = at + HEAD_BYTES
   const end = start + head[Head.Bytes]
   const stream = work.u8.slice(start, end)
   const checksum = work.u8.slice(end, end + head[Head.Checksum])
-  compileOnCpu(field).run(rewrap(field.compression!, { stream, checksum }), start, context)
+  compileArray(field).run(rewrap(field.compression!, { stream, checksum }), start, context)
   writeHead(work, at, ArrayForm.Raw, size, size, 0)
 }
 

@@ -12,7 +12,8 @@ import { isNpy } from '../../decode/array/npy.js'
 import { peekDeflate } from '../../decode/decompress.js'
 import { singleBlock } from '../../decode/lz4.js'
 import { framesOf } from '../../decode/zstd.js'
-import type { Compression, DeviceCodec } from '../../define/types.js'
+import type { DeviceCodec } from '../../define/making.js'
+import type { Compression } from '../../define/types.js'
 
 export interface Payload {
   /** The stream for the device. */

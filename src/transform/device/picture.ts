@@ -5,7 +5,8 @@
  */
 
 import { DecodeError, MillraceError } from '../../basics/errors.js'
-import type { DevicePicture, FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
+import type { DevicePicture, PictureShare, SlotField } from '../../define/making.js'
+import type { NormalFeed, NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
 import { mostSteps } from '../choose/choose.js'
 import type { DenseProgram, RowContext } from '../field.js'
@@ -35,24 +36,12 @@ const MOST_BYTES = 2 ** 29
 /** The form in which a finished picture on the CPU's side goes to the device. */
 const BYTES = compileValues('u8', 3)
 
-/** What is known when images are left to the device. */
-export interface Leaving {
+/** What decides how much room a picture's file gets. */
+export interface BatchFacts {
   /** Rows of a batch. */
   rows: number
   /** Of a sample, as far as the source knows. */
   meanBytes?: number | undefined
-  /** The share of pictures that is decoded here all the same. */
-  cpuShare?: number
-  /** By field: the samplings of JPEGs that go to the device; where a field is not in it, all do. */
-  samplings?: ReadonlyMap<string, number[]>
-}
-
-/** The feed with its images finished on the device. */
-export function onDevice(feed: NormalFeed, how: Leaving): NormalFeed {
-  const fields = feed.fields.map(field =>
-    staysOnCpu(field, feed) === undefined ? { ...field, layout: deviceLayout(field, feed, how) } : field,
-  )
-  return { ...feed, fields }
 }
 
 /** Why a picture is made on the CPU although the device could be asked; undefined when it need not be. */
@@ -68,12 +57,12 @@ function mixesOf({ name }: NormalField, feed: NormalFeed): number {
   return feed.batch.apply.filter(op => op.params.field === name).length
 }
 
-function deviceLayout(
+/** How such a picture lies in the slot: bytes, with room for its parameter row and its file. */
+export function pictureForDevice(
   field: NormalField,
   feed: NormalFeed,
-  { rows, meanBytes, cpuShare = 0, samplings }: Leaving,
-): FieldLayout {
-  const common = samplings?.get(field.name)
+  { rows, meanBytes }: BatchFacts,
+): SlotField {
   const { dtype, shape, layout = 'chw' } = field.layout
   const [height, width] = layout === 'chw' ? shape.slice(1) : shape
   const normalize = field.apply.find(op => op.name === 'normalize')?.params
@@ -88,8 +77,6 @@ function deviceLayout(
     height,
     lookup: Buffer.from(lookup).toString('base64'),
     mixes: mixesOf(field, feed),
-    cpuShare,
-    ...(common && { samplings: common }),
   }
   const finished = width * height * 3
   const most = Math.max(finished, Math.floor(MOST_BYTES / rows))
@@ -99,7 +86,7 @@ function deviceLayout(
 }
 
 /** What a picture field is on the device. */
-export function pictureOf({ name, device }: FieldLayout): DevicePicture {
+export function pictureOf({ name, device }: SlotField): DevicePicture {
   if (device?.kind === 'picture') return device
   throw new MillraceError(`field "${name}" is not finished on the device`)
 }
@@ -113,13 +100,14 @@ function isHere(position: number, share: number): boolean {
   return ((Math.floor(position / RUN) + 1) * GOLDEN) % 1 < share
 }
 
-/** The program of such a field. `here` is the share of pictures that is decoded by it, not by the device. */
+/** The program of such a field, which lies in the slot as `layout` says. `share`: which pictures it decodes itself. */
 export function compileDevicePicture(
   field: NormalField,
-  here = pictureOf(field.layout).cpuShare,
+  layout: SlotField,
+  share: PictureShare,
 ): DenseProgram {
-  const device = pictureOf(field.layout)
-  const room = field.layout.shape[0] - device.words * 4
+  const device = pictureOf(layout)
+  const room = layout.shape[0] - device.words * 4
   const writer = new RowWriter()
   return {
     form: 'dense',
@@ -131,7 +119,7 @@ export function compileDevicePicture(
       const { onDevice } = source
       const row = new Row(writer, at, at + device.words * 4, context)
       const fits = onDevice !== undefined && onDevice.bytes.length <= room && suitsDevice(plan)
-      if (fits && isWanted(onDevice, device) && !isHere(context.position, here))
+      if (fits && isWanted(onDevice, share) && !isHere(context.position, share.cpuShare))
         row.upload(onDevice, plan, steps)
       else row.finish(source, plan, steps)
     },
@@ -141,22 +129,22 @@ export function compileDevicePicture(
 const SPOILT = 'its bytes in the slot were overwritten by the process that read them'
 
 /** Whether the device gets pictures of this kind. */
-function isWanted({ sampling }: Uploadable, { samplings }: DevicePicture): boolean {
+function isWanted({ sampling }: Uploadable, { samplings }: PictureShare): boolean {
   return sampling === undefined || samplings === undefined || samplings.includes(sampling)
 }
 
 /** Decodes a picture that lies in the slot at `at`: the device refused it. How it is mixed stays noted. */
-export function redoPicture(field: NormalField, at: number, context: RowContext): void {
-  const { words } = pictureOf(field.layout)
+export function redoPicture(field: NormalField, layout: SlotField, at: number, context: RowContext): void {
+  const { words } = pictureOf(layout)
   const { work } = context
   const writer = new RowWriter()
   const before = writer.header(work.memory, at).slice()
   // The client may have written here, whatever it should have done.
-  if (before[Word.Bytes] >>> 0 > field.layout.shape[0] - words * 4) throw new DecodeError(SPOILT)
+  if (before[Word.Bytes] >>> 0 > layout.shape[0] - words * 4) throw new DecodeError(SPOILT)
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
   const [x, y, width, height] = before.subarray(Word.Crop)
   const recalled = width === 0 ? null : ({ do: 'crop', x, y, width, height, centred: true } as const)
-  compileDevicePicture(field, 1).run(bytes, at, { ...context, recalled })
+  compileDevicePicture(field, layout, { cpuShare: 1 }).run(bytes, at, { ...context, recalled })
   const after = writer.header(work.memory, at)
   after[Word.Mixes] = before[Word.Mixes]
   after.set(before.subarray(Word.Mix), Word.Mix)

@@ -4,6 +4,7 @@
  */
 
 import { DecodeError, MillraceError } from '../../basics/errors.js'
+import type { SlotField } from '../../define/making.js'
 import type { NormalField } from '../../define/types.js'
 import { chooseSteps } from '../choose/choose.js'
 import type { DenseProgram, FieldValue, RowContext } from '../field.js'
@@ -29,9 +30,10 @@ interface Room {
   layout: 'chw' | 'hwc'
 }
 
-export function compileImage(field: NormalField): DenseProgram {
-  const layout = field.layout.layout ?? 'chw'
-  const [height, width] = layout === 'chw' ? field.layout.shape.slice(1) : field.layout.shape
+/** `inSlot`: where its channels lie may be another than the definition says. */
+export function compileImage(field: NormalField, inSlot: SlotField = field.layout): DenseProgram {
+  const { shape, layout = 'chw' } = inSlot
+  const [height, width] = layout === 'chw' ? shape.slice(1) : shape
   const normalize = field.apply.find(op => op.name === 'normalize')?.params
   const values = compileValues(field.layout.dtype, 3, normalize as unknown as Statistics | undefined)
   const room: Room = { width, height, channels: 3, layout }
