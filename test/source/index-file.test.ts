@@ -173,7 +173,7 @@ describe('files', () => {
     writeFileSync(
       script,
       `import { parentPort, workerData } from 'node:worker_threads'
-       import { IndexFile } from './source/index-file.js'
+       import { IndexFile } from './source/index/file.js'
        const index = new IndexFile(workerData)
        parentPort.postMessage([...index.numbers('n'), index.text('t').at(2)])`,
     )

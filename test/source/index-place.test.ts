@@ -228,8 +228,8 @@ describe('two processes', () => {
     writeFileSync(
       script,
       `import { appendFileSync } from 'node:fs'
-       import { obtainIndex } from './source/index-place.js'
-       import { writeIndex } from './source/index-file.js'
+       import { obtainIndex } from './source/index/place.js'
+       import { writeIndex } from './source/index/file.js'
        const [home, mode] = process.argv.slice(2)
        const { path } = await obtainIndex({
          data: home + '/data.tar', beside: home + '/.data.tar.millrace', problem: () => undefined,

@@ -40,7 +40,7 @@ console.log('ended')`,
 
 test('while it makes views of foreign memory, which it is not ended in', () => {
   const folder = temporaryFolder()
-  const [door, native] = ['unbroken', 'native'].map(name =>
+  const [door, native] = ['node/unbroken', 'native'].map(name =>
     JSON.stringify(new URL(`../../dist/system/${name}.js`, import.meta.url).href),
   )
   writeFileSync(

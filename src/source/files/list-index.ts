@@ -250,7 +250,7 @@ function noPath(list: string, line: number, path: string, names: readonly string
 /** Paths relative to a folder that all of them lie below: the root if they do, otherwise the nearest above them all. */
 function relativeTo(root: string, paths: readonly string[]): { from: string; names: string[] } {
   const names = paths.map(path => (isAbsolute(path) ? relative(root, path) : normalize(path)))
-  if (!names.some(name => name.startsWith('../..'))) return { from: '', names }
+  if (!names.some(name => name.startsWith('../'))) return { from: '', names }
   const whole = names.map(name => resolve(root, name))
   const common = commonFolder(whole)
   return { from: relative(root, common), names: whole.map(file => file.slice(common.length)) }

@@ -261,7 +261,7 @@ function findLibrary(): Library {
 }
 
 /** Where scripts/build.mjs puts the libraries. The same folder whether this file runs from src/ or from dist/. */
-const LIBRARIES = fileURLToPath(new URL('../../../dist/system/libraries', import.meta.url))
+const LIBRARIES = fileURLToPath(new URL('../../../dist/system/libraries/', import.meta.url))
 
 function candidates(): string[] {
   const given = process.env.MILLRACE_TURBOJPEG
