@@ -59,8 +59,8 @@ export interface Source {
   plan(unit: number, columns: readonly string[]): ByteRange[]
   /** Turns what was read (one array a range) into what is kept of the unit, as many arrays: decompresses, for instance. */
   load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
-  /** With `load`: the bytes that a loaded unit takes at most, for the cache. */
-  loadedBytes?(unit: number): number
+  /** With `load`: the bytes that a loaded unit takes at most, for the cache; undefined: as many as were read. */
+  loadedBytes?(unit: number): number | undefined
   /**
    * Told of every row of a claim before the first of them is asked for with `sample`: for sources whose rows are made
    * elsewhere, by code that may draw random numbers. `random` is keyed by where in the run the row stands.

@@ -88,17 +88,22 @@ export class Fetcher {
     }
     try {
       const views = this.reader.read(ranges, range => this.reading(rowOf(range)))
-      for (let i = 0, from = 0; i < count; from = ends[i++]) this.pieces[i] = views.slice(from, ends[i])
+      for (let i = 0, from = 0; i < count; from = ends[i++]) {
+        const { source, row } = draws[i]
+        this.pieces[i] = loaded(this.sources[source], row, views.slice(from, ends[i]))
+      }
     } catch {
       // One of them is bad: read them apart, so that the others are not blamed. The copies outlive the next read.
-      for (let i = 0; i < count; i++) this.pieces[i] = this.readAlone(this.plan(draws[i]), i)
+      for (let i = 0; i < count; i++)
+        this.pieces[i] = this.readAlone(this.sources[draws[i].source], draws[i], i)
     }
   }
 
-  private readAlone(ranges: ByteRange[], i: number): Uint8Array[] | Error {
+  private readAlone(from: Source, { source, row }: Draw, i: number): Uint8Array[] | Error {
     this.reading(i)
     try {
-      return this.reader.read(ranges).map(view => view.slice())
+      const pieces = this.reader.read(from.plan(from.unitOf(row), this.wanted(source)))
+      return loaded(from, row, pieces).map(view => view.slice())
     } catch (error) {
       return error as Error
     }
@@ -119,7 +124,7 @@ export class Fetcher {
   private readRow(draw: Draw, i: number): Uint8Array[] | Error {
     const within = (this.sources[draw.source] as Partial<BlockedSource>).within!
     this.finders[i] = within
-    return this.readAlone(within.plan(draw.row, this.wanted(draw.source)), i)
+    return this.readAlone(within, draw, i)
   }
 
   /** The pieces of a unit; undefined when there is no room for a block of rows that can also be read one by one. */
@@ -128,10 +133,7 @@ export class Fetcher {
     const own = source.unitOf(draw.row)
     const ranges = this.plan(draw)
     if (ranges.length === 0) return NOTHING
-    const load = (): Uint8Array[] => {
-      const pieces = this.reader.read(ranges)
-      return source.load ? source.load(own, pieces) : pieces
-    }
+    const load = (): Uint8Array[] => loaded(source, draw.row, this.reader.read(ranges))
     try {
       const lease = this.cache!.use(unit, {
         bytes: source.loadedBytes?.(own) ?? packedBytes(ranges.map(range => range.length)),
@@ -156,4 +158,9 @@ export class Fetcher {
     for (const lease of this.leases) lease.release()
     this.leases = []
   }
+}
+
+/** What is kept of the unit that holds a row: what was read, or what its source makes of that. */
+function loaded(source: Source, row: number, pieces: Uint8Array[]): Uint8Array[] {
+  return source.load === undefined ? pieces : source.load(source.unitOf(row), pieces)
 }

@@ -3,7 +3,8 @@
  * draws from a few dozen blocks at a time: reading each as a whole, once, is sequential reading.
  */
 import { lastAtMost } from '../../basics/search.js'
-import type { ByteRange, Source } from '../source.js'
+import { Around } from '../around.js'
+import type { ByteRange, Column, Source } from '../source.js'
 
 /** Rows whose bytes lie this close together (a tar header or two) are read as one piece. */
 const GAP = 4096
@@ -15,55 +16,61 @@ export interface BlockedSource extends Source {
   readonly within: Source
 }
 
-interface BlockPlan {
-  /** What is read: the merged ranges of all rows. */
-  pieces: ByteRange[]
-}
-
 /** `blocks` holds the first row of each block, and the number of rows at its end. */
 export function inBlocks(source: Source, blocks: Float64Array): BlockedSource {
-  const plans = new Map<string, BlockPlan>()
+  return new InBlocks(source, blocks)
+}
 
-  // The last entry is no block but the end.
-  const blockOf = (row: number): number => lastAtMost(blocks, row, 0, blocks.length - 2)
+class InBlocks extends Around implements BlockedSource {
+  /** A block is kept as it was read. `sample` loads the one row that it is asked for. */
+  override readonly load = undefined
+  override readonly loadedBytes = undefined
+  /** What is read of a block, for the columns that were asked for: the merged ranges of all its rows. */
+  private readonly plans = new Map<string, ByteRange[]>()
 
-  const planOf = (block: number, columns: readonly string[]): BlockPlan => {
+  constructor(
+    readonly within: Source,
+    private readonly blocks: Float64Array,
+  ) {
+    super(within, { units: blocks.length - 1 })
+  }
+
+  override unitOf(row: number): number {
+    // The last entry is no block but the end.
+    return lastAtMost(this.blocks, row, 0, this.blocks.length - 2)
+  }
+
+  override plan(block: number, columns: readonly string[]): ByteRange[] {
     const key = `${block} ${columns.join()}`
-    let plan = plans.get(key)
+    let plan = this.plans.get(key)
     if (plan === undefined) {
-      const ranges: ByteRange[] = []
-      for (let row = blocks[block]; row < blocks[block + 1]; row++) ranges.push(...source.plan(row, columns))
-      plan = { pieces: joined(ranges) }
-      if (plans.size >= KEPT) plans.delete(plans.keys().next().value!)
-      plans.set(key, plan)
+      plan = this.planAnew(block, columns)
+      if (this.plans.size >= KEPT) this.plans.delete(this.plans.keys().next().value!)
+      this.plans.set(key, plan)
     }
     return plan
   }
 
-  return {
-    within: source,
-    count: source.count,
-    units: blocks.length - 1,
-    columns: source.columns,
-    runs: source.runs,
-    indexed: source.indexed,
-    id: row => source.id(row),
-    key: row => source.key(row),
-    index: name => source.index(name),
-    keyHash: source.keyHash?.bind(source),
-    where: source.where?.bind(source),
-    foresee: source.foresee?.bind(source),
-    unitOf: blockOf,
-    plan: (block, columns) => planOf(block, columns).pieces,
-    sample(row, pieces, columns) {
-      const { pieces: planned } = planOf(blockOf(row), columns)
-      const own = source.plan(row, columns).map(range => {
-        const i = planned.findIndex(piece => piece.file === range.file && contains(piece, range))
-        const at = range.offset - planned[i].offset
-        return pieces[i].subarray(at, at + range.length)
-      })
-      return source.sample(row, own, columns)
-    },
+  override sample(
+    row: number,
+    pieces: readonly Uint8Array[],
+    columns: readonly string[],
+  ): Record<string, Column> {
+    const { within } = this
+    const planned = this.plan(this.unitOf(row), columns)
+    const own = within.plan(row, columns).map(range => {
+      const i = planned.findIndex(piece => piece.file === range.file && contains(piece, range))
+      const at = range.offset - planned[i].offset
+      return pieces[i].subarray(at, at + range.length)
+    })
+    return within.sample(row, within.load === undefined ? own : within.load(row, own), columns)
+  }
+
+  private planAnew(block: number, columns: readonly string[]): ByteRange[] {
+    const ranges: ByteRange[] = []
+    for (let row = this.blocks[block]; row < this.blocks[block + 1]; row++)
+      ranges.push(...this.within.plan(row, columns))
+    return joined(ranges)
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
+import type { EveryMember } from '../around.js'
 import { folderClasses } from '../files/classes.js'
 import type {
   ByteRange,
@@ -60,7 +61,7 @@ function tellOfLabels(children: readonly Manifest[], { wanted, notice }: OpenCon
   }
 }
 
-class ConcatSource implements Source {
+class ConcatSource implements EveryMember {
   readonly count: number
   readonly units: number
   readonly columns: readonly string[]
@@ -69,7 +70,9 @@ class ConcatSource implements Source {
   /** First row and first unit of each part, and the totals at the end. */
   private readonly rows: Float64Array
   private readonly firstUnits: Float64Array
-  readonly load: ((unit: number, pieces: Uint8Array[]) => Uint8Array[]) | undefined
+  readonly keyHash: Source['keyHash']
+  readonly load: Source['load']
+  readonly loadedBytes: Source['loadedBytes']
 
   constructor(private readonly parts: readonly Source[]) {
     this.rows = sums(parts.map(part => part.count))
@@ -84,6 +87,16 @@ class ConcatSource implements Source {
       this.load = (unit, pieces) => {
         const i = find(this.firstUnits, unit)
         return parts[i].load?.(unit - this.firstUnits[i], pieces) ?? pieces
+      }
+      this.loadedBytes = unit => {
+        const i = find(this.firstUnits, unit)
+        return parts[i].loadedBytes?.(unit - this.firstUnits[i])
+      }
+    }
+    if (parts.every(part => part.keyHash !== undefined)) {
+      this.keyHash = row => {
+        const i = find(this.rows, row)
+        return parts[i].keyHash!(row - this.rows[i])
       }
     }
     // A column can be asked for only if every part has it.

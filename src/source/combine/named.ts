@@ -2,10 +2,9 @@
  * An entry of a blend: a source with a name and with new names for some of its columns. Its samples get a column
  * `source` that holds the name, and the name stands before their ids. `blend.ts` makes them.
  */
-
 import { SourceError } from '../../basics/errors.js'
-import type { Random } from '../../basics/random.js'
-import type { ByteRange, Column, IndexColumn, Manifest, Present, Source, SourceKind } from '../source.js'
+import { Around } from '../around.js'
+import type { Column, IndexColumn, Manifest, Present, Source, SourceKind, WholeFile } from '../source.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
@@ -27,71 +26,59 @@ export const named: SourceKind<never> = {
   },
 }
 
-class NamedSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly columns: readonly string[]
-  readonly indexed: readonly string[]
-  readonly runs: Float64Array
-  readonly keyHash: ((row: number) => number) | undefined
-  readonly load: ((unit: number, pieces: Uint8Array[]) => Uint8Array[]) | undefined
+class NamedSource extends Around {
   private readonly oldNames: Map<string, string>
-  /** The columns as the source knows them, by the very array that was asked with. */
+  /** The columns as the source below knows them, by the very array that was asked with. */
   private readonly translated = new WeakMap<readonly string[], readonly string[]>()
 
   constructor(
-    private readonly source: Source,
+    source: Source,
     private readonly name: string,
     private readonly rename: Readonly<Record<string, string>>,
   ) {
-    this.count = source.count
-    this.units = source.units
-    this.runs = source.runs
-    this.keyHash = source.keyHash?.bind(source)
-    this.load = source.load?.bind(source)
-    const newName = (column: string): string => rename[column] ?? column
-    this.columns = [...source.columns.map(newName), 'source']
-    this.indexed = [...(source.indexed ?? []).map(newName), 'source']
+    super(source, {
+      columns: renamed(source.columns, rename),
+      indexed: renamed(source.indexed ?? [], rename),
+    })
     this.oldNames = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
   }
 
-  id(row: number): string {
+  override id(row: number): string {
     return `${this.name}/${this.source.id(row)}`
   }
 
-  key(row: number): string {
-    return this.source.key(row)
+  override wholeFile(row: number): WholeFile | undefined {
+    const file = this.source.wholeFile?.(row)
+    if (file === undefined) return undefined
+    const { column, extension, byExtension, told } = file
+    return {
+      column: this.rename[column] ?? column,
+      extension,
+      byExtension: byExtension && !(extension in this.rename),
+      told: told.map(name => this.rename[name] ?? name),
+    }
   }
 
-  where(row: number): { file: string; offset: number } | undefined {
-    return this.source.where?.(row)
+  override present(row: number): Present {
+    const { rename } = this
+    const { columns, possible, ...why } = super.present(row)
+    return {
+      columns: renamed(columns, rename),
+      ...(possible && { possible: renamed(possible, rename) }),
+      ...why,
+    }
   }
 
-  present(row: number): Present {
-    const renamed = (names: readonly string[]) => [...names.map(name => this.rename[name] ?? name), 'source']
-    const { columns, possible, ...why } = this.source.present?.(row) ?? { columns: this.source.columns }
-    return { columns: renamed(columns), ...(possible && { possible: renamed(possible) }), ...why }
+  override index(name: string): IndexColumn | undefined {
+    return name === 'source' ? { type: 'string', at: () => this.name } : super.index(name)
   }
 
-  index(name: string): IndexColumn | undefined {
-    if (name === 'source') return { type: 'string', at: () => this.name }
-    return this.source.index(this.translate([name])[0])
-  }
-
-  unitOf(row: number): number {
-    return this.source.unitOf(row)
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.source.plan(unit, this.translate(columns))
-  }
-
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    this.source.foresee?.(row, this.translate(columns), epoch, random)
-  }
-
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
-    const below = this.translate(columns)
+  override sample(
+    row: number,
+    pieces: readonly Uint8Array[],
+    columns: readonly string[],
+  ): Record<string, Column> {
+    const below = this.columnsBelow(columns)
     const values = this.source.sample(row, pieces, below)
     const out: Record<string, Column> = {}
     columns.forEach((column, i) => {
@@ -101,7 +88,7 @@ class NamedSource implements Source {
     return out
   }
 
-  private translate(columns: readonly string[]): readonly string[] {
+  protected override columnsBelow(columns: readonly string[]): readonly string[] {
     let below = this.translated.get(columns)
     if (below === undefined) {
       // A column that has a new name is no longer there under its old one.
@@ -110,4 +97,9 @@ class NamedSource implements Source {
     }
     return below
   }
+}
+
+/** The names of columns here, by those that they have below. */
+function renamed(names: readonly string[], rename: Readonly<Record<string, string>>): string[] {
+  return [...names.map(name => rename[name] ?? name), 'source']
 }

@@ -5,18 +5,9 @@
 
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
-import type { Random } from '../../basics/random.js'
 import { lastAtMost } from '../../basics/search.js'
-import type {
-  ByteRange,
-  Column,
-  IndexColumn,
-  Manifest,
-  Nesting,
-  Present,
-  Source,
-  WholeFile,
-} from '../source.js'
+import { Around } from '../around.js'
+import type { IndexColumn, Manifest, Nesting, Source } from '../source.js'
 import { combinedFingerprint } from './combined.js'
 
 /** Rows of a source: a stretch, or a list in shared memory. */
@@ -96,78 +87,39 @@ export function attachSelected(manifest: Manifest, nesting: Nesting): Source {
   return new SelectedSource(nesting.attach(child), selection, unitStarts)
 }
 
-class SelectedSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly columns: readonly string[]
-  readonly indexed: readonly string[]
-  readonly keyHash: ((row: number) => number) | undefined
-  readonly load: ((unit: number, pieces: Uint8Array[]) => Uint8Array[]) | undefined
+class SelectedSource extends Around {
   private readonly at: (row: number) => number
   private cutRuns: Float64Array | undefined
 
   constructor(
-    private readonly source: Source,
+    source: Source,
     private readonly selection: Selection,
     private readonly unitStarts: Float64Array | undefined,
   ) {
+    super(source, { count: selection.count, units: unitStarts?.length ?? selection.count })
     this.at = picker(selection)
-    this.count = selection.count
-    this.units = unitStarts?.length ?? selection.count
-    this.columns = source.columns
-    this.indexed = source.indexed ?? []
-    this.keyHash = source.keyHash && (row => source.keyHash?.(this.at(row)) as number)
-    this.load = source.load && ((unit, pieces) => source.load?.(this.unitBelow(unit), pieces) as Uint8Array[])
   }
 
   /** A new run begins with each run of the source, and wherever the rows step back. Made when first asked for. */
-  get runs(): Float64Array {
+  override get runs(): Float64Array {
     this.cutRuns ??= cutRuns(this.source.runs, this.selection)
     return this.cutRuns
   }
 
-  id(row: number): string {
-    return this.source.id(this.at(row))
-  }
-
-  key(row: number): string {
-    return this.source.key(this.at(row))
-  }
-
-  where(row: number): { file: string; offset: number } | undefined {
-    return this.source.where?.(this.at(row))
-  }
-
-  wholeFile(row: number): WholeFile | undefined {
-    return this.source.wholeFile?.(this.at(row))
-  }
-
-  present(row: number): Present {
-    return this.source.present?.(this.at(row)) ?? { columns: this.columns }
-  }
-
-  index(name: string): IndexColumn | undefined {
+  override index(name: string): IndexColumn | undefined {
     const column = this.source.index(name)
     return column && { type: column.type, at: row => column.at(this.at(row)) }
   }
 
-  unitOf(row: number): number {
+  override unitOf(row: number): number {
     return this.unitStarts === undefined ? row : lastAtMost(this.unitStarts, row)
   }
 
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.source.plan(this.unitBelow(unit), columns)
+  protected override rowBelow(row: number): number {
+    return this.at(row)
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    this.source.foresee?.(this.at(row), columns, epoch, random)
-  }
-
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
-    return this.source.sample(this.at(row), pieces, columns)
-  }
-
-  private unitBelow(unit: number): number {
+  protected override unitBelow(unit: number): number {
     return this.source.unitOf(this.at(this.unitStarts === undefined ? unit : this.unitStarts[unit]))
   }
 }

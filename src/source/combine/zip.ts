@@ -2,10 +2,10 @@
  * Sources side by side: row i of the zip has the columns of row i of every part. Ids and keys are those of the
  * first part. The parts must have equal counts and no column in common.
  */
-
 import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
+import type { EveryMember } from '../around.js'
 import type {
   ByteRange,
   Column,
@@ -44,14 +44,20 @@ export const zip: SourceKind<SourceJson[]> = {
   },
 }
 
-class ZipSource implements Source {
+class ZipSource implements EveryMember {
   readonly count: number
   readonly units: number
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
   readonly runs: Float64Array
+  readonly keyHash: Source['keyHash']
+  // Sources that load what they read are refused: see `checkParts`.
+  readonly load = undefined
+  readonly loadedBytes = undefined
 
   constructor(private readonly parts: readonly Source[]) {
+    const [first] = parts
+    this.keyHash = first.keyHash && (row => first.keyHash!(row))
     this.count = parts[0].count
     this.units = this.count
     this.columns = [...new Set(parts.flatMap(part => part.columns))]
