@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 import millrace
-from millrace import _process
+from millrace._client import process
 
 WARM = 40
 
@@ -25,7 +25,7 @@ def main() -> None:
     feed, workers, depth, seconds = sys.argv[1:]
     rows, seen, begun, before = 0, 0, 0.0, 0.0
     with millrace.Feed(json.loads(feed), workers=int(workers), depth=int(depth), epochs=None) as loader:
-        (engine,) = _process._started
+        (engine,) = process._started
         for done, batch in enumerate(loader.numpy()):
             if done == WARM:
                 begun, before = time.perf_counter(), cpu(engine)

@@ -1,11 +1,11 @@
-// Writes python/millrace/_operators.py: the operators as methods, from the engine's own table, so that Python can't
+// Writes python/millrace/_build/operators.py: the operators as methods, from the engine's own table, so that Python can't
 // drift from it. `--check` only says whether the file is current. Needs dist/ (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { image } from '../dist/define/build/fields.js'
 import { OPERATORS } from '../dist/define/operators/table.js'
 
-const FILE = fileURLToPath(new URL('../python/millrace/_operators.py', import.meta.url))
+const FILE = fileURLToPath(new URL('../python/millrace/_build/operators.py', import.meta.url))
 const WIDTH = 110
 
 /** Python's type of each parameter, by its name; those of one operator alone have its name and a dot in front. */
@@ -144,7 +144,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
 
-from ._build_operator import Axis, Channels, Filter, Mode, Size, Spread, batch_operator, operator
+from .operator import Axis, Channels, Filter, Mode, Size, Spread, batch_operator, operator
 
 F = TypeVar("F", bound="PixelOperators")
 
@@ -169,7 +169,7 @@ ${all
 
 if (process.argv.includes('--check')) {
   if (readFileSync(FILE, 'utf8') !== text) {
-    console.error('python/millrace/_operators.py is not current: run node scripts/operators-python.mjs')
+    console.error('python/millrace/_build/operators.py is not current: run node scripts/operators-python.mjs')
     process.exitCode = 1
   }
 } else {

@@ -103,7 +103,7 @@ describe('the guides', () => {
     const scripts = readdirSync(join(repository, 'examples'), { recursive: true, encoding: 'utf8' })
       .filter(name => name.endsWith('.py'))
       .map(name => `examples/${name}`)
-    const all = [...pages, 'python/README.md', 'python/millrace/_node.py', ...scripts]
+    const all = [...pages, 'python/README.md', 'python/millrace/_client/node.py', ...scripts]
     // That name is another package on PyPI.
     expect(all.filter(page => /pip install "?millrace\b(?!-feed)/.test(read(page)))).toEqual([])
   })

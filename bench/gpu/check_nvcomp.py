@@ -135,7 +135,7 @@ def stream_of(codec: str, packed: bytes) -> tuple[str, bytes]:
 @contextmanager
 def locked_slot(streams: list[bytes]) -> "Iterator[np.ndarray[Any, Any]]":
     """Rows as a maker writes them, page-locked: memory that goes while it is locked stays so, for CUDA."""
-    from millrace._gpu.driver import driver_of
+    from millrace._cuda.driver import driver_of
 
     stride = HEAD + SIZE
     pages = np.frombuffer(mmap.mmap(-1, BATCH * stride), np.uint8).reshape(BATCH, stride)
@@ -157,7 +157,7 @@ def check_stage(result: Result, codec: str, packed: list[bytes], expected: "np.n
     """Byte for byte, and GB/s of what comes out."""
     import torch
 
-    from millrace._gpu.memory import TorchMemory
+    from millrace._cuda.memory import TorchMemory
     from millrace._gpu.stage import open_stage
     from millrace._gpu.ticket import HostArray, HostBatch
 
@@ -236,7 +236,7 @@ def main() -> None:
         STEPS, WARM, args.rounds = 2, 1, 1
     result = Result(args, "nvcomp", "compressed arrays, f32 [64, 64, 16], 256 a batch")
     if not args.dry:
-        from millrace._gpu import nvcomp
+        from millrace._cuda import nvcomp
 
         result.put("nvcomp", nvcomp.version_text(nvcomp.load().version))
         result.say(f"nvCOMP {result.found['nvcomp']}")

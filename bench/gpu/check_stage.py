@@ -23,9 +23,10 @@ import numpy as np
 import stage_rows as rows
 import torch
 
-from millrace._gpu import nvjpeg, plan
-from millrace._gpu.driver import driver_of
-from millrace._gpu.memory import TorchMemory
+from millrace._cuda import nvjpeg
+from millrace._gpu import plan
+from millrace._cuda.driver import driver_of
+from millrace._cuda.memory import TorchMemory
 from millrace._gpu.stage import DeviceStage, open_stage
 from millrace._gpu.ticket import HostArray, HostBatch
 
@@ -218,7 +219,7 @@ def check_libraries(data: Data) -> None:
 
 def DeviceArrayOf(array: Any, kind: str) -> Any:
     """The same bytes as another element type."""
-    from millrace._gpu.arrays import DeviceArray
+    from millrace._cuda.arrays import DeviceArray
 
     other = DeviceArray(array._driver, array.owner, array.address, (16, 16), kind)
     other.ready = array.ready

@@ -36,7 +36,7 @@ KINDS = ("jpg", "png", "webp", "gif", "tif", "avif")
 
 def pack(folder: Path, count: int, width: int, height: int, shards: int) -> None:
     """Synthetic pictures that cost a codec what photographs cost."""
-    from millrace._node import engine_command
+    from millrace._client.node import engine_command
 
     images = {"width": width, "height": height, "quality": 90, "classes": 1000}
     source = json.dumps({"synthetic": {"count": count, "images": images}})

@@ -126,7 +126,7 @@ def until(what: Callable[[], bool], seconds: float) -> bool:
 
 def expected(args: Any) -> list[list[str]]:
     """The ids of each step, by the command line: no Python, no GPU."""
-    from millrace._node import engine_command
+    from millrace._client.node import engine_command
 
     path = args.out / "deaths-ids.jsonl"
     feed = json.dumps(definition(args.data / "small"))

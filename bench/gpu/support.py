@@ -227,7 +227,7 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             pass
     try:
-        from millrace._node import node
+        from millrace._client.node import node
 
         found["node"] = subprocess.run([node(), "--version"], capture_output=True, text=True).stdout.strip()
     except Exception:  # noqa: BLE001  a version that nobody knows

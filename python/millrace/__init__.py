@@ -9,9 +9,10 @@ for batch in feed.torch(device="cuda"):
 
 from typing import Any as _Any
 
-from . import _build, _queues
-from ._build import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
-from ._build_names import hint as _hint
+from ._build import public as _public
+from ._build.public import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
+from ._cuda import queues as _queues
+from ._open.names import hint as _hint
 from .batch import Batch, Ragged
 from .errors import (
     BudgetError,
@@ -42,7 +43,7 @@ __all__ = [
     "SourceError",
     "StateError",
 ]
-__all__ += _build.__all__
+__all__ += _public.__all__
 
 _queues.ask()
 

@@ -15,18 +15,18 @@ import logging
 import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
-from . import _fork
-from ._client import Place, needed_changes
-from ._definition import resolve
-from ._functions import with_map
-from ._loop import ONCE, Limits, Loop, Once
-from ._meeting import Meeting
-from ._names import named
-from ._open_feeds import Opened, check_state, name_for
-from ._payload import command, without_payloads
-from ._ranks import find_rank
-from ._stats import Stats, say
-from ._stream import Stream
+from ._client.client import Place, needed_changes
+from ._client.meeting import Meeting
+from ._data.functions import with_map
+from ._data.payload import command, without_payloads
+from ._open.definition import resolve
+from ._open.open_feeds import Opened, check_state, name_for
+from ._open.options import named
+from ._open.ranks import find_rank
+from ._stream import fork
+from ._stream.loop import ONCE, Limits, Loop, Once
+from ._stream.stats import Stats, say
+from ._stream.stream import Stream
 from .errors import DefinitionError, MillraceError, StateError
 from .views import NumpyView, View
 
@@ -146,7 +146,7 @@ class Feed(Opened):
         self._empty = False
         self._stats.opened()
         log.info("%s: %s", self.name, self._where())
-        _fork.watch(self._stream)
+        fork.watch(self._stream)
 
     # ------------------------------------------------------------ iterating
 
@@ -174,7 +174,7 @@ class Feed(Opened):
         (``"gpu"``), or by whoever feeds this trainer better, which is measured in the first seconds
         (``"auto"``, the default). ``channels_last`` gives images in that memory format.
         """
-        from ._torch import torch_view
+        from ._view.torch import torch_view
 
         return torch_view(self, device, tuple or self.tuple, prefetch, decode, channels_last)
 
@@ -190,14 +190,14 @@ class Feed(Opened):
 
         On one GPU, ``decode`` says who makes the images, as with :meth:`torch`.
         """
-        from ._jax import jax_view
+        from ._view.jax import jax_view
 
         return jax_view(self, device, tuple or self.tuple, prefetch, decode)
 
     @named
     def tensorflow(self, tuple: Optional[Sequence[str]] = None) -> Any:
         """A ``tf.data.Dataset`` of one epoch."""
-        from ._tensorflow import dataset
+        from ._view.tensorflow import dataset
 
         return dataset(self, tuple or self.tuple)
 
@@ -349,7 +349,7 @@ class Feed(Opened):
 
     def show(self, count: int = 16, path: Optional[str] = None) -> Any:
         """Draws samples with their labels, as the model will see them: with Matplotlib, or as a PNG file."""
-        from ._show import show
+        from ._view.show import show
 
         return show(self, count, path)
 

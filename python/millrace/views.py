@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, Mapping, Optional, Sequence
 
-from ._open_feeds import Opened
-from ._reading import Taken
+from ._open.open_feeds import Opened
+from ._stream.reading import Taken
 from .batch import Batch
 from .errors import DefinitionError, MillraceError
 
 if TYPE_CHECKING:
-    from ._loop import Loop
+    from ._stream.loop import Loop
     from .feed import Feed
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import millrace
-from millrace._node import engine_command
+from millrace._client.node import engine_command
 
 HERE = Path(__file__).resolve().parent
 VENV = HERE / "venv"

@@ -56,8 +56,8 @@ def sockets(folder: Path) -> List[str]:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Dict[str, Any]]:
     """Makes definitions for the fake engine, which is used in place of the real one."""
     command = [sys.executable, str(HERE / "fake_engine.py")]
-    monkeypatch.setattr("millrace._process.engine_command", lambda: command)
-    monkeypatch.setattr("millrace._meeting.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.meeting.engine_command", lambda: command)
 
     def feed(length: int = 20, rows: int = 4, **rest: Any) -> Dict[str, Any]:
         return {"fake": {"length": length, "rows": rows, **rest}}
@@ -69,7 +69,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Dict[str, Any]]:
 def engine() -> None:
     """The real engine; the test is skipped, with the reason, where there is none."""
     from millrace import MissingError
-    from millrace._node import engine_command
+    from millrace._client.node import engine_command
 
     try:
         engine_command()

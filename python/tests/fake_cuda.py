@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 from patience import wait_until
 
-from millrace._gpu.errors import CudaError
+from millrace._cuda.errors import CudaError
 
 RUBBISH = 0xDD
 
@@ -349,7 +349,7 @@ class FakeKernels:
         self.driver = driver
 
     def kernel(self, file, entry, types):
-        from millrace._gpu.kernels import Kernel
+        from millrace._cuda.kernels import Kernel
 
         return Kernel(self.driver, self.driver.function(0, entry), types)
 

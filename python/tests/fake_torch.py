@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from millrace._gpu.errors import CudaError
-from millrace._pins import driver_pins
+from millrace._cuda.errors import CudaError
+from millrace._view.pins import driver_pins
 
 
 class FakeStream:
@@ -124,7 +124,7 @@ def view_of(feed, cuda, prefetch=2):
     """A view whose copies are made by that device, late."""
     import torch
 
-    from millrace._cuda import CudaView
+    from millrace._view.torch_cuda import CudaView
 
     class View(CudaView):
         def _upload(self, name, array):

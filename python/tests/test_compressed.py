@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import millrace
-from millrace import _stream
-from millrace._staging import impossible
+from millrace._stream import stream as stream_module
+from millrace._view.staging import impossible
 
 COUNT, SHAPE = 12, (16, 16, 32)
 SIZE = 16 * 16 * 32 * 4
@@ -65,7 +65,7 @@ def test_by_the_engine(engine, shard, compression, as_npy):
 
 @pytest.mark.parametrize("compression", PACK)
 def test_left_to_a_device_with_nvcomp(engine, shard, compression, monkeypatch):
-    monkeypatch.setattr(_stream, "without_nvcomp", lambda: None)
+    monkeypatch.setattr(stream_module, "without_nvcomp", lambda: None)
     with feed_of(shard(PACK[compression]), compression) as feed:
         feed._stream.decode_on("gpu", None)
         told = feed._stream.client.memory.layout.fields[0].device
@@ -92,7 +92,7 @@ def test_left_to_a_device_with_nvcomp(engine, shard, compression, monkeypatch):
 
 
 def test_without_nvcomp_the_engine_does_it(engine, shard, monkeypatch):
-    monkeypatch.setattr(_stream, "without_nvcomp", lambda: "it is not there")
+    monkeypatch.setattr(stream_module, "without_nvcomp", lambda: "it is not there")
     with feed_of(shard(zlib.compress), "zlib") as feed:
         feed._stream.decode_on("gpu", None)
         assert np.array_equal(feed._stream.take(True).batch["x"][2], array(2))
@@ -100,6 +100,6 @@ def test_without_nvcomp_the_engine_does_it(engine, shard, monkeypatch):
 
 def test_why_a_gpu_is_of_no_use(engine, shard, monkeypatch):
     with feed_of(shard(zlib.compress), "zlib") as feed:
-        monkeypatch.setattr("millrace._staging.without_nvcomp", lambda: "libnvcomp.so.6: not found")
+        monkeypatch.setattr("millrace._view.staging.without_nvcomp", lambda: "libnvcomp.so.6: not found")
         why = "nvCOMP, to decompress arrays there, is missing: libnvcomp.so.6: not found"
         assert impossible(feed, 0) == why

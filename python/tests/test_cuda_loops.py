@@ -13,9 +13,9 @@ from patience import wait_until
 from test_gpu_ends import in_fork
 
 import millrace
-from millrace._on_gpu import OnGpu
-from millrace._pins import driver_pins
-from millrace._staging import Staging, without_bad
+from millrace._view.on_gpu import OnGpu
+from millrace._view.pins import driver_pins
+from millrace._view.staging import Staging, without_bad
 from millrace.batch import About, Batch, Ragged
 from millrace.views import Staged
 
@@ -160,7 +160,7 @@ class StageTensor(FakeTensor):
 
 
 def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engine, monkeypatch):
-    from millrace._cuda import CudaView
+    from millrace._view.torch_cuda import CudaView
 
     class Stage:
         here = False
@@ -183,7 +183,7 @@ def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engin
 
         close = end
 
-    monkeypatch.setattr("millrace._on_gpu.impossible", lambda *_: None)
+    monkeypatch.setattr("millrace._view.on_gpu.impossible", lambda *_: None)
     cuda = FakeCuda()
     cuda.mine.cuda_stream = 0
     definition = {

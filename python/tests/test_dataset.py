@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import millrace
-from millrace._functions import function_hash
-from millrace._maker_values import Room, pack
-from millrace._payload import without_payloads
+from millrace._data.functions import function_hash
+from millrace._data.payload import without_payloads
+from millrace._data.worker_values import Room, pack
 
 
 class Pairs:

@@ -13,7 +13,7 @@ from patience import PATIENCE, wait_until
 from test_dataset import Pairs, batches
 
 import millrace
-from millrace._payload import command
+from millrace._data.payload import command
 
 
 def run(folder, text, *arguments, **options):

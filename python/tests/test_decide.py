@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millrace import _meter
-from millrace._decide import MEASURING, SETTLING, Decision
-from millrace._meter import HostMeter, StreamMeter
+from millrace._view import meter as meter_module
+from millrace._view.decide import MEASURING, SETTLING, Decision
+from millrace._view.meter import HostMeter, StreamMeter
 
 
 def run(decision, rates, waits, most=2000):
@@ -143,7 +143,7 @@ def test_the_time_between_two_loops_is_no_step():
 
 def test_the_hosts_clock_counts_what_it_is_held_up(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(_meter.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(meter_module.time, "perf_counter", lambda: clock.now)
     clock.now = 5.0
     meter = HostMeter()
     assert meter.ask(0) is None  # the first time it comes, no step was made

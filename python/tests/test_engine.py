@@ -19,7 +19,7 @@ from conftest import HERE
 from patience import PATIENCE, wait_until
 
 import millrace
-from millrace._node import engine_command
+from millrace._client.node import engine_command
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -285,7 +285,7 @@ def test_on_the_host_it_is_refused_in_one_sentence():
 
 @pytest.fixture(scope="module")
 def compiler() -> Any:
-    from millrace._gpu.nvrtc import Nvrtc
+    from millrace._cuda.nvrtc import Nvrtc
 
     try:
         return Nvrtc()
@@ -294,7 +294,7 @@ def compiler() -> Any:
 
 
 def compile_for_users(compiler: Any, name: str, source: str) -> bytes:
-    from millrace._gpu.nvrtc import options
+    from millrace._cuda.nvrtc import options
 
     headers = {generate.HEADER: Path(CUDA / generate.HEADER).read_text()}
     return bytes(compiler.compile(name, source, headers, options("sm_90")))

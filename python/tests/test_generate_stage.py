@@ -18,7 +18,7 @@ from millrace._gpu.keyed import Random
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostBatch
 from millrace._gpu.tools import Tools
-from millrace._staging import Staging
+from millrace._view.staging import Staging
 from millrace.views import Staged, View
 
 # ---------------------------------------------------------------- through the stage

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from fake_cuda import FakeDriver, memory_at
 
-from millrace._gpu import dlpack
-from millrace._gpu.arrays import DeviceArray, compact
-from millrace._gpu.events import Events
-from millrace._gpu.memory import Pool, PoolMemory, TorchMemory, rounded
-from millrace._jax_cuda import Fence, fenced_memory
+from millrace._cuda import dlpack
+from millrace._cuda.arrays import DeviceArray, compact
+from millrace._cuda.events import Events
+from millrace._cuda.memory import Pool, PoolMemory, TorchMemory, rounded
+from millrace._view.jax_cuda import Fence, fenced_memory
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ KINDS = ["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16", "f32", "f64", "bo
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_numpy_takes_it_over_without_a_copy(driver, pool, kind):
-    from millrace._layout import numpy_dtype
+    from millrace._client.layout import numpy_dtype
 
     values = (
         (np.arange(24) % 2 if kind == "bool" else np.arange(24)).astype(numpy_dtype(kind)).reshape(2, 3, 4)

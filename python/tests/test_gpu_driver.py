@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from millrace._gpu import bindings
-from millrace._gpu.driver import Driver
-from millrace._gpu.errors import CudaError
+from millrace._cuda import bindings
+from millrace._cuda.driver import Driver
+from millrace._cuda.errors import CudaError
 
 
 class FakeLibrary:

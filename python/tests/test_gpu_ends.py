@@ -18,15 +18,15 @@ from patience import PATIENCE, wait_until
 from picture_slots import Slot, field
 
 import millrace
+from millrace._cuda.errors import CudaError
+from millrace._cuda.memory import TorchMemory
+from millrace._cuda.nvjpeg import Jpegs
 from millrace._gpu import plan
-from millrace._gpu.errors import CudaError
-from millrace._gpu.memory import TorchMemory
-from millrace._gpu.nvjpeg import Jpegs
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
-from millrace._pins import Pins
-from millrace._staging import Staging, impossible
+from millrace._view.pins import Pins
+from millrace._view.staging import Staging, impossible
 from millrace.views import NumpyView
 
 
@@ -352,8 +352,8 @@ def test_an_element_type_that_this_torch_lacks_is_no_other():
 )
 def test_only_what_is_needed_is_looked_for_and_it_suits_the_driver(monkeypatch, picture, generates, wanted):
     asked = []
-    monkeypatch.setattr("millrace._gpu.libraries.load", lambda *one: asked.append(one))
-    monkeypatch.setattr("millrace._gpu.driver.driver_of", lambda device: SimpleNamespace(version=12080))
+    monkeypatch.setattr("millrace._cuda.libraries.load", lambda *one: asked.append(one))
+    monkeypatch.setattr("millrace._cuda.driver.driver_of", lambda device: SimpleNamespace(version=12080))
     fields = [SimpleNamespace(layout="chw" if picture else None, device=None)]
     stream = SimpleNamespace(
         client=SimpleNamespace(memory=SimpleNamespace(layout=SimpleNamespace(fields=fields))),

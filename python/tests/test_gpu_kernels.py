@@ -10,10 +10,10 @@ from conftest import ROOT
 from fake_cuda import FakeDriver
 
 from millrace import MissingError
-from millrace._gpu import kernels
-from millrace._gpu.errors import CudaError
-from millrace._gpu.kernels import Kernels, cache_folder, cache_name
-from millrace._gpu.nvrtc import Nvrtc, options
+from millrace._cuda import kernels
+from millrace._cuda.errors import CudaError
+from millrace._cuda.kernels import Kernels, cache_folder, cache_name
+from millrace._cuda.nvrtc import Nvrtc, options
 
 SOURCES = ROOT / "src" / "transform" / "kernels" / "cuda"
 WIDTHS = {"u64": 8, "u32": 4, "b64": 8, "b32": 4, "s32": 4, "s64": 8}

@@ -7,8 +7,8 @@ import fnmatch
 import pytest
 
 from millrace import MissingError
-from millrace._gpu import libraries
-from millrace._gpu.errors import CudaError
+from millrace._cuda import libraries
+from millrace._cuda.errors import CudaError
 
 FILES = [
     "/opt/cu/lib64/libnvrtc.so.12",

@@ -12,10 +12,10 @@ from fake_cuda import FakeDriver, FakeKernels, given_back, memory_at
 from patience import PATIENCE
 
 from millrace import MissingError
-from millrace._gpu import nvcomp
+from millrace._cuda import nvcomp
+from millrace._cuda.errors import CudaError
+from millrace._cuda.nvcomp import Nvcomp, Options, Streams
 from millrace._gpu.compressed import COMPRESSED, NOTHING, RAW
-from millrace._gpu.errors import CudaError
-from millrace._gpu.nvcomp import Nvcomp, Options, Streams
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools

@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from millrace._gpu import nvjpeg
-from millrace._gpu.errors import CudaError
-from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Bitstreams, Decoder, Jpegs, refused
+from millrace._cuda import nvjpeg
+from millrace._cuda.errors import CudaError
+from millrace._cuda.nvjpeg import HARDWARE, HYBRID, Bitstreams, Decoder, Jpegs, refused
 
 
 def some(count, sampling=0x22):

@@ -18,9 +18,9 @@ from fake_cuda import (
 from patience import PATIENCE, wait_until
 from picture_slots import Slot, field, some_slot
 
+from millrace._cuda.errors import CudaError
+from millrace._cuda.nvjpeg import HARDWARE, HYBRID, Jpegs
 from millrace._gpu import plan
-from millrace._gpu.errors import CudaError
-from millrace._gpu.nvjpeg import HARDWARE, HYBRID, Jpegs
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch, Ticket
 from millrace._gpu.tools import Tools

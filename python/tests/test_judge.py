@@ -3,7 +3,7 @@
 import pytest
 
 import millrace
-from millrace._judge import Judge
+from millrace._stream.judge import Judge
 
 
 def bad(row, name=None, **more):

@@ -112,7 +112,7 @@ def test_an_engine_that_dies_between_loops(fake):
 
 def test_an_engine_that_cannot_start(fake, monkeypatch):
     command = [sys.executable, "-c", "import sys; sys.exit('no such thing as an engine')"]
-    monkeypatch.setattr("millrace._process.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
     with pytest.raises(millrace.EngineDied, match="no such thing"):
         millrace.Feed(fake())
 
@@ -126,7 +126,7 @@ listening.listen()
 listening.accept()[0].recv(10)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    monkeypatch.setattr("millrace._process.engine_command", lambda: [sys.executable, "-c", program])
+    monkeypatch.setattr("millrace._client.process.engine_command", lambda: [sys.executable, "-c", program])
     with pytest.raises(millrace.EngineDied, match="by SIGKILL"):
         millrace.Feed(fake())
     assert not sockets(runtime_folder)
@@ -147,7 +147,7 @@ listening.accept()[0].recv(10)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     command = [sys.executable, "-c", program, str(tmp_path), str(HERE / "fake_engine.py")]
-    monkeypatch.setattr("millrace._process.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
     with millrace.Feed(fake(), restart=False) as feed:
         assert [int(batch["number"][0]) for batch in feed] == [0, 4, 8, 12, 16]
     assert len(list(tmp_path.iterdir())) == 3
@@ -173,8 +173,9 @@ def test_a_forgotten_feed_ends_too(fake):
 TRAINER = """
     import sys, os, time
     sys.path[:0] = [{package!r}]
-    import millrace, millrace._process, millrace._meeting
-    millrace._process.engine_command = millrace._meeting.engine_command = lambda: [sys.executable, {fake!r}]
+    import millrace
+    from millrace._client import meeting, process
+    process.engine_command = meeting.engine_command = lambda: [sys.executable, {fake!r}]
     feed = millrace.Feed({{"fake": {{"length": 40000, "rows": 4}}}})
     for i, batch in enumerate(feed):
         if i == 5:

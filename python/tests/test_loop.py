@@ -12,8 +12,8 @@ import pytest
 from patience import wait_until
 
 import millrace
-from millrace._loop import Loop
-from millrace._stream import Stream
+from millrace._stream.loop import Loop
+from millrace._stream.stream import Stream
 from millrace.views import View
 
 

@@ -151,7 +151,7 @@ def test_two_feeds_have_different_names(fake):
     ],
 )
 def test_a_feed_is_called_by_its_data(source, name):
-    from millrace._definition import resolve
+    from millrace._open.definition import resolve
 
     built = source.fields(x=millrace.int("cls")).batch(2)
     assert resolve(built)[1] == resolve(built.json())[1] == name
@@ -175,8 +175,8 @@ def test_the_line_of_an_epoch_can_be_silenced(feed, capsys, monkeypatch):
 
 
 def test_the_home_folder(monkeypatch, tmp_path):
-    from millrace._definition import resolve
-    from millrace._meeting import Meeting
+    from millrace._client.meeting import Meeting
+    from millrace._open.definition import resolve
 
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "cats.json").write_text('{"batch": 1}')

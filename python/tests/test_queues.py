@@ -11,21 +11,21 @@ from types import SimpleNamespace
 import pytest
 
 import millrace
-from millrace import _queues
+from millrace._cuda import queues
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, "32"), ("1", "1")])
 def test_importing_asks_unless_somebody_has_chosen(before, after):
-    environment = {name: value for name, value in os.environ.items() if name != _queues.NAME}
+    environment = {name: value for name, value in os.environ.items() if name != queues.NAME}
     if before is not None:
-        environment[_queues.NAME] = before
+        environment[queues.NAME] = before
     environment["PYTHONPATH"] = str(Path(millrace.__file__).parents[1])
     # As C sees it: that is where CUDA looks.
     program = f"""
 import ctypes, millrace
 getenv = ctypes.CDLL(None).getenv
 getenv.restype = ctypes.c_char_p
-print(getenv(b"{_queues.NAME}").decode())"""
+print(getenv(b"{queues.NAME}").decode())"""
     told = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
@@ -35,18 +35,18 @@ print(getenv(b"{_queues.NAME}").decode())"""
 def torch_in_use(monkeypatch, used):
     cuda = SimpleNamespace(is_initialized=lambda: used)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(_queues, "late", False)
+    monkeypatch.setattr(queues, "late", False)
 
 
 @pytest.mark.parametrize("used", [True, False])
 def test_it_is_known_when_cuda_was_in_use_before(monkeypatch, used):
     torch_in_use(monkeypatch, used)
     environment: dict = {}
-    _queues.ask(environment)
-    assert environment == {_queues.NAME: "32"} and _queues.late is used
+    queues.ask(environment)
+    assert environment == {queues.NAME: "32"} and queues.late is used
 
 
 def test_who_has_chosen_is_never_too_late(monkeypatch):
     torch_in_use(monkeypatch, True)
-    _queues.ask({_queues.NAME: "1"})
-    assert not _queues.late
+    queues.ask({queues.NAME: "1"})
+    assert not queues.late

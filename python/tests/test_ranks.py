@@ -17,8 +17,8 @@ from conftest import HERE
 from patience import PATIENCE
 
 import millrace
-from millrace._meeting import Meeting, connect, private_folder
-from millrace._ranks import Rank, find_rank
+from millrace._client.meeting import Meeting, connect, private_folder
+from millrace._open.ranks import Rank, find_rank
 
 
 class Mesh:

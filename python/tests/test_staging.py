@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import millrace
-from millrace._staging import Staging, without_bad
+from millrace._view.staging import Staging, without_bad
 from millrace.batch import About, Batch, Ragged
 from millrace.errors import EngineDied
 from millrace.views import Staged, View
@@ -242,7 +242,7 @@ def test_an_engine_that_dies_as_its_ring_is_replaced_is_replaced_itself(engine, 
         for batch in feed:
             found.append(batch.ids)
             if len(found) == 3:
-                monkeypatch.setattr("millrace._stream.Client", dying)
+                monkeypatch.setattr("millrace._stream.stream.Client", dying)
                 feed._stream.decode_on("gpu", None)
                 assert feed._stream.opened.decode == "gpu" and feed.stats()["restarts"] == 1
         assert found == expected

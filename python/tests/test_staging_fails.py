@@ -10,11 +10,11 @@ import pytest
 from test_staging import Stage, definition
 
 import millrace
-from millrace._decide import Decision
-from millrace._gpu.errors import CudaError
-from millrace._meter import HostMeter
-from millrace._on_gpu import OnGpu
-from millrace._staging import Staging
+from millrace._cuda.errors import CudaError
+from millrace._view.decide import Decision
+from millrace._view.meter import HostMeter
+from millrace._view.on_gpu import OnGpu
+from millrace._view.staging import Staging
 from millrace.views import Staged
 
 

@@ -262,14 +262,14 @@ export function watchProcess(listener: ChildNote): void {
   watcher = listener
 }
 
-/** Runs the maker of the `millrace` package that the interpreter finds; nothing of the package is imported before. */
+/** Runs the worker of the `millrace` package that the interpreter finds; nothing of the package is imported before. */
 const LAUNCH = `
 import importlib.util, runpy, sys
 found = importlib.util.find_spec("millrace")
 if found is None:
     sys.exit(f"{sys.executable} has no package millrace: install millrace-feed there, or name another interpreter")
-sys.path[0] = found.submodule_search_locations[0]
-runpy.run_path(sys.path[0] + "/_maker.py", run_name="__main__")`
+sys.path[0] = found.submodule_search_locations[0] + "/_data"
+runpy.run_path(sys.path[0] + "/worker.py", run_name="__main__")`
 
 /**
  * The command of a Python process: a whole one as it is; an interpreter runs our maker. By default it is the

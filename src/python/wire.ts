@@ -5,7 +5,7 @@
  *   frame   u32 length of the header │ header, JSON │ buffers that found no room, of the lengths in the header
  *   arena   u32 ask that is being answered, 64 B │ rows of a claim 8 MiB │ the sample's function 4 MiB │ a field's 4 MiB
  *
- * A request is a list of asks; each is answered by one reply, in order. The other end is python/millrace/_maker.py.
+ * A request is a list of asks; each is answered by one reply, in order. The other end is python/millrace/_data/worker.py.
  */
 
 import {

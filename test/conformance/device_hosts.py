@@ -21,11 +21,11 @@ sys.path[:0] = [str(PYTHON), str(PYTHON / "tests")]
 
 import millrace  # noqa: E402
 from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
-from millrace._gpu.arrays import DeviceArray, compact  # noqa: E402
-from millrace._gpu.nvjpeg import Jpegs  # noqa: E402
+from millrace._cuda.arrays import DeviceArray, compact  # noqa: E402
+from millrace._cuda.nvjpeg import Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
 from millrace._gpu.tools import GIB, Tools  # noqa: E402
-from millrace._staging import Staging, without_bad  # noqa: E402
+from millrace._view.staging import Staging, without_bad  # noqa: E402
 from millrace.batch import Ragged  # noqa: E402
 from millrace.views import Staged, View  # noqa: E402
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type FeedJson, type OpenOptions, using } from './engine.js'
 import { temporaryFolder } from './folder.js'
 
-const MAKER = join(import.meta.dirname, '../../python/millrace/_maker.py')
+const MAKER = join(import.meta.dirname, '../../python/millrace/_data/worker.py')
 
 /** The command of a Python maker. */
 export const command = ['python3', MAKER]

@@ -1,6 +1,5 @@
-"""Work on the GPU, in the trainer's process, through ctypes alone: decoding, augmenting, copying.
+"""The device stage: work on the GPU, in the trainer's process: decoding, augmenting, copying.
 
-``stage.open_stage`` is the door; the files, from the outside in: stage, making, ticket, fields, picture,
-compressed, generate, slot, plan, keyed, tools, unpacker, areas, memory, arrays, dlpack, events, nvjpeg,
-nvcomp, kernels, nvrtc, driver, bindings, libraries.
+``stage.open_stage`` opens one. The files, from the top down: stage, making, ticket, fields, picture,
+compressed, generate, slot, plan, keyed, tools, unpacker, areas.
 """

@@ -7,8 +7,8 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .events import Event
-from .memory import rounded
+from .._cuda.events import Event
+from .._cuda.memory import rounded
 
 
 class Stretch:

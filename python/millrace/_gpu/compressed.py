@@ -15,10 +15,10 @@ from typing import Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
+from .._cuda.arrays import item_bytes
+from .._cuda.nvcomp import status_name
 from ..errors import EngineError
 from . import plan
-from .arrays import item_bytes
-from .nvcomp import status_name
 from .slot import Redo, Slot, redone, slot_of
 from .unpacker import Unpacker
 

@@ -15,13 +15,13 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
+from .._cuda.arrays import item_bytes
+from .._cuda.errors import CudaError
+from .._cuda.events import Event
+from .._cuda.memory import Buffer
 from ..errors import DefinitionError, EngineError
 from .areas import Numbers, Stretch
-from .arrays import item_bytes
-from .errors import CudaError
-from .events import Event
 from .keyed import Random
-from .memory import Buffer
 from .plan import DTYPES, aligned
 from .tools import Tools
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Hashable, Mapping, NamedTuple
 
+from .._cuda.memory import Memory
 from .fields import DeviceField
-from .memory import Memory
 from .ticket import HostBatch, Ticket
 from .tools import Tools
 

@@ -17,12 +17,13 @@ from typing import Any, List, Mapping, Optional
 
 import numpy as np
 
+from .._cuda import kernels
+from .._cuda.arrays import item_bytes
+from .._cuda.errors import CudaError
+from .._cuda.memory import Buffer
 from ..errors import EngineError
-from . import kernels, plan
+from . import plan
 from .areas import Area
-from .arrays import item_bytes
-from .errors import CudaError
-from .memory import Buffer
 from .slot import Redo, Slot, redone, slot_of
 from .tools import THREADS, Tools
 

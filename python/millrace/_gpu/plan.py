@@ -10,8 +10,8 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from .._cuda.nvjpeg import Bitstreams
 from ..errors import EngineError
-from .nvjpeg import Bitstreams
 
 Array = Any  # np.ndarray; its full name would be longer than what it says
 

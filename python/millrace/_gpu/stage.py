@@ -24,13 +24,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Callable, Deque, Dict, Hashable, Mapping, Optional, Set, Tuple
 
+from .._cuda.errors import CudaError
+from .._cuda.events import Event
+from .._cuda.memory import Memory, PoolMemory
 from ..errors import MillraceError
-from .errors import CudaError
-from .events import Event
 from .fields import DeviceField, device_fields
 from .generate import generator_of
 from .making import Parts, make
-from .memory import Memory, PoolMemory
 from .ticket import HostBatch, Ticket
 from .tools import GIB, Tools, open_tools
 

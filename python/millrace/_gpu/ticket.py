@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Collection, Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence
 
-from .events import Event
+from .._cuda.events import Event
 from .generate import Made
 from .slot import Redo
 

@@ -15,13 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+from .._cuda import nvcomp, nvjpeg
+from .._cuda.driver import driver_of
+from .._cuda.events import Event, Events
+from .._cuda.kernels import PICTURE, Kernels
+from .._cuda.memory import Pool
 from ..errors import MillraceError
-from . import nvcomp, nvjpeg
 from .areas import Area, Stretch
-from .driver import driver_of
-from .events import Event, Events
-from .kernels import PICTURE, Kernels
-from .memory import Pool
 from .unpacker import Unpacker
 
 GIB = 1 << 30

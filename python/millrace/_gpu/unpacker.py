@@ -6,8 +6,8 @@ from typing import Any, Tuple
 
 import numpy as np
 
+from .._cuda.nvcomp import Nvcomp, Streams
 from .areas import Numbers, Stretch
-from .nvcomp import Nvcomp, Streams
 
 Array = Any
 

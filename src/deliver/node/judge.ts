@@ -1,7 +1,7 @@
 /**
  * Judges bad samples when their batch is handed out, in order: what the feed's `onError` says becomes of them, and
  * whether the run ends here. What looks like a mistake in the definition or the installation ends it whatever the
- * policy. python/millrace/_judge.py has the same rules.
+ * policy. python/millrace/_stream/judge.py has the same rules.
  */
 
 import {

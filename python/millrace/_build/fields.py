@@ -1,0 +1,222 @@
+"""Builders of fields: ``image("jpg").random_resized_crop(224).flip().normalize("imagenet")``.
+
+Each call gives a new field; none is ever changed. Values are checked by the engine, which knows the whole
+feed; an unknown name is an error at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
+
+from .._open.names import hint, plain
+from .._data.functions import Function, function_call
+from .operators import ImageOperators, PixelOperators
+
+Dtype = Literal["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16", "bf16", "f32", "f64", "bool"]
+Compression = Literal["zstd", "lz4", "deflate", "zlib", "gzip"]
+F = TypeVar("F", bound="Field")
+
+
+class Field:
+    """A field under construction: one column of a sample, what it is decoded as and what is done to it."""
+
+    def __init__(self, json: Dict[str, Any]):
+        self._json = json
+
+    def json(self) -> Dict[str, Any]:
+        """The field in the canonical form."""
+        json: Dict[str, Any] = plain(self._json)
+        return json
+
+    def map(self: F, fn: Function) -> F:
+        """Passes every value through ``fn(value, rng)``, in a Python process of the engine; ``rng`` is a
+        numpy Generator of the sample's own. Not for pictures, boxes and points: ``Feed(..., map=fn)`` gets
+        all columns."""
+        return self._with(map=function_call(fn, "fields.map"))
+
+    def _with(self: F, **change: Any) -> F:
+        return type(self)({**self._json, **{key: plain(value, key) for key, value in change.items()}})
+
+    def __repr__(self) -> str:
+        return f"millrace.{type(self).__name__}({self._json})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Field) and self._json == other._json
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for names that aren't there. Those with an underscore are probes of Python and its
+        # tools.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        kind = type(self).__name__
+        if hasattr(ImageOperators, name):
+            raise AttributeError(
+                f'"{name}" is for images, and this is {kind}; it has {", ".join(_methods(type(self)))}'
+            )
+        raise AttributeError(f'{kind} has no "{name}"; {hint(name, _methods(type(self)))}')
+
+
+def _methods(kind: type) -> Sequence[str]:
+    return [name for name in dir(kind) if not name.startswith("_")]
+
+
+def _two(first: Union[int, Sequence[int]], second: Optional[int], what: str) -> Sequence[int]:
+    """Two numbers, given as such or as a list."""
+    if second is not None and not isinstance(first, (list, tuple)):
+        return [first, second]  # type: ignore[list-item]
+    if second is None and isinstance(first, (list, tuple)) and len(first) == 2:
+        return list(first)
+    raise TypeError(f"shape takes {what}, as two numbers or as a list of two")
+
+
+class _Typed(Field):
+    def dtype(self: F, dtype: Dtype) -> F:
+        """The element type in the batch."""
+        # Of torch.float32 and numpy.float32 the name, so that the engine says what it is called here.
+        name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).split(".")[-1]
+        return self._with(dtype=name)
+
+
+class NumberField(_Typed):
+    """One number a row."""
+
+
+class TextField(Field):
+    """A string a row."""
+
+    def ragged(self: F, max: Optional[int] = None, total: Optional[int] = None) -> F:
+        """The greatest number of bytes of one row, and of a whole batch."""
+        return self._with(ragged={"max": max, "total": total})
+
+
+class _Varying(_Typed):
+    def ragged(self: F, max: Optional[int] = None, total: Optional[int] = None) -> F:
+        """Rows one after the other, with offsets: at most ``max`` of one row and ``total`` of a batch."""
+        return self._with(ragged={"max": max, "total": total})
+
+    def pad(
+        self: F,
+        to: Union[int, Literal["longest"]],
+        *,
+        multiple: Optional[int] = None,
+        value: Optional[float] = None,
+        max: Optional[int] = None,
+    ) -> F:
+        """Rows filled up with ``value`` to one length, or to the longest of the batch."""
+        return self._with(pad={"to": to, "multiple": multiple, "value": value, "max": max})
+
+
+class ArrayField(_Varying):
+    """Bytes or arrays, of one shape or of varying length."""
+
+    def compression(self: F, compression: Compression) -> F:
+        """The column's bytes are compressed, each sample by itself: a .npy file, or the bare elements."""
+        return self._with(compression=compression)
+
+
+class _Follower(Field):
+    def follow(self: F, field: str) -> F:
+        """Moves as that image or mask does, with its random choices."""
+        return self._with(follow=field)
+
+
+class ThingsField(_Varying, _Follower):
+    """Boxes or points in an image."""
+
+    def shape(self: F, count: Union[int, Sequence[int]], numbers: Optional[int] = None) -> F:
+        """The greatest number of them in a row, and how many numbers each has: boxes 4, or 5 with a label;
+        points 2. As two numbers, or as a list of them."""
+        return self._with(shape=_two(count, numbers, "count, numbers"))
+
+    def min_area(self: F, pixels: float) -> F:
+        """Boxes left with less area than this are dropped."""
+        return self._with(minArea=pixels)
+
+
+class _Pixels(_Typed, _Follower):
+    def _apply(self: F, op: Dict[str, Any]) -> F:
+        return self._with(apply=[*self._json.get("apply", []), op])
+
+    def shape(self: F, height: Union[int, Sequence[int]], width: Optional[int] = None) -> F:
+        """The greatest size, where no operator fixes it: ``shape(480, 640)`` or ``shape([480, 640])``, height
+        first. Smaller ones are filled up at the right and below."""
+        return self._with(shape=_two(height, width, "height, width"))
+
+
+class MaskField(PixelOperators, _Pixels):
+    """A mask: numbers of classes by pixel."""
+
+
+class ImageField(ImageOperators, _Pixels):
+    """A picture of three channels."""
+
+    def layout(self: F, layout: Literal["chw", "hwc"]) -> F:
+        """Where the channels are: first (the default) or last."""
+        return self._with(layout=layout)
+
+    def scale(self: F, scale: Union[Literal["auto"], int]) -> F:
+        """Decodes JPEG at 1/scale of its size: faster, and not quite the same values."""
+        return self._with(scale=scale)
+
+
+# Each begins with the column it comes from; alternatives are separated by |, the first present is taken.
+# Those that are named like types of Python's have an underscore here, so that the types can still be meant in
+# this file.
+
+
+def image(column: str) -> ImageField:
+    """A picture, [3, height, width]: ``image("jpg|png")``."""
+    return ImageField({"from": column, "as": "image"})
+
+
+def mask(column: str) -> MaskField:
+    """A mask, [height, width]."""
+    return MaskField({"from": column, "as": "mask"})
+
+
+def boxes(column: str) -> ThingsField:
+    """Boxes [x1, y1, x2, y2], with a label as fifth number if there is one."""
+    return ThingsField({"from": column, "as": "boxes"})
+
+
+def points(column: str) -> ThingsField:
+    """Points [x, y]."""
+    return ThingsField({"from": column, "as": "points"})
+
+
+def category(column: str, classes: Sequence[str]) -> NumberField:
+    """A name, as its number in the list of classes."""
+    return NumberField({"from": column, "as": "class", "classes": list(classes)})
+
+
+def int_(column: str) -> NumberField:
+    """A whole number, i64 unless another type is given."""
+    return NumberField({"from": column, "as": "int"})
+
+
+def float_(column: str) -> NumberField:
+    """A number, f32 unless another type is given."""
+    return NumberField({"from": column, "as": "float"})
+
+
+def text(column: str) -> TextField:
+    """A string; the batch has a list of them."""
+    return TextField({"from": column, "as": "text"})
+
+
+def json_(column: str) -> TextField:
+    """JSON, as a string."""
+    return TextField({"from": column, "as": "json"})
+
+
+def bytes_(column: str) -> ArrayField:
+    """The bytes as they are."""
+    return ArrayField({"from": column, "as": "bytes"})
+
+
+def npy(column: str, *, shape: Sequence[int], dtype: Dtype) -> ArrayField:
+    """An array in NumPy's format: the shape of each (the greatest, with ragged or pad) and the element
+    type."""
+    return ArrayField({"from": column, "as": "npy", "dtype": dtype, "shape": list(shape)})

@@ -1,0 +1,50 @@
+"""What a program says ``millrace.`` in front of to define a feed. Some names are those of Python's own
+types."""
+
+from .feed import Builder, sequential, shuffle, weighted
+from .fields import Field, boxes, category, image, mask, npy, points, text
+from .fields import bytes_ as bytes
+from .fields import float_ as float
+from .fields import int_ as int
+from .fields import json_ as json
+from .sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
+from .sources import zip_ as zip
+from .dataset import dataset
+from .operators import cutmix, mixup, mosaic
+from .torchvision import ImageFolder, TranslationError, from_torchvision
+
+__all__ = [
+    "blend",
+    "boxes",
+    "Builder",
+    "bytes",
+    "category",
+    "concat",
+    "cutmix",
+    "dataset",
+    "Field",
+    "files",
+    "float",
+    "folder",
+    "from_torchvision",
+    "image",
+    "ImageFolder",
+    "int",
+    "json",
+    "kernel",
+    "mask",
+    "mixup",
+    "mosaic",
+    "npy",
+    "points",
+    "sequential",
+    "shuffle",
+    "split",
+    "subset",
+    "synthetic",
+    "tar",
+    "text",
+    "TranslationError",
+    "weighted",
+    "zip",
+]

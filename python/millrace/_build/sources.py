@@ -1,0 +1,163 @@
+"""Builders of sources. Each begins a feed: ``millrace.tar("x.tar").shuffle(seed=7)…``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+from .feed import Builder, source_json
+from .._open.names import plain, refuse_unknown
+
+Path = Union[str, "os.PathLike[str]"]
+#: Several may come as one list.
+Paths = Union[Path, Sequence[Path]]
+Source = Union[Builder, Mapping[str, Any]]
+Row = Union[int, float, str]
+
+
+def _source(kind: str, value: Any) -> Builder:
+    return Builder({"source": plain({kind: value})})
+
+
+def _one_or_more(paths: Sequence[Paths], where: str) -> Any:
+    if len(paths) == 1 and isinstance(paths[0], (list, tuple)):
+        paths = paths[0]
+    if len(paths) == 0:
+        raise TypeError(f"{where} takes at least one path")
+    return paths[0] if len(paths) == 1 else list(paths)
+
+
+def tar(*paths: Paths) -> Builder:
+    """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``."""
+    return _source("tar", _one_or_more(paths, "tar"))
+
+
+def folder(
+    path: Path, *, classes: Optional[Sequence[str]] = None, extensions: Optional[Sequence[str]] = None
+) -> Builder:
+    """A folder with one folder for each class: columns image, label, class, path. ``classes`` names them in
+    the order of their labels; then a class may be without a picture."""
+    plain_path = classes is None and extensions is None
+    return _source(
+        "folder", path if plain_path else {"path": path, "classes": classes, "extensions": extensions}
+    )
+
+
+def files(
+    *paths: Paths, list: Optional[Path] = None, path: Optional[str] = None, root: Optional[Path] = None
+) -> Builder:
+    """Single files, by paths or patterns; or those that a list names:
+    ``files(list="train.csv", path="file")``.
+
+    The list is CSV, TSV or JSON lines. ``path`` is its column with the paths (by default ``"path"``), which
+    are relative to ``root`` (by default the list's folder). Its other columns are columns of the samples, for
+    fields and for ``where``, ``split`` and weights; the file itself is the column ``image``."""
+    if list is None:
+        if path is not None or root is not None:
+            raise TypeError("files takes path and root together with list")
+        return _source("files", _one_or_more(paths, "files"))
+    if paths:
+        raise TypeError("files takes paths, or a list, not both")
+    return _source("files", {"list": list, "path": path, "root": root})
+
+
+def synthetic(
+    count: int,
+    *,
+    seed: Optional[int] = None,
+    images: Optional[Mapping[str, Any]] = None,
+    tensors: Optional[Mapping[str, Any]] = None,
+    tokens: Optional[Mapping[str, Any]] = None,
+) -> Builder:
+    """Made-up samples, the same for the same index: ``images=dict(width=224, height=224)``,
+    ``tensors=dict(shape=[8], dtype="f32")`` or ``tokens=dict(length=1024)``."""
+    parts = {"count": count, "seed": seed, "images": images, "tensors": tensors, "tokens": tokens}
+    return _source("synthetic", parts)
+
+
+def kernel(
+    file: Path,
+    *,
+    entry: str,
+    count: int,
+    fields: Mapping[str, Mapping[str, Any]],
+    threads: Optional[int] = None,
+    seed: Optional[int] = None,
+    name: Optional[str] = None,
+) -> Builder:
+    """Samples that a CUDA kernel of yours makes on the GPU, nothing read and nothing transferred:
+    ``kernel("gen.cu", entry="draw", count=10**6, fields={"image": dict(dtype="f32", shape=[3, 224, 224])})``.
+    The feed has the kernel's fields: no others need to be named."""
+    parts = {"file": file, "entry": entry, "count": count, "fields": fields}
+    return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
+
+
+def concat(*sources: Source) -> Builder:
+    """One after the other."""
+    return _source("concat", [source_json(source, "concat") for source in sources])
+
+
+def zip_(*sources: Source) -> Builder:
+    """Side by side: the columns of all of them in one sample."""
+    return _source("zip", [source_json(source, "zip") for source in sources])
+
+
+def subset(
+    source: Source,
+    *,
+    range: Optional[Tuple[int, int]] = None,
+    indices: Optional[Sequence[int]] = None,
+    where: Optional[Mapping[str, Union[Row, Sequence[Row], Mapping[str, Row]]]] = None,
+) -> Builder:
+    """Some of the rows: a range [from, to), a list, or those for which conditions hold: ``where={"label": [1,
+    2]}``."""
+    parts = {"source": source_json(source, "subset"), "range": range, "indices": indices, "where": where}
+    return _source("subset", parts)
+
+
+def split(
+    source: Source,
+    *,
+    parts: Optional[Mapping[str, float]] = None,
+    folds: Optional[int] = None,
+    take: Union[str, int, Mapping[str, int]],
+    group_by: Optional[str] = None,
+    stratify_by: Optional[str] = None,
+    seed: Optional[int] = None,
+) -> Builder:
+    """One part of a division that goes by the samples' keys: packing the data moves no sample, and adding to
+    it none (with ``stratify_by``, few). Parts are fractions by name, or folds; ``take`` is a part's name, a
+    fold's number, or ``{"not": 0}`` for all the other folds. ``group_by`` keeps all samples with the same
+    value of an index column together; ``stratify_by`` divides each value exactly, up to rounding."""
+    return _source(
+        "split",
+        {
+            "source": source_json(source, "split"),
+            "parts": parts,
+            "folds": folds,
+            "take": take,
+            "groupBy": group_by,
+            "stratifyBy": stratify_by,
+            "seed": seed,
+        },
+    )
+
+
+def blend(
+    entries: Sequence[Union[Mapping[str, Any], Tuple[Source, float]]],
+    *,
+    per: Optional[str] = None,
+    epoch: Optional[int] = None,
+) -> Builder:
+    """Several sources mixed by weight: (source, weight), or dicts of ``source``, ``weight``, ``name`` and
+    ``rename``."""
+    return _source("blend", {"entries": [_entry(entry) for entry in entries], "per": per, "epoch": epoch})
+
+
+def _entry(entry: Union[Mapping[str, Any], Tuple[Source, float]]) -> Dict[str, Any]:
+    if isinstance(entry, (tuple, list)) and len(entry) == 2:
+        entry = {"source": entry[0], "weight": entry[1]}
+    if not isinstance(entry, Mapping) or "source" not in entry:
+        raise TypeError(f"blend takes entries such as (source, weight), and {entry!r} is none")
+    refuse_unknown("an entry of blend", entry, ("source", "weight", "name", "rename"))
+    return {**entry, "source": source_json(entry["source"], "blend")}

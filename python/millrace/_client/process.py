@@ -1,0 +1,195 @@
+"""The engine's process: starting it, knowing whether it lives, and what it said last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+#: The end of the engine's standard error that goes into an exception (bytes).
+LAST_WORDS = 4000
+
+#: Engines that this process has started, by pid.
+_started: Dict[int, "Engine"] = {}
+
+
+def engine_command() -> List[str]:
+    """The command line that runs Millrace's engine."""
+    from .node import engine_command as find
+
+    return list(find())
+
+
+#: Seconds until the thread that waits for a dead engine has surely been told how it ended.
+REAPING = 1.5
+
+
+class Engine:
+    """A running engine: one of ours, or one that another rank has started."""
+
+    def __init__(self, pid: int, words: Optional[int], process: Optional["subprocess.Popen[bytes]"]) -> None:
+        self.pid = pid
+        self.began = start_time(pid)
+        self._words = words
+        self._process = process
+        self._gone = threading.Event()
+        if process is not None:
+            _started[pid] = self
+            threading.Thread(target=self._reap, name="millrace-reaper", daemon=True).start()
+
+    @staticmethod
+    def start(path: str, starter: int, command: Optional[Sequence[str]] = None) -> "Engine":
+        """Starts an engine that will listen at ``path`` and end with the process ``starter``."""
+        line = [*(command or engine_command()), "serve", "--socket", path, "--starter", str(starter)]
+        line.append("--allow-code")  # of feeds that the clients' own programs built, and say so
+        # A file without a name: every rank can read the last words (through /proc), and nobody has to remove
+        # it.
+        with tempfile.TemporaryFile() as words:
+            # A session of its own: Ctrl-C in the terminal is for the trainer.
+            process = subprocess.Popen(
+                line, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=True
+            )
+            return Engine(process.pid, os.dup(words.fileno()), process)
+
+    @staticmethod
+    def behind(sock: socket.socket) -> "Engine":
+        """The engine at the other end of a socket."""
+        pid, _ = peer(sock)
+        known = _started.get(pid)
+        return known if known is not None else Engine(pid, _open_words(pid), None)
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        self._process.wait()
+        self._gone.set()
+        _started.pop(self.pid, None)
+
+    @property
+    def state(self) -> str:
+        """The state of the process as /proc shows it (R, S, D, T, …), or X when it is gone."""
+        if self._gone.is_set() or start_time(self.pid) != self.began:
+            return "X"
+        return _stat(self.pid)[0]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped by a signal."""
+        return self.state in ("T", "t")
+
+    def kill(self) -> None:
+        """Ends it, whatever it does. Afterwards nobody listens at its socket any more."""
+        if self.state != "X":
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except OSError:
+                pass
+        self.wait(1)
+
+    def wait(self, seconds: float) -> None:
+        """Until it is gone altogether, at most that long."""
+        until = time.monotonic() + seconds
+        while not self._over() and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _over(self) -> bool:
+        """Whether all its threads are gone. Its files are open as long as one of them is, also when the first
+        one, after which the process is called, is a zombie."""
+        if self._process is not None:
+            return self._gone.is_set()
+        if start_time(self.pid) not in ("", self.began):
+            return True
+        try:
+            return self.state == "X" and len(os.listdir(f"/proc/{self.pid}/task")) <= 1
+        except OSError:
+            return True
+
+    def ending(self) -> str:
+        """How it ended, as far as that is known."""
+        if self._process is None:
+            return ""
+        self._gone.wait(REAPING)
+        code = self._process.returncode
+        if code is None:
+            return ""
+        if code < 0:
+            return f" by {signal.Signals(-code).name}"
+        return f" with exit code {code}"
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether it ended by itself, as far as that is known."""
+        if self._process is None:
+            return True
+        self._gone.wait(REAPING)
+        return self._process.returncode == 0
+
+    def last_words(self) -> str:
+        """The end of its standard error."""
+        if self._words is None:
+            return ""
+        try:
+            size = os.fstat(self._words).st_size
+            return (
+                os.pread(self._words, LAST_WORDS, max(0, size - LAST_WORDS)).decode("utf8", "replace").strip()
+            )
+        except OSError:
+            return ""
+
+    def __del__(self) -> None:
+        words, self._words = self._words, None
+        if words is not None:
+            try:
+                os.close(words)
+            except OSError:
+                pass
+
+
+def peer(sock: socket.socket) -> Tuple[int, int]:
+    """The process at the other end of a socket, and its user."""
+    size = struct.calcsize("3i")
+    pid, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return pid, user
+
+
+def _open_words(pid: int) -> Optional[int]:
+    """The standard error of another process, where that is a file."""
+    path = f"/proc/{pid}/fd/2"
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        pass
+    return None
+
+
+def _stat(pid: int) -> List[str]:
+    """The fields of /proc/PID/stat after the name: state first, start time at 19."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("latin1")
+    except OSError:
+        return ["X"]
+    return text[text.rindex(")") + 2 :].split()
+
+
+def start_time(pid: int) -> str:
+    """When a process began, in clock ticks: with the pid it names a process for good.
+
+    Empty when there is none.
+    """
+    fields = _stat(pid)
+    return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""
+
+
+def forget() -> None:
+    """In a forked child: the engines belong to the parent."""
+    for engine in _started.values():
+        engine._process = None
+    _started.clear()

@@ -1,0 +1,354 @@
+"""The program of a Python maker process: a user's datasets and functions run here, asked by one thread of the
+engine.
+
+Run as a file, not as a module, so that nothing of the package is imported before the user's own code. It
+reads requests from standard input and answers on standard output until its input ends. Frames, values and the
+shared memory (descriptor 3) are those of src/python/wire.ts:
+
+    frame   u32 length of the header | header, JSON | buffers that found no room in the memory
+    memory  u32 number of the ask that is being answered | 60 unused bytes | rows | results of functions
+
+Results depend on what is asked and on nothing else: before every sample and every call the global generators
+of random, numpy and torch are seeded with the ask's own key.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+import traceback
+
+from worker_values import Room, pack, pack_columns, unpack
+
+TYPE_CHECKING = False  # typing's own, without the time that it takes to load typing
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+    from numpy.random import Generator
+    from worker_values import Bytes, WireValue
+
+    Function = Callable[[Any, Generator], Any]
+    Ask = Dict[str, Any]
+    Reply = Dict[str, Any]
+
+#: Answers are sent together, unless they took longer than this (seconds): the engine goes on with some.
+_TOGETHER = 0.0005
+#: … or come to more bytes than this.
+_TOGETHER_BYTES = 32768
+#: Lines of a traceback that go into an error.
+_TRACE_LINES = 6
+
+_PR_SET_PDEATHSIG = 1
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+class _Frames:
+    """Frames over two descriptors that nothing else in this process can reach by printing."""
+
+    def __init__(self) -> None:
+        self._out = bytearray()
+        self._flushed = 0.0
+        self._read = os.dup(0)
+        self._write = os.dup(1)
+        for descriptor in (self._read, self._write):
+            os.set_blocking(descriptor, True)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)  # what the user prints goes where errors go
+
+    def receive(self) -> Optional[Tuple[Dict[str, Any], List[bytearray]]]:
+        """The next request, or None at the end of the input, also in the middle of a frame."""
+        try:
+            length = struct.unpack("<I", self._exactly(4))[0]
+            header = json.loads(bytes(self._exactly(length)))
+            return header, [self._exactly(length) for length in header["buffers"]]
+        except EOFError:
+            return None
+
+    def send(self, header: Reply, buffers: Sequence[Bytes]) -> None:
+        if buffers:
+            header["buffers"] = [len(data) for data in buffers]
+        text = _encode(header).encode()
+        self._out += struct.pack("<I", len(text))
+        self._out += text
+        for data in buffers:
+            self.flush()
+            self._all(data)
+        if len(self._out) > _TOGETHER_BYTES or time.monotonic() - self._flushed > _TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._out:
+            self._all(self._out)
+            self._out = bytearray()
+        self._flushed = time.monotonic()
+
+    def _exactly(self, length: int) -> bytearray:
+        data = bytearray(length)
+        view = memoryview(data)
+        at = 0
+        while at < length:
+            got = os.readv(self._read, [view[at:]])
+            if got == 0:
+                raise EOFError
+            at += got
+        return data
+
+    def _all(self, data: Bytes) -> None:
+        view = memoryview(data)
+        while len(view) > 0:
+            view = view[os.write(self._write, view) :]
+
+
+# ------------------------------------------------------------------------------------ random numbers
+
+
+def _seed(key: int) -> None:
+    """Seeds every global generator that is loaded, so that a sample is the same whoever makes it."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed(key)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(key & 0xFFFFFFFF)
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "default_generator"):
+        torch.default_generator.manual_seed(key >> 65)  # 63 bits; torch.manual_seed would bother CUDA as well
+
+
+def _generator(key: int) -> Generator:
+    import numpy as np
+
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+# ------------------------------------------------------------------------------------ what is asked
+
+
+class _Dataset:
+    """A dataset of the user's, by row. ``count`` is given for iterables only."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        names: Optional[Sequence[str]],
+        function: Optional[Function],
+        count: Optional[int],
+    ) -> None:
+        self._dataset = dataset
+        self._names = names
+        self._function = function
+        self._count = count
+        self._epoch: Optional[int] = None
+        self._passes: Dict[int, _Pass] = {}
+
+    def columns(self, ask: Ask, room: Room) -> Dict[str, WireValue]:
+        row, epoch = ask["row"], ask["epoch"]
+        key = int(ask["key"], 16)
+        if epoch != self._epoch and hasattr(self._dataset, "set_epoch"):
+            self._dataset.set_epoch(epoch)
+        self._epoch = epoch
+        if self._count is None:
+            _seed(key)
+            sample = self._dataset[row]
+        else:
+            sample = self._pass(ask["stream"], epoch, row).go(row)
+        if self._function is not None:
+            sample = self._function(sample, _generator(key))
+        return pack_columns(sample, ask["columns"], room, self._names)
+
+    def _pass(self, stream: int, epoch: int, row: int) -> _Pass:
+        """The pass that leads to a row: a new one when the row is behind, or the epoch another one."""
+        going = self._passes.get(stream)
+        if going is None or going.epoch != epoch or row < going.row:
+            going = self._passes[stream] = _Pass(self._dataset, self._count, epoch)
+        return going
+
+
+class _Pass:
+    """One way through an iterable, from its beginning."""
+
+    def __init__(self, dataset: Any, count: Optional[int], epoch: int) -> None:
+        self.epoch = epoch
+        self.row = 0
+        self._count = count
+        _seed(epoch + 1)
+        self._iterator: Iterator[Any] = iter(dataset if hasattr(dataset, "__iter__") else dataset())
+
+    def go(self, row: int) -> Any:
+        """The sample of a row that is not behind."""
+        while True:
+            # Rows that are passed over draw the same random numbers as those that are wanted.
+            _seed(((self.epoch + 1) << 64) + self.row)
+            self.row += 1
+            try:
+                sample = next(self._iterator)
+            except StopIteration:
+                passed, self.row = self.row - 1, row + 1
+                self._iterator = iter(())  # what comes after fails at once
+                raise ValueError(
+                    f"the iterable ended after {passed} samples, but {self._count} were announced; "
+                    "a generator also ends at its first error"
+                ) from None
+            except Exception:
+                if self.row > row:
+                    raise
+                continue  # it was the error of a row that nobody asked for here
+            if self.row > row:
+                return sample
+
+
+class _Maker:
+    def __init__(self, frames: _Frames, memory: mmap.mmap) -> None:
+        self._frames = frames
+        self._memory = memory
+        self._loaded: Dict[str, Any] = {}
+
+    def run(self) -> None:
+        while True:
+            request = self._frames.receive()
+            if request is None:
+                return
+            header, buffers = request
+            room = Room(self._memory, header["room"])
+            for ask in header["asks"]:
+                # Whatever kills this process is told by this number.
+                struct.pack_into("<I", self._memory, 0, ask["t"])
+                room.buffers = []
+                before = room.next
+                try:
+                    reply = self._answer(ask, room, buffers)
+                except (Exception, SystemExit) as error:  # nobody's exit() is meant for this process
+                    room.next, room.buffers = before, []
+                    reply = {"error": _told(error)}
+                reply["t"] = ask["t"]
+                reply["next"] = room.next
+                self._frames.send(reply, room.buffers)
+            self._frames.flush()
+
+    def _answer(self, ask: Ask, room: Room, buffers: Sequence[Bytes]) -> Reply:
+        if "load" in ask:
+            self._loaded[ask["payload"]] = _load(ask["load"])
+            return {}
+        if "drop" in ask:
+            self._loaded.pop(ask["payload"], None)
+            return {}
+        target = self._loaded[ask["payload"]]
+        if "row" in ask:
+            return {"columns": target.columns(ask, room)}
+        key = int(ask["key"], 16)
+        _seed(key)
+        if "sample" in ask:
+            sample = {name: unpack(value, self._memory, buffers) for name, value in ask["sample"].items()}
+            result = target(sample, _generator(key))
+            if not isinstance(result, dict):
+                raise TypeError(f"a function over the sample returns a dict, not {type(result).__name__}")
+            return {"columns": pack_columns(result, None, room)}
+        return {"value": pack(target(unpack(ask["call"], self._memory, buffers), _generator(key)), room)}
+
+
+def _load(path: str) -> Any:
+    """Reads what the trainer pickled: how to set this interpreter up, then the object itself."""
+    import pickle
+
+    with open(path, "rb") as file:
+        setting = pickle.load(file)
+        for entry in setting["path"]:
+            if entry not in sys.path:
+                sys.path.append(entry)
+        _speak_to(setting.get("output"))
+        sys.argv = setting["argv"]  # a program may look at them when it is imported
+        if setting.get("main") is not None:
+            _import_main(setting["main"])
+        loaded = pickle.load(file)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+    if setting["kind"] == "dataset":
+        return _Dataset(loaded["dataset"], loaded["columns"], loaded["map"], loaded["count"])
+    return loaded
+
+
+def _speak_to(path: Optional[str]) -> None:
+    """What the user's code prints belongs to the trainer, not among the engine's last words."""
+    if path is None:
+        return
+    try:
+        # Not to wait for a reader of a pipe that has none any more.
+        output = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return  # a socket, or another user's
+    os.set_blocking(output, True)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+
+
+def _import_main(main: Dict[str, str]) -> None:
+    """Makes what the trainer's program defines known here, as multiprocessing does: under another name, so
+    that what stands under ``if __name__ == "__main__"`` is left out."""
+    import runpy
+    import types
+
+    if getattr(sys.modules["__main__"], "_millrace_main", None) == main:
+        return
+    module = types.ModuleType("__mp_main__")
+    module.__dict__["_millrace_main"] = main
+    if "name" in main:
+        found = runpy.run_module(main["name"], run_name="__mp_main__", alter_sys=True)
+    else:
+        found = runpy.run_path(main["path"], run_name="__mp_main__")
+    module.__dict__.update(found)
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+
+
+def _told(error: BaseException) -> str:
+    """An exception in a few lines: what, and where in the user's code."""
+    lines = traceback.format_exception_only(type(error), error)
+    own = os.path.dirname(__file__)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.dirname(f.filename) != own]
+    where = [line for text in traceback.format_list(frames) for line in text.rstrip().split("\n")]
+    return "\n".join(["".join(lines).strip(), *where[-_TRACE_LINES:]])
+
+
+def _die_with_the_engine() -> None:
+    """A process that is busy does not notice the end of its input: the kernel ends it when its thread is
+    gone."""
+    parent = os.getppid()
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (AttributeError, OSError):
+        return  # not Linux
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the trainer
+    _die_with_the_engine()
+    faulthandler.enable()
+    frames = _Frames()
+    memory = mmap.mmap(3, 0)
+    os.close(3)
+    # This file's folder: a user's modules may have the names of its files.
+    sys.path.pop(0)
+    del sys.modules["worker_values"]
+    stdout: Any = sys.stdout
+    stdout.reconfigure(line_buffering=True)
+    try:
+        _Maker(frames, memory).run()
+    except BrokenPipeError:
+        os._exit(0)  # nobody is left to answer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""What a run has done so far, and the one line that says whether the trainer had to wait."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from .judge import Judge
+
+log = logging.getLogger("millrace")
+
+#: A wait longer than this (seconds) counts as a stall; shorter ones are the price of asking.
+STALL = 50e-6
+#: Below this share of the time nobody minds waiting.
+FINE = 0.02
+
+
+class Stats:
+    """Counters of one feed, in the names of the engine's own."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter()
+        self.open_ms = 0.0
+        self.first_batch_ms = 0.0
+        self.batches = 0
+        self.samples = 0
+        self.wait = 0.0
+        self.waits = 0
+        self.copies = 0
+        self.restarts = 0
+        self.judge = Judge()
+        #: What a view on a device adds.
+        self.device: Optional[Callable[[], Mapping[str, Any]]] = None
+        self.mark()
+
+    def opened(self) -> None:
+        """The sources are open."""
+        self.open_ms = (time.perf_counter() - self._begun) * 1000
+
+    def waited(self, asked: float) -> None:
+        """A batch came that was asked for then. The first one is counted apart."""
+        now = time.perf_counter()
+        if self.first_batch_ms == 0:
+            self.first_batch_ms = (now - self._begun) * 1000
+            self.mark()
+            return
+        self.wait += now - asked
+        self.waits += now - asked > STALL
+
+    def report(self, engine: Mapping[str, Any]) -> Dict[str, Any]:
+        """Everything, as plain numbers."""
+        return {
+            "batches": self.batches,
+            "samples": self.samples,
+            "firstBatchMs": self.first_batch_ms,
+            "openMs": self.open_ms,
+            "waitMs": self.wait * 1000,
+            "waits": self.waits,
+            "copies": self.copies,
+            "restarts": self.restarts,
+            "bad": {"count": self.judge.count, "samples": list(self.judge.samples)},
+            **engine,
+            **({} if self.device is None else {"device": self.device()}),
+        }
+
+    def mark(self) -> None:
+        """An epoch is counted from here."""
+        self._since = time.perf_counter()
+        self._wait_before = self.wait
+        self._batches_before = self.batches
+        self._samples_before = self.samples
+
+    def epoch_line(self, epoch: int, spans: Mapping[str, float]) -> str:
+        """What the epoch that ends here was like; the next one is counted from here."""
+        seconds = max(time.perf_counter() - self._since, 1e-9)
+        share = (self.wait - self._wait_before) / seconds
+        samples = self.samples - self._samples_before
+        steps = self.batches - self._batches_before
+        self.mark()
+        rate = f"{steps} step{'' if steps == 1 else 's'}, {samples / seconds:,.0f} samples/s"
+        line = f"epoch {epoch}: {rate}; the trainer waited {share:.1%} of the time"
+        total = sum(spans.values())
+        if share < FINE or total <= 0:
+            return line
+        kind = max(spans, key=lambda name: spans[name])
+        return f"{line}, mostly for {kind} ({spans[kind] / total:.0%} of the workers' work)"
+
+
+def say(line: str) -> None:
+    """Logs a line; where nobody has set up logging, it goes to stderr all the same."""
+    if log.isEnabledFor(logging.INFO) and log.hasHandlers():
+        log.info("%s", line)
+    elif not log.hasHandlers() and log.level == logging.NOTSET:
+        print(f"millrace: {line}", file=sys.stderr)

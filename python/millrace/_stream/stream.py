@@ -1,0 +1,290 @@
+"""The batches of a ring, one after the other, whatever happens to the engine that makes them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
+
+from .._client import layout as at
+from .._client.client import Client, Opened, Place
+from .._client.meeting import Meeting
+from ..errors import EngineDied, ForkedError, MillraceError, printable
+from .reading import Taken, read
+from .stats import Stats, say
+
+log = logging.getLogger("millrace")
+
+
+def without_nvcomp() -> Optional[str]:
+    """Why arrays are not decompressed on the device; None when they can be."""
+    from .._cuda import nvcomp
+
+    return nvcomp.missing()
+
+
+class Stream:
+    """Takes batches in order, from wherever it is moved to; replaces the engine when it dies."""
+
+    def __init__(
+        self, name: str, meeting: Meeting, request: Mapping[str, Any], restarts: int, stats: Stats
+    ) -> None:
+        self.name = name
+        self._meeting = meeting
+        self._request = dict(request)
+        self._restarts = restarts
+        self._stats = stats
+        self._pid = os.getpid()
+        self._client: Optional[Client] = None
+        # Whoever takes a batch, or another ring: anybody may ask a question, and find that the engine died.
+        self._turn = threading.RLock()
+        self._number = 0
+        self._warned = False
+        self._told: Set[str] = set()
+        #: Where the next batch that is taken begins.
+        self.ahead = Place(0, 0)
+        #: Changes of a blend's weights; None: as the engine has them.
+        self.changes: Optional[List[Any]] = None
+
+    # ------------------------------------------------------------ the engine
+
+    @property
+    def client(self) -> Client:
+        """The present ring."""
+        if self.foreign:
+            raise ForkedError(
+                f"this feed belongs to process {self._pid}, and this is a fork of it: "
+                "open a Feed of its own here, or start processes by the method 'spawn'"
+            )
+        if self._client is None:
+            raise MillraceError("this feed is closed: open it again")
+        return self._client
+
+    @property
+    def opened(self) -> Opened:
+        """What the engine said about the feed."""
+        return self.client.opened
+
+    def connect(self, state: Optional[Mapping[str, Any]]) -> None:
+        """Opens a ring that begins with a state; one that is open already ends when that works."""
+        request = dict(self._request)
+        if state is not None:
+            request["options"] = {**request["options"], "state": dict(state)}
+            self.changes = list(state.get("changes", [])) or None
+        before = self._client
+        client = Client(self._meeting, request)
+        self._tell(client.opened)
+        # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
+        self._number, self.ahead = 0, client.opened.place
+        self._client = client
+        if before is not None:
+            before.close()
+
+    def _tell(self, opened: Opened) -> None:
+        """Says what the engine had to say about the data, such as files that were left out: once, on one
+        rank."""
+        if opened.rank == 0:
+            for notice in [one for one in opened.notices if one not in self._told]:
+                say(f"{self.name}: " + printable(notice).replace("\n", "\\n"))
+        self._told.update(opened.notices)
+
+    def remember(self, options: Mapping[str, Any]) -> None:
+        """Rings that are opened later have these as well."""
+        self._request["options"] = {**self._request["options"], **options}
+
+    def decode_on(self, where: str, limit: Optional[int], cpu_share: float = 0.0) -> None:
+        """Has images decoded elsewhere ("cpu" or "gpu") from the next batch on.
+
+        With "gpu", the engine goes on to decode ``cpu_share`` of them. Only pixel values change, a little:
+        samples, order and choices stay.
+        """
+        with self._turn:
+            before = self._request["options"]
+            if self.opened.decode == where and before.get("cpuShare", 0.0) == cpu_share:
+                return
+            nvcomp = where == "gpu" and bool(self.opened.compressed) and without_nvcomp() is None
+            wanted: Dict[str, Any] = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
+            if where == "gpu":
+                # With one slot every batch is a copy, and what the GPU refuses can't be redone in its place.
+                deep = [name for name in ("depth", "maxDepth") if name in before]
+                wanted.update({name: max(2, before[name]) for name in deep})
+            self._request["options"] = {**before, **wanted}
+            place = self.ahead
+            changes = {"changes": self.changes} if self.changes else {}
+            try:
+                try:
+                    self.connect({**self.opened.state, **place._asdict(), **changes})
+                except EngineDied as death:
+                    self._revive(death, self.client)
+            except BaseException:
+                self._request["options"] = before  # everything is as it was, the ring included
+                raise
+            self.limit(limit)
+
+    def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A question that any engine with this feed can answer."""
+        while True:
+            client = self.client
+            try:
+                return client.ask(message)
+            except EngineDied as death:
+                self._revive(death, client)
+
+    def names(self, epoch: int, positions: List[int]) -> List[str]:
+        """Names of samples, by their places."""
+        return list(self.ask({"names": {"epoch": epoch, "positions": positions}})["names"])
+
+    def _revive(self, death: EngineDied, client: Client) -> None:
+        """A new engine in place of the one that died, unless there is one: several may find it dead."""
+        with self._turn:
+            if self._client is client:
+                self._replace(death, client)
+
+    def _replace(self, death: EngineDied, client: Client) -> None:
+        """A new engine, which goes on after the last batch taken."""
+        place = self.ahead
+        flying = client.in_flight()
+        what, words = str(death).split("\n")[0], death.last_words
+        changes = {"changes": self.changes} if self.changes else {}
+        while True:
+            client.bury()
+            if self._stats.restarts >= self._restarts:
+                places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
+                raise EngineDied(what, words, places) from None
+            self._stats.restarts += 1
+            try:
+                self.connect({**client.opened.state, **place._asdict(), **changes})
+                break
+            except EngineDied as again:
+                what, words = str(again).split("\n")[0], again.last_words
+        self.ahead = place
+        names: List[str] = []
+        for epoch in sorted({p.epoch for p in flying}):
+            names += self.names(epoch, [p.position for p in flying if p.epoch == epoch])
+        log.warning(
+            "%s; a new one goes on at position %d of epoch %d. In flight: %s%s",
+            what,
+            place.position,
+            place.epoch,
+            ", ".join(names) or "nothing",
+            f". Its last words:\n{words}" if words else "",
+        )
+
+    # ------------------------------------------------------------ batches
+
+    def go(self, place: Place, limit: Optional[int]) -> None:
+        """Goes on from another place; what was made ahead is thrown away."""
+        with self._turn:
+            client = self.client
+            try:
+                client.move(place, limit, self.changes)
+                self._number, self.ahead = 0, place
+            except EngineDied as death:
+                self.ahead = place
+                self._revive(death, client)
+
+    def limit(self, steps: Optional[int]) -> None:
+        """Lets the makers go that many batches from here."""
+        self.client.tell({"limit": None if steps is None else self._number + steps})
+
+    @property
+    def room(self) -> bool:
+        """Whether another batch can be lent without a copy.
+
+        The last slot is not: no batch could be made any more.
+        """
+        leases, most = self.client.leases, self.opened.depth - 1
+        if len(leases) >= most > 0:
+            leases.settle()  # some may have been dropped a moment ago
+        return len(leases) < most
+
+    @property
+    def least_depth(self) -> int:
+        """How few slots will do: with all of them lent, no batch could be made any more."""
+        self.client.leases.settle()
+        lent = min(len(self.client.leases) + 1, self.opened.depth)
+        return max(lent, 2 if self.opened.decode == "gpu" else 1)  # see decode_on
+
+    def take(self, block: bool) -> Optional[Taken]:
+        """The next batch; None when it is not ready and nobody wants to wait."""
+        with self._turn:
+            return self._take(block)
+
+    def _take(self, block: bool) -> Optional[Taken]:
+        asked = time.perf_counter()
+        while True:
+            client = self.client
+            try:
+                slot = client.wait(self._number, block)
+                if slot is None:
+                    return None
+                bad: Sequence[Mapping[str, Any]] = ()
+                if client.memory.head(slot)[at.BAD] > 0:
+                    bad = client.ask({"bad": self._number})["bad"]
+                break
+            except EngineDied as death:
+                self._revive(death, client)
+        self._stats.waited(asked)
+        copy = not self.room
+        if copy:
+            self._copied(client)
+        taken = read(client, slot, copy, self.names)
+        self._number += 1
+        self.ahead = taken.after
+        taken.bad = bad
+        taken.samples = taken.rows + (len(bad) if self.opened.policy == "drop" else 0)
+        return taken
+
+    def _copied(self, client: Client) -> None:
+        self._stats.copies += 1
+        if self._warned:
+            return
+        self._warned = True
+        log.warning(
+            "%s: %d batches are still referred to, and %d slots are in use: more are copied until some are "
+            "dropped. Raise depth to keep more without a copy.",
+            self.name,
+            len(client.leases),
+            client.opened.depth,
+        )
+
+    def spoilt(self, taken: Taken) -> bool:
+        """Whether nobody will get this batch: ``judge`` will end the run."""
+        return any(one["row"] < 0 or self.opened.policy == "fail" for one in taken.bad)
+
+    def judge(self, bad: Mapping[str, Any]) -> None:
+        """Bad samples are counted at delivery, in order; the policy or the budget may end the run here."""
+        self._stats.judge.sample(bad, self.opened.policy, self.opened.budget)
+
+    def judge_batch(self, taken: Taken) -> Optional[str]:
+        """A batch is about to be handed out. The last one of an epoch: what was dropped or masked in it."""
+        judge, opened = self._stats.judge, self.opened
+        rows = opened.length // opened.world
+        judge.batch(taken.samples, opened.policy, rows)
+        return judge.epoch_ends(opened.policy, rows) if taken.after.epoch > taken.epoch else None
+
+    # ------------------------------------------------------------ ending
+
+    @property
+    def foreign(self) -> bool:
+        """Whether this process is a fork of the one that it belongs to."""
+        return os.getpid() != self._pid
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can't be used here any more."""
+        return self._client is None or self.foreign
+
+    def close(self) -> None:
+        """Ends the ring; what is in the user's hands stays readable."""
+        client, self._client = self._client, None
+        if client is not None and not self.foreign:
+            client.close()
+
+    def forked(self) -> None:
+        """In a forked child."""
+        self._turn = threading.RLock()  # another thread may have had it
+        if self._client is not None:
+            self._client.forked()

@@ -1,0 +1,1 @@
+"""Batches as arrays of one library, on one device: PyTorch, JAX, TensorFlow, and what GPUs need for it."""
