@@ -1,7 +1,7 @@
 """What a batch's parameter rows ask for, as plain numbers: sizes, places, cuts and arguments. No device here.
 
 A row of a picture field in the slot is  [ parameter row: `words` × u32 | bytes of a JPEG, or pixels | free ].
-The layout of a parameter row stands in src/transform/device/parameter-row.ts; its header is all that is read here.
+The layout of a parameter row stands in src/transform/device/parameter-row.ts; only its header is read here.
 """
 
 from __future__ import annotations
