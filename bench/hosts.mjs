@@ -3,11 +3,10 @@
 //
 //   node bench/hosts.mjs [--save] [--rounds 5] [--samples 4096] [--threads N] [--seconds 3] [--depth 4]
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pack } from '../dist/prepare/pack/pack.js'
 import { usableCores } from '../dist/system/process/limits.js'
+import { pictures } from './data.mjs'
+import { pictureFeed } from './loops.mjs'
 import { interleaved, keep, median, root, stamp } from './support.mjs'
 
 const option = (name, standard) => {
@@ -20,26 +19,12 @@ const threads = option('threads', usableCores())
 const seconds = option('seconds', 3)
 const depth = option('depth', 4)
 
-const folder = join(tmpdir(), `millrace-bench-${samples}`)
-if (!existsSync(join(folder, 'bench-shards.json'))) {
-  const source = {
-    synthetic: { count: samples, images: { width: 224, height: 224, quality: 90, classes: 1000 } },
-  }
-  await pack(source, { out: folder, prefix: 'bench', division: { shards: 4 }, workers: threads })
-}
-const crop = [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }]
-const applied = { u8: crop, f32: [...crop, { normalize: 'imagenet' }] }
-const feed = apply =>
-  JSON.stringify({
-    source: { tar: join(folder, 'bench-*.tar') },
-    order: { shuffle: 'global', seed: 1 },
-    fields: { image: { from: 'jpg', as: 'image', apply }, label: { from: 'cls', as: 'int' } },
-    batch: 256,
-  })
+const source = await pictures(samples, threads)
 
 /** What one of the hosts says of its run. */
 function run(program, script, dtype) {
-  const args = [join(root, 'bench', script), feed(applied[dtype]), threads, depth, seconds].map(String)
+  const feed = JSON.stringify(pictureFeed(source, dtype, 256))
+  const args = [join(root, 'bench', script), feed, threads, depth, seconds].map(String)
   const env = { ...process.env, PYTHONPATH: process.env.PYTHONPATH ?? join(root, 'python') }
   return JSON.parse(execFileSync(program, args, { env, encoding: 'utf8' }))
 }

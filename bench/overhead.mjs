@@ -4,37 +4,24 @@
 //   node bench/overhead.mjs [--save] [--rounds 5]
 import { open } from '../dist/index.js'
 import { attachSource, openSource } from '../dist/source/registry.js'
+import { memoryFeed, memorySource, ROW, through } from './loops.mjs'
 import { interleaved, keep, stamp } from './support.mjs'
 
 const at = process.argv.indexOf('--rounds')
 const rounds = at < 0 ? 5 : Number(process.argv[at + 1])
-const ROW = 4096
 const DEPTH = 8
-const source = { synthetic: { count: 1_000_000, tensors: { shape: [ROW], dtype: 'u8' } } }
-const feed = batch => ({
-  source,
-  order: { shuffle: 'global', seed: 1 },
-  fields: { data: { from: 'data', as: 'npy', dtype: 'u8', shape: [ROW] } },
-  batch,
-})
 
 /** µs a batch through the engine. */
-async function through(batch, workers, steps) {
-  const loader = open(feed(batch), { workers, depth: DEPTH, steps: steps + 200 })
-  let begun = 0
-  let seen = 0
-  for await (const got of loader) {
-    if (seen++ === 200) begun = performance.now()
-    if (got.count !== batch) throw new Error('short batch')
-  }
-  const us = ((performance.now() - begun) / steps) * 1000
-  await loader.close()
-  return us
+async function engine(batch, workers, steps) {
+  const options = { workers, depth: DEPTH, steps: steps + 200, warm: 200 }
+  const { ms, rows } = await through(open, memoryFeed(batch), options)
+  if (rows !== steps * batch) throw new Error('short batch')
+  return (ms / steps) * 1000
 }
 
 /** µs to make the rows of a batch and copy them to their place, without an engine. */
 async function bare(batch, steps) {
-  const opened = attachSource(await openSource(source, { root: '/', wanted: ['data'] }))
+  const opened = attachSource(await openSource(memorySource, { root: '/', wanted: ['data'] }))
   // As many slots as the engine has, in turn: otherwise the bare loop writes to its cache, and the engine to memory.
   const slots = new Uint8Array(new SharedArrayBuffer(DEPTH * batch * ROW))
   let row = 0
@@ -51,12 +38,12 @@ async function bare(batch, steps) {
 const results = await interleaved(
   {
     'bare 1': () => bare(1, 20000),
-    'engine 1': () => through(1, 1, 20000),
-    'engine 1, in thread': () => through(1, 0, 20000),
+    'engine 1': () => engine(1, 1, 20000),
+    'engine 1, in thread': () => engine(1, 0, 20000),
     'bare 16': () => bare(16, 8000),
-    'engine 16': () => through(16, 1, 8000),
+    'engine 16': () => engine(16, 1, 8000),
     'bare 256': () => bare(256, 1000),
-    'engine 256': () => through(256, 1, 1000),
+    'engine 256': () => engine(256, 1, 1000),
   },
   rounds,
 )

@@ -3,61 +3,17 @@
 //
 //   node bench/ready.mjs [--save] [--rounds 5]
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { open } from '../dist/index.js'
-import { TarWriter } from '../dist/prepare/pack/tar-writer.js'
-import { encodeJpeg } from '../dist/system/codecs/turbojpeg.js'
+import { manySamples } from './data.mjs'
+import { firstBatch, manyFeed } from './loops.mjs'
 import { keep, median, stamp } from './support.mjs'
 
-const SHARDS = 128
-const PER_SHARD = 10_000
-const folder = join(tmpdir(), 'millrace-bench-ready')
-const feed = {
-  source: { tar: join(folder, 'ready-{0000..0127}.tar') },
-  order: { shuffle: 'global', seed: 1 },
-  fields: {
-    image: { from: 'jpg', as: 'image', apply: [{ randomResizedCrop: { size: 64 } }] },
-    label: { from: 'cls', as: 'int' },
-  },
-  batch: 256,
-}
+const feed = manyFeed(manySamples())
 
 if (process.argv.includes('--once')) {
-  const begun = performance.now()
-  const loader = open(feed, { workers: 2 })
-  for await (const batch of loader) {
-    const ms = performance.now() - begun
-    console.log(JSON.stringify({ ms, openMs: loader.stats().openMs, count: batch.count }))
-    break
-  }
-  await loader.close()
+  console.log(JSON.stringify(await firstBatch(open, feed, { workers: 2 })))
   process.exit()
-}
-
-if (!existsSync(join(folder, 'done'))) {
-  mkdirSync(folder, { recursive: true })
-  // Tiny pictures: it is the number of samples that counts here, not their bytes.
-  const jpeg = encodeJpeg(new Uint8Array(16 * 16 * 3).fill(99), 16, 16, 50)
-  const text = new TextEncoder()
-  for (let shard = 0; shard < SHARDS; shard++) {
-    const writer = new TarWriter(join(folder, `ready-${String(shard).padStart(4, '0')}.tar`))
-    for (let i = 0; i < PER_SHARD; i++) {
-      const number = shard * PER_SHARD + i
-      writer.add(String(number).padStart(8, '0'), { jpg: jpeg, cls: text.encode(String(number % 1000)) })
-    }
-    writer.close()
-  }
-  const index = spawnSync(process.execPath, [
-    fileURLToPath(new URL('../dist/cli/main.js', import.meta.url)),
-    'index',
-    feed.source.tar,
-  ])
-  if (index.status !== 0) throw new Error(String(index.stderr))
-  writeFileSync(join(folder, 'done.new'), '')
-  renameSync(join(folder, 'done.new'), join(folder, 'done'))
 }
 
 const at = process.argv.indexOf('--rounds')

@@ -2,13 +2,12 @@
 // pixels away. 224² JPEGs of about 30 kB in tar shards, batch 256, page cache warm, interleaved rounds.
 //
 //   node bench/throughput.mjs [--save] [--rounds 5] [--samples 4096] [--threads N]
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { open } from '../dist/index.js'
-import { pack } from '../dist/prepare/pack/pack.js'
 import { usableCores } from '../dist/system/process/limits.js'
+import { pictures } from './data.mjs'
+import { pictureFeed, through } from './loops.mjs'
 import { interleaved, keep, root, stamp } from './support.mjs'
 
 const option = (name, standard) => {
@@ -20,30 +19,13 @@ const samples = option('samples', 4096)
 const threads = option('threads', usableCores())
 const batch = 256
 
-const folder = join(tmpdir(), `millrace-bench-${samples}`)
-if (!existsSync(join(folder, 'bench-shards.json'))) {
-  const source = {
-    synthetic: { count: samples, images: { width: 224, height: 224, quality: 90, classes: 1000 } },
-  }
-  await pack(source, { out: folder, prefix: 'bench', division: { shards: 4 }, workers: threads })
-}
-const source = { tar: join(folder, 'bench-*.tar') }
-const crop = [{ randomResizedCrop: { size: 224 } }, { flip: { p: 0.5 } }]
-const feed = fields => ({ source, order: { shuffle: 'global', seed: 1 }, fields, batch })
-const label = { from: 'cls', as: 'int' }
+const source = await pictures(samples, threads)
 
 /** Images per second over two epochs, from the second batch on, so that starting is not counted. */
-async function fed(definition, epochs = 2) {
-  const loader = open(definition, { workers: threads, depth: 4, epochs })
-  let begun = 0
-  let rows = 0
-  for await (const got of loader) {
-    if (begun === 0) begun = performance.now()
-    else rows += got.count
-  }
-  const rate = (rows / (performance.now() - begun)) * 1000
-  await loader.close()
-  return rate
+async function fed(dtype, epochs = 2) {
+  const options = { workers: threads, depth: 4, epochs, warm: 1 }
+  const { rows, ms } = await through(open, pictureFeed(source, dtype, batch), options)
+  return (rows / ms) * 1000
 }
 
 /** The ceiling, for as long as the feeds take. */
@@ -65,9 +47,8 @@ async function ceiling(seconds = 4) {
 const results = await interleaved(
   {
     ceiling: () => ceiling(),
-    u8: () => fed(feed({ image: { from: 'jpg', as: 'image', apply: crop }, label })),
-    f32: () =>
-      fed(feed({ image: { from: 'jpg', as: 'image', apply: [...crop, { normalize: 'imagenet' }] }, label })),
+    u8: () => fed('u8'),
+    f32: () => fed('f32'),
   },
   rounds,
 )
