@@ -8,6 +8,7 @@ import { DefinitionError } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
 import { isPython, pythonPath } from './build/call.js'
 import { at } from './check/schema.js'
+import { allSources } from './nested.js'
 import type { CallJson, NormalFeed, SourceJson } from './types.js'
 
 /** One place of a definition that asks for code. */
@@ -44,28 +45,15 @@ export function codeIn(feed: NormalFeed): CodeUse[] {
 
 /** All code that a source asks for. Relative paths are relative to the folder `root`. */
 export function codeInSource(source: SourceJson, root: string, path = ''): CodeUse[] {
-  const inner = (from: SourceJson, ...keys: (string | number)[]): CodeUse[] =>
-    codeInSource(from, root, keys.reduce<string>(at, path))
-  if ('python' in source) {
-    return [{ path: at(path, 'python'), what: 'a dataset in Python', file: source.python.payload }]
-  }
-  if ('kernel' in source) {
-    return [
-      {
-        path: at(path, 'kernel'),
-        what: 'a CUDA kernel',
-        file: resolve(root, expandHome(source.kernel.file)),
-      },
-    ]
-  }
-  if ('concat' in source) return source.concat.flatMap((from, i) => inner(from, 'concat', i))
-  if ('zip' in source) return source.zip.flatMap((from, i) => inner(from, 'zip', i))
-  if ('subset' in source) return inner(source.subset.source, 'subset', 'source')
-  if ('split' in source) return inner(source.split.source, 'split', 'source')
-  if ('blend' in source) {
-    return source.blend.entries.flatMap((entry, i) => inner(entry.source, 'blend', 'entries', i, 'source'))
-  }
-  return []
+  return allSources(source).flatMap(({ source: found, keys }) => {
+    const place = keys.reduce<string>(at, path)
+    if ('python' in found) {
+      return [{ path: at(place, 'python'), what: 'a dataset in Python', file: found.python.payload }]
+    }
+    if (!('kernel' in found)) return []
+    const file = resolve(root, expandHome(found.kernel.file))
+    return [{ path: at(place, 'kernel'), what: 'a CUDA kernel', file }]
+  })
 }
 
 function functionUse(map: CallJson, path: string): CodeUse {

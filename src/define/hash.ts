@@ -4,6 +4,7 @@
  * paths, batch sizes or ranks, so data can move and runs can be resized.
  */
 import { createHash } from 'node:crypto'
+import { COMBINATORS, nameOf, withInner } from './nested.js'
 import { splitRules } from './rules.js'
 import type { NormalFeed, SourceJson } from './types.js'
 
@@ -70,17 +71,9 @@ export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): un
 }
 
 function skeletonOf(source: SourceJson, rules: boolean): unknown {
-  const below = (inner: SourceJson): unknown => skeletonOf(inner, rules)
-  if ('concat' in source) return { concat: source.concat.map(below) }
-  if ('zip' in source) return { zip: source.zip.map(below) }
-  if ('subset' in source) return { subset: { ...source.subset, source: below(source.subset.source) } }
-  if ('split' in source) {
-    const by = rules ? splitRules(source.split) : []
-    return { split: { ...source.split, source: below(source.split.source), ...(by.length > 0 && { by }) } }
-  }
-  if ('blend' in source) {
-    const entries = source.blend.entries.map(entry => ({ ...entry, source: below(entry.source) }))
-    return { blend: { ...source.blend, entries } }
-  }
-  return Object.keys(source)[0]
+  const name = nameOf(source)
+  if (!COMBINATORS.includes(name)) return name
+  const skeleton = withInner(source, inner => skeletonOf(inner, rules) as SourceJson)
+  const by = rules && 'split' in source ? splitRules(source.split) : []
+  return by.length > 0 && 'split' in skeleton ? { split: { ...skeleton.split, by } } : skeleton
 }

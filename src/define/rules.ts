@@ -3,6 +3,7 @@
  * order hash covers those that a feed depends on, so a state that was saved under an earlier rule is refused, and the
  * message says which rule is new.
  */
+import { allSources, someSource } from './nested.js'
 import type { SourceJson, SplitJson } from './types.js'
 
 /** What is new, as a sentence for the message; by the rule's name in hashes and states. */
@@ -28,20 +29,9 @@ export function splitRules({ source, groupBy, stratifyBy }: SplitJson): Rule[] {
 /** All rules that a source depends on, sorted. */
 export function rulesOf(source: SourceJson): Rule[] {
   const rules = new Set<Rule>()
-  someSource(source, part => {
+  for (const { source: part } of allSources(source)) {
     if ('split' in part) for (const rule of splitRules(part.split)) rules.add(rule)
     if ('folder' in part) rules.add('folder with bmp')
-    return false
-  })
+  }
   return [...rules].sort()
-}
-
-/** Whether a source, or one that it is made of, is of a kind. */
-function someSource(source: SourceJson, test: (source: SourceJson) => boolean): boolean {
-  if (test(source)) return true
-  if ('concat' in source) return source.concat.some(part => someSource(part, test))
-  if ('zip' in source) return source.zip.some(part => someSource(part, test))
-  if ('subset' in source) return someSource(source.subset.source, test)
-  if ('split' in source) return someSource(source.split.source, test)
-  return 'blend' in source && source.blend.entries.some(entry => someSource(entry.source, test))
 }

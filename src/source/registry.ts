@@ -4,6 +4,7 @@
  */
 
 import { nearest, SourceError } from '../basics/errors.js'
+import type { SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
 import { type OpenedSources, openBlend } from './combine/blend.js'
 import { concat } from './combine/concat.js'
@@ -19,7 +20,7 @@ import { synthetic } from './made/synthetic.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
 
-const KINDS: Readonly<Record<string, SourceKind<never>>> = {
+const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<never>>> = {
   tar,
   folder,
   files,
@@ -57,8 +58,7 @@ export async function openSources(json: SourceJson, context: OpenContext): Promi
 }
 
 function kind(name: string): SourceKind<never> {
-  const found = KINDS[name]
-  if (found !== undefined) return found
+  if (Object.hasOwn(KINDS, name)) return KINDS[name as keyof typeof KINDS]
   const near = nearest(name, Object.keys(KINDS))
   throw new SourceError(`there is no source "${name}"${near ? `; did you mean "${near}"?` : ''}`)
 }

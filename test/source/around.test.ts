@@ -5,6 +5,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/basics/random.js'
+import { COMBINATORS } from '../../src/define/nested.js'
 import { inBlocks } from '../../src/source/combine/blocks.js'
 import { concat } from '../../src/source/combine/concat.js'
 import { named } from '../../src/source/combine/named.js'
@@ -155,7 +156,7 @@ const WRAPPERS: Record<string, () => Wrapped> = {
       loadsLate: true,
     }
   },
-  'an entry of a blend': () => {
+  'blend: an entry': () => {
     const below = new FullSource(12, 3)
     const manifest = manifestOf(0, { name: 'n', rename: { a: 'picture' }, child: manifestOf(0, {}) })
     return {
@@ -166,12 +167,12 @@ const WRAPPERS: Record<string, () => Wrapped> = {
       id: below => `n/${below}`,
     }
   },
-  'a stretch': () => selected({ from: 4, count: 6 }, row => 4 + row, 1),
-  'rows in another order': () => {
+  'subset: a stretch': () => selected({ from: 4, count: 6 }, row => 4 + row, 1),
+  'subset: rows in another order': () => {
     const rows = Uint32Array.of(9, 8, 3, 4, 5, 0)
     return selected({ rows, count: 6 }, row => rows[row], 1)
   },
-  'rows of larger units': () => {
+  'split: rows of larger units': () => {
     const rows = Uint32Array.of(9, 10, 3, 4, 5, 0)
     return selected({ rows, count: 6 }, row => rows[row], 3)
   },
@@ -266,6 +267,11 @@ function wholeWay(source: Source, row: number): Column {
   return source.sample(row, source.load?.(unit, pieces) ?? pieces, ['a']).a
 }
 
+it('is done for every kind of source that holds others', () => {
+  const done = Object.keys(WRAPPERS).map(name => name.split(':')[0])
+  expect([...new Set(done)].sort()).toEqual(['blocks', ...COMBINATORS].sort())
+})
+
 for (const [name, wrap] of Object.entries(WRAPPERS)) {
   describe(`${name}, around a source with every member`, () => {
     for (const [member, check] of Object.entries(CHECKS)) {
@@ -286,8 +292,8 @@ for (const [name, wrap] of Object.entries(WRAPPERS)) {
   })
 }
 
-it('an entry of a blend renames what tells of a file', () => {
-  const { source } = WRAPPERS['an entry of a blend']()
+it('blend renames what tells of a file', () => {
+  const { source } = WRAPPERS['blend: an entry']()
   expect(source.columns).toEqual(['picture', 'b', 'source'])
   expect(source.wholeFile?.(0)?.column).toBe('picture')
   expect(source.sample(0, [Buffer.from('!')], ['a', 'picture', 'source'])).toEqual({

@@ -1,11 +1,12 @@
 /**
- * What may stand in `source`, in one table: a new kind of source adds one entry here, one type in types.ts and one
- * line in the registry of src/source/.
+ * What may be written for `source`, in one table. A new kind of source has a type in types.ts; the compiler then asks for
+ * its line here, in nested.ts, and in the registry of src/source/.
  */
 
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
+import { allSources, type SourceName, someSource } from '../nested.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
 import { kernel } from './kernel.js'
 import type { Parser } from './schema.js'
@@ -192,7 +193,7 @@ const blend: Parser<BlendJson> = (value, path) => {
 }
 
 /** Each kind of source and what may be written for it. */
-const SOURCES: Record<string, Parser<unknown>> = {
+const SOURCES: Record<SourceName, Parser<unknown>> = {
   tar: paths,
   folder,
   files,
@@ -235,25 +236,15 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
       'a kernel can only stand at the top of source, not inside another: the GPU fills whole batches with it',
     )
   }
-  return { [kind]: SOURCES[kind](value[kind], at(path, kind)) } as unknown as SourceJson
+  return { [kind]: SOURCES[kind as SourceName](value[kind], at(path, kind)) } as unknown as SourceJson
 }
 
 /** Whether a source names all columns that its samples may have: `files` looks at some, `python` may say none. */
 export function columnsAreKnown(source: SourceJson): boolean {
-  if ('files' in source || 'python' in source) return false
-  if ('concat' in source) return source.concat.every(columnsAreKnown)
-  if ('zip' in source) return source.zip.every(columnsAreKnown)
-  if ('subset' in source) return columnsAreKnown(source.subset.source)
-  if ('split' in source) return columnsAreKnown(source.split.source)
-  return !('blend' in source) || source.blend.entries.every(entry => columnsAreKnown(entry.source))
+  return !someSource(source, leaf => 'files' in leaf || 'python' in leaf)
 }
 
 /** All sources in Python within a source. */
 export function pythonSources(source: SourceJson): PythonJson[] {
-  if ('python' in source) return [source.python]
-  if ('concat' in source) return source.concat.flatMap(pythonSources)
-  if ('zip' in source) return source.zip.flatMap(pythonSources)
-  if ('subset' in source) return pythonSources(source.subset.source)
-  if ('split' in source) return pythonSources(source.split.source)
-  return 'blend' in source ? source.blend.entries.flatMap(entry => pythonSources(entry.source)) : []
+  return allSources(source).flatMap(found => ('python' in found.source ? [found.source.python] : []))
 }

@@ -10,7 +10,8 @@
  */
 
 import { nearest, SourceError } from '../../basics/errors.js'
-import type { SourceJson, SplitJson } from '../../define/types.js'
+import { someSource } from '../../define/nested.js'
+import type { SplitJson } from '../../define/types.js'
 import type { Source, SourceKind } from '../source.js'
 import { placeOf, type Stretch } from './place.js'
 import { attachSelected, RowCollector, selectedManifest } from './selected.js'
@@ -35,22 +36,15 @@ export const split: SourceKind<SplitJson> = {
 
 /** A split of a split by the same hash would cut the same line twice: folds of a training part would be unequal, or empty. */
 function refuseSameHash({ source, seed = 0, groupBy }: SplitJson): void {
-  const same = splitsIn(source).some(inner => (inner.seed ?? 0) === seed && inner.groupBy === groupBy)
+  const same = someSource(
+    source,
+    inner => 'split' in inner && (inner.split.seed ?? 0) === seed && inner.split.groupBy === groupBy,
+  )
   if (!same) return
   throw new SourceError(
     `split: it divides a part of another split by the same hash (seed ${seed}), so its parts would be unequal or empty: ` +
       `give one of them another seed, such as "seed": ${seed + 1}`,
   )
-}
-
-function splitsIn(source: SourceJson): SplitJson[] {
-  if ('split' in source) return [source.split, ...splitsIn(source.split.source)]
-  if ('subset' in source) return splitsIn(source.subset.source)
-  return 'concat' in source
-    ? source.concat.flatMap(splitsIn)
-    : 'zip' in source
-      ? source.zip.flatMap(splitsIn)
-      : []
 }
 
 function plainChooser(source: Source, json: SplitJson, { from, to, not }: Stretch): (row: number) => boolean {

@@ -1,0 +1,80 @@
+/**
+ * Where a source of each kind holds other sources: one line a kind. Everything that looks into nested sources goes by this
+ * table: what is checked, hashed, trusted, run in Python. A kind of source without its line does not compile.
+ */
+import type { SourceJson } from './types.js'
+
+type NamesOf<Json> = Json extends unknown ? keyof Json : never
+type JsonOf<Json, Name> = Json extends unknown ? (Name extends keyof Json ? Json[Name] : never) : never
+
+/** What a kind of source is called in a definition: `tar`, `concat`. */
+export type SourceName = NamesOf<SourceJson>
+
+type Keys = readonly (string | number)[]
+
+/** Gets an inner source and the keys that lead to it. What it returns takes the place of the source. */
+type Change = (inner: SourceJson, keys: Keys) => SourceJson
+
+const inList = (list: SourceJson[], change: Change): SourceJson[] =>
+  list.map((inner, i) => change(inner, [i]))
+
+const inside = <Json extends { source: SourceJson }>(json: Json, change: Change): Json => ({
+  ...json,
+  source: change(json.source, ['source']),
+})
+
+/** Makes the same JSON with other inner sources; undefined for kinds that hold none. */
+const INNER: {
+  [Name in SourceName]:
+    | ((json: JsonOf<SourceJson, Name>, change: Change) => JsonOf<SourceJson, Name>)
+    | undefined
+} = {
+  tar: undefined,
+  folder: undefined,
+  files: undefined,
+  synthetic: undefined,
+  python: undefined,
+  kernel: undefined,
+  concat: inList,
+  zip: inList,
+  subset: inside,
+  split: inside,
+  blend: (json, change) => ({
+    ...json,
+    entries: json.entries.map((entry, i) => ({
+      ...entry,
+      source: change(entry.source, ['entries', i, 'source']),
+    })),
+  }),
+}
+
+/** The kinds of sources that hold others. */
+export const COMBINATORS = (Object.keys(INNER) as SourceName[]).filter(name => INNER[name] !== undefined)
+
+export function nameOf(source: SourceJson): SourceName {
+  return Object.keys(source)[0] as SourceName
+}
+
+/** The same source with other inner sources. One that holds none is returned as it is. */
+export function withInner(source: SourceJson, change: Change): SourceJson {
+  const name = nameOf(source)
+  const inner = INNER[name] as ((json: unknown, change: Change) => unknown) | undefined
+  if (inner === undefined) return source
+  const json = (source as Record<string, unknown>)[name]
+  return { [name]: inner(json, (below, keys) => change(below, [name, ...keys])) } as unknown as SourceJson
+}
+
+/** A source and all sources in it, the outer ones first, each with the keys that lead to it. */
+export function allSources(source: SourceJson): { source: SourceJson; keys: Keys }[] {
+  const all = [{ source, keys: [] as Keys }]
+  withInner(source, (inner, keys) => {
+    for (const below of allSources(inner)) all.push({ source: below.source, keys: [...keys, ...below.keys] })
+    return inner
+  })
+  return all
+}
+
+/** Whether a source, or one in it, is such a one. */
+export function someSource(source: SourceJson, test: (source: SourceJson) => boolean): boolean {
+  return allSources(source).some(found => test(found.source))
+}
