@@ -43,7 +43,7 @@ export type TypedArrayConstructor = {
   readonly BYTES_PER_ELEMENT: number
 }
 
-/** Python's copy (python/millrace/generated/) and the kernels' (facts.cuh) are generated from this table: npm run generate. */
+/** Python's copy (python/millrace/_generated/) and the kernels' (facts.cuh) are generated from this table: npm run generate. */
 export const DTYPES: Readonly<Record<Dtype, DtypeFacts>> = {
   u8: { bytes: 1, dlpack: [1, 8], numpy: 'u1', kernel: 0, array: Uint8Array },
   i8: { bytes: 1, dlpack: [0, 8], numpy: 'i1', kernel: 1, array: Int8Array },

@@ -1,5 +1,5 @@
 /**
- * What lies where on the control page of a ring. Python's copy (python/millrace/generated/) and the table in
+ * What lies where on the control page of a ring. Python's copy (python/millrace/_generated/) and the table in
  * docs/protocol.md are generated from this file: npm run generate.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What lies where in the header of a slot. Python's copy (python/millrace/generated/) and the table in docs/protocol.md
+ * What lies where in the header of a slot. Python's copy (python/millrace/_generated/) and the table in docs/protocol.md
  * are generated from this file: npm run generate.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Which variables of the environment tell a process its rank. Python's copy (python/millrace/generated/) is generated from
+ * Which variables of the environment tell a process its rank. Python's copy (python/millrace/_generated/) is generated from
  * this file: npm run generate.
  */
 

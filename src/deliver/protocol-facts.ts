@@ -1,6 +1,6 @@
 /**
  * What the engine and its clients agree on beside the memory (docs/protocol.md), and options that a feed has in Node and in
- * Python. Python's copy (python/millrace/generated/) is generated from this file: npm run generate.
+ * Python. Python's copy (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /** Version of the protocol. Both sides refuse another one by name. */

@@ -1,6 +1,6 @@
 /**
  * How the device stage shares out memory and launches the kernels, in Node and in Python. Python's copy
- * (python/millrace/generated/) is generated from this file: npm run generate.
+ * (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /** Everything on the device begins at a multiple of this: what cuMemAlloc gives, and enough for any load. */

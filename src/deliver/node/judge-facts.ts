@@ -1,6 +1,6 @@
 /**
  * By which numbers bad samples are judged (judge.ts, causes.ts), in Node and in Python. Python's copy
- * (python/millrace/generated/) is generated from this file: npm run generate.
+ * (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /** Bad samples are listed up to this many; all are counted. */

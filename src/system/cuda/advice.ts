@@ -1,6 +1,6 @@
 /**
  * What a user can do about errors of NVIDIA's libraries, by their names. Errors that are not here speak for themselves, or
- * are ours. Python's copy (python/millrace/generated/) is generated from this file: npm run generate.
+ * are ours. Python's copy (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /** What to do about an error, by its name. */

@@ -1,5 +1,5 @@
 /**
- * Numbers and names of NVIDIA's libraries that we use, from their headers. Python's copy (python/millrace/generated/) is
+ * Numbers and names of NVIDIA's libraries that we use, from their headers. Python's copy (python/millrace/_generated/) is
  * generated from this file: npm run generate.
  */
 

@@ -1,7 +1,7 @@
 /**
  * nvJPEG's statuses (nvjpegStatus_t), and what is done about each. nvJPEG never says that a sample is bad: what it
  * refuses is decoded by a worker, on the CPU, and only that one may find the sample bad. Python's copy
- * (python/millrace/generated/) is generated from this file: npm run generate.
+ * (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /**

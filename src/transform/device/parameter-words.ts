@@ -1,6 +1,6 @@
 /**
  * The words of a parameter row (parameter-row.ts). The kernels' copy (kernels/cuda/facts.cuh) and Python's
- * (python/millrace/generated/) are generated from this file: npm run generate.
+ * (python/millrace/_generated/) are generated from this file: npm run generate.
  */
 
 /** Words of the header; the ops follow. */

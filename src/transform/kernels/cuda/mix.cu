@@ -13,7 +13,7 @@ struct Mix {
 };
 
 __device__ inline Mix mixOf(const unsigned* row, int which) {
-  const unsigned* w = row + MIX + which * MIX_WORDS;
+  const unsigned* w = row + Word::MIX + which * MIX_WORDS;
   return {(int)w[0], __uint_as_float(w[1]), __uint_as_float(w[2]), (int)w[2], (int)w[3], (int)w[4], (int)w[5]};
 }
 
@@ -127,16 +127,16 @@ extern "C" __global__ void mix(const unsigned* rows, int which, int count, const
                                int hwc, int width, int height) {
   Mix how = mixOf(rows, which);
   Rows all = {count, width, height, hwc != 0};
-  if (how.kind == MIXUP) {
+  if (how.kind == MixKind::MIXUP) {
     switch (dtype) {
-      case U8: return mixup<Bytes>(all, how, from, to);
-      case F16: return mixup<Halves>(all, how, from, to);
-      case BF16: return mixup<BrainHalves>(all, how, from, to);
-      case F32: return mixup<Floats>(all, how, from, to);
+      case Dtype::U8: return mixup<Bytes>(all, how, from, to);
+      case Dtype::F16: return mixup<Halves>(all, how, from, to);
+      case Dtype::BF16: return mixup<BrainHalves>(all, how, from, to);
+      case Dtype::F32: return mixup<Floats>(all, how, from, to);
     }
   }
-  if (how.kind == MOSAIC) {
-    const unsigned* w = rows + MIX + which * MIX_WORDS;
+  if (how.kind == MixKind::MOSAIC) {
+    const unsigned* w = rows + Word::MIX + which * MIX_WORDS;
     Mosaic four = {w[1], w[2], w[3], w[4]};
     switch (bytesOf(dtype)) {
       case 1: return mosaic<unsigned char>(all, four, from, to);
@@ -145,7 +145,7 @@ extern "C" __global__ void mix(const unsigned* rows, int which, int count, const
       default: return mosaic<unsigned long long>(all, four, from, to);
     }
   }
-  if (how.kind != CUTMIX) how.x = how.y = how.width = how.height = 0;
+  if (how.kind != MixKind::CUTMIX) how.x = how.y = how.width = how.height = 0;
   switch (bytesOf(dtype)) {
     case 1: return cutmix<unsigned char>(all, how, from, to);
     case 2: return cutmix<unsigned short>(all, how, from, to);

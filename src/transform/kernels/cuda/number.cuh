@@ -1,13 +1,12 @@
 // Numbers as elements of any dtype. Conversions to f16 and bf16 are those of basics/dtype.ts: nearest even.
 #pragma once
-
-enum Dtype { U8 = 0, I8, U16, I16, I32, U32, I64, F16, BF16, F32, F64 };
+#include "facts.cuh"
 
 __device__ inline int bytesOf(int dtype) {
   switch (dtype) {
-    case U8: case I8: return 1;
-    case U16: case I16: case F16: case BF16: return 2;
-    case I64: case F64: return 8;
+    case Dtype::U8: case Dtype::I8: return 1;
+    case Dtype::U16: case Dtype::I16: case Dtype::F16: case Dtype::BF16: return 2;
+    case Dtype::I64: case Dtype::F64: return 8;
     default: return 4;
   }
 }
@@ -52,16 +51,16 @@ __device__ inline long long clamped(double value, double low, double high) {
 /** The bits of a number as an element, in the lowest bytes: floats to nearest even, integers clamped, towards zero. */
 __device__ __noinline__ inline unsigned long long encoded(double value, int dtype) {
   switch (dtype) {
-    case U8: return clamped(value, 0, 255);
-    case I8: return clamped(value, -128, 127);
-    case U16: return clamped(value, 0, 65535);
-    case I16: return clamped(value, -32768, 32767);
-    case I32: return clamped(value, -2147483648.0, 2147483647.0);
-    case U32: return clamped(value, 0, 4294967295.0);
-    case I64: return (long long)value;
-    case F16: return toF16((float)value);
-    case BF16: return toBf16((float)value);
-    case F32: return __float_as_uint((float)value);
+    case Dtype::U8: return clamped(value, 0, 255);
+    case Dtype::I8: return clamped(value, -128, 127);
+    case Dtype::U16: return clamped(value, 0, 65535);
+    case Dtype::I16: return clamped(value, -32768, 32767);
+    case Dtype::I32: return clamped(value, -2147483648.0, 2147483647.0);
+    case Dtype::U32: return clamped(value, 0, 4294967295.0);
+    case Dtype::I64: return (long long)value;
+    case Dtype::F16: return toF16((float)value);
+    case Dtype::BF16: return toBf16((float)value);
+    case Dtype::F32: return __float_as_uint((float)value);
     default: return __double_as_longlong(value);
   }
 }

@@ -29,41 +29,41 @@ __device__ inline Picture resized(Place place, u8* tables, u8* to) {
 /** Carries out one op, and leaves its result at `to`. */
 __device__ __noinline__ Picture apply(Op op, Picture from, u8* tables, u8* to) {
   switch (op.code()) {
-    case PLACE: return resized(Place(op, from), tables, to);
-    case CROP: return crop(op, from, to);
-    case PAD: return pad(op, from, to);
-    case AFFINE: return affine(op, from, to);
-    case PERSPECTIVE: return perspective(op, from, to);
-    case ELASTIC: return elastic(op, from, (float*)tables, to);
-    case BRIGHTNESS: return brightness(op, from, to);
-    case CONTRAST: return contrast(op, from, to);
-    case SATURATION: return saturation(op, from, to);
-    case HUE: return hue(op, from, to);
-    case SHARPNESS: return sharpness(op, from, to);
-    case GRAYSCALE: return grayscale(from, to);
-    case AUTOCONTRAST: return autocontrast(from, to);
-    case EQUALIZE: return equalize(from, to);
-    case INVERT: return invert(from, to);
-    case PERMUTE: return permute(op, from, to);
-    case POSTERIZE: return posterize(op, from, to);
-    case SOLARIZE: return solarize(op, from, to);
+    case OpCode::PLACE: return resized(Place(op, from), tables, to);
+    case OpCode::CROP: return crop(op, from, to);
+    case OpCode::PAD: return pad(op, from, to);
+    case OpCode::AFFINE: return affine(op, from, to);
+    case OpCode::PERSPECTIVE: return perspective(op, from, to);
+    case OpCode::ELASTIC: return elastic(op, from, (float*)tables, to);
+    case OpCode::BRIGHTNESS: return brightness(op, from, to);
+    case OpCode::CONTRAST: return contrast(op, from, to);
+    case OpCode::SATURATION: return saturation(op, from, to);
+    case OpCode::HUE: return hue(op, from, to);
+    case OpCode::SHARPNESS: return sharpness(op, from, to);
+    case OpCode::GRAYSCALE: return grayscale(from, to);
+    case OpCode::AUTOCONTRAST: return autocontrast(from, to);
+    case OpCode::EQUALIZE: return equalize(from, to);
+    case OpCode::INVERT: return invert(from, to);
+    case OpCode::PERMUTE: return permute(op, from, to);
+    case OpCode::POSTERIZE: return posterize(op, from, to);
+    case OpCode::SOLARIZE: return solarize(op, from, to);
     default: return blur(op, from, to);
   }
 }
 
 __device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Finished out) {
-  bool nothing = row[FORM] == 0 || decoded == nullptr;
-  if (nothing || row[WIDTH] < out.width || row[HEIGHT] < out.height) clear(out);
+  bool nothing = row[Word::FORM] == Form::NOTHING || decoded == nullptr;
+  if (nothing || row[Word::WIDTH] < out.width || row[Word::HEIGHT] < out.height) clear(out);
   if (nothing) return;
 
-  Picture picture = upright(decoded, row[STORED_WIDTH], row[STORED_HEIGHT], row[ORIENTATION]);
+  Picture picture = upright(decoded, row[Word::STORED_WIDTH], row[Word::STORED_HEIGHT], row[Word::ORIENTATION]);
   bool finished = false;
-  int ops = row[OPS], i = 0, turn = 0;
-  for (; i < ops && row.op(i).code() != ERASE; i++) {
+  int ops = row[Word::OPS], i = 0, turn = 0;
+  for (; i < ops && row.op(i).code() != OpCode::ERASE; i++) {
     Op op = row.op(i);
-    if (op.code() == PLACE) {
+    if (op.code() == OpCode::PLACE) {
       Place place(op, picture);
-      bool last = i + 1 == ops || row.op(i + 1).code() == ERASE;
+      bool last = i + 1 == ops || row.op(i + 1).code() == OpCode::ERASE;
       if (!place.resizes()) {
         picture = place.view();
         continue;

@@ -125,7 +125,7 @@ __device__ void pick(const Place& place, Sink sink) {
 /** Gives the window's pixels to `sink`; for a place that resizes. */
 template <class Sink>
 __device__ void resize(Place place, u8* tables, Sink sink) {
-  if (place.x.filter == NEAREST) {
+  if (place.x.filter == Filter::NEAREST) {
     sink.typed([&](auto to) { pick(place, to); });
     __syncthreads();
     return;

@@ -8,10 +8,10 @@ constexpr unsigned PART = 16384;
 /** The bits of a whole number as an element; integers wrap around. */
 __device__ inline unsigned long long numbered(long long value, int dtype) {
   switch (dtype) {
-    case F16: return toF16((float)value);
-    case BF16: return toBf16((float)value);
-    case F32: return __float_as_uint((float)value);
-    case F64: return __double_as_longlong((double)value);
+    case Dtype::F16: return toF16((float)value);
+    case Dtype::BF16: return toBf16((float)value);
+    case Dtype::F32: return __float_as_uint((float)value);
+    case Dtype::F64: return __double_as_longlong((double)value);
     default: return value;
   }
 }

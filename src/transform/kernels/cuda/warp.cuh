@@ -13,7 +13,7 @@ struct Warp {
   __device__ Pixel fetch(float x, float y) const {
     x = (x + 1) * ((float)from.width * 0.5f) - 0.5f;
     y = (y + 1) * ((float)from.height * 0.5f) - 0.5f;
-    return filter == NEAREST ? nearest(x, y) : bilinear(x, y);
+    return filter == Filter::NEAREST ? nearest(x, y) : bilinear(x, y);
   }
 
   /** Whether the pixel (x, y), whole numbers both, is there. */

@@ -43,7 +43,7 @@ struct Curve {
   __device__ static Curve of(const Axis& axis) {
     double scale = (double)axis.input / axis.output;
     double stretch = axis.antialias && scale > 1 ? scale : 1;
-    bool bilinear = axis.filter == BILINEAR;
+    bool bilinear = axis.filter == Filter::BILINEAR;
     return {axis.input, axis.antialias, bilinear, scale, stretch, (bilinear ? 1 : 2) * stretch};
   }
 

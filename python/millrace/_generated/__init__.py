@@ -1,0 +1,1 @@
+"""Modules that are generated from the engine's TypeScript: npm run generate."""

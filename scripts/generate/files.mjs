@@ -1,0 +1,207 @@
+// Every file that is generated, and from what. A table that two languages share stands in one TypeScript file.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
+import { controlTable, docsPage, slotTable } from './docs.mjs'
+import { constant, constants, dictionary, literal, pythonModule, records } from './python.mjs'
+import { readTable } from './read.mjs'
+
+const PYTHON = 'python/millrace/_generated'
+const HEADER = 'src/transform/kernels/cuda/facts.cuh'
+const PROTOCOL = 'docs/protocol.md'
+
+/**
+ * The files, as texts by path. `root` is the repository's folder; `importModule` imports a file of `src/` by its path
+ * there: built, or as a test has it.
+ */
+export async function generatedFiles(root, importModule) {
+  const table = file => readTable(root, file, importModule)
+  const control = await table('src/batch/control-words.ts')
+  const slot = await table('src/batch/slot-words.ts')
+  const parameter = await table('src/transform/device/parameter-words.ts')
+  const array = await table('src/transform/device/array-words.ts')
+  const dtype = await table('src/basics/dtype.ts')
+  const cuda = await table('src/system/cuda/numbers.ts')
+  const advice = await table('src/system/cuda/advice.ts')
+  const nvjpeg = await table('src/system/cuda/nvjpeg-status.ts')
+  const device = await table('src/device/facts.ts')
+  const decision = await table('src/device/decision-facts.ts')
+  const judge = await table('src/deliver/node/judge-facts.ts')
+  const launchers = await table('src/deliver/launchers.ts')
+  const protocol = await table('src/deliver/protocol-facts.ts')
+
+  const files = {}
+  const python = (name, from, about, parts) => {
+    files[`${PYTHON}/${name}.py`] = pythonModule(from, about, parts.flat())
+  }
+
+  python('control_words', 'src/batch/control-words.ts', 'What lies where on the control page of a ring.', [
+    ...['CONTROL_BYTES', 'MAX_DEPTH', 'MAX_MAKERS'].map(name => constant(control(name))),
+    constants(control('Word')),
+    constants(control('At')),
+    constant(control('CLAIM_BITS')),
+  ])
+  python('slot_words', 'src/batch/slot-words.ts', 'What lies where in the header of a slot.', [
+    constant(slot('HEADER_BYTES')),
+    ...['Header', 'Stamp', 'RowStatus'].map(name => constants(slot(name))),
+  ])
+  python(
+    'parameter_words',
+    'src/transform/device/parameter-words.ts',
+    'The words of a parameter row: what is to be done to one picture.',
+    [
+      ...['HEADER_WORDS', 'OP_WORDS', 'MIX_WORDS', 'MOST_MIXES'].map(name => constant(parameter(name))),
+      ...['Form', 'Word'].map(name => constants(parameter(name))),
+    ],
+  )
+  python(
+    'array_words',
+    'src/transform/device/array-words.ts',
+    'The head of a row that holds a compressed array.',
+    [
+      ...['HEAD_BYTES', 'READ_BEHIND'].map(name => constant(array(name))),
+      ...['Head', 'ArrayForm'].map(name => constants(array(name))),
+    ],
+  )
+  const dtypes = dtype('DTYPES').value
+  const column = (name, says, fact) =>
+    dictionary(
+      {
+        name,
+        says,
+        value: Object.fromEntries(
+          Object.entries(dtypes)
+            .filter(([, facts]) => facts[fact] !== undefined)
+            .map(([key, facts]) => [key, facts[fact]]),
+        ),
+      },
+      { bytes: 'int', dlpack: 'Tuple[int, int]', numpy: 'str', kernel: 'int' }[fact],
+    )
+  python('dtypes', 'src/basics/dtype.ts', 'Element types: their size, and what others call them.', [
+    column('BYTES', 'Bytes of an element.', 'bytes'),
+    column(
+      'DLPACK',
+      "DLPack's code (0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool) and bits. Lanes are always 1.",
+      'dlpack',
+    ),
+    column('NUMPY', "NumPy's name. It has no bf16 of its own: its bits, as u16.", 'numpy'),
+    column(
+      'KERNEL',
+      'The number in the kernels. They make no bool: a field of bool is made as u8.',
+      'kernel',
+    ),
+  ])
+  python(
+    'cuda',
+    'src/system/cuda/numbers.ts',
+    "Numbers and names of NVIDIA's libraries, from their headers.",
+    [
+      ...['STREAM_NON_BLOCKING', 'EVENT_FLAGS', 'HOST_PORTABLE', 'QUEUES_VARIABLE', 'MOST_QUEUES'].map(name =>
+        constant(cuda(name)),
+      ),
+      constant(cuda('COMPILE_OPTIONS')),
+      ...['CudaStatus', 'DeviceAttribute', 'MemoryType', 'NvjpegBackend'].map(name => constants(cuda(name))),
+      ...['NVJPEG_OUTPUT_RGBI', 'NVJPEG_INTERPOLATE_CHROMA', 'NVCOMP_MAJORS', 'NVCOMP_BACKEND_CUDA'].map(
+        name => constant(cuda(name)),
+      ),
+      constant(cuda('NVCOMP_OPTIONS_BYTES')),
+      ...['NVCOMP_CODECS', 'NVCOMP_STATUSES'].map(name => dictionary(cuda(name), 'str')),
+    ],
+  )
+  python('advice', 'src/system/cuda/advice.ts', "What to do about errors of NVIDIA's libraries.", [
+    dictionary(advice('ADVICE'), 'str'),
+  ])
+  python('nvjpeg_status', 'src/system/cuda/nvjpeg-status.ts', nvjpegAbout, [
+    records(nvjpeg('NVJPEG_STATUSES'), 'NvjpegStatus', 'A status, and what is done about it.', {
+      status: 'int',
+      name: 'str',
+      decoding: 'str',
+      opening: 'str',
+    }),
+  ])
+  python('device', 'src/device/facts.ts', 'How the device stage shares out memory and launches kernels.', [
+    ...['DEVICE_ALIGN', 'DEVICE_BYTES', 'LANES', 'SCRATCH_PARTS', 'TURN_PARTS', 'COPY_BLOCKS'].map(name =>
+      constant(device(name)),
+    ),
+    ...['GENERATE_THREADS', 'GENERATE_ROWS', 'GENERATE_HEADER', 'BATCH_BYTES'].map(name =>
+      constant(device(name)),
+    ),
+    constants(device('BatchAt')),
+    kernels(device('KERNELS').value),
+  ])
+  python('decision', 'src/device/decision-facts.ts', 'By which numbers it is decided who decodes images.', [
+    ...['SETTLING', 'MEASURING'].map(name => {
+      const { value, says } = decision(name)
+      return constant({ name, says, value: [value.steps, value.seconds] })
+    }),
+    ...['FINE', 'BETTER', 'LESS', 'SHARES'].map(name => constant(decision(name))),
+  ])
+  python('judge', 'src/deliver/node/judge-facts.ts', 'By which numbers bad samples are judged.', [
+    ...['LISTED', 'FIRST', 'FEW', 'FEW_ALIKE', 'NAMED', 'MOST_CAUSES', 'TOLD_CAUSES', 'EXAMPLES'].map(name =>
+      constant(judge(name)),
+    ),
+  ])
+  python('launchers', 'src/deliver/launchers.ts', 'Which variables tell a process its rank.', [
+    records(launchers('LAUNCHERS'), 'Launcher', 'What starts the ranks of a job.', {
+      name: 'str',
+      rank: 'str',
+      world: 'str',
+    }),
+  ])
+  python('protocol', 'src/deliver/protocol-facts.ts', 'What the engine and its clients agree on.', [
+    ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
+    constant({
+      name: 'OLDEST_NODE',
+      value: oldestNode(root),
+      says: 'The oldest Node on which the engine runs, as package.json has it.',
+    }),
+  ])
+
+  const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
+  files[HEADER] = cudaHeader(
+    ['src/transform/device/parameter-words.ts', 'src/basics/dtype.ts'],
+    'Numbers that the kernels share with those who call them.',
+    [
+      ...['HEADER_WORDS', 'OP_WORDS', 'MIX_WORDS'].map(name => cudaConstant(parameter(name))),
+      ...['Form', 'Word', 'MixKind', 'OpCode'].map(name => cudaConstants(parameter(name))),
+      cudaConstants(parameter('FILTER_CODES'), 'Filter'),
+      cudaConstants(parameter('PAD_CODES'), 'PadMode'),
+      cudaConstants({
+        name: 'Dtype',
+        says: 'Element types.',
+        value: Object.fromEntries(codes.map(([key, { kernel }]) => [key.toUpperCase(), kernel])),
+        entries: {},
+      }),
+    ],
+  )
+
+  files[PROTOCOL] = docsPage(root, PROTOCOL, {
+    'control page': {
+      from: 'src/batch/control-words.ts',
+      table: controlTable(control, { heartbeat: protocol('HEARTBEAT').value }),
+    },
+    'slot header': { from: 'src/batch/slot-words.ts', table: slotTable(slot) },
+  })
+  return files
+}
+
+const nvjpegAbout = `What is done about nvJPEG's statuses. When decoding: "go on"; "redo", a picture was refused, and a worker
+decodes it on the CPU; "reopen", the same, but nvJPEG is opened anew before it is used again; "fatal", it is
+about the GPU or the library, and the run ends. When opening the JPEG engines: "go on"; "cores", the GPU's
+cores are used instead; "fatal".`
+
+/** Threads and arguments of each kernel. */
+function kernels(value) {
+  const lines = Object.entries(value).flatMap(([name, facts]) => [
+    `#: Threads of a block of \`\`${name}\`\`, and the types of its arguments.`,
+    `${name.toUpperCase()}_THREADS = ${facts.threads}`,
+    `${name.toUpperCase()}_ARGUMENTS = (\n${facts.arguments.map(type => `    ${literal(type)},\n`).join('')})`,
+  ])
+  return lines.join('\n')
+}
+
+/** Major and minor version. */
+function oldestNode(root) {
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return /(\d+)\.(\d+)/.exec(engines.node).slice(1).map(Number)
+}
