@@ -29,99 +29,20 @@ export const demo = command({
   },
   examples: [['millrace demo', 'then open millrace-demo/report.html']],
   async run({ values }) {
-    const [
-      { open },
-      { train },
-      { makeDemo },
-      { pack },
-      { writeReport },
-      { writeWhole },
-      { SPAN_NAMES },
-      limits,
-    ] = await Promise.all([
-      import('../../deliver/node/open.js'),
-      import('../trainer.js'),
-      import('../../prepare/demo/make-demo.js'),
-      import('../../prepare/pack/pack.js'),
+    const given = workersOf(values.workers)
+    const [{ writeReport }, { writeWhole }, limits] = await Promise.all([
       import('../../observe/report.js'),
       import('../../system/files/draft.js'),
-      import('../../basics/spans.js'),
       import('../../system/process/limits.js'),
     ])
-    const given = workersOf(values.workers)
     const out = resolve(values.out)
     const cores = limits.usableCores()
-    const making = new Progress('making pictures', { unit: 'pictures' })
-    await makeDemo(join(out, 'pictures'), {
-      count: values.samples,
-      workers: cores,
-      onProgress: (done, total) => making.set(done, total),
-    })
-    making.end()
-    const packing = new Progress('packing shards', { unit: 'samples' })
-    await pack(
-      { folder: join(out, 'pictures') },
-      {
-        out: join(out, 'shards'),
-        prefix: 'demo',
-        division: { shards: 4 },
-        workers: cores,
-        force: true, // of a demo with another number of pictures
-        onProgress: (...told) => packing.set(...told),
-      },
-    )
-    packing.end()
-
-    const workers = given === 'auto' ? limits.autoWorkers() : given
-    const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
-    const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
-    const ways = [
-      { name: 'naive', what: 'files, read and decoded between the steps', feed: files, workers: 0, depth: 1 },
-      {
-        name: 'prefetched',
-        what: `files, made ahead by ${workersText(workers)}`,
-        feed: files,
-        workers,
-        depth: 4,
-      },
-      {
-        name: 'shards',
-        what: `tar shards, made ahead by ${workersText(workers)}`,
-        feed: shards,
-        workers,
-        depth: 4,
-      },
-    ]
+    await makeData(out, values.samples, cores)
     const runs: ReportRun[] = []
-    for (const way of ways) {
-      const loader = open(way.feed, { workers: way.workers, depth: way.depth, epochs: 2 })
-      await loader.ready
-      const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
-      const begun = performance.timeOrigin + performance.now()
-      const result = await train(loader, 1, {
-        stepMs: values['step-ms'],
-        onStep: step => progress.set(step + 1),
-      })
-      progress.end()
-      const later = result.steps.slice(1)
-      const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
-      runs.push({
-        name: way.name,
-        what: way.what,
-        samplesPerSecond: result.samples / result.seconds,
-        gpuBusy: 1 - result.waitFraction,
-        waitMsPerStep: waitMs / Math.max(1, later.length),
-        idleCostPerHour: values.price * result.waitFraction,
-        steps: result.steps,
-        workers: loader.spans().map((spans, i) => ({
-          name: `worker ${i}`,
-          spans: spans
-            .filter(span => span.start >= begun)
-            .map(span => [SPAN_NAMES[span.kind], span.start - begun, span.duration] as never),
-        })),
-      })
-      await loader.close()
+    for (const way of waysToFeed(out, given === 'auto' ? limits.autoWorkers() : given)) {
+      runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
+
     const feed = join(out, 'feed.json')
     const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
     writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
@@ -137,16 +58,7 @@ export const demo = command({
     const text = [
       `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,
       '',
-      table(
-        ['', ...['samples/s', 'GPU busy', 'wait per step', 'idle cost per hour'].map(right)],
-        runs.map(run => [
-          run.name,
-          count(Math.round(run.samplesPerSecond)),
-          percent(run.gpuBusy),
-          `${run.waitMsPerStep.toFixed(1)} ms`,
-          money(run.idleCostPerHour),
-        ]),
-      ),
+      tableOf(runs),
       '',
       `Timelines: ${report}`,
       `Next: ${program()} inspect ${join(values.out, 'shards')}`,
@@ -162,6 +74,104 @@ export const demo = command({
     }
   },
 })
+
+/** Makes the pictures in `out`/pictures, and packs them into `out`/shards. */
+async function makeData(out: string, samples: number, cores: number): Promise<void> {
+  const [{ makeDemo }, { pack }] = await Promise.all([
+    import('../../prepare/demo/make-demo.js'),
+    import('../../prepare/pack/pack.js'),
+  ])
+  const making = new Progress('making pictures', { unit: 'pictures' })
+  await makeDemo(join(out, 'pictures'), {
+    count: samples,
+    workers: cores,
+    onProgress: (done, total) => making.set(done, total),
+  })
+  making.end()
+  const packing = new Progress('packing shards', { unit: 'samples' })
+  await pack(
+    { folder: join(out, 'pictures') },
+    {
+      out: join(out, 'shards'),
+      prefix: 'demo',
+      division: { shards: 4 },
+      workers: cores,
+      force: true, // replaces the shards of a demo with another number of pictures
+      onProgress: (...told) => packing.set(...told),
+    },
+  )
+  packing.end()
+}
+
+/** One way to feed the trainer. */
+interface Way {
+  name: string
+  what: string
+  feed: FeedJson
+  workers: number
+  depth: number
+}
+
+function waysToFeed(out: string, workers: number): Way[] {
+  const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
+  const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
+  const ahead = `made ahead by ${workers === 1 ? 'one worker' : `${workers} workers`}`
+  return [
+    { name: 'naive', what: 'files, read and decoded between the steps', feed: files, workers: 0, depth: 1 },
+    { name: 'prefetched', what: `files, ${ahead}`, feed: files, workers, depth: 4 },
+    { name: 'shards', what: `tar shards, ${ahead}`, feed: shards, workers, depth: 4 },
+  ]
+}
+
+/** Feeds the simulated trainer for two epochs, and returns what the report shows of it. */
+async function feedTrainer(way: Way, stepMs: number, price: number): Promise<ReportRun> {
+  const [{ open }, { train }, { SPAN_NAMES }] = await Promise.all([
+    import('../../deliver/node/open.js'),
+    import('../trainer.js'),
+    import('../../basics/spans.js'),
+  ])
+  const loader = open(way.feed, { workers: way.workers, depth: way.depth, epochs: 2 })
+  await loader.ready
+  const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
+  const begun = performance.timeOrigin + performance.now()
+  const { samples, seconds, waitFraction, steps } = await train(loader, 1, {
+    stepMs,
+    onStep: step => progress.set(step + 1),
+  })
+  progress.end()
+  const later = steps.slice(1) // the first step waits for the start of the workers
+  const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
+  const workers = loader.spans().map((spans, i) => ({
+    name: `worker ${i}`,
+    spans: spans
+      .filter(span => span.start >= begun)
+      .map(span => [SPAN_NAMES[span.kind], span.start - begun, span.duration] as never),
+  }))
+  await loader.close()
+  return {
+    name: way.name,
+    what: way.what,
+    samplesPerSecond: samples / seconds,
+    gpuBusy: 1 - waitFraction,
+    waitMsPerStep: waitMs / Math.max(1, later.length),
+    idleCostPerHour: price * waitFraction,
+    steps,
+    workers,
+  }
+}
+
+function tableOf(runs: readonly ReportRun[]): string {
+  return table(
+    ['', ...['samples/s', 'GPU busy', 'wait per step', 'idle cost per hour'].map(right)],
+    runs.map(run => [
+      run.name,
+      count(Math.round(run.samplesPerSecond)),
+      percent(run.gpuBusy),
+      `${run.waitMsPerStep.toFixed(1)} ms`,
+      money(run.idleCostPerHour),
+    ]),
+  )
+}
 
 /** How this command line is called: by `npm start` and `npx` it is not on the PATH. */
 function program(): string {
@@ -187,8 +197,4 @@ function feedOf(source: FeedJson['source'], image: string, label: string): FeedJ
     },
     batch: BATCH,
   }
-}
-
-function workersText(workers: number): string {
-  return workers === 1 ? 'one worker' : `${workers} workers`
 }

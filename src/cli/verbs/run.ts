@@ -1,8 +1,11 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
 
 import { printable } from '../../basics/errors.js'
-import { ALLOW_CODE, command, workersOf } from '../command.js'
+import type { Loader } from '../../deliver/node/loader.js'
+import type { State } from '../../order/state.js'
+import { ALLOW_CODE, command, type Outcome, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
+import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 
 export const run = command({
@@ -37,10 +40,9 @@ export const run = command({
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
-    const [{ loadFeed }, { open }, { train }, audit] = await Promise.all([
+    const [{ loadFeed }, { open }, audit] = await Promise.all([
       import('../feed-argument.js'),
       import('../../deliver/node/open.js'),
-      import('../trainer.js'),
       import('../audit.js'),
     ])
     for (const name of ['save', 'ids', 'trace'] as const)
@@ -69,65 +71,86 @@ export const run = command({
       if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
         process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
       }
-      const ids = values.ids === undefined ? undefined : new audit.IdLog(values.ids, loader.rank, state)
-      // A run that fails before its first step leaves a state as well.
-      if (values.save !== undefined) audit.saveState(values.save, loader.state())
-      const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
-      const begun = performance.now()
-      const result = await train(loader, 1, {
-        stepMs: values['step-ms'],
-        onBatch: batch => ids?.add(batch),
-        onStep: step => {
-          if (values.save !== undefined) audit.saveState(values.save, loader.state())
-          progress.set(step + 1)
-        },
-      })
-      progress.end()
-      ids?.close()
-      // A run of no steps still leaves a state to resume from.
-      if (values.save !== undefined) audit.saveState(values.save, loader.state())
-      if (values.trace !== undefined) {
-        const { writeTrace } = await import('../../observe/trace.js')
-        writeTrace(values.trace, {
-          steps: result.steps,
-          begun: performance.timeOrigin + begun,
-          lanes: loader.spans(),
-        })
-      }
-      const stats = loader.stats()
-      const { samples, seconds } = result
-      const json = {
-        hashes: loader.hashes,
-        steps: result.steps.length,
-        samples,
-        seconds,
-        samplesPerSecond: samples / seconds,
-        bytesPerSecond: stats.bytesRead / seconds,
-        firstBatchMs: stats.firstBatchMs,
-        waitFraction: result.waitFraction,
-        au: result.au,
-        workers: stats.workers,
-        depth: stats.depth,
-        peakRssBytes: process.resourceUsage().maxRSS * 1024,
-        slotBytes: stats.slotBytes,
-        bad: stats.bad,
-        decoders: stats.decoders,
-        state: loader.state(),
-      }
-      const lines = [
-        `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
-          `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
-        `${waited(values['step-ms'], result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
-          `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
-      ]
-      for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)
-      if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)
-      return { json, text: lines.join('\n') }
+      const result = await feedTrainer(loader, state, { ...values, stepMs: values['step-ms'] })
+      return outcome(loader, result, values['step-ms'])
     } finally {
       await loader.close()
     }
   },
 })
+
+/** The files that a run keeps, and the length of a step. */
+interface Keeping {
+  stepMs: number
+  save?: string
+  ids?: string
+  trace?: string
+}
+
+/** Feeds the trainer; keeps state, ids and trace where they are asked for. */
+async function feedTrainer(loader: Loader, from: State | undefined, keep: Keeping): Promise<TrainerResult> {
+  const [{ train }, audit] = await Promise.all([import('../trainer.js'), import('../audit.js')])
+  const { save, trace } = keep
+  const ids = keep.ids === undefined ? undefined : new audit.IdLog(keep.ids, loader.rank, from)
+  const saveState = () => {
+    if (save !== undefined) audit.saveState(save, loader.state())
+  }
+  saveState() // a run that fails before its first step leaves a state as well
+  const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
+  const begun = performance.now()
+  const result = await train(loader, 1, {
+    stepMs: keep.stepMs,
+    onBatch: batch => ids?.add(batch),
+    onStep: step => {
+      saveState()
+      progress.set(step + 1)
+    },
+  })
+  progress.end()
+  ids?.close()
+  saveState() // a run of no steps still leaves a state to resume from
+  if (trace !== undefined) {
+    const { writeTrace } = await import('../../observe/trace.js')
+    writeTrace(trace, {
+      steps: result.steps,
+      begun: performance.timeOrigin + begun,
+      lanes: loader.spans(),
+    })
+  }
+  return result
+}
+
+function outcome(loader: Loader, result: TrainerResult, stepMs: number): Outcome {
+  const stats = loader.stats()
+  const { samples, seconds } = result
+  const json = {
+    hashes: loader.hashes,
+    steps: result.steps.length,
+    samples,
+    seconds,
+    samplesPerSecond: samples / seconds,
+    bytesPerSecond: stats.bytesRead / seconds,
+    firstBatchMs: stats.firstBatchMs,
+    waitFraction: result.waitFraction,
+    au: result.au,
+    workers: stats.workers,
+    depth: stats.depth,
+    peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    slotBytes: stats.slotBytes,
+    bad: stats.bad,
+    decoders: stats.decoders,
+    state: loader.state(),
+  }
+  const lines = [
+    `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
+      `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
+    `${waited(stepMs, result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
+      `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
+  ]
+  for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)
+  if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)
+  return { json, text: lines.join('\n') }
+}
 
 /** A trainer that computes nothing always waits: that is no bad news. */
 function waited(stepMs: number, fraction: number): string {
