@@ -16,7 +16,6 @@ import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { isLocal, type LocalStore, type Store } from '../../src/store/store.js'
-import { supported } from '../../src/system/files/advise.js'
 
 const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
 let folder: string
@@ -161,7 +160,6 @@ describe('files', () => {
     const range = { file: join(folder, 'data.bin'), offset: 0, length: 10_000 }
     store.ahead(range)
     store.forget(range)
-    expect(supported()).toBe(process.platform === 'linux')
     expect(store.opened).toBe(1)
     store.close()
   })
