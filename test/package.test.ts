@@ -1,7 +1,7 @@
 /** The package: few dependencies, each at one exact version, and every path that it names is there. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { libraryVersion } from '../src/system/codecs/turbojpeg.js'
+import { libraryVersion } from '../src/system/codecs/turbojpeg-library.js'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'))

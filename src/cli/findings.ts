@@ -26,7 +26,7 @@ export async function findings(): Promise<Finding[]> {
       return 'koffi, with the C library'
     }),
     await library('TurboJPEG', 'bad', 'install libjpeg-turbo 3, or set MILLRACE_TURBOJPEG', async () =>
-      (await import('../system/codecs/turbojpeg.js')).libraryVersion(),
+      (await import('../system/codecs/turbojpeg-library.js')).libraryVersion(),
     ),
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>
       (await import('../system/codecs/vips.js')).libraryVersion(),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { DEMO_CLASSES, makeDemo } from '../../src/prepare/demo/make-demo.js'
-import { readHeader } from '../../src/system/codecs/turbojpeg.js'
+import { turboHeader } from '../support/turbojpeg-header.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-demo-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -28,7 +28,7 @@ it('makes JPEGs of the promised sizes, the same every time, and not twice', asyn
   expect(hash(a)).toEqual(hash(b))
   expect(new Set(hash(a)).size).toBe(40)
   for (const file of pictures(a)) {
-    const { width, height } = readHeader(readFileSync(file))
+    const { width, height } = turboHeader(readFileSync(file))
     expect(Math.min(width, height)).toBeGreaterThanOrEqual(224)
     expect(Math.max(width, height)).toBeLessThanOrEqual(256)
     expect(statSync(file).size).toBeGreaterThan(15_000)

@@ -10,7 +10,7 @@
  * - of several frames the first one is taken.
  */
 import { BudgetError, DecodeError, MillraceError, MissingError } from '../../basics/errors.js'
-import { libraryVersion as turbojpegVersion } from '../../system/codecs/turbojpeg.js'
+import { libraryVersion as turbojpegVersion } from '../../system/codecs/turbojpeg-library.js'
 import {
   decodeWithVips,
   readVipsHeader,

@@ -14,7 +14,8 @@
  *   +------------------------------+
  */
 import { DecodeError } from '../../basics/errors.js'
-import { decompress, type TurboRegion } from '../../system/codecs/turbojpeg.js'
+import { decompress } from '../../system/codecs/turbojpeg.js'
+import type { TurboRegion } from '../../system/codecs/turbojpeg-library.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { cmykToRgb } from './cmyk.js'
 import { type Orientation, orientationIn } from './exif.js'
