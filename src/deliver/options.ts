@@ -2,7 +2,7 @@
 
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
-import type { FeedingOptions } from '../engine/pool/feeding.js'
+import type { FeedingOptions } from '../engine/pool/new-ring.js'
 import type { State } from '../order/state.js'
 import type { OnProgress } from '../source/source.js'
 import { autoWorkers } from '../system/process/limits.js'

@@ -5,6 +5,7 @@
 
 import { EngineError } from '../basics/errors.js'
 import type { DeviceCompressed } from '../define/making.js'
+import type { BadRow } from '../engine/make/cpu-decoder.js'
 import type { DeviceStream, Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayForm, Head, READ_BEHIND } from '../transform/device/array.js'
 import { DEVICE_BYTES, LANES, TURN_PARTS } from './facts.js'
@@ -23,6 +24,8 @@ export interface ArrayBatch {
   head(row: number): Uint32Array
   /** Device address of the finished rows. */
   output: bigint
+  /** Has the CPU make refused rows, in the slot. Returns those that it can't make either. */
+  redo(rows: readonly number[]): BadRow[]
 }
 
 /** Decompressed bytes of one turn. */
@@ -44,8 +47,8 @@ export class ArrayMaker {
     this.streams = new DeviceMemory(gpu)
   }
 
-  /** Makes a field. Returns the rows that were refused. */
-  make(batch: ArrayBatch): number[] {
+  /** Makes a field. Returns the rows that are bad: then nothing of the result is of use. */
+  make(batch: ArrayBatch): BadRow[] {
     const packed: number[] = []
     const finished: number[] = []
     for (let row = 0; row < batch.count; row++) {
@@ -58,7 +61,10 @@ export class ArrayMaker {
     for (let i = 0; i < packed.length; i += turn) {
       refused.push(...this.decompress(batch, packed.slice(i, i + turn)))
     }
-    return refused
+    if (refused.length === 0) return []
+    const bad = batch.redo(refused)
+    this.copy(batch, refused)
+    return bad
   }
 
   free(): void {

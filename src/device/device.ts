@@ -27,7 +27,8 @@ export interface StagePort {
 /** What is done with what the stage says of batches. */
 export interface StageListener {
   finished(message: Extract<FromStage, { finished: unknown }>['finished']): void
-  refused(message: Extract<FromStage, { refused: unknown }>['refused']): void
+  /** Rows that the CPU had to make. */
+  refused(rows: number): void
   /** Of one batch, or of all. */
   failed(error: Error, batch: number | undefined): void
 }

@@ -1,10 +1,10 @@
 /** What the main thread and the thread of the device stage say to each other, and how errors travel. */
 
 import { EngineError, MillraceError, MissingError } from '../basics/errors.js'
-import type { SlotLayout } from '../batch/layout.js'
+import type { DecoderJob } from '../engine/make/cpu-decoder.js'
 import type { Generator } from '../engine/plan/generate.js'
 import { CudaError, type DeviceFacts } from '../system/cuda/index.js'
-import type { Finished, Refusal } from './stage.js'
+import type { Finished } from './stage.js'
 
 /** What the thread is started with. */
 export interface DeviceWanted {
@@ -20,8 +20,7 @@ export interface DeviceWanted {
 
 /** The ring whose batches are to be staged. */
 export interface RingWanted {
-  memory: WebAssembly.Memory
-  layout: SlotLayout
+  job: DecoderJob
   scratchBytes: number
   consumer: bigint
   /** What makes fields out of nothing. */
@@ -31,8 +30,6 @@ export interface RingWanted {
 export type ToStage =
   | { ring: RingWanted }
   | { stage: { batch: number; slot: number } }
-  /** Rows that were refused are decoded now: the batch is begun again. */
-  | { again: { batch: number; slot: number } }
   | { release: number }
   | { download: { id: number; pointer: bigint; bytes: number } }
   | { close: true }
@@ -40,7 +37,8 @@ export type ToStage =
 export type FromStage =
   | { opened: DeviceOpened }
   | { finished: Finished }
-  | { refused: { batch: number; slot: number; refusals: Refusal[] } }
+  /** Rows that nvJPEG or nvCOMP refused, and the CPU has made now. It says so as it goes on: it may take long. */
+  | { refused: number }
   | { downloaded: { id: number; bytes: Uint8Array<ArrayBuffer> } }
   /** Of one batch or download, or of all that comes after. */
   | { failed: { batch?: number; id?: number; error: Failure } }

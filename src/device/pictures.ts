@@ -2,17 +2,21 @@
  * The pictures of a batch, on one lane: decoded into scratch memory, finished by one kernel that does what their
  * parameter rows say, and mixed. Everything is put into the lane's stream; only decoding waits.
  */
+import { EngineError } from '../basics/errors.js'
 import type { DevicePicture } from '../define/making.js'
+import type { BadRow } from '../engine/make/cpu-decoder.js'
 import type { Gpu, JpegPicture, Lane } from '../system/cuda/index.js'
-import { Form } from '../transform/device/parameter-row.js'
+import { Form, Word } from '../transform/device/parameter-row.js'
 import { DEVICE_ALIGN, KERNELS } from './facts.js'
 import { DeviceMemory } from './memory.js'
-import { dtypeCode, type PicturePart, type PicturePlan, rowBytes } from './plan.js'
+import { dtypeCode, type PicturePart, type PicturePlan, rowBytes, up } from './plan.js'
 
 /** A picture field of a batch: where its rows lie on the host, and where the result goes. */
 export interface PictureBatch {
   device: DevicePicture
   plan: PicturePlan
+  /** The header of a row in the slot. */
+  header(row: number): Int32Array
   count: number
   /** Host address of row 0, and from one row to the next. */
   from: bigint
@@ -21,6 +25,8 @@ export interface PictureBatch {
   output: bigint
   /** Page-locked words, one a row, that belong to this field until the batch is done. */
   desk: { address: bigint; words: BigUint64Array }
+  /** Has the CPU make refused rows, in the slot. Returns those that it can't make either. */
+  redo(rows: readonly number[]): BadRow[]
 }
 
 export class PictureMaker {
@@ -33,6 +39,8 @@ export class PictureMaker {
   private readonly read: bigint
   /** The kernel's own. */
   private readonly scratch: DeviceMemory
+  /** Pictures that the CPU has made after all. */
+  private readonly redone: DeviceMemory
   /** A batch between two mixes. */
   private readonly spare: DeviceMemory
   private readonly lookups = new Map<string, bigint>()
@@ -55,20 +63,21 @@ export class PictureMaker {
     this.decoded = memory()
     this.read = gpu.event()
     this.scratch = memory()
+    this.redone = memory()
     this.spare = memory()
   }
 
-  /** Makes a field. Returns the rows whose pictures were refused: then nothing of the result is of use. */
-  make(batch: PictureBatch): number[] {
+  /** Makes a field. Returns the rows whose pictures are bad: then nothing of the result is of use. */
+  make(batch: PictureBatch): BadRow[] {
     const { device, plan, count, output } = batch
     const rows = this.rows.atLeast(count * device.words * 4)
     this.uploadRows(batch, rows)
     // Mixing goes back and forth between two buffers, and has to end in the output.
     const odd = plan.mixes.length % 2 === 1
     const spare = plan.mixes.length === 0 ? output : this.spare.atLeast(count * rowBytes(device))
-    const refused = this.finish(batch, rows, odd ? spare : output)
-    if (refused.length === 0) this.mix(batch, rows, odd ? spare : output, odd ? output : spare)
-    return refused
+    const bad = this.finish(batch, rows, odd ? spare : output)
+    if (bad.length === 0) this.mix(batch, rows, odd ? spare : output, odd ? output : spare)
+    return bad
   }
 
   free(): void {
@@ -83,7 +92,7 @@ export class PictureMaker {
     this.lane.uploadRows({ from, fromPitch: unitBytes, to, toPitch: width, width, height: count })
   }
 
-  private finish(batch: PictureBatch, rows: bigint, target: bigint): number[] {
+  private finish(batch: PictureBatch, rows: bigint, target: bigint): BadRow[] {
     const { device, plan, count, desk } = batch
     const { lane } = this
     const { pictureBytes, tableBytes } = plan
@@ -94,14 +103,15 @@ export class PictureMaker {
     const scratch = this.scratch.atLeast(blocks * blockBytes)
     const lookup = this.lookup(device)
     desk.words.fill(0n, 0, count)
-    const refused: number[] = []
+    const bad: BadRow[] = []
     for (const part of plan.parts) {
       // The JPEG engines write at once, whatever else the stream has still to do.
       this.gpu.finish(this.read)
-      refused.push(...this.decode(batch, part, decoded))
-      // What is left is only gone through to find all that is refused.
-      if (refused.length > 0) continue
+      const refused = this.decode(batch, part, decoded)
       for (const { row, at } of part.pictures) desk.words[row] = decoded + BigInt(at)
+      bad.push(...this.redo(batch, refused, rows))
+      // What is left is only gone through to find all that is bad.
+      if (bad.length > 0) continue
       const first = BigInt(part.from)
       const size = part.to - part.from
       lane.upload(addresses + first * 8n, desk.address + first * 8n, size * 8)
@@ -122,7 +132,7 @@ export class PictureMaker {
       ])
       this.gpu.record(this.read, lane.stream)
     }
-    return refused
+    return bad
   }
 
   /** Brings the pictures of a part to the scratch memory. Returns the rows that nvJPEG refuses. */
@@ -135,6 +145,27 @@ export class PictureMaker {
       else jpegs.push({ row, from: source, bytes, to, width, sampling })
     }
     return jpegs.length === 0 ? [] : this.lane.decode(jpegs).map(i => jpegs[i].row)
+  }
+
+  /** Rows that nvJPEG refused: what the CPU makes of them goes to the device, with their parameter rows as they are now. */
+  private redo(batch: PictureBatch, refused: readonly number[], rows: bigint): BadRow[] {
+    if (refused.length === 0) return []
+    const bad = batch.redo(refused)
+    if (bad.length > 0) return bad
+    const { device, from, unitBytes, desk } = batch
+    const rowBytes = device.words * 4
+    const size = up(device.width * device.height * 3)
+    const memory = this.redone.atLeast(refused.length * size)
+    for (const [i, row] of refused.entries()) {
+      const { [Word.Form]: form, [Word.Bytes]: bytes } = batch.header(row)
+      if (form !== Form.Pixels || bytes > size) throw new EngineError(`row ${row} was not made as asked`)
+      const source = from + BigInt(row * unitBytes)
+      const to = memory + BigInt(i * size)
+      this.lane.upload(rows + BigInt(row * rowBytes), source, rowBytes)
+      this.lane.upload(to, source + BigInt(rowBytes), bytes)
+      desk.words[row] = to
+    }
+    return []
   }
 
   private mix({ device, plan, count }: PictureBatch, rows: bigint, source: bigint, result: bigint): void {

@@ -3,9 +3,10 @@
  * tells of each that is done. It looks into its mail after every batch, and waits for the GPU only when there is nothing
  * else to do.
  */
+import { CpuDecoder, type DecoderJob } from '../engine/make/cpu-decoder.js'
 import type { Gpu } from '../system/cuda/index.js'
 import { essence, type FromStage, type RingWanted, type ToStage } from './messages.js'
-import { DeviceStage, type Finished } from './stage.js'
+import { DeviceStage, type Finished, type StageOptions } from './stage.js'
 
 export class StageServer {
   private stage: DeviceStage | undefined
@@ -34,8 +35,6 @@ export class StageServer {
   private handle(message: ToStage): void {
     if ('ring' in message) this.open(message.ring)
     else if ('stage' in message) this.line.push(message.stage)
-    // It comes before those that were asked for after it.
-    else if ('again' in message) this.line.unshift(message.again)
     else if ('release' in message) this.stage!.release(message.release)
     else if ('download' in message) {
       const { id, pointer, bytes } = message.download
@@ -45,8 +44,8 @@ export class StageServer {
     this.schedule()
   }
 
-  private open({ memory, layout, scratchBytes, consumer, generator }: RingWanted): void {
-    const { buffer } = memory
+  private open({ job, scratchBytes, consumer, generator }: RingWanted): void {
+    const { memory, layout, feed } = job
     const { stage: former } = this
     // Should the next one not come about, nobody may go on with streams that are gone.
     this.stage = undefined
@@ -54,12 +53,26 @@ export class StageServer {
     former?.close()
     this.stage = new DeviceStage(this.gpu, {
       layout,
-      buffer,
+      buffer: memory.buffer,
       address: this.addressOf(memory),
       scratchBytes,
       consumer,
       generator,
+      redo: this.redoing(job),
+      policy: feed.onError.policy,
     })
+  }
+
+  /** Has the CPU, in this thread, make rows that the device refuses. */
+  private redoing(job: DecoderJob): StageOptions['redo'] {
+    let decoder: CpuDecoder | undefined
+    return (slot, field, rows) =>
+      rows.flatMap(row => {
+        decoder ??= new CpuDecoder(job)
+        const bad = decoder.redo(slot, field, row)
+        this.say({ refused: 1 })
+        return bad ?? []
+      })
   }
 
   private close(): void {
@@ -88,8 +101,7 @@ export class StageServer {
     const next = stage.ready ? this.line.shift() : undefined
     try {
       if (next !== undefined) {
-        const refusals = stage.begin(next.batch, next.slot)
-        if (refusals.length > 0) this.say({ refused: { ...next, refusals } })
+        stage.begin(next.batch, next.slot)
       }
       this.tell(next === undefined ? stage.finishOldest() : stage.poll())
     } catch (error) {

@@ -11,9 +11,13 @@
  * Nothing here waits for the GPU but decoding, which blocks by nature, and `finishOldest`. The outputs are few, and
  * used again and again; before one is, the GPU waits for what its consumer still does with it.
  */
+
+import type { BadPolicy } from '../batch/close.js'
 import type { SlotLayout } from '../batch/layout.js'
 import { CONTROL_BYTES } from '../batch/ring.js'
-import { Header, Slot, Stamp } from '../batch/slot.js'
+import { Header, RowStatus, Slot, Stamp } from '../batch/slot.js'
+import { strikeRows } from '../batch/strike.js'
+import type { BadRow } from '../engine/make/cpu-decoder.js'
 import type { Generator } from '../engine/plan/generate.js'
 import type { Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayMaker } from './compressed.js'
@@ -34,12 +38,10 @@ export interface StageOptions {
   consumer: bigint
   /** What makes fields out of nothing. */
   generator?: Generator
-}
-
-/** Rows that nvJPEG would not decode, or nvCOMP not decompress. */
-export interface Refusal {
-  field: string
-  rows: number[]
+  /** Has the CPU make rows of a field that the device refused, in the slot. Returns those that it can't make either. */
+  redo(slot: Slot, field: string, rows: readonly number[]): BadRow[]
+  /** What becomes of those. */
+  policy: BadPolicy
 }
 
 /** A batch that is on the device. */
@@ -48,6 +50,8 @@ export interface Finished {
   slot: number
   output: number
   pointer: bigint
+  /** Samples that turned out to be bad when the CPU made what the device had refused. */
+  bad: BadRow[]
 }
 
 interface Output {
@@ -64,7 +68,7 @@ interface Line {
   arrays: ArrayMaker
   generator: GeneratorMaker | undefined
   done: bigint
-  work: { batch: number; slot: number; output: number } | undefined
+  work: { batch: number; slot: number; output: number; bad: BadRow[] } | undefined
   /** Page-locked words, one for each field and row. */
   desk: { address: bigint; bytes: Uint8Array }
 }
@@ -108,32 +112,22 @@ export class DeviceStage {
     return this.busy.length > 0
   }
 
-  /**
-   * Begins a batch. If pictures are refused nothing is under way: the CPU has to decode those, and the batch is begun
-   * again.
-   */
-  begin(batch: number, slotIndex: number): Refusal[] {
+  /** Begins a batch. What the device refuses the CPU makes meanwhile. */
+  begin(batch: number, slotIndex: number): void {
     const { layout, buffer } = this.options
     const slot = new Slot(buffer, this.slotAt(slotIndex), layout)
     this.locks.lock(slotIndex)
     const line = this.lines.find(({ work }) => work === undefined)!
     const output = this.takeOutput(line.lane)
     try {
-      const refusals = this.makeFields(line, slot, this.outputs[output].pointer)
-      if (refusals.length > 0) {
-        // What has been given to the lane reads the slot, which is about to change.
-        line.lane.finish()
-        this.free.unshift(output)
-        return refusals
-      }
+      const bad = this.makeBatch(line, slot, this.outputs[output].pointer)
       this.gpu.record(line.done, line.lane.stream)
+      line.work = { batch, slot: slotIndex, output, bad }
     } catch (error) {
       this.free.unshift(output)
       throw error
     }
-    line.work = { batch, slot: slotIndex, output }
     this.busy.push(line)
-    return []
   }
 
   /** Batches that have been finished meanwhile, in order. */
@@ -210,29 +204,51 @@ export class DeviceStage {
 
   private take(): Finished {
     const line = this.busy.shift()!
-    const { batch, slot, output } = line.work!
+    const { batch, slot, output, bad } = line.work!
     line.work = undefined
-    return { batch, slot, output, pointer: this.outputs[output].pointer }
+    return { batch, slot, output, pointer: this.outputs[output].pointer, bad }
   }
 
   // ---------------------------------------------------------------- fields
 
-  /** Copies first: they go on while pictures are being decoded. */
-  private makeFields(line: Line, slot: Slot, output: bigint): Refusal[] {
+  /**
+   * All fields, without the samples that are bad after all; returns those. A bad sample is taken out of all fields, and with
+   * `drop` the rows behind it move up. That is done in the slot, and the batch is begun again: unlike PyTorch and JAX, in
+   * which Python's stage finishes the batch and takes rows out of it later, Node has nothing that takes rows out of a tensor.
+   */
+  private makeBatch(line: Line, slot: Slot, output: bigint): BadRow[] {
+    const bad: BadRow[] = []
+    for (;;) {
+      const found = this.makeFields(line, slot, output)
+      if (found.length === 0) return bad
+      bad.push(...found.filter(({ row }) => slot.status[row] !== RowStatus.Filler))
+      // What has been given to the lane reads the slot, which is about to change.
+      line.lane.finish()
+      strikeRows(
+        slot,
+        found.map(({ row }) => row),
+        this.options.policy,
+      )
+    }
+  }
+
+  /** Copies first: they go on while pictures are being decoded. Returns bad samples: then nothing of the result is of use. */
+  private makeFields(line: Line, slot: Slot, output: bigint): BadRow[] {
     const { places } = this.output
     this.generate(line, slot, output)
     for (const place of places) {
       if (place.field.device === undefined) this.copy(line.lane, slot, place, output)
     }
-    const refusals: Refusal[] = []
+    // A sample is bad once, however many of its fields are.
+    const bad = new Map<number, BadRow>()
     for (const [number, place] of places.entries()) {
-      const rows = [
+      const found = [
         ...this.makePictures(line, slot, place, number, output),
         ...this.decompress(line, slot, place, output),
       ]
-      if (rows.length > 0) refusals.push({ field: place.field.name, rows })
+      for (const one of found) if (!bad.has(one.row)) bad.set(one.row, one)
     }
-    return refusals
+    return [...bad.values()]
   }
 
   /** Fields that nothing comes in for but numbers of rows. */
@@ -255,7 +271,7 @@ export class DeviceStage {
     lane.upload(output + BigInt(offsetsAt), from + BigInt(field.offsetsAt), (count + 1) * 4)
   }
 
-  private decompress({ arrays }: Line, slot: Slot, place: OutputPlace, output: bigint): number[] {
+  private decompress({ arrays }: Line, slot: Slot, place: OutputPlace, output: bigint): BadRow[] {
     const { field, compressed: device, at } = place
     if (device === undefined) return []
     const { buffer, address } = this.options
@@ -269,6 +285,7 @@ export class DeviceStage {
       unitBytes,
       head: row => new Uint32Array(buffer, start + row * unitBytes, device.headBytes / 4),
       output: output + BigInt(at),
+      redo: rows => this.options.redo(slot, name, rows),
     })
   }
 
@@ -278,7 +295,7 @@ export class DeviceStage {
     { field, picture, at }: OutputPlace,
     number: number,
     output: bigint,
-  ): number[] {
+  ): BadRow[] {
     const count = slot.words[Header.Count]
     if (picture === undefined || count === 0) return []
     const { buffer, address, scratchBytes, layout } = this.options
@@ -287,10 +304,12 @@ export class DeviceStage {
     return pictures.make({
       device: picture,
       plan: planPictures(header, count, scratchBytes / LANES),
+      header,
       count,
       from: address + BigInt(slot.at + field.at),
       unitBytes: field.unitBytes,
       output: output + BigInt(at),
+      redo: rows => this.options.redo(slot, field.name, rows),
       desk: {
         address: desk.address + BigInt(deskAt),
         words: new BigUint64Array(desk.bytes.buffer, desk.bytes.byteOffset + deskAt, layout.rows),

@@ -7,7 +7,6 @@ import { type Alone, addressOf, CudaDevice } from '../system/cuda/index.js'
 import { SharedLock } from '../system/memory/shared-lock.js'
 import type { ThreadData } from './device.js'
 import { type DeviceOpened, essence, type FromStage } from './messages.js'
-import { StageServer } from './server.js'
 
 const port = parentPort!
 const wanted = workerData as ThreadData
@@ -52,12 +51,14 @@ function decompressing(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
 
 try {
   const device = CudaDevice.open(wanted.ordinal, wanted.cache)
+  say({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
+  // The stage and the CPU's decoders are loaded while the first batch is being made. Messages wait until then.
+  const { StageServer } = await import('./server.js')
   const server = new StageServer(device, memory => addressOf(memory.buffer), say)
   port.on('message', message => {
     server.hear(message)
     if ('close' in message) port.close()
   })
-  say({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
 } catch (error) {
   say({ failed: { error: essence(error) } })
 }

@@ -98,7 +98,7 @@ describe.each(['deflate', 'zlib', 'gzip'] as const)('%s', compression => {
     const gpu = simulated()
     expect(await onDevice(json, gpu)).toEqual(await onHost(json))
     const calls = gpu.log.filter(line => line.startsWith('decompress'))
-    // Of the second batch one row is a .npy file, which the maker does; one is refused: then it is begun again.
+    // Of the second batch one row is a .npy file, which the maker does; one is refused, and bad: then it is begun again.
     expect(calls).toEqual(expect.arrayContaining([4, 3, 2].map(rows => `decompress deflate ${rows}`)))
   })
 

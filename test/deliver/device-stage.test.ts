@@ -5,10 +5,12 @@ import { layoutSlot } from '../../src/batch/layout.js'
 import { CONTROL_BYTES } from '../../src/batch/ring.js'
 import { Header, Slot } from '../../src/batch/slot.js'
 import type { SlotField } from '../../src/define/making.js'
+import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FromStage } from '../../src/device/messages.js'
 import { essence, revive } from '../../src/device/messages.js'
 import { StageServer } from '../../src/device/server.js'
-import { DeviceStage } from '../../src/device/stage.js'
+import { DeviceStage, type StageOptions } from '../../src/device/stage.js'
+import type { DecoderJob } from '../../src/engine/make/cpu-decoder.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { newMemory } from '../../src/system/memory/memory.js'
 import { Form, Word } from '../../src/transform/device/parameter-row.js'
@@ -56,8 +58,18 @@ beforeEach(() => {
   gpu = new SimulatedGpu(undefined, { address: ADDRESS, buffer: memory.buffer })
 })
 
-function stage(scratchBytes = 2 ** 30): DeviceStage {
-  return new DeviceStage(gpu, { layout, buffer: memory.buffer, address: ADDRESS, scratchBytes, consumer: 0n })
+function stage(scratchBytes = 2 ** 30, redo: StageOptions['redo'] = () => []): DeviceStage {
+  const ring = { layout, buffer: memory.buffer, address: ADDRESS, consumer: 0n }
+  return new DeviceStage(gpu, { ...ring, scratchBytes, redo, policy: 'mask' })
+}
+
+/** A row as the CPU leaves it: finished pixels, all of one value. */
+function leavePixels(slot: Slot, row: number, value: number): void {
+  const at = slot.at + layout.fields[1].at + row * UNIT
+  const words = new Int32Array(memory.buffer, at, WORDS)
+  words[Word.Form] = Form.Pixels
+  words[Word.Bytes] = PICTURE
+  new Uint8Array(memory.buffer).fill(value, at + WORDS * 4, at + WORDS * 4 + PICTURE)
 }
 
 /** Fills a slot as makers would: pictures of the finished size, so that no op is needed. */
@@ -87,7 +99,7 @@ describe('a batch', () => {
     const made = stage()
     gpu.log.length = 0
     fill(0, 1)
-    expect(made.begin(7, 0)).toEqual([])
+    made.begin(7, 0)
     expect(gpu.log.filter(line => !line.startsWith('allocate'))).toEqual([
       `lock ${layout.bytes}`,
       'upload 16',
@@ -145,7 +157,7 @@ describe('a batch', () => {
     const made = stage()
     fill(0, 1, [])
     gpu.log.length = 0
-    expect(made.begin(0, 0)).toEqual([])
+    made.begin(0, 0)
     expect(gpu.log.filter(line => /rows|decode|picture/.test(line))).toEqual([])
     expect(made.finishOldest()).toHaveLength(1)
     made.close()
@@ -204,20 +216,59 @@ describe('pictures', () => {
     made.close()
   })
 
-  test('what the decoder refuses is named, and nothing is under way', () => {
-    const refused = jpeg(2, SIZE)
-    gpu = new SimulatedGpu(bytes => Buffer.from(bytes).equals(Buffer.from(refused)), {
+  /** A decoder that refuses one picture. */
+  const refusing = (refused: Uint8Array): SimulatedGpu =>
+    new SimulatedGpu(bytes => Buffer.from(bytes).equals(Buffer.from(refused)), {
       address: ADDRESS,
       buffer: memory.buffer,
     })
-    const made = stage(2 * PICTURE)
+
+  test('what the decoder refuses the CPU makes, and nothing is decoded twice', () => {
+    gpu = refusing(jpeg(2, SIZE))
+    const asked: [string, readonly number[]][] = []
+    const made = stage(2 * PICTURE, (slot, field, rows) => {
+      asked.push([field, rows])
+      leavePixels(slot, 1, 77)
+      return []
+    })
     fill(0, 1)
-    expect(made.begin(0, 0)).toEqual([{ field: 'image', rows: [1] }])
-    expect(made.working).toBe(false)
-    expect(gpu.log.filter(line => line.startsWith('picture'))).toHaveLength(1)
-    // The CPU has decoded it, and left pixels.
-    fill(0, 1, [1, Form.Pixels, 1, 1])
-    expect(made.begin(0, 0)).toEqual([])
+    made.begin(0, 0)
+    expect(asked).toEqual([['image', [1]]])
+    const decoded = gpu.log.filter(line => line.startsWith('decode'))
+    const [{ pointer, bad }] = made.finishOldest()
+    expect(bad).toEqual([])
+    const row = (i: number): Uint8Array =>
+      gpu.at(pointer + BigInt(made.output.places[1].at + i * PICTURE), PICTURE).slice()
+    expect(new Set(row(1))).toEqual(new Set([77]))
+    // The other rows are what they are without any refusal, by as many calls.
+    const rows = [0, 2, 3].map(row)
+    made.close()
+    gpu = new SimulatedGpu(undefined, { address: ADDRESS, buffer: memory.buffer })
+    fill(0, 1)
+    const plain = stage(2 * PICTURE)
+    plain.begin(0, 0)
+    expect(gpu.log.filter(line => line.startsWith('decode'))).toEqual(decoded)
+    const [{ pointer: other }] = plain.finishOldest()
+    const image = other + BigInt(plain.output.places[1].at)
+    expect([0, 2, 3].map(i => gpu.at(image + BigInt(i * PICTURE), PICTURE).slice())).toEqual(rows)
+    plain.close()
+  })
+
+  test('what the CPU can not make either is taken out of all fields', () => {
+    gpu = refusing(jpeg(2, SIZE))
+    const sample = { source: 0, sourceRow: 8, field: 'image', stage: 'decode', problem: 'torn' }
+    const made = stage(2 ** 30, (slot, _, rows) => {
+      new Int32Array(memory.buffer, slot.at + layout.fields[1].at + UNIT, 1)[0] = Form.Nothing
+      return rows.map(row => ({ row, ...sample }))
+    })
+    fill(0, 1)
+    made.begin(0, 0)
+    const [{ pointer, bad }] = made.finishOldest()
+    expect(bad).toEqual([{ row: 1, ...sample }])
+    const label = new Int32Array(gpu.at(pointer + BigInt(made.output.places[0].at), ROWS * 4).slice().buffer)
+    expect([...label]).toEqual([10, 0, 12, 13])
+    const image = pointer + BigInt(made.output.places[1].at + PICTURE)
+    expect(new Set(gpu.at(image, PICTURE))).toEqual(new Set([0]))
     made.close()
   })
 })
@@ -227,6 +278,14 @@ describe('the server', () => {
     for (let i = 0; i < 12; i++) await new Promise(resolve => setImmediate(resolve))
   }
 
+  let job: DecoderJob
+
+  beforeEach(() => {
+    const json = { source: { tar: 'a' }, fields: { label: { from: 'x', as: 'int' } }, batch: ROWS }
+    const workspaces = { at: 0, bytes: 65536, count: 0, limit: 65536 }
+    job = { memory, layout, feed: normalizeFeed(json, '/'), workspaces }
+  })
+
   function served(): { server: StageServer; said: FromStage[] } {
     const said: FromStage[] = []
     const server = new StageServer(
@@ -234,7 +293,7 @@ describe('the server', () => {
       () => ADDRESS,
       message => said.push(message),
     )
-    server.hear({ ring: { memory, layout, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.hear({ ring: { job, scratchBytes: 2 ** 30, consumer: 0n } })
     return { server, said }
   }
 
@@ -272,7 +331,7 @@ describe('the server', () => {
     gpu.allocateHost = () => {
       throw new CudaError('cuMemHostAlloc', 'CUDA_ERROR_OUT_OF_MEMORY')
     }
-    server.hear({ ring: { memory, layout, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.hear({ ring: { job, scratchBytes: 2 ** 30, consumer: 0n } })
     gpu.allocateHost = allocateHost
     fill(0, 0)
     server.hear({ stage: { batch: 0, slot: 0 } })

@@ -5,13 +5,11 @@
  */
 
 import { EngineError } from '../../basics/errors.js'
-import type { BadPolicy } from '../../batch/close.js'
-import { Header, RowStatus } from '../../batch/slot.js'
-import { strikeRows } from '../../batch/strike.js'
+import { Header } from '../../batch/slot.js'
 import type { Device } from '../../device/device.js'
 import { DEVICE_BYTES } from '../../device/facts.js'
 import { layoutOutput, type OutputLayout } from '../../device/plan.js'
-import type { Finished, Refusal } from '../../device/stage.js'
+import type { Finished } from '../../device/stage.js'
 import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import type { BatchOwner } from './batch.js'
@@ -35,7 +33,6 @@ const LOOK = 500
 export interface DeviceDeliveryOptions {
   owner: BatchOwner
   fields: readonly string[]
-  policy: BadPolicy
   /** Images whose channels come last in memory. */
   channelsLast: ReadonlySet<string>
   /** The stream on which batches are used. */
@@ -61,7 +58,6 @@ export class DeviceDelivery implements Delivery {
   /** Outputs that the consumer has. */
   private readonly lent = new Set<number>()
   private readonly ready = new Map<number, Delivered | Error>()
-  private readonly bad = new Map<number, BadReport[]>()
   private pumping: Promise<void> | undefined
   private stopped = false
   private failure: Error | undefined
@@ -75,13 +71,12 @@ export class DeviceDelivery implements Delivery {
     this.layout = layoutOutput(feeding.layout)
     this.refusedRows = options.refusedRows
     this.BatchClass = deviceBatchClass(options.fields)
-    const { memory } = feeding.ring
     const { consumer } = options
     device.serve(
-      { memory, layout: feeding.layout, scratchBytes: DEVICE_BYTES, consumer, generator: feeding.generator },
+      { job: feeding.decoderJob, scratchBytes: DEVICE_BYTES, consumer, generator: feeding.generator },
       {
         finished: one => this.finished(one),
-        refused: ({ batch, slot, refusals }) => void this.redo(batch, slot, refusals),
+        refused: rows => this.refused(rows),
         failed: (error, batch) => this.failed(error, batch),
       },
     )
@@ -146,7 +141,6 @@ export class DeviceDelivery implements Delivery {
     for (const one of this.ready.values())
       if (!(one instanceof Error)) this.device.post({ release: one.output })
     this.ready.clear()
-    this.bad.clear()
     this.asked = this.next = 0
     this.stopped = false
     // It may still be at work: nobody must take what it says later for another ring's.
@@ -199,38 +193,18 @@ export class DeviceDelivery implements Delivery {
     return this.next < ring.startAt.limit && this.next <= this.asked + AHEAD && this.holding < depth
   }
 
-  private finished({ batch, slot, output, pointer }: Finished): void {
+  private finished({ batch, slot, output, pointer, bad }: Finished): void {
     this.looks = 0
     const host = hostPart(this.feeding.slot(slot))
     this.giveBack(slot)
-    const bad = this.bad.get(batch) ?? []
-    this.bad.delete(batch)
-    this.settle(batch, { output, pointer, host, bad })
+    this.settle(batch, { output, pointer, host, bad: bad.map(one => this.feeding.nameBad(one)) })
     this.extended()
   }
 
-  /** The CPU decodes what the device would not, in the slot, and says what is bad. */
-  private async redo(batch: number, slot: number, refusals: readonly Refusal[]): Promise<void> {
-    try {
-      // A sample is bad once, however many of its fields are.
-      const bad = new Map<number, BadReport>()
-      for (const { field, rows } of refusals) {
-        this.refusedRows += rows.length
-        for (const report of await this.feeding.redo(slot, field, rows))
-          if (!bad.has(report.row)) bad.set(report.row, report)
-      }
-      if (bad.size > 0) {
-        const struck = this.feeding.slot(slot)
-        const samples = [...bad.values()].filter(({ row }) => struck.status[row] !== RowStatus.Filler)
-        this.bad.set(batch, [...(this.bad.get(batch) ?? []), ...samples])
-        strikeRows(struck, [...bad.keys()], this.options.policy)
-      }
-      this.looks = 0
-      this.device.post({ again: { batch, slot } })
-    } catch (error) {
-      this.giveBack(slot)
-      this.settle(batch, error as Error)
-    }
+  /** The CPU has made rows that the device refused: it is at work. */
+  private refused(rows: number): void {
+    this.looks = 0
+    this.refusedRows += rows
   }
 
   private giveBack(slot: number): void {

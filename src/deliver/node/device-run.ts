@@ -49,7 +49,6 @@ export class DeviceRun {
     this.delivery = new DeviceDelivery(feeding, this.device, {
       owner,
       fields: feed.fields.map(field => field.name),
-      policy: feed.onError.policy,
       channelsLast: new Set(channelsLast ? chwImages(feed) : []),
       consumer,
       refusedRows: this.delivery?.refusedRows ?? 0,

@@ -227,14 +227,14 @@ export class Serving {
   }
 
   /** Has the CPU decode pictures that the client's device refused, in place. */
-  async redo({ slot, field, rows }: { slot: number; field: string; rows: number[] }): Promise<object[]> {
+  redo({ slot, field, rows }: { slot: number; field: string; rows: number[] }): object[] {
     const count = this.slot(slot).words[Header.Count]
     const wrong = rows.find(row => row >= count)
     if (wrong !== undefined) throw new RequestError(`slot ${slot} has ${count} rows: ${wrong} is none`)
     const { device } = this.feeding.layout.fields.find(({ name }) => name === field) ?? {}
     if (device === undefined || device.kind === 'generated')
       throw new RequestError(`no field "${field}" was left to the device`)
-    const bad = await this.feeding.redo(slot, field, rows)
+    const bad = this.feeding.redo(slot, field, rows)
     return rows.map(row => {
       const found = bad.find(report => report.row === row)
       return found === undefined ? { row, ok: true } : { ok: false, ...this.told(found) }

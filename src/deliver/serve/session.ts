@@ -114,7 +114,7 @@ export class Session {
     if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
     if (request.names !== undefined) return { names: serving.names(request.names) }
     if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
-    if (request.redo !== undefined) return { redone: await serving.redo(request.redo) }
+    if (request.redo !== undefined) return { redone: serving.redo(request.redo) }
     if (request.weights !== undefined) {
       const { weights, place = { epoch: 0, position: 0 }, changes } = request
       return { changes: serving.weigh(weights, place, changes) }

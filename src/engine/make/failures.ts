@@ -48,27 +48,38 @@ function mistakeOf(error: unknown): Mistake | undefined {
   return undefined
 }
 
-/** Which sample it is, and what is wrong with it. */
-export function describeBad(
-  source: Source,
-  row: number,
-  error: unknown,
-): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
+/** What is wrong with a sample, whichever it is: plain data. */
+export interface Failure extends Pick<BadReport, 'problem' | 'mistake' | 'suspect'> {
+  field: string | undefined
+  stage: string
+}
+
+export function describeFailure(error: unknown): Failure {
   const failure = error instanceof FieldFailure ? error : undefined
-  const where: SampleWhere = {
-    id: source.id(row),
-    ...source.where?.(row),
-    field: failure?.field,
-    stage: failure?.stage ?? stageOf(error, 'read'),
-  }
   const cause = (failure?.cause ?? error) as Error
   const mistake = mistakeOf(cause)
   const code = cause instanceof MapError || cause instanceof PythonFailure
   const suspect = cause instanceof NoColumnError ? 'column' : code ? 'code' : undefined
   return {
-    where,
+    field: failure?.field,
+    stage: failure?.stage ?? stageOf(error, 'read'),
     problem: cause.message,
     ...(mistake && { mistake }),
     ...(suspect && { suspect }),
   }
+}
+
+/** The same, with the sample's name. */
+export function nameBad(
+  source: Source,
+  row: number,
+  { field, stage, ...failure }: Failure,
+): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
+  const where: SampleWhere = { id: source.id(row), ...source.where?.(row), field, stage }
+  return { where, ...failure }
+}
+
+/** Which sample it is, and what is wrong with it. */
+export function describeBad(source: Source, row: number, error: unknown): ReturnType<typeof nameBad> {
+  return nameBad(source, row, describeFailure(error))
 }

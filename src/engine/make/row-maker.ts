@@ -13,7 +13,6 @@ import { beginSpans, markSpan, SpanKind, type SpanLane } from '../../basics/span
 import { blankRow, closeSlot, putVarying } from '../../batch/close.js'
 import { type Claim, Ring } from '../../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../../batch/slot.js'
-import { blankBytes } from '../../batch/strike.js'
 import { columnsAreKnown } from '../../define/check/sources.js'
 import { tooLong } from '../../define/limits.js'
 import { type CompiledOrder, compileOrder } from '../../order/compile.js'
@@ -23,8 +22,6 @@ import { disownIndexOf } from '../../source/index/trust.js'
 import type { Column, Source } from '../../source/source.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
-import { redoArray } from '../../transform/device/array.js'
-import { redoPicture } from '../../transform/device/picture.js'
 import type { RowContext } from '../../transform/field.js'
 import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
@@ -128,26 +125,6 @@ export class RowMaker {
       await this.makeRow(claim, slot, next)
     }
     this.finish(claim, slot)
-  }
-
-  /** Decodes a picture or an array here that was left to the device: see Feeding. Returns what is wrong with it, if anything. */
-  redo(slot: Slot, name: string, row: number): BadReport | undefined {
-    this.epoch = slot.stamps[Stamp.Epoch]
-    this.context.position = slot.positions[row]
-    this.work.reset()
-    const index = this.job.layout.fields.findIndex(field => field.name === name)
-    const place = this.job.layout.fields[index]
-    const at = slot.at + place.at + row * place.unitBytes
-    try {
-      const redo = place.device?.kind === 'compressed' ? redoArray : redoPicture
-      redo(this.job.feed.fields[index], place, at, this.context)
-      return undefined
-    } catch (error) {
-      this.work.u8.fill(0, at, at + blankBytes(place))
-      const source = this.sources[slot.sources[row]]
-      const bad = describeBad(source, slot.rows[row], new FieldFailure(name, error))
-      return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad }
-    }
   }
 
   close(): void {

@@ -6,44 +6,23 @@
 import { EngineError } from '../../basics/errors.js'
 import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
 import type { SlotLayout } from '../../batch/layout.js'
-import { type Claim, CONTROL_BYTES, MAX_MAKERS, Ring, type RingStart } from '../../batch/ring.js'
+import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
-import type { UserFunction } from '../../define/build/call.js'
-import { pythonSources } from '../../define/check/sources.js'
-import { createBlockCache } from '../../store/block-cache.js'
 import { vacate, vacateBuffer } from '../../system/memory/memory.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { cantExit } from '../../system/process/exit.js'
+import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
+import { nameBad } from '../make/failures.js'
 import { loadFunctions } from '../make/functions.js'
-import { needsPython } from '../make/python.js'
 import { RowMaker } from '../make/row-maker.js'
-import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
+import type { Budget } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
-import { type MakingOptions, planMaking } from '../plan/making.js'
 import type { FeedPlan } from '../plan/plan.js'
+import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Patience } from './patience.js'
 import { Pool, type RingOwner } from './pool.js'
-import { RingMemory } from './ring-memory.js'
-
-export interface FeedingOptions extends MakingOptions {
-  rank: number
-  /** 0: everything happens in the calling thread. */
-  workers: number
-  depth: number
-  /** Slots to lay out: the depth can be raised to this while running. */
-  maxDepth: number
-  /** Bytes for the block cache, where one is needed; undefined: as many as the order's window takes. */
-  cacheBytes?: number
-  /** Bytes that one maker's workspace may grow to. */
-  scratchBytes: number
-  /** A pipe to be told of every ready batch, for a consumer in another process. */
-  ready?: number
-  /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
-  functions?: ReadonlyMap<string, UserFunction>
-  /** Seconds that one sample may take before the run is ended with its name. */
-  timeout: number
-}
+import type { RingMemory } from './ring-memory.js'
 
 /** How often (ms) whoever waits looks for hung samples. */
 const LOOK = 500
@@ -53,8 +32,6 @@ const LAST_ROWS = 2000
 
 /** Number of the maker in the calling thread, where there are no others. */
 const ALONE = 0
-
-let nextId = 1
 
 export class Feeding {
   readonly budget: Budget
@@ -67,72 +44,42 @@ export class Feeding {
   private readonly patience: Patience
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
-  /** Decodes what a device could not. */
-  private decoder: RowMaker | undefined
+  /** Decodes what the device of another process refused. */
+  private decoder: CpuDecoder | undefined
   /** Memory that is being taken: what it is taken for must stay open until then. */
   private reserving: Promise<unknown> = Promise.resolve()
   /** Spans of the maker of our own. */
   private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
 
+  readonly ring: Ring
+  readonly shared: RingMemory
+  private job: Job
+
   private constructor(
     private plan: FeedPlan,
     readonly options: FeedingOptions,
-    private job: Job,
-    readonly ring: Ring,
-    readonly shared: RingMemory,
-    budget: Budget,
+    { job, ring, memory, budget }: NewRing,
     private readonly pool: Pool | undefined,
   ) {
+    this.job = job
+    this.ring = ring
+    this.shared = memory
     this.budget = budget
     this.layout = job.layout
     this.patience = new Patience(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
-    const { fields: making, batch, layout } = planMaking(plan, options)
-    const cached = plan.attached.some(source => source.units < source.count)
-    const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
-    const { indexBytes } = plan
-    const { depth, workers, scratchBytes } = options
-    const python = needsPython(plan.feed)
-    const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
-    const capacity = Math.max(options.depth, Math.min(options.maxDepth, budget.mostSlots))
-    const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
-    const makers = Math.max(1, options.workers)
-    const shared = await RingMemory.create(
-      layout,
-      { capacity, depth },
-      { workspaceBytes: makers * WORKSPACE_BYTES, served: options.ready !== undefined },
-    )
-    const ring = new Ring(shared.memory, layout, capacity)
-    ring.reset(start, options.depth)
-    const { length } = plan.order
-    const job: Job = {
-      id: nextId++,
-      version: 0,
-      memory: shared.memory,
-      layout,
-      capacity,
-      workspaces: { at: shared.bytes, bytes: WORKSPACE_BYTES, count: makers, limit: options.scratchBytes },
-      feed: plan.feed,
-      making,
-      sources: plan.sources,
-      order: plan.orderData,
-      share: { length, world: options.world, rank: options.rank, batch },
-      ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
-      timeout: options.timeout,
-      ready: options.ready,
-      cache,
-    }
+    const made = await newRing(plan, options, start)
     const pool = options.workers > 0 ? Pool.shared() : undefined
-    const feeding = new Feeding(plan, options, job, ring, shared, budget, pool)
+    const feeding = new Feeding(plan, options, made, pool)
     if (pool) {
       const owner: RingOwner = {
         bad: report => feeding.reports.push(report),
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
       }
-      pool.add(job, ring, owner, options.workers)
+      pool.add(feeding.job, feeding.ring, owner, options.workers)
       pool.resize(Math.max(options.workers, pool.workers))
       return feeding
     }
@@ -210,14 +157,26 @@ export class Feeding {
   }
 
   /**
-   * Rows of a batch that the device could not decode: the CPU does it, and leaves pixels or elements in the slot.
-   * Returns what is wrong with those that it can't decode either.
+   * Rows of a batch that the device of another process could not decode: the CPU does it, and leaves pixels or elements in
+   * the slot. Returns what is wrong with those that it can't decode either.
    */
-  async redo(index: number, field: string, rows: readonly number[]): Promise<BadReport[]> {
-    // With a workspace of its own: makers may be at work in theirs.
-    this.decoder ??= await this.makerOfOwn(this.job.workspaces.count)
+  redo(index: number, field: string, rows: readonly number[]): BadReport[] {
+    this.decoder ??= new CpuDecoder(this.job)
     const slot = this.slot(index)
-    return rows.map(row => this.decoder!.redo(slot, field, row)).filter(bad => bad !== undefined)
+    const bad = rows.map(row => this.decoder!.redo(slot, field, row)).filter(one => one !== undefined)
+    return bad.map(one => this.nameBad(one))
+  }
+
+  /** A row that neither the device nor the CPU could decode, with the name of its sample. */
+  nameBad({ row, source, sourceRow, ...failure }: BadRow): BadReport {
+    const bad = nameBad(this.plan.attached[source], sourceRow, failure)
+    return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad }
+  }
+
+  /** What the thread of a device has to know to decode rows that the device refuses. */
+  get decoderJob(): DecoderJob {
+    const { memory, layout, feed, workspaces } = this.job
+    return { memory, layout, feed, workspaces }
   }
 
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
@@ -238,7 +197,6 @@ export class Feeding {
     }
     this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
-    if (changed && this.decoder) this.decoder = await this.renewed(this.decoder)
   }
 
   /** Lets the ring make batches up to this number. */
@@ -288,7 +246,6 @@ export class Feeding {
       // It may still wait for a function of the user's, which nobody waits for any more.
       this.ring.drop(ALONE)
     }
-    this.decoder?.close()
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const patience = performance.now() + LAST_ROWS

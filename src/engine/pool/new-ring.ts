@@ -1,0 +1,84 @@
+/**
+ * A new ring for a feed: who makes each field and how a slot is laid out, whether there is memory for it, that memory, and
+ * the job that tells workers all of this.
+ */
+import { MAX_MAKERS, Ring, type RingStart } from '../../batch/ring.js'
+import type { UserFunction } from '../../define/build/call.js'
+import { pythonSources } from '../../define/check/sources.js'
+import { createBlockCache } from '../../store/block-cache.js'
+import { needsPython } from '../make/python.js'
+import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
+import type { Job } from '../plan/job.js'
+import { type MakingOptions, planMaking } from '../plan/making.js'
+import type { FeedPlan } from '../plan/plan.js'
+import { RingMemory } from './ring-memory.js'
+
+export interface FeedingOptions extends MakingOptions {
+  rank: number
+  /** 0: everything happens in the calling thread. */
+  workers: number
+  depth: number
+  /** Slots to lay out: the depth can be raised to this while running. */
+  maxDepth: number
+  /** Bytes for the block cache, where one is needed; undefined: as many as the order's window takes. */
+  cacheBytes?: number
+  /** Bytes that one worker's workspace may grow to. */
+  scratchBytes: number
+  /** A pipe to be told of every ready batch, for a consumer in another process. */
+  ready?: number
+  /** Functions of the user's that are here already, by their path in the feed: for rows made in the calling thread. */
+  functions?: ReadonlyMap<string, UserFunction>
+  /** Seconds that one sample may take before the run is ended with its name. */
+  timeout: number
+}
+
+export interface NewRing {
+  job: Job
+  ring: Ring
+  memory: RingMemory
+  budget: Budget
+}
+
+let nextId = 1
+
+/** Throws a BudgetError where there is not enough memory. No worker knows of the ring yet. */
+export async function newRing(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<NewRing> {
+  const { depth, workers, scratchBytes } = options
+  const { fields: making, batch, layout } = planMaking(plan, options)
+
+  const cached = plan.attached.some(source => source.units < source.count)
+  const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
+  const python = needsPython(plan.feed)
+  const { indexBytes } = plan
+  const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
+
+  const capacity = Math.max(depth, Math.min(options.maxDepth, budget.mostSlots))
+  const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
+  const workspaces = Math.max(1, workers)
+  const memory = await RingMemory.create(
+    layout,
+    { capacity, depth },
+    { workspaceBytes: workspaces * WORKSPACE_BYTES, served: options.ready !== undefined },
+  )
+  const ring = new Ring(memory.memory, layout, capacity)
+  ring.reset(start, depth)
+
+  const job: Job = {
+    id: nextId++,
+    version: 0,
+    memory: memory.memory,
+    layout,
+    capacity,
+    workspaces: { at: memory.bytes, bytes: WORKSPACE_BYTES, count: workspaces, limit: scratchBytes },
+    feed: plan.feed,
+    making,
+    sources: plan.sources,
+    order: plan.orderData,
+    share: { length: plan.order.length, world: options.world, rank: options.rank, batch },
+    ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
+    timeout: options.timeout,
+    ready: options.ready,
+    cache,
+  }
+  return { job, ring, memory, budget }
+}
