@@ -54,7 +54,7 @@ export function table(result) {
     'A ratio is speed after / speed before, with its 95 % interval: more than 1 is faster. It is the median of the averages of every two',
     'pairs (Hodges and Lehmann), the interval that of Wilcoxon’s signed-rank test, both of logarithms. Times are medians. Noise is the',
     'standard deviation of single pairs. CPU time is of the process with all its threads; it judges where the wall clock is noisier than',
-    `3 % and it is not. Not slower: the lower end is at least ${result.wanted.low}. Undecided: it is lower, and the upper end is at least 1.`,
+    `3 % and CPU time is less noisy. Not slower: the lower end is at least ${result.wanted.low}. Undecided: it is lower, and the upper end is at least 1.`,
     '',
   ]
   if (rows.length > 0) text.push(...lines, '')
