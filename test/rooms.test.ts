@@ -33,11 +33,11 @@ const ROOMS: Record<string, readonly string[]> = {
     'transform',
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'system', 'transform'],
+  observe: ['basics', 'decode', 'define', 'system'],
   deliver: [
-    ...['basics', 'batch', 'decode', 'define', 'device', 'engine', 'order', 'python', 'source', 'system'],
+    ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'system'],
     'transform',
   ],
-  observe: ['basics', 'system'],
   prepare: ['basics', 'decode', 'define', 'source', 'store', 'system'],
   cli: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'prepare', 'source', 'system'],
 }

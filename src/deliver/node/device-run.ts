@@ -1,10 +1,12 @@
 /** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
+
 import type { NormalFeed } from '../../define/types.js'
 import { Decision, type Decoder } from '../../device/decision.js'
 import { Device, stageThread } from '../../device/device.js'
 import type { DeviceOpened } from '../../device/messages.js'
 import { isChwImage, type MakingOptions } from '../../engine/plan/making.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
+import type { DeviceStats } from '../../observe/stats.js'
 import { cacheFolder } from '../../system/files/cache-folder.js'
 import { chooseDecode, type DeviceChoice, librariesFor } from '../device-options.js'
 import type { BatchOwner } from './batch.js'
@@ -100,16 +102,6 @@ export class DeviceRun {
     this.notice(this.decision.why)
     this.decision = undefined
   }
-}
-
-export interface DeviceStats {
-  name: string
-  /** Who decodes images at present. */
-  decode: Decoder
-  /** The device's decoder and its version, where there is one. */
-  decoder?: string
-  /** Pictures that it refused, and the CPU decoded. */
-  refused: number
 }
 
 /** Who decodes from now on, and what that means for the makers. */

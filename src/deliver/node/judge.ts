@@ -13,14 +13,9 @@ import {
 } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
+import type { BadSample } from '../../observe/stats.js'
 import { Causes } from './causes.js'
 import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
-
-export interface BadSample {
-  id: string
-  stage: string
-  message: string
-}
 
 export class Judge {
   /** Distinct bad samples of this run, the first of them in full. */

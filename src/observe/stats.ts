@@ -3,10 +3,7 @@
 import { SPAN_NAMES, type Span } from '../basics/spans.js'
 import { decoderVersions } from '../decode/picture/image.js'
 import type { NormalFeed } from '../define/types.js'
-import type { Feeding } from '../engine/pool/feeding.js'
-import type { DeviceStats } from './node/device-run.js'
-import type { BadSample } from './node/judge.js'
-import { STALL } from './protocol-facts.js'
+import { STALL } from './stall.js'
 
 export interface LoaderStats extends FeedingStats {
   batches: number
@@ -33,6 +30,33 @@ export interface FeedingStats {
   decoders: Record<string, string>
   /** Recent time of all workers by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
+}
+
+/** A sample that could not be made, and why. */
+export interface BadSample {
+  id: string
+  stage: string
+  message: string
+}
+
+export interface DeviceStats {
+  name: string
+  /** Who decodes images at present. */
+  decode: 'cpu' | 'gpu' | 'both'
+  /** The device's decoder and its version, where there is one. */
+  decoder?: string
+  /** Pictures that it refused, and the CPU decoded. */
+  refused: number
+}
+
+/** What is asked of a feed that is being made. */
+interface Fed {
+  readonly bytesRead: number
+  readonly workers: number
+  readonly depth: number
+  readonly budget: { slotBytes: number; totalBytes: number }
+  /** The spans that are still in the workers' rings, for each worker. */
+  spans(): readonly (readonly Span[])[]
 }
 
 export class Stats {
@@ -63,15 +87,15 @@ export class Stats {
     this.samples += rows
   }
 
-  report(feeding: Feeding, feed: NormalFeed, judge: LoaderStats['bad']): LoaderStats {
+  report(feeding: Fed, feed: NormalFeed, judge: LoaderStats['bad']): LoaderStats {
     const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
     const bad = { count: judge.count, samples: [...judge.samples] }
     return { batches, samples, firstBatchMs, openMs, waitMs, waits, bad, ...feedingStats(feeding, feed) }
   }
 }
 
-/** What is known of a feeding, whoever consumes it. */
-export function feedingStats(feeding: Feeding, feed: NormalFeed): FeedingStats {
+/** What is known of a feed that is being made, in this process or for another. */
+export function feedingStats(feeding: Fed, feed: NormalFeed): FeedingStats {
   const pictures = feed.fields.some(({ as }) => as === 'image' || as === 'mask')
   return {
     bytesRead: feeding.bytesRead,
@@ -84,7 +108,7 @@ export function feedingStats(feeding: Feeding, feed: NormalFeed): FeedingStats {
   }
 }
 
-/** Time of all makers by kind of work (ms), over the spans that are still in their rings. */
+/** Time of all workers by kind of work (ms), over the spans that are still in their rings. */
 function sumSpans(lanes: readonly (readonly Span[])[]): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const spans of lanes) {

@@ -1,0 +1,6 @@
+/**
+ * When a wait counts as a stall. Python's copy (python/millrace/generated/) is generated from this file: npm run generate.
+ */
+
+/** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */
+export const STALL = 0.05
