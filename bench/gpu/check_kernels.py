@@ -152,7 +152,7 @@ class Kernels:
         for name, file in UNITS.items():
             path = os.path.join(folder, file)
             if not os.path.exists(path):
-                path = os.path.join(ROOT, "test/support", file)
+                path = os.path.join(ROOT, "test/support/gpu", file)
             if not os.path.exists(path):
                 continue
             cubin = compile_unit(nvrtc, path, folder, device.architecture)

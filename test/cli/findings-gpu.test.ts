@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type GpuMachine, gpuFindings } from '../../src/cli/findings-gpu.js'
 import { gpmSupported } from '../../src/system/nvml/gpm.js'
 import { openNvml } from '../../src/system/nvml/nvml.js'
-import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/fake-nvml.js'
+import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/gpu/fake-nvml.js'
 
 function machine(functions: FakeFunctions | undefined, change: Partial<GpuMachine> = {}): GpuMachine {
   return {

@@ -8,7 +8,7 @@ import {
   gpmSupported,
 } from '../../src/system/nvml/gpm.js'
 import { Nvml } from '../../src/system/nvml/nvml.js'
-import { type FakeFunctions, fails, fakeNvml, H200 } from '../support/fake-nvml.js'
+import { type FakeFunctions, fails, fakeNvml, H200 } from '../support/gpu/fake-nvml.js'
 
 describe('nvmlGpmMetricsGet_t', () => {
   it('is encoded byte by byte', () => {

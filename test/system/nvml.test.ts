@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { loadNvml, NvmlError, statusName } from '../../src/system/nvml/library.js'
 import { openNvml } from '../../src/system/nvml/nvml.js'
 import * as structs from '../../src/system/nvml/structs.js'
-import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/fake-nvml.js'
+import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/gpu/fake-nvml.js'
 
 const open = (functions: FakeFunctions) => {
   const nvml = openNvml(fakeNvml(functions))

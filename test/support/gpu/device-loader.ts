@@ -1,0 +1,76 @@
+/** A loader whose device is simulated: the stage runs in this thread, behind the same messages as in its own. */
+import { normalizeFeed } from '../../../src/define/normalize.js'
+import type { FeedJson } from '../../../src/define/types.js'
+import { readDeviceOptions } from '../../../src/deliver/device-options.js'
+import type { DeviceBatch } from '../../../src/deliver/node/device-batch.js'
+import { Loader } from '../../../src/deliver/node/loader.js'
+import { fillOptions, type OpenOptions } from '../../../src/deliver/options.js'
+import type { TrialLength } from '../../../src/device/decision.js'
+import type { StagePort } from '../../../src/device/device.js'
+import { essence, type FromStage, type RingWanted, type ToStage } from '../../../src/device/messages.js'
+import { StageServer } from '../../../src/device/server.js'
+import { addressOf } from '../../../src/system/cuda/index.js'
+import type { SimulatedGpu } from './simulated-gpu.js'
+
+export type AnyDeviceBatch = DeviceBatch & Record<string, unknown>
+
+/** Opens a feed; rows are made in this thread. */
+export function openSimulated(
+  json: FeedJson,
+  gpu: SimulatedGpu,
+  options: OpenOptions = {},
+  root = '/',
+  trial?: TrialLength,
+  start = () => simulatedPort(gpu),
+): Loader<AnyDeviceBatch> {
+  const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
+  const device = { ...readDeviceOptions(all)!, trial, start }
+  return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
+}
+
+/** Messages are copied, as between threads, and come in another turn of the event loop. A GPU that hangs hears nothing. */
+export function simulatedPort(gpu: SimulatedGpu): StagePort {
+  let heard: (message: FromStage) => void = () => {}
+  const say = (message: FromStage): void => {
+    const copy = structuredClone(message)
+    setImmediate(() => heard(copy))
+  }
+  const server = new StageServer(
+    gpu,
+    memory => {
+      gpu.ring = { address: addressOf(memory.buffer), buffer: memory.buffer }
+      return gpu.ring.address
+    },
+    say,
+  )
+  return {
+    post: (message: ToStage) => {
+      if (gpu.hangs) return
+      // A WebAssembly memory can't be cloned here; it is shared anyway.
+      const copy = 'ring' in message ? { ring: withScratch(message.ring, gpu) } : structuredClone(message)
+      setImmediate(() => server.hear(copy))
+    },
+    listen: listener => {
+      heard = listener
+      const { facts, nvcomp } = gpu
+      say({ opened: { facts, decoder: 'nvJPEG 0.0.0', ...(nvcomp && { nvcomp }) } })
+    },
+    hold: () => {},
+    // Nor does a thread end that is in the middle of a call.
+    end: () => (gpu.hangs ? new Promise(() => {}) : Promise.resolve()),
+  }
+}
+
+function withScratch(ring: RingWanted, { scratchBytes = ring.scratchBytes }: SimulatedGpu): RingWanted {
+  return { ...ring, scratchBytes }
+}
+
+/** A port whose device can't be opened. */
+export function failingPort(error: Error): StagePort {
+  return {
+    post: () => {},
+    listen: heard => setImmediate(() => heard({ failed: { error: essence(error) } })),
+    hold: () => {},
+    end: async () => {},
+  }
+}
