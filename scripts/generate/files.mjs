@@ -29,6 +29,7 @@ export async function generatedFiles(root, importModule) {
   const judge = await table('src/deliver/node/judge-facts.ts')
   const launchers = await table('src/deliver/launchers.ts')
   const protocol = await table('src/deliver/protocol-facts.ts')
+  const stall = await table('src/observe/stall.ts')
 
   const files = {}
   const python = (name, from, about, parts) => {
@@ -148,14 +149,20 @@ export async function generatedFiles(root, importModule) {
       world: 'str',
     }),
   ])
-  python('protocol', 'src/deliver/protocol-facts.ts', 'What the engine and its clients agree on.', [
-    ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
-    constant({
-      name: 'OLDEST_NODE',
-      value: oldestNode(root),
-      says: 'The oldest Node on which the engine runs, as package.json has it.',
-    }),
-  ])
+  python(
+    'protocol',
+    'src/deliver/protocol-facts.ts and src/observe/stall.ts',
+    'What the engine and its clients agree on.',
+    [
+      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
+      constant(stall('STALL')),
+      constant({
+        name: 'OLDEST_NODE',
+        value: oldestNode(root),
+        says: 'The oldest Node on which the engine runs, as package.json has it.',
+      }),
+    ],
+  )
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(
