@@ -1,6 +1,6 @@
 /**
  * The source `kernel`: a CUDA kernel of the user's that makes the rows of a batch on the GPU. What comes out of it is
- * said once, in the source: a feed has all of its fields, or those that it names. For the rest of the house these are
+ * said once, in the source: a feed has all of its fields, or those that it names. For all other code these are
  * ordinary fields, so here they are written out as such.
  */
 

@@ -11,7 +11,7 @@ import { within } from '../../system/process/exit.js'
 import { startTime } from '../../system/process/process.js'
 import { HEARTBEAT } from '../protocol-facts.js'
 import { readRequest } from './request.js'
-import { type House, Session } from './session.js'
+import { type ServerContext, Session } from './session.js'
 
 /** How long the server waits for its first client, and for another one after the last has left (ms). */
 const FIRST_CLIENT = 10_000
@@ -24,7 +24,7 @@ const NEWLINE = 10
 
 export interface ServeOptions {
   socket: string
-  find: House['find']
+  find: ServerContext['find']
   /** Clients may have the engine run code: of feeds that they vouch for. */
   allowCode?: boolean
   /** Process without which the server has no reason to live. */
@@ -38,7 +38,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
   const { find, version, allowCode = false } = options
-  const house: House = { find, version, allowCode, shared: new Map() }
+  const context: ServerContext = { find, version, allowCode, shared: new Map() }
   const starter = options.starter === undefined ? undefined : startTime(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 
@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const say = (message: object): void => {
       if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
     }
-    const session = new Session(house, say)
+    const session = new Session(context, say)
     sessions.set(socket, session)
     readLines(socket, line => {
       const request = readRequest(line)

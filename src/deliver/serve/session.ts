@@ -18,7 +18,7 @@ import { stepPlan } from '../../order/steps.js'
 import { startTime } from '../../system/process/process.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
-import { ToldGenerator } from './generator.js'
+import { ClientGenerator } from './client-generator.js'
 import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
 import { type Member, Serving } from './serving.js'
 
@@ -29,8 +29,8 @@ const NO_CODE_HERE =
   'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
   '--allow-code`, if all who can reach its socket may run code as its user'
 
-/** What sessions have in common. */
-export interface House {
+/** What all sessions of a server share. */
+export interface ServerContext {
   version: string
   /** Finds the feed that a request means; modules are loaded by the command line. `allowCode`: what of its code may run. */
   find(request: OpenRequest): Promise<{ json: FeedJson; root: string; allowCode: AllowCode }>
@@ -47,10 +47,10 @@ export class Session {
   private said = false
   private opening = false
   private closed = false
-  private readonly generator = new ToldGenerator()
+  private readonly generator = new ClientGenerator()
 
   constructor(
-    private readonly house: House,
+    private readonly context: ServerContext,
     private readonly say: (message: object) => void,
   ) {}
 
@@ -93,8 +93,8 @@ export class Session {
 
   /** Whoever asks for a ring of this name from now on gets another one. */
   private forgetShared(): void {
-    if (this.shared && this.house.shared.get(this.shared.name) === this.shared.serving)
-      this.house.shared.delete(this.shared.name)
+    if (this.shared && this.context.shared.get(this.shared.name) === this.shared.serving)
+      this.context.shared.delete(this.shared.name)
   }
 
   private async answer(request: Request): Promise<object | undefined> {
@@ -159,7 +159,7 @@ export class Session {
   private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
     const { share } = request
     if (share === undefined) return this.start(request, notices, 1)
-    const { shared } = this.house
+    const { shared } = this.context
     const name = `${share.name}/${request.options?.rank ?? 0}`
     let serving = shared.get(name)
     if (serving === undefined) {
@@ -177,12 +177,12 @@ export class Session {
   }
 
   private async start(request: OpenRequest, notices: string[], members: number): Promise<Serving> {
-    const { json, root, allowCode } = await this.house.find(request)
+    const { json, root, allowCode } = await this.context.find(request)
     const feed: NormalFeed = {
       ...normalizeFeed(request.variant === undefined ? json : applyVariant(json, request.variant), root),
       ...this.interpreter(request),
     }
-    refuseCode(codeIn(feed), allowCode, this.house.allowCode ? undefined : NO_CODE_HERE)
+    refuseCode(codeIn(feed), allowCode, this.context.allowCode ? undefined : NO_CODE_HERE)
     const { limit, ...given } = request.options ?? {}
     const decode = decodeOf(feed, given.decode ?? 'cpu')
     const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
@@ -196,7 +196,7 @@ export class Session {
    * another is to run one.
    */
   private interpreter({ python }: OpenRequest): { python?: string[] } {
-    return this.house.allowCode && python !== undefined ? { python } : {}
+    return this.context.allowCode && python !== undefined ? { python } : {}
   }
 
   /** Everything a client must know to read batches by itself. */
@@ -209,7 +209,7 @@ export class Session {
     const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
     return {
       version: PROTOCOL,
-      engine: { pid: process.pid, started: startTime(process.pid), millrace: this.house.version },
+      engine: { pid: process.pid, started: startTime(process.pid), millrace: this.context.version },
       memory: {
         path: path(memory.words.fd),
         dataPath: path(memory.data.fd),

@@ -4,7 +4,7 @@
  */
 import { MAX_PIXELS } from '../../decode/picture/image.js'
 import type { Box } from '../../decode/picture/picture.js'
-import { Gathered } from '../picture/gathered.js'
+import { Placement } from '../picture/placement.js'
 import { fillColour, gridMap, perspectiveMap } from '../picture/warp.js'
 import type { Sizing } from '../place/place.js'
 import { isWeighted, mostTaps } from '../place/weights.js'
@@ -94,21 +94,21 @@ class Gatherer {
   private pictureBytes = 0
   private tableBytes = 0
   private taps = 0
-  private gathered: Gathered
+  private placement: Placement
 
   constructor(
     /** Size of the picture that the last op leaves. */
     private pictureWidth: number,
     private pictureHeight: number,
   ) {
-    this.gathered = new Gathered(pictureWidth, pictureHeight)
+    this.placement = new Placement(pictureWidth, pictureHeight)
   }
 
   private get width(): number {
-    return this.gathered.width
+    return this.placement.width
   }
   private get height(): number {
-    return this.gathered.height
+    return this.placement.height
   }
 
   apply(step: GeometryStep | ColorStep): void {
@@ -117,12 +117,12 @@ class Gatherer {
         this.crop(step)
         break
       case 'resize':
-        if (this.gathered.resize(step)) break
+        if (this.placement.resize(step)) break
         this.settle()
-        this.gathered.resize(step)
+        this.placement.resize(step)
         break
       case 'flip':
-        this.gathered.flip(step.axis)
+        this.placement.flip(step.axis)
         break
       case 'pad': {
         this.settle()
@@ -171,7 +171,7 @@ class Gatherer {
   }
 
   private crop(step: Box): void {
-    if (this.gathered.crop(step)) return
+    if (this.placement.crop(step)) return
     this.settle()
     const args = [step.x, step.y, step.width, step.height]
     this.become({ code: OpCode.crop, args }, step.width, step.height)
@@ -179,7 +179,7 @@ class Gatherer {
 
   /** Makes a `place` of what is gathered, if there is anything. */
   private settle(): void {
-    const { box, size, flips, mirrored } = this.gathered
+    const { box, size, flips, mirrored } = this.placement
     const whole = box.width === this.pictureWidth && box.height === this.pictureHeight
     if (whole && size === undefined && !mirrored) return
     const to = size ?? { width: box.width, height: box.height, filter: 'nearest' as const, antialias: false }
@@ -205,7 +205,7 @@ class Gatherer {
     this.pictureWidth = width
     this.pictureHeight = height
     this.pictureBytes = Math.max(this.pictureBytes, width * height * 3)
-    this.gathered = new Gathered(width, height)
+    this.placement = new Placement(width, height)
   }
 }
 

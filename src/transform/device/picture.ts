@@ -12,7 +12,7 @@ import { mostSteps } from '../choose/choose.js'
 import type { DenseProgram, RowContext } from '../field.js'
 import { Canvas } from '../picture/canvas.js'
 import { bytesOf, checkSize, choosePicture } from '../picture/image.js'
-import { openPicture, type Undecoded, type Uploadable } from '../picture/undecoded.js'
+import { type OpenedPicture, openPicture, type Uploadable } from '../picture/open-picture.js'
 import { compileValues, type Statistics } from '../place/values.js'
 import type { Step } from '../steps.js'
 import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
@@ -173,7 +173,7 @@ class Row {
   }
 
   /** Decoded and transformed here; only values and erasing are left to the device. */
-  finish(source: Undecoded, plan: PictureOps, steps: readonly Step[]): void {
+  finish(source: OpenedPicture, plan: PictureOps, steps: readonly Step[]): void {
     const { work } = this.context
     const mark = work.mark()
     const canvas = new Canvas(source, work)

@@ -14,44 +14,44 @@ import type { ColorStep, GeometryStep } from '../steps.js'
 import { applyColor } from './color.js'
 import { applyCrop } from './crop.js'
 import { applyElastic } from './elastic.js'
-import { Gathered } from './gathered.js'
+import type { OpenedPicture } from './open-picture.js'
 import { applyPad } from './pad.js'
-import type { Undecoded } from './undecoded.js'
+import { Placement } from './placement.js'
 import { applyAffine, applyPerspective } from './warp.js'
 
 const BYTES = { 1: compileValues('u8', 1), 3: compileValues('u8', 3) } as const
 
 export class Canvas {
   private picture: Picture | undefined
-  private gathered: Gathered
+  private placement: Placement
 
   constructor(
-    private readonly source: Undecoded,
+    private readonly source: OpenedPicture,
     private readonly work: Workspace,
   ) {
-    this.gathered = new Gathered(source.width, source.height)
+    this.placement = new Placement(source.width, source.height)
   }
 
   /** Size of the picture after all steps so far. */
   get width(): number {
-    return this.gathered.width
+    return this.placement.width
   }
   get height(): number {
-    return this.gathered.height
+    return this.placement.height
   }
 
   apply(step: GeometryStep | ColorStep): void {
     switch (step.do) {
       case 'crop':
-        if (!this.gathered.crop(step)) this.become(applyCrop(step, this.settle(), this.work))
+        if (!this.placement.crop(step)) this.become(applyCrop(step, this.settle(), this.work))
         break
       case 'resize':
-        if (this.gathered.resize(step)) break
+        if (this.placement.resize(step)) break
         this.become(this.settle())
-        this.gathered.resize(step)
+        this.placement.resize(step)
         break
       case 'flip':
-        this.gathered.flip(step.axis)
+        this.placement.flip(step.axis)
         break
       case 'pad':
         this.become(applyPad(step, this.settle(), this.work))
@@ -73,14 +73,14 @@ export class Canvas {
   /** Writes the picture into the slot. */
   place(target: Target): void {
     const picture = this.pixels()
-    const { box, flips } = this.gathered
+    const { box, flips } = this.placement
     placePicture(this.work, picture, box, this.sizing(), flips, target)
   }
 
   /** The picture with all steps so far done, as bytes in the workspace. */
   private settle(): Picture {
     const picture = this.pixels()
-    const { box, size, flips, mirrored, width, height } = this.gathered
+    const { box, size, flips, mirrored, width, height } = this.placement
     if (size === undefined && !mirrored) return applyCrop(box, picture, this.work)
     const { channels } = picture
     const at = this.work.take(width * height * channels)
@@ -96,23 +96,23 @@ export class Canvas {
 
   private become(picture: Picture): void {
     this.picture = picture
-    this.gathered = new Gathered(picture.width, picture.height)
+    this.placement = new Placement(picture.width, picture.height)
   }
 
   private sizing(): Sizing {
-    const { size, box } = this.gathered
+    const { size, box } = this.placement
     return size ?? { ...box, filter: 'nearest', antialias: false }
   }
 
   /** The pixels that the box refers to: decodes, the first time, as little as will do. */
   private pixels(): Picture {
     if (this.picture !== undefined) return this.picture
-    const { gathered } = this
-    const { box, size } = gathered
+    const { placement } = this
+    const { box, size } = placement
     if (this.source.reducible || size?.window === undefined) {
       this.picture = this.decode(box, size)
       const { width, height } = this.picture
-      gathered.box = { x: 0, y: 0, width, height }
+      placement.box = { x: 0, y: 0, width, height }
       return this.picture
     }
     // Of the box, the window needs these pixels only.
@@ -124,7 +124,7 @@ export class Canvas {
     // The whole box, as if it had been decoded: nothing outside the part is ever read.
     const at = part.at - top * part.stride - left * part.channels
     this.picture = { ...part, at, width: box.width, height: box.height }
-    gathered.box = { ...box, x: 0, y: 0 }
+    placement.box = { ...box, x: 0, y: 0 }
     return this.picture
   }
 

@@ -12,7 +12,7 @@ import { compileValues, type Statistics, type Values } from '../place/values.js'
 import type { GeometryStep, Step } from '../steps.js'
 import { Canvas } from './canvas.js'
 import { applyErase } from './erase.js'
-import { openPicture, type Undecoded } from './undecoded.js'
+import { type OpenedPicture, openPicture } from './open-picture.js'
 
 const GEOMETRY: ReadonlySet<Step['do']> = new Set([
   ...(['crop', 'resize', 'flip', 'pad', 'affine', 'perspective', 'elastic'] as const),
@@ -117,7 +117,11 @@ export function checkSize(width: number, height: number, room: { width: number; 
 }
 
 /** The steps of this row, noted for followers: the followed field's geometry, if it follows one, then those of its own operators. */
-export function choosePicture(field: NormalField, source: Undecoded, context: RowContext): readonly Step[] {
+export function choosePicture(
+  field: NormalField,
+  source: OpenedPicture,
+  context: RowContext,
+): readonly Step[] {
   const { width, height } = source
   const moves = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
   const own = chooseSteps(
@@ -131,7 +135,7 @@ export function choosePicture(field: NormalField, source: Undecoded, context: Ro
   return steps
 }
 
-function movesOf(field: NormalField, follow: string, source: Undecoded, context: RowContext): Step[] {
+function movesOf(field: NormalField, follow: string, source: OpenedPicture, context: RowContext): Step[] {
   const followed = context.chosen.get(follow)
   if (followed === undefined) {
     throw new MillraceError(`field "${field.name}" is made before "${follow}", which it follows`)

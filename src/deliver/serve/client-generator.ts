@@ -1,13 +1,13 @@
 /**
- * What a client in another process is told of the generator that makes its batches on its device. A kernel goes as
- * text; the pool of a synthetic source lies in shared memory, for the client to copy.
+ * The generator of a feed, as a client in another process gets it: the client runs it on its own device. A kernel goes as
+ * text; the pool of a synthetic source lies in shared memory, which belongs to the session until the client leaves.
  */
 import { writeSync } from 'node:fs'
 import { type Generator, poolOf } from '../../engine/plan/generate.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import { createRegion, free, reserveSync, type SharedRegion, seal } from '../../system/memory/memory.js'
 
-export class ToldGenerator {
+export class ClientGenerator {
   private region: SharedRegion | undefined
 
   /** Undefined where the batches are made by the engine, all of them. */

@@ -1,14 +1,14 @@
 /**
- * Crop, resize and flip, gathered into one placement, in the form
+ * Crops, resizes and flips that follow each other, put together into one placement, which is then done at once:
  *
  *   box of the source ─► resize ─► window of the result ─► mirror
  *
- * The CPU (canvas.ts) and the device (picture-ops.ts) gather them by the same rules, so that both do the same roundings.
+ * The CPU (canvas.ts) and the device (picture-ops.ts) put them together by the same rules, so that both round alike.
  */
 import type { Box } from '../../decode/picture/picture.js'
 import type { Flips, Sizing } from '../place/place.js'
 
-export class Gathered {
+export class Placement {
   box: Box
   size: Sizing | undefined
   flips: Flips = { horizontal: false, vertical: false }
@@ -17,7 +17,7 @@ export class Gathered {
     this.box = { x: 0, y: 0, width, height }
   }
 
-  /** Size of the picture after all that is gathered. */
+  /** Size of the picture after the placement. */
   get width(): number {
     return (this.size?.window ?? this.size ?? this.box).width
   }
@@ -29,7 +29,7 @@ export class Gathered {
     return this.flips.horizontal || this.flips.vertical
   }
 
-  /** False if it can't be gathered: it reaches outside. */
+  /** Adds a crop. False if it reaches outside: then it is no part of a placement. */
   crop(step: Box): boolean {
     const { width, height } = this
     if (step.x < 0 || step.y < 0 || step.x + step.width > width || step.y + step.height > height) return false
@@ -47,7 +47,7 @@ export class Gathered {
     return true
   }
 
-  /** False if what is gathered has to be done first. */
+  /** Adds a resize. False if the placement so far has to be done first. */
   resize({ width, height, filter, antialias }: Sizing): boolean {
     if (width === this.width && height === this.height) return true
     // Weights are rounded from left to right: resizing a mirrored picture is not mirroring a resized one.

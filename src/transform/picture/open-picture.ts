@@ -1,6 +1,7 @@
 /**
- * A picture that is still to be decoded: its size is known, and any box of it can be had as pixels. Encoded
- * formats decode only that box; raw pixels (an npy array of bytes, height × width × channels) copy only its rows.
+ * Opens a picture: reads its header, and decodes nothing yet. Its size is known then, and any box of it can be had as
+ * pixels. Encoded formats decode only that box; raw pixels (an npy array of bytes, height × width × channels) copy only
+ * its rows.
  */
 
 import { DecodeError } from '../../basics/errors.js'
@@ -11,7 +12,7 @@ import type { NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 
-export interface Undecoded {
+export interface OpenedPicture {
   readonly width: number
   readonly height: number
   /** What `scale` may still change: true when `decode` can return fewer pixels than the box has. */
@@ -32,23 +33,23 @@ export interface Uploadable {
   orientation: number
 }
 
-export function openPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): Undecoded {
+export function openPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): OpenedPicture {
   return isNpy(bytes) ? rawPicture(bytes, channels) : encodedPicture(bytes, channels, scale)
 }
 
-function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): Undecoded {
+function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): OpenedPicture {
   const info = imageInfo(bytes)
   if (scale === 'auto' || scale === 1 || info.jpeg === undefined || info.jpeg.lossless) {
     const { width, height } = info
     const reducible = scale === 'auto' && info.jpeg !== undefined
-    const decode: Undecoded['decode'] = (box, target, work) =>
+    const decode: OpenedPicture['decode'] = (box, target, work) =>
       decodeImage(bytes, info, { channels, box, scale, target }, work)
     return { width, height, reducible, onDevice: reducible ? undefined : uploadable(bytes, info), decode }
   }
   // A fixed fraction: the picture counts as one of that size.
   const width = Math.ceil(info.width / scale)
   const height = Math.ceil(info.height / scale)
-  const decode: Undecoded['decode'] = (box, _target, work) => {
+  const decode: OpenedPicture['decode'] = (box, _target, work) => {
     const x = box.x * scale
     const y = box.y * scale
     const full = {
@@ -73,7 +74,7 @@ function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefi
   return { sampling: gpu, bytes, width, height, orientation }
 }
 
-function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
+function rawPicture(bytes: Uint8Array, channels: 1 | 3): OpenedPicture {
   const { dtype, shape, data } = decodeNpy(bytes)
   const [height, width, own = 1] = shape
   const fits = shape.length === 3 || shape.length === 2
@@ -83,7 +84,7 @@ function rawPicture(bytes: Uint8Array, channels: 1 | 3): Undecoded {
       `npy array of ${dtype} and shape (${shape.join(', ')}) is no picture: store ${wanted} of uint8`,
     )
   }
-  const decode: Undecoded['decode'] = (box, _target, work) => {
+  const decode: OpenedPicture['decode'] = (box, _target, work) => {
     // Whole rows, in one copy: quicker than picking a box's pixels out of them.
     const stride = width * own
     const rows = data.subarray(box.y * stride, (box.y + box.height) * stride)
