@@ -40,7 +40,7 @@ export function mosaicSlot(
     const place = layout.fields[index]
     if (place.form === 'dense') mosaicPictures(mosaic, place, size, slot, work)
     else {
-      const problem = mosaicThings(mosaic, field, index, size, slot, work)
+      const problem = mosaicThings(mosaic, field, size, { place, index, slot, work })
       if (problem !== undefined) return problem
     }
   }
@@ -71,19 +71,21 @@ function mosaicPictures(mosaic: Mosaic, place: FieldPlace, size: Size, slot: Slo
 
 type Numbers = Float64Array | Float32Array | Int32Array
 
+/** A field of boxes or points, as it lies in a closed slot. */
+interface Things {
+  place: FieldPlace
+  /** Its number in the layout. */
+  index: number
+  slot: Slot
+  work: Workspace
+}
+
 /** Boxes and points: those of the four pictures, cut where their parts end. */
-function mosaicThings(
-  mosaic: Mosaic,
-  field: NormalField,
-  index: number,
-  size: Size,
-  slot: Slot,
-  work: Workspace,
-): string | undefined {
-  const place = slot.layout.fields[index]
+function mosaicThings(mosaic: Mosaic, field: NormalField, size: Size, things: Things): string | undefined {
+  const { place, slot } = things
   const count = slot.words[Header.Count]
   const columns = place.shape[0]
-  const rows = rowsOf(place, index, slot, work)
+  const rows = rowsOf(things)
   const moved: Numbers[][] = []
   for (let row = 0; row < count; row++) {
     const parts = partsOf(mosaic, row, size)
@@ -91,25 +93,22 @@ function mosaicThings(
       moved.push([rows[row]])
       continue
     }
-    const things: Numbers[] = []
+    const kept: Numbers[] = []
     for (const part of parts) {
       const of = rows[rowBefore(row, part.back, count)]
       for (let i = 0; i < of.length; i += columns) {
         const thing = of.slice(i, i + columns)
         const stays = field.as === 'boxes' ? boxInPart(thing, part, field.minArea) : pointInPart(thing, part)
-        if (stays) things.push(thing)
+        if (stays) kept.push(thing)
       }
     }
-    moved.push(things)
+    moved.push(kept)
   }
-  const lengths = moved.map(things => things.reduce((sum, thing) => sum + thing.length, 0) / columns)
-  return place.form === 'padded'
-    ? writePadded(place, index, moved, lengths, slot, work)
-    : writeRagged(place, index, moved, lengths, slot, work)
+  return place.form === 'padded' ? writePadded(things, moved) : writeRagged(things, moved)
 }
 
 /** The numbers of each row, copied. */
-function rowsOf(place: FieldPlace, index: number, slot: Slot, work: Workspace): Numbers[] {
+function rowsOf({ place, index, slot, work }: Things): Numbers[] {
   const values = slot.at + place.at
   const columns = place.shape[0]
   const View = DTYPES[place.dtype].array as unknown as Float64ArrayConstructor
@@ -125,14 +124,15 @@ function rowsOf(place: FieldPlace, index: number, slot: Slot, work: Workspace): 
   return rows
 }
 
-function writeRagged(
-  place: FieldPlace,
-  index: number,
-  rows: Numbers[][],
-  lengths: number[],
-  slot: Slot,
-  work: Workspace,
-): string | undefined {
+/** How many things each row has. */
+function lengthsOf({ place }: Things, rows: readonly Numbers[][]): number[] {
+  return rows.map(row => row.reduce((sum, thing) => sum + thing.length, 0) / place.shape[0])
+}
+
+/** One row behind the other. Returns what is wrong where they don't all fit. */
+function writeRagged(things: Things, rows: readonly Numbers[][]): string | undefined {
+  const { place, index, slot } = things
+  const lengths = lengthsOf(things, rows)
   const total = lengths.reduce((sum, length) => sum + length, 0)
   if (total * place.unitBytes > place.bytes) {
     return (
@@ -142,9 +142,9 @@ function writeRagged(
   }
   const offsets = slot.column(place.offsetsAt, slot.layout.rows + 1)
   let next = 0
-  for (const [row, things] of rows.entries()) {
+  for (const [row, numbers] of rows.entries()) {
     offsets[row] = next
-    put(things, slot.at + place.at + next * place.unitBytes, work)
+    put(things, numbers, next)
     next += lengths[row]
   }
   offsets[rows.length] = next
@@ -152,31 +152,29 @@ function writeRagged(
   return undefined
 }
 
-function writePadded(
-  place: FieldPlace,
-  index: number,
-  rows: Numbers[][],
-  lengths: number[],
-  slot: Slot,
-  work: Workspace,
-): undefined {
+/** Each row filled up to the length that all have in common. */
+function writePadded(things: Things, rows: readonly Numbers[][]): undefined {
+  const { place, index, slot, work } = things
+  const lengths = lengthsOf(things, rows)
   const { multiple = 1, max } = place
   const longest = Math.max(0, ...lengths)
   const common = place.to === 'longest' ? Math.min(max!, Math.ceil(longest / multiple) * multiple) : max!
   const column = slot.column(place.lengthAt)
   const pad = padBytes(place)
-  for (const [row, things] of rows.entries()) {
-    const at = slot.at + place.at + row * common * place.unitBytes
-    put(things, at, work)
-    fillWith(work.u8, at + lengths[row] * place.unitBytes, at + common * place.unitBytes, pad)
+  for (const [row, numbers] of rows.entries()) {
+    const end = put(things, numbers, row * common)
+    fillWith(work.u8, end, slot.at + place.at + (row + 1) * common * place.unitBytes, pad)
     column[row] = lengths[row]
   }
   slot.words[Header.Cursor + index] = common
 }
 
-function put(things: readonly Numbers[], at: number, work: Workspace): void {
-  for (const thing of things) {
+/** Writes the things of a row from the field's element `first` on. Returns the byte behind the last. */
+function put({ place, slot, work }: Things, numbers: readonly Numbers[], first: number): number {
+  let at = slot.at + place.at + first * place.unitBytes
+  for (const thing of numbers) {
     work.u8.set(new Uint8Array(thing.buffer, thing.byteOffset, thing.byteLength), at)
     at += thing.byteLength
   }
+  return at
 }

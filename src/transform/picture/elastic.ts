@@ -9,7 +9,7 @@ import type { Picture } from '../../decode/picture/picture.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { kernel } from '../kernels/load.js'
 import type { GeometryStep } from '../steps.js'
-import { fold, gaussian } from './filter.js'
+import { type BlurWeights, blurArguments, fold, gaussian } from './filter.js'
 import { floats, outside, type WarpKernel } from './warp.js'
 
 export type ElasticStep = Extract<GeometryStep, { do: 'elastic' }>
@@ -39,10 +39,7 @@ const WEYL = 0x9e3779b9
 export type Axis = 'x' | 'y'
 
 /** Halves of the Gaussians that blur the displacements along an axis, the middle first. */
-export function weightsOf(
-  { sigma }: Pick<ElasticStep, 'sigma'>,
-  axis: Axis,
-): { x: Float32Array; y: Float32Array } {
+export function weightsOf({ sigma }: Pick<ElasticStep, 'sigma'>, axis: Axis): BlurWeights {
   // Where there is no blur, one tap of any sigma: the noise itself.
   const taps = tapsOf(sigma[axis === 'x' ? 0 : 1])
   return { x: gaussian(taps, sigma[0] || 1), y: gaussian(taps, sigma[1] || 1) }
@@ -130,13 +127,9 @@ function displacements(
   const run = kernel<ElasticKernel>('elastic', work.memory)
   const noise = work.take(bytes)
   run.noise(noise, width * height, noiseKey(step.seed, axis) | 0)
-  const weights = weightsOf(step, axis)
-  const [radiusX, radiusY] = [weights.x.length - 1, weights.y.length - 1]
-  const [weightsX, weightsY] = [floats(weights.x, work), floats(weights.y, work)]
-  const rows = work.take(8 * (radiusY + 1))
-  const line = work.take(4 * (width + 2 * radiusX + 8))
+  const blur = blurArguments(weightsOf(step, axis), width, 1, work)
   const [alpha, size] = axis === 'x' ? [step.alpha[0], width] : [step.alpha[1], height]
-  run.blur(noise, width, height, to, weightsX, radiusX, weightsY, radiusY, rows, line, alpha, size)
+  run.blur(noise, width, height, to, ...blur, alpha, size)
   work.release(mark)
   return to
 }

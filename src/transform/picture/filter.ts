@@ -4,6 +4,7 @@ import type { Workspace } from '../../system/memory/workspace.js'
 import { kernel } from '../kernels/load.js'
 import type { ColorStep } from '../steps.js'
 import { copyRows } from './copy.js'
+import { floats } from './warp.js'
 
 export interface FilterKernel {
   sharpness(
@@ -52,20 +53,35 @@ export function applyBlur(
   const rowBytes = width * channels
   const to = work.take(rowBytes * height + 16)
   const mark = work.mark()
-  const x = gaussian(kernelX, sigmaX)
-  const y = gaussian(kernelY, sigmaY)
-  const weightsX = work.take(x.byteLength)
-  const weightsY = work.take(y.byteLength)
-  const rows = work.take(8 * y.length)
-  const line = work.take(4 * ((width + kernelX) * channels + 16))
-  new Float32Array(work.memory.buffer, weightsX, x.length).set(x)
-  new Float32Array(work.memory.buffer, weightsY, y.length).set(y)
+  const weights = { x: gaussian(kernelX, sigmaX), y: gaussian(kernelY, sigmaY) }
   kernel<FilterKernel>('filter', work.memory).blur(
     ...([at, stride, width, height, channels, to] as const),
-    ...([weightsX, x.length - 1, weightsY, y.length - 1, rows, line] as const),
+    ...blurArguments(weights, width, channels, work),
   )
   work.release(mark)
   return { at: to, width, height, channels, stride: rowBytes }
+}
+
+/** Halves of the Gaussians along x and along y, the middle first. */
+export interface BlurWeights {
+  x: Float32Array
+  y: Float32Array
+}
+
+/**
+ * What both blur kernels need beside the picture, in the order of their arguments: the weights and how far they reach, along
+ * x and along y; room for pointers to rows; room for one line, filled up at both ends.
+ */
+export function blurArguments(
+  { x, y }: BlurWeights,
+  width: number,
+  channels: number,
+  work: Workspace,
+): [weightsX: number, radiusX: number, weightsY: number, radiusY: number, rows: number, line: number] {
+  const [radiusX, radiusY] = [x.length - 1, y.length - 1]
+  const rows = work.take(8 * y.length)
+  const line = work.take(4 * ((width + 2 * radiusX + 1) * channels + 16))
+  return [floats(x, work), radiusX, floats(y, work), radiusY, rows, line]
 }
 
 /** Half of a Gaussian of `size` taps whose sum is 1, the middle first. */
