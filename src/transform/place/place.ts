@@ -55,22 +55,20 @@ export function placePicture(
   const { channels } = source
   const { values } = target
   const planar = target.layout === 'chw' && channels === 3
+  const pixel = planar ? 1 : channels
   const [x, y] = scalings(box, size)
   const across = acrossTable(x, { flip: flips.horizontal, channels, planar })
   const down = downTable(y)
-
-  const plane = planar ? roundUp(x.count, 16) : 0
-  const rowBytes = planar ? plane * 3 : roundUp(x.count, 4) * channels
-  const ringStep = roundUp(rowBytes + SPARE, 64)
-  const ringRows = down.mode === DOWN.pick ? 1 : down.taps
   const mark = work.mark()
-  const ring = across.mode === ACROSS.keep ? 0 : work.take(ringRows * ringStep)
-  const scratch = work.take(ringStep)
-  const pointers = work.take(Math.max(SPARE, down.taps * 4))
+  const { plane, ring, ringStep, ringRows, scratch, pointers } = takeRoom(
+    work,
+    { count: x.count, channels, planar },
+    across,
+    down,
+  )
   const acrossAt = put(work, across.bytes)
   const downAt = put(work, down.bytes)
   const emitAt = put(work, values.constants)
-  const pixel = planar ? 1 : channels
 
   // The job, word by word, in the order of the kernel's `Word`.
   const words = [
@@ -89,8 +87,7 @@ export function placePicture(
     downAt,
     down.taps,
     down.shift,
-    // Rows that are still to be blended: where, bytes of one, how many; bytes of a plane of one, 0 when channels
-    // are interleaved; room for a blended row; room for pointers to the rows that are being blended.
+    // The room to work in.
     ring,
     ringStep,
     ringRows,
@@ -111,6 +108,35 @@ export function placePicture(
   new Int32Array(work.u8.buffer, job, words.length).set(words)
   kernel<PlaceKernel>('place', work.memory).place(job)
   work.release(mark)
+}
+
+/** Room that the kernel works in: offsets in the workspace, and bytes. */
+interface Room {
+  /** Rows that were resized along x and are still to be blended: where, bytes of one, how many. */
+  ring: number
+  ringStep: number
+  ringRows: number
+  /** Bytes of a plane of one such row; 0 when channels are interleaved. */
+  plane: number
+  /** A blended row, and pointers to the rows that are being blended. */
+  scratch: number
+  pointers: number
+}
+
+function takeRoom(
+  work: Workspace,
+  { count, channels, planar }: { count: number; channels: number; planar: boolean },
+  across: { mode: number },
+  down: { mode: number; taps: number },
+): Room {
+  const plane = planar ? roundUp(count, 16) : 0
+  const rowBytes = planar ? plane * 3 : roundUp(count, 4) * channels
+  const ringStep = roundUp(rowBytes + SPARE, 64)
+  const ringRows = down.mode === DOWN.pick ? 1 : down.taps
+  const ring = across.mode === ACROSS.keep ? 0 : work.take(ringRows * ringStep)
+  const scratch = work.take(ringStep)
+  const pointers = work.take(Math.max(SPARE, down.taps * 4))
+  return { plane, ring, ringStep, ringRows, scratch, pointers }
 }
 
 /** What happens to a box along x and along y. */
