@@ -13,7 +13,7 @@ import {
   Word,
 } from './control-words.js'
 import type { SlotLayout } from './layout.js'
-import { Slot } from './slot.js'
+import { Header, Slot } from './slot.js'
 
 /** A chunk of rows of one batch. */
 export interface Claim {
@@ -78,7 +78,11 @@ export class Control {
     this.redo.fill(0n)
     this.poison.fill(0)
     let free = 0
-    for (let i = 0; i < this.capacity; i++) if (!kept.has(i)) free |= 1 << i
+    for (const [i, { words }] of this.slots.entries()) {
+      if (kept.has(i)) continue
+      free |= 1 << i
+      words[Header.Batch] = words[Header.Ready] = 0 // as release() leaves it
+    }
     this.words.fill(0, Word.TableBatch, Word.Opening + MAX_DEPTH)
     this.words[Word.Free] = free
     this.words[Word.Depth] = depth
