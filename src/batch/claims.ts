@@ -109,7 +109,10 @@ export class Claims extends Control {
 
   /** Gives a claim back unmade, for another maker. */
   giveBack(maker: number): void {
-    this.again(Atomics.load(this.claims, maker))
+    const word = Atomics.load(this.claims, maker)
+    // From here on it is only intended: if this maker dies before it has dropped it, another may have it already.
+    Atomics.store(this.claims, maker, -word)
+    this.again(word)
     this.drop(maker)
   }
 

@@ -29,6 +29,9 @@ import { Header, PASS, type Slot, Stamp } from './slot.js'
 export type { Claim, RingStart } from './control.js'
 export { CONTROL_BYTES, MAX_DEPTH, MAX_MAKERS } from './control-words.js'
 
+/** Whether a dead maker had a claim can't be told yet. */
+export const UNDECIDED = Symbol('undecided')
+
 export class Ring extends Claims {
   /** The slot of a batch that has been opened, or undefined. */
   opened(batch: number): number | undefined {
@@ -76,20 +79,27 @@ export class Ring extends Claims {
 
   /**
    * A maker is dead: what it held has to be made again by another. Returns the claim, if it held one. A claim that
-   * was only intended (someone else has it, or nobody yet) is left alone, and so is one that was finished: by now its
-   * batch may be delivered, and its slot have another.
+   * was only intended (another has it, or none yet) is left alone, and so is one that was finished: by now its
+   * batch may be delivered, and its slot have another. UNDECIDED: ask again in a moment; `lives` tells which makers are
+   * not dead.
    */
-  abandon(maker: number): Claim | undefined {
-    const held = Atomics.exchange(this.claims, maker, 0n)
-    this.since[maker] = 0
+  abandon(
+    maker: number,
+    lives: (maker: number) => boolean = () => false,
+  ): Claim | typeof UNDECIDED | undefined {
+    const held = Atomics.load(this.claims, maker)
     if (held === 0n) return undefined
     const word = held < 0n ? -held : held
+    const had = held > 0n || this.hadTaken(word, maker, lives)
+    if (had === UNDECIDED) return UNDECIDED
+    Atomics.store(this.claims, maker, 0n)
+    this.since[maker] = 0
     const claim = this.describe(word)
     for (let i = 0; i < MAX_DEPTH; i++) {
       const opening = Atomics.load(this.words, Word.Opening + i)
       if ((opening & ((1 << OPENING_SLOT) - 1)) === maker + 1) this.openedByHalf(i, opening, claim.batch)
     }
-    if (held < 0n && !this.vanished(word)) return undefined
+    if (!had) return undefined
     const place = claim.batch % MAX_DEPTH
     const name = (claim.batch + 1) | 0
     const seen = Atomics.load(this.words, Word.TableBatch + place)
@@ -113,15 +123,30 @@ export class Ring extends Claims {
     return claim
   }
 
-  /** Whether a claim that a dead maker was about to take is with nobody: then that one had it. */
-  private vanished(word: bigint): boolean {
+  /**
+   * Whether a dead maker had taken a claim that it was about to take: it has been taken, and no other has it. Another
+   * that is about to take the same one has it, too, or finds in a moment that it is gone: UNDECIDED until then.
+   */
+  private hadTaken(
+    word: bigint,
+    maker: number,
+    lives: (maker: number) => boolean,
+  ): boolean | typeof UNDECIDED {
     if (word > Atomics.load(this.claim, 0) && word >> CLAIM_BITS === 0n) return false
-    for (let i = 0; i < MAX_REDO; i++) if (Atomics.load(this.redo, i) === word) return false
-    for (let i = 0; i < MAX_MAKERS; i++) {
-      const other = Atomics.load(this.claims, i)
-      if (other === word || other === -word) return false
+    if (this.waitsAgain(word)) return false
+    for (let other = 0; other < MAX_MAKERS; other++) {
+      const held = Atomics.load(this.claims, other)
+      if (other === maker || (held !== word && held !== -word)) continue
+      // Of two dead ones the second to be looked at decides.
+      return held === -word && lives(other) ? UNDECIDED : false
     }
-    return true
+    // Once more: a maker may have given it back meanwhile.
+    return !this.waitsAgain(word)
+  }
+
+  private waitsAgain(word: bigint): boolean {
+    for (let i = 0; i < MAX_REDO; i++) if (Atomics.load(this.redo, i) === word) return true
+    return false
   }
 
   /** Whether anybody holds a claim of this batch. */

@@ -5,7 +5,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { EngineError } from '../../basics/errors.js'
 import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
-import { MAX_MAKERS, type Ring } from '../../batch/ring.js'
+import { type Claim, MAX_MAKERS, type Ring, UNDECIDED } from '../../batch/ring.js'
 import { BlockCache } from '../../store/block-cache.js'
 import { mappings } from '../../system/memory/mmap.js'
 import { threadFlags } from '../../system/node/thread-flags.js'
@@ -332,6 +332,16 @@ export class Pool {
     process.exitCode ??= 1
   }
 
+  /** Has what a dead maker held made again; the claim, if it held one. Another maker that is about to take the same one is waited for. */
+  private async abandon(ring: Ring, maker: number): Promise<Claim | undefined> {
+    const lives = (other: number): boolean => this.life(other) !== Life.None
+    for (;;) {
+      const claim = ring.abandon(maker, lives)
+      if (claim !== UNDECIDED) return claim
+      await new Promise(resolve => setTimeout(resolve, 1))
+    }
+  }
+
   /** A maker is gone: what it held is made by others, and a new one takes its place. */
   private async died(maker: number, member: Member, cause: Error): Promise<void> {
     if (this.ending || this.members[maker] !== member) return
@@ -341,8 +351,9 @@ export class Pool {
     for (const served of this.served.values()) {
       if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)
       const held = served.ring.held(maker)
-      const claim = served.ring.abandon(maker)
+      const claim = await this.abandon(served.ring, maker)
       if (!held || !claim) continue
+      if (held.since === 0) continue // it was at no row: none is to blame
       const row = `${served.ring.generation}/${claim.batch}/${held.row}`
       const deaths = (served.deaths.get(row) ?? 0) + 1
       served.deaths.set(row, deaths)
