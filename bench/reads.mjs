@@ -25,16 +25,13 @@ const total = SHARDS * SAMPLES
 const range = i => ({ file: files[Math.floor(i / SAMPLES)], offset: (i % SAMPLES) * STRIDE, length: SIZE })
 const shuffled = i => range((i * 2_654_435_761) % total)
 
-function measure(name, claim, at, ahead = false) {
+function measure(name, claim, at) {
   const store = new FileStore({ access: at === range ? 'sequential' : 'random' })
   const reader = new Reader(store)
   const claims = n => Array.from({ length: claim }, (_, i) => at((n * claim + i) % total))
   const began = performance.now()
   let n = 0
-  while (performance.now() - began < SECONDS * 1000) {
-    if (ahead) reader.ahead(claims(n + 1))
-    reader.read(claims(n++))
-  }
+  while (performance.now() - began < SECONDS * 1000) reader.read(claims(n++))
   const seconds = (performance.now() - began) / 1000
   const { bytesRead, bytesUsed, reads } = reader.counts
   store.close()
@@ -52,7 +49,6 @@ measure('warm-up', 1, range)
 console.table([
   measure('single, shuffled', 1, shuffled),
   measure(`claims of ${CLAIM}, shuffled`, CLAIM, shuffled),
-  measure(`claims of ${CLAIM}, shuffled, hinted`, CLAIM, shuffled, true),
   measure(`claims of ${CLAIM}, neighbours`, CLAIM, range),
 ])
 rmSync(folder, { recursive: true })

@@ -94,8 +94,6 @@ export class BlockCache {
   private readonly memory: SharedArrayBuffer
   /** How many leases this thread has of a block: the table knows only whether it has any. */
   private readonly mine = new Map<number, number>()
-  /** Leases of an earlier era are over: see `releaseAll`. */
-  private era = 0
 
   /** Attaches to the cache as one of its makers; the main thread gives no number. */
   constructor(
@@ -134,13 +132,6 @@ export class BlockCache {
     }
     this.table.rebuild()
     this.forgetNow(maker)
-  }
-
-  /** Gives back every lease of this thread: after a row has failed halfway. Their `release` then does nothing. */
-  releaseAll(): void {
-    this.era++
-    for (const block of this.mine.keys()) this.table.unlease(block, this.maker)
-    this.mine.clear()
   }
 
   /** Taken without the lock, so that it never waits: numbers of one moment, give or take a unit. */
@@ -236,10 +227,9 @@ export class BlockCache {
     for (let i = 0; i < list.length; i += 2)
       pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
     this.mine.set(block, (this.mine.get(block) ?? 0) + 1)
-    const { era } = this
     let held = true
     const release = () => {
-      if (held && era === this.era) this.giveBack(block)
+      if (held) this.giveBack(block)
       held = false
     }
     return { pieces, release }

@@ -7,7 +7,7 @@ import { ChangedError, SourceError } from '../basics/errors.js'
 import { type Advice, advise } from '../system/files/advise.js'
 import { openWithoutWaiting, refuseOthers } from '../system/files/regular.js'
 import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
-import { type ByteRange, type LocalStore, tooShort } from './store.js'
+import { type Store, tooShort } from './store.js'
 
 export interface FileStoreOptions {
   /** Most files that this thread keeps open at once. */
@@ -25,7 +25,7 @@ const HANDLES = 64
 /** Node takes the length of one read as a signed 32-bit number; larger ranges are read in pieces of this. */
 const LARGEST_READ = 2 ** 30
 
-export class FileStore implements LocalStore {
+export class FileStore implements Store {
   readonly handles: number
   private readonly access: FileStoreOptions['access']
   /** Path to descriptor, the least recently used first: a Map keeps the order of insertion. */
@@ -73,29 +73,6 @@ export class FileStore implements LocalStore {
       },
       was,
     )
-  }
-
-  async size(path: string): Promise<number> {
-    return this.sizeSync(path)
-  }
-
-  async read(path: string, offset: number, into: Uint8Array, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted()
-    this.readSync(path, offset, into)
-  }
-
-  ahead({ file, offset, length }: ByteRange): void {
-    try {
-      advise(this.handle(file), 'willneed', offset, length)
-    } catch {
-      // A file that can't be opened is the business of the read that follows.
-    }
-  }
-
-  /** Tells the kernel that these bytes need not stay in its cache: after one pass over data larger than memory. */
-  forget({ file, offset, length }: ByteRange): void {
-    const fd = this.open.get(file)
-    if (fd !== undefined) advise(fd, 'dontneed', offset, length)
   }
 
   close(): void {

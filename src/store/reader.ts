@@ -4,15 +4,10 @@
  * largest.
  */
 import { LIMITS, type MergeLimits, merge } from './merge.js'
-import { type ByteRange, type LocalStore, tooShort } from './store.js'
+import { type ByteRange, type Store, tooShort } from './store.js'
 
 const EMPTY = new Uint8Array(0)
 const ALIGN = 64 // each read begins on a cache line of its own
-
-export interface ReaderOptions extends Partial<MergeLimits> {
-  /** Where the buffer comes from, by default the heap: for bytes that kernels read in place, for instance. */
-  allocate?: (bytes: number) => Uint8Array
-}
 
 /** What was read since the beginning: `bytesRead / bytesUsed` is the price of merging. */
 export interface ReadCounts {
@@ -24,20 +19,13 @@ export interface ReadCounts {
 export class Reader {
   readonly counts: ReadCounts = { reads: 0, bytesRead: 0, bytesUsed: 0 }
   private readonly limits: MergeLimits
-  private readonly allocate: (bytes: number) => Uint8Array
   private buffer: Uint8Array = new Uint8Array(0)
 
   constructor(
-    private readonly store: LocalStore,
-    options: ReaderOptions = {},
+    private readonly store: Store,
+    limits: Partial<MergeLimits> = {},
   ) {
-    this.limits = { gap: options.gap ?? LIMITS.gap, most: options.most ?? LIMITS.most }
-    this.allocate = options.allocate ?? (bytes => new Uint8Array(bytes))
-  }
-
-  /** Bytes that the buffer takes now, for the budget. */
-  get bufferBytes(): number {
-    return this.buffer.length
+    this.limits = { ...LIMITS, ...limits }
   }
 
   /** The bytes of each range, in input order. The views are valid until the next call. `reading` is told which range comes now. */
@@ -60,11 +48,6 @@ export class Reader {
     })
   }
 
-  /** Hints that these ranges come next, so that the disk works while the maker decodes. */
-  ahead(ranges: readonly ByteRange[]): void {
-    for (const read of merge(ranges, this.limits).reads) this.store.ahead(read)
-  }
-
   /** Where each read goes in the buffer, which is made large enough. */
   private makeRoom(reads: readonly ByteRange[]): number[] {
     let end = 0
@@ -75,7 +58,7 @@ export class Reader {
     })
     if (end > this.buffer.length) {
       for (const read of reads) this.checkEnd(read)
-      this.buffer = this.allocate(Math.max(end, 2 * this.buffer.length))
+      this.buffer = new Uint8Array(Math.max(end, 2 * this.buffer.length))
     }
     return starts
   }

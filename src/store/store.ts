@@ -1,10 +1,10 @@
 /**
- * The contract of a store: named objects whose bytes can be read by range. What a name means is the store's own
- * business: a path, a URL, a key in a bucket.
+ * The contract of a store: named objects whose bytes can be read by range. What a name means is up to the store: a path,
+ * a URL, a key in a bucket.
  *
- * Every store can be asked with a promise; that is all a store of high latency offers, and I/O threads then keep
- * many ranges in flight. A *local* store also answers at once, in the calling thread: makers read from it with
- * blocking positional reads, since a promise would cost more than the read.
+ * A store answers in the calling thread, which waits. Files are read with blocking positional reads, since a promise
+ * would cost more than the read. A store of high latency would keep many ranges in flight in I/O threads and let the
+ * caller wait for the one that it asks for.
  */
 import { SourceError } from '../basics/errors.js'
 import type { FileIdentity } from './identity.js'
@@ -20,22 +20,11 @@ export interface ByteRange {
 
 export interface Store {
   /** How many bytes the object has. */
-  size(name: string): Promise<number>
+  sizeSync(name: string): number
   /** Fills all of `into` with the bytes from `offset` on; an object that ends before that is a SourceError. */
-  read(name: string, offset: number, into: Uint8Array, signal?: AbortSignal): Promise<void>
+  readSync(name: string, offset: number, into: Uint8Array, was?: FileIdentity): void
   /** Gives back what the store holds open. It can be used again afterwards. */
   close(): void
-}
-
-export interface LocalStore extends Store {
-  sizeSync(name: string): number
-  readSync(name: string, offset: number, into: Uint8Array, was?: FileIdentity): void
-  /** A hint that this range is wanted soon. Costs little, promises nothing, never throws. */
-  ahead(range: ByteRange): void
-}
-
-export function isLocal(store: Store): store is LocalStore {
-  return 'readSync' in store
 }
 
 /** The error for a range that reaches beyond the end of its object. */

@@ -103,9 +103,9 @@ describe('the block cache', () => {
     b.release()
     const c = cache.use(2, onePage(2))!
     expect(c.pieces[0][0]).toBe(2)
-    cache.releaseAll()
+    c.release()
     const d = cache.use(3, onePage(3))!
-    c.release() // of an earlier era: must not free unit 3
+    c.release() // once more: must not free unit 3
     expect(cache.use(4, onePage(4))).toBeUndefined()
     d.release()
   })

@@ -1,4 +1,4 @@
-/** What every local store must do, and what files do besides. */
+/** What every store must do, and what files do besides. */
 import {
   chmodSync,
   mkdirSync,
@@ -14,8 +14,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import { isLocal, type LocalStore, type Store } from '../../src/store/store.js'
+import type { Store } from '../../src/store/store.js'
 
 const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
 let folder: string
@@ -27,35 +26,28 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const kinds: { kind: string; make(): { store: LocalStore; name(object: string): string } }[] = [
+const kinds: { kind: string; make(): { store: Store; name(object: string): string } }[] = [
   {
     kind: 'file',
     make: () => ({ store: new FileStore(), name: object => join(folder, object) }),
   },
-  {
-    kind: 'memory',
-    make: () => ({
-      store: new MemoryStore({ 'data.bin': bytes, 'empty.bin': new Uint8Array(0) }),
-      name: object => object,
-    }),
-  },
 ]
 
 describe.each(kinds)('the $kind store', ({ make }) => {
-  it('tells sizes, at once and by promise', async () => {
+  it('tells sizes', () => {
     const { store, name } = make()
     expect(store.sizeSync(name('data.bin'))).toBe(10_000)
-    expect(await store.size(name('empty.bin'))).toBe(0)
+    expect(store.sizeSync(name('empty.bin'))).toBe(0)
     store.close()
   })
 
-  it('fills exactly the memory it is given', async () => {
+  it('fills exactly the memory it is given', () => {
     const { store, name } = make()
     const whole = new Uint8Array(300).fill(7)
     store.readSync(name('data.bin'), 1234, whole.subarray(100, 200))
     expect(whole.subarray(100, 200)).toEqual(bytes.subarray(1234, 1334))
     expect([...whole.subarray(0, 100), ...whole.subarray(200)].every(b => b === 7)).toBe(true)
-    await store.read(name('data.bin'), 9_990, whole.subarray(0, 10))
+    store.readSync(name('data.bin'), 9_990, whole.subarray(0, 10))
     expect(whole.subarray(0, 10)).toEqual(bytes.subarray(9_990))
     store.close()
   })
@@ -68,7 +60,7 @@ describe.each(kinds)('the $kind store', ({ make }) => {
     store.close()
   })
 
-  it('reads nothing at the very end, and refuses to read past it, with the numbers', async () => {
+  it('reads nothing at the very end, and refuses to read past it, with the numbers', () => {
     const { store, name } = make()
     store.readSync(name('data.bin'), 10_000, new Uint8Array(0))
     const read = () => store.readSync(name('data.bin'), 9_900, new Uint8Array(300))
@@ -76,34 +68,23 @@ describe.each(kinds)('the $kind store', ({ make }) => {
     expect(read).toThrow(
       /data\.bin: wanted 300 bytes at offset 9900, got 100: .* shorter .*copy or write it again/,
     )
-    await expect(store.read(name('data.bin'), 20_000, new Uint8Array(1))).rejects.toMatchObject({
-      file: name('data.bin'),
-      offset: 20_000,
-    })
+    const beyond = () => store.readSync(name('data.bin'), 20_000, new Uint8Array(1))
+    expect(beyond).toThrow(expect.objectContaining({ file: name('data.bin'), offset: 20_000 }))
     store.close()
   })
 
-  it('names what does not exist', async () => {
+  it('names what does not exist', () => {
     const { store, name } = make()
     expect(() => store.sizeSync(name('absent'))).toThrow(/absent: .*no such/)
-    await expect(store.size(name('absent'))).rejects.toBeInstanceOf(SourceError)
-    expect(() => store.ahead({ file: name('absent'), offset: 0, length: 10 })).not.toThrow()
+    expect(() => store.sizeSync(name('absent'))).toThrow(SourceError)
     store.close()
   })
 
-  it('goes on after close, and obeys a signal', async () => {
+  it('goes on after close', () => {
     const { store, name } = make()
     store.close()
     expect(store.sizeSync(name('data.bin'))).toBe(10_000)
-    const read = store.read(name('data.bin'), 0, new Uint8Array(1), AbortSignal.abort(new Error('stop')))
-    await expect(read).rejects.toThrow('stop')
     store.close()
-  })
-
-  it('is local', () => {
-    const remote: Store = { size: async () => 0, read: async () => {}, close() {} }
-    expect(isLocal(make().store)).toBe(true)
-    expect(isLocal(remote)).toBe(false)
   })
 })
 
@@ -153,15 +134,6 @@ describe('files', () => {
     writeFileSync(path, 'x')
     chmodSync(path, 0)
     expect(() => new FileStore().sizeSync(path)).toThrow(/secret: .*permissions/)
-  })
-
-  it('take hints where the platform has them', () => {
-    const store = new FileStore({ access: 'sequential' })
-    const range = { file: join(folder, 'data.bin'), offset: 0, length: 10_000 }
-    store.ahead(range)
-    store.forget(range)
-    expect(store.opened).toBe(1)
-    store.close()
   })
 })
 
