@@ -2,7 +2,7 @@
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
 import { DefinitionError, MillraceError, nearest, printable } from '../basics/errors.js'
 import { exitNow, ownProcess } from '../system/process/exit.js'
-import { fileHandleLimit } from '../system/process/limits.js'
+import { FILES_A_WORKER, fileHandleLimit, OTHER_FILES } from '../system/process/limits.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -84,9 +84,10 @@ function isOption(error: unknown): error is DefinitionError {
   return error instanceof DefinitionError && error.path.startsWith('options.')
 }
 
-/** Too few files may be open, perhaps to load Millrace itself: said as the budget says it (engine/plan/budget.ts). */
+/** Too few files may be open, perhaps even to load Millrace itself: in the words of the budget (engine/plan/budget.ts). */
 function tooFewFiles(): string {
-  return `no more files can be opened, the limit is ${FILES}: a feed needs 64, and 32 for each worker. Raise it with \`ulimit -n\``
+  const needed = `${OTHER_FILES}, and ${FILES_A_WORKER} for each worker`
+  return `no more files can be opened, the limit is ${FILES}: a feed needs ${needed}. Raise it with \`ulimit -n\``
 }
 
 /** `can't mkdir /x/y: permission denied (EACCES)`, for an error of the system. */

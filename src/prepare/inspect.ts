@@ -115,7 +115,8 @@ function imageSizes(source: Source): ImageSummary | undefined {
   const columns = source.columns.filter(name => kindOf(name) === 'image')
   if (columns.length === 0) return undefined
   const seen = new Set<string>()
-  const reader = new Reader(new FileStore())
+  const store = new FileStore()
+  const reader = new Reader(store)
   const wanted = Math.min(LOOKED_AT, source.count)
   const widths: number[] = []
   const heights: number[] = []
@@ -135,6 +136,7 @@ function imageSizes(source: Source): ImageSummary | undefined {
       bad++ // `verify` says which and why
     }
   }
+  store.close()
   const looked = widths.length + bad
   return {
     column: [...seen].join('|'),

@@ -1,17 +1,13 @@
-/**
- * Local files as a store. Each thread has its own: the handles it keeps open are few and bounded, so that a
- * dataset of ten thousand shards does not need ten thousand file descriptors in every maker.
- */
-import { closeSync, fstatSync, readSync } from 'node:fs'
+/** Local files as a store. It reads with blocking positional reads, and checks that a file is still what was indexed. */
+import { fstatSync, readSync } from 'node:fs'
 import { ChangedError, SourceError } from '../basics/errors.js'
 import { type Advice, advise } from '../system/files/advise.js'
-import { openWithoutWaiting, refuseOthers } from '../system/files/regular.js'
+import { refuseOthers } from '../system/files/regular.js'
 import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
+import { closeFiles, openedFile, openFile } from './open-files.js'
 import { type Store, tooShort } from './store.js'
 
 export interface FileStoreOptions {
-  /** Most files that this thread keeps open at once. */
-  handles?: number
   /**
    * How the ranges will come. `random` keeps the kernel from reading 128 KiB where 30 kB are wanted;
    * `sequential` doubles its window. Unsaid, the kernel guesses.
@@ -19,33 +15,21 @@ export interface FileStoreOptions {
   access?: Extract<Advice, 'random' | 'sequential'>
 }
 
-/** Enough for the shards a maker touches in one claim; sixteen makers then hold a thousand, the usual soft limit. */
-const HANDLES = 64
-
 /** Node takes the length of one read as a signed 32-bit number; larger ranges are read in pieces of this. */
 const LARGEST_READ = 2 ** 30
 
 export class FileStore implements Store {
-  readonly handles: number
-  private readonly access: FileStoreOptions['access']
-  /** Path to descriptor, the least recently used first: a Map keeps the order of insertion. */
-  private readonly open = new Map<string, number>()
+  private readonly begin: ((fd: number) => void) | undefined
   /** Files with probes that were believed once, by path: the identity that they had then. */
   private readonly believed = new Map<string, FileIdentity>()
 
-  constructor(options: FileStoreOptions = {}) {
-    this.handles = Math.max(1, options.handles ?? HANDLES)
-    this.access = options.access
-  }
-
-  /** How many files are open now. */
-  get opened(): number {
-    return this.open.size
+  constructor({ access }: FileStoreOptions = {}) {
+    this.begin = access && (fd => advise(fd, access))
   }
 
   sizeSync(path: string): number {
     return this.attempt(path, 0, () => {
-      const stat = fstatSync(this.handle(path))
+      const stat = fstatSync(openFile(path, this, this.begin))
       refuseOthers(path, stat)
       return stat.size
     })
@@ -60,7 +44,7 @@ export class FileStore implements Store {
       path,
       offset,
       () => {
-        const fd = this.handle(path)
+        const fd = openFile(path, this, this.begin)
         let done = 0
         while (done < into.length) {
           const wanted = Math.min(into.length - done, LARGEST_READ)
@@ -76,30 +60,11 @@ export class FileStore implements Store {
   }
 
   close(): void {
-    for (const fd of this.open.values()) closeSync(fd)
-    this.open.clear()
+    closeFiles(this)
   }
 
   [Symbol.dispose](): void {
     this.close()
-  }
-
-  private handle(path: string): number {
-    let fd = this.open.get(path)
-    if (fd !== undefined) this.open.delete(path)
-    else {
-      if (this.open.size >= this.handles) this.closeOldest()
-      fd = openWithoutWaiting(path)
-      if (this.access !== undefined) advise(fd, this.access)
-    }
-    this.open.set(path, fd)
-    return fd
-  }
-
-  private closeOldest(): void {
-    const [path, fd] = this.open.entries().next().value!
-    this.open.delete(path)
-    closeSync(fd)
   }
 
   /** Throws a ChangedError unless the open file is the one that was indexed. */
@@ -134,7 +99,7 @@ export class FileStore implements Store {
 
   /** Reading what is no regular file fails in many ways; what it is explains them all. */
   private notRegular(path: string): NodeJS.ErrnoException | undefined {
-    const fd = this.open.get(path)
+    const fd = openedFile(path, this)
     if (fd === undefined) return undefined
     try {
       refuseOthers(path, fstatSync(fd))
@@ -154,7 +119,7 @@ function changed(path: string, was: FileIdentity, how: string): ChangedError {
   )
 }
 
-/** What the system's error codes mean for somebody who wants to train. */
+/** What the system's error codes mean for a user, and what to do. */
 const ADVICE: Record<string, string> = {
   ENOENT: 'there is no such file: check the path',
   ENOTDIR: 'a part of the path is a file, not a folder: check the path',

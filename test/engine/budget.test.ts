@@ -1,8 +1,11 @@
 /** The budget: what a feed would take is known before it starts, and too much is refused with the ways out. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SlotLayout } from '../../src/batch/layout.js'
 import { preflight } from '../../src/engine/plan/budget.js'
+import { FILES_A_WORKER, OTHER_FILES } from '../../src/system/process/limits.js'
 import { engine, type FeedJson, loopIds, numberFeed, type OpenOptions, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { programs } from '../support/program.js'
@@ -52,6 +55,20 @@ describe('too much is refused', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/BudgetError .*200 (workers|workspaces).*(lower|raise)/)
   })
+})
+
+test('more files than may be open: as many as workers really keep open', () => {
+  const cli = join(import.meta.dirname, '../../dist/cli/main.js')
+  const run = (limit: number, workers: number) => {
+    const words = ['run', JSON.stringify(numberFeed(8)), '--workers', `${workers}`]
+    const limited = ['-c', `ulimit -n ${limit}; exec "$0" "$@"`, process.execPath, cli, ...words]
+    return spawnSync('bash', limited, { encoding: 'utf8' })
+  }
+  const needed = OTHER_FILES + 2 * FILES_A_WORKER
+  expect(run(needed - 1, 2).stderr).toContain(
+    `2 workers need ${needed} open files, but the limit is ${needed - 1}`,
+  )
+  expect(run(needed, 2).status).toBe(0)
 })
 
 test('a refused feed leaves nothing open', async () => {

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -15,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Store } from '../../src/store/store.js'
+import { FILES_A_WORKER } from '../../src/system/process/limits.js'
 
 const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
 let folder: string
@@ -89,24 +91,56 @@ describe.each(kinds)('the $kind store', ({ make }) => {
 })
 
 describe('files', () => {
-  it('stay open, never more than the limit, the least recently used closed first', () => {
-    const paths = ['a', 'b', 'c', 'd'].map(name => join(folder, name))
+  const one = new Uint8Array(1)
+
+  /** Files, and which of them are open now. */
+  function files(count: number, prefix: string) {
+    const paths = Array.from({ length: count }, (_, i) => join(folder, `${prefix}${i}`))
     for (const path of paths) writeFileSync(path, path)
-    const store = new FileStore({ handles: 2, access: 'random' })
-    const openNow = () => paths.filter(path => openPaths().includes(path)).map(path => path.at(-1))
-    const one = new Uint8Array(1)
-    store.readSync(paths[0], 0, one)
-    store.readSync(paths[1], 0, one)
-    store.readSync(paths[0], 0, one)
-    store.readSync(paths[2], 0, one)
-    expect(openNow()).toEqual(['a', 'c'])
-    for (let i = 0; i < 50; i++) {
-      store.readSync(paths[(i * 7) % 4], 0, one)
-      expect(openNow().length).toBeLessThanOrEqual(2)
-      expect(store.opened).toBe(openNow().length)
-    }
+    const openNow = (): string[] => openPaths().filter(path => paths.includes(path))
+    return { paths, openNow }
+  }
+
+  it('stay open, never more than a worker may have, the least recently used closed first', () => {
+    const { paths, openNow } = files(FILES_A_WORKER + 8, 'many')
+    const store = new FileStore({ access: 'random' })
+    const read = (path: string): void => store.readSync(path, 0, one)
+    const [first, second, ...others] = paths
+    for (const path of [first, second, ...others.slice(0, FILES_A_WORKER - 2)]) read(path)
+    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    read(first)
+    read(others.at(-1)!)
+    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    expect(openNow()).toContain(first)
+    expect(openNow()).not.toContain(second)
+    for (let i = 0; i < 200; i++) read(paths[(i * 7) % paths.length])
+    expect(openNow()).toHaveLength(FILES_A_WORKER)
     store[Symbol.dispose]()
     expect(openNow()).toEqual([])
+  })
+
+  it('are shared by the stores of a thread, which together keep to that number', () => {
+    const { paths, openNow } = files(FILES_A_WORKER, 'shared')
+    const [a, b] = [new FileStore(), new FileStore({ access: 'sequential' })]
+    for (const path of paths) for (const store of [a, b]) store.readSync(path, 0, one)
+    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    a.close()
+    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    b.close()
+    expect(openNow()).toEqual([])
+  })
+
+  it('that were replaced are opened anew for a store that begins', () => {
+    const { paths, openNow } = files(2, 'replaced')
+    const [early, late] = [new FileStore(), new FileStore()]
+    early.readSync(paths[0], 0, one)
+    writeFileSync(paths[1], 'new')
+    renameSync(paths[1], paths[0])
+    late.readSync(paths[0], 0, one)
+    expect(String.fromCharCode(one[0])).toBe('n')
+    expect(openNow()).toEqual([paths[0]])
+    early.close()
+    late.close()
   })
 
   it('that were cut after the index was made say so', () => {

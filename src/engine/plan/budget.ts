@@ -7,7 +7,7 @@ import { BudgetError } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { CONTROL_BYTES } from '../../batch/ring.js'
 import { MEMORY_LIMIT } from '../../system/memory/memory.js'
-import { fileHandleLimit, memoryLimit } from '../../system/process/limits.js'
+import { FILES_A_WORKER, fileHandleLimit, memoryLimit, OTHER_FILES } from '../../system/process/limits.js'
 import type { FeedPlan } from './plan.js'
 
 /** A maker's workspace to begin with: a decoded 1,000 × 1,000 picture and its intermediate. It grows when needed. */
@@ -22,11 +22,6 @@ export const PYTHON_BYTES = 64 * 2 ** 20
 
 /** What the slots and workspaces of one ring may take: some of the memory stays free for workspaces to grow. */
 const RING_LIMIT = MEMORY_LIMIT - 2 ** 28
-
-/** Files that are not ours: sockets, libraries, logs. */
-const OTHER_FILES = 64
-/** Files that a maker keeps open. */
-const FILES_A_MAKER = 32
 
 /** A block cache at least, where one is needed, and the share of the memory that it takes at most by itself. */
 const LEAST_CACHE = 64 * 2 ** 20
@@ -61,7 +56,7 @@ export interface Budget {
 }
 
 /** Computes the budget and checks it. */
-export function preflight(wanted: Wanted, reserved = 0): Budget {
+export function preflight(wanted: Wanted): Budget {
   const slotBytes = wanted.layout.bytes
   const sharedBytes = CONTROL_BYTES + slotBytes * wanted.depth
   const makers = Math.max(1, wanted.workers)
@@ -80,15 +75,15 @@ export function preflight(wanted: Wanted, reserved = 0): Budget {
     )
   }
   const memory = memoryLimit()
-  if (totalBytes + reserved > memory.bytes) {
+  if (totalBytes > memory.bytes) {
     throw new BudgetError(
       `this feed takes ${mib(totalBytes)} MiB (${wanted.depth} slots of ${mib(slotBytes)} MiB, ${makers} workers` +
         `${wanted.cacheBytes ? `, ${mib(wanted.cacheBytes)} MiB of cache` : ''}), but ${memory.name} leaves ` +
-        `${mib(memory.bytes - reserved)} MiB: lower depth, workers or batch size, or raise that limit`,
+        `${mib(memory.bytes)} MiB: lower depth, workers or batch size, or raise that limit`,
     )
   }
   const files = fileHandleLimit()
-  const needed = OTHER_FILES + makers * FILES_A_MAKER
+  const needed = OTHER_FILES + makers * FILES_A_WORKER
   if (needed > files) {
     throw new BudgetError(
       `${makers} workers need ${needed} open files, but the limit is ${files}: lower workers, or raise it with \`ulimit -n\``,

@@ -54,7 +54,14 @@ export function memoryLimit(machine = thisMachine()): MemoryLimit {
   return { ...least, bytes: Math.max(0, least.bytes) }
 }
 
-/** Files that this process may have open at once; Infinity where nothing limits them or nobody knows. */
+/**
+ * The files that a feed keeps open: as many as this in each worker, more than the shards that it touches at a time, and
+ * these for all else: sockets, libraries, logs. The workers keep to it, the budget counts it, and messages name it.
+ */
+export const FILES_A_WORKER = 64
+export const OTHER_FILES = 64
+
+/** Files that this process may have open at once; Infinity where there is no limit, or none that can be read. */
 export function fileHandleLimit(machine = thisMachine()): number {
   return softLimit(machine.root, 'Max open files')
 }
