@@ -86,7 +86,7 @@ export function feedIn(folder, name, from = feeds) {
  * the members at both ends of a sample.
  */
 export function relabelledShard(folder) {
-  cpSync(join(folder, 'shards'), join(folder, 'relabelled'), { recursive: true })
+  cpSync(join(here, 'data/shards'), join(folder, 'relabelled'), { recursive: true })
   const file = join(folder, 'relabelled', RELABELLED.shard)
   const bytes = readFileSync(file)
   bytes.write(RELABELLED.label, bytes.indexOf(RELABELLED.member) + 512)
