@@ -12,9 +12,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
 import { feedModule, MILLRACE, open } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
-import { PATIENCE } from '../support/patience.js'
 import { programs } from '../support/program.js'
 import { PythonModule, withoutPython, withPython } from '../support/python.js'
+import { LONGEST_WAIT } from '../support/until.js'
 
 const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
 const folder = temporaryFolder()
@@ -41,7 +41,11 @@ function write(name: string, json: unknown): string {
 }
 
 function millrace(...words: string[]) {
-  return spawnSync(process.execPath, [CLI, ...words], { cwd: folder, encoding: 'utf8', timeout: PATIENCE })
+  return spawnSync(process.execPath, [CLI, ...words], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: LONGEST_WAIT,
+  })
 }
 
 describe('a definition in JSON', () => {
@@ -193,7 +197,7 @@ describe('a client of millrace serve', () => {
   }
 
   async function connected(path: string): Promise<Socket> {
-    for (const end = performance.now() + PATIENCE; ; ) {
+    for (const end = performance.now() + LONGEST_WAIT; ; ) {
       const socket = connect(path)
       const error = await new Promise<Error | undefined>(resolve => {
         socket.once('connect', () => resolve(undefined))

@@ -4,7 +4,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
-import { until } from '../support/patience.js'
 import {
   Client,
   epoch,
@@ -16,6 +15,7 @@ import {
   sleep,
   started,
 } from '../support/protocol-client.js'
+import { until } from '../support/until.js'
 
 /** Two clients of one rank. */
 async function shareRank(socket: string, options: object): Promise<Client[]> {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { engine, MILLRACE } from './engine.js'
-import { PATIENCE } from './patience.js'
+import { LONGEST_WAIT } from './until.js'
 
 export interface Ended {
   code: number | null
@@ -29,7 +29,7 @@ export function programs(folder: string) {
       env: { ...process.env, ...env },
     })
     // A program that hangs is killed: its status is null.
-    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+    const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_WAIT)
     let stdout = ''
     let stderr = ''
     child.stdout.on('data', data => (stdout += data))

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
 import { temporaryFolder } from './folder.js'
-import { PATIENCE } from './patience.js'
+import { LONGEST_WAIT } from './until.js'
 
 const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
 export const ROWS = 8
@@ -56,7 +56,7 @@ export class Client {
   }
 
   static async connect(path: string): Promise<Client> {
-    for (const end = performance.now() + PATIENCE; ; ) {
+    for (const end = performance.now() + LONGEST_WAIT; ; ) {
       const socket = connect(path)
       const error = await new Promise<Error | undefined>(resolve => {
         socket.once('connect', () => resolve(undefined))

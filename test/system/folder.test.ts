@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../../src/system/files/folder.js'
 import { temporaryFolder } from '../support/folder.js'
-import { PATIENCE } from '../support/patience.js'
+import { LONGEST_WAIT } from '../support/until.js'
 
 test('all that are missing are made, and those that are there stay', () => {
   const path = join(temporaryFolder(), 'a/b/c')
@@ -23,6 +23,6 @@ test.skipIf(!existsSync('/proc/self'))('a place where none can be made is told, 
   const program = `import { makeFolder } from ${JSON.stringify(built)}
 try { makeFolder('/proc/millrace/cache') } catch ({ code }) { console.log(code) }`
   const words = ['--input-type=module', '-e', program]
-  const options = { encoding: 'utf8', timeout: PATIENCE, killSignal: 'SIGKILL' } as const
+  const options = { encoding: 'utf8', timeout: LONGEST_WAIT, killSignal: 'SIGKILL' } as const
   expect(spawnSync(process.execPath, words, options).stdout).toBe('ENOENT\n')
 })

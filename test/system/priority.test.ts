@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { numberFeed, using } from '../support/engine.js'
-import { PATIENCE } from '../support/patience.js'
+import { LONGEST_WAIT } from '../support/until.js'
 
 /** How nice each thread of this process is: field 19 of its stat. */
 function niceness(): number[] {
@@ -43,7 +43,7 @@ describe.skipIf(!existsSync(AUTOGROUP))('the priority of a session', () => {
 
   it('is lower where the session is its own', async () => {
     // Linux lets ordinary users do so ten times a second, all of them together.
-    await expect.poll(() => afterGivingWay(true), { timeout: PATIENCE }).toMatch(/nice 10$/m)
+    await expect.poll(() => afterGivingWay(true), { timeout: LONGEST_WAIT }).toMatch(/nice 10$/m)
   })
 
   it('is left alone where it is somebody else’s', async () => {

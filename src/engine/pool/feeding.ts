@@ -20,9 +20,9 @@ import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
-import { Patience } from './patience.js'
 import { Pool, type RingOwner } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
+import { SampleTimeout } from './sample-timeout.js'
 
 /** How often (ms) whoever waits looks for hung samples. */
 const LOOK = 500
@@ -41,7 +41,7 @@ export class Feeding {
   private failure: Error | undefined
   /** While a maker that hangs is ended: then it is known why this feeding has failed. */
   private ending: Promise<void> | undefined
-  private readonly patience: Patience
+  private readonly timeout: SampleTimeout
   private reports: BadReport[] = []
   private alone: RowMaker | undefined
   /** Decodes what the device of another process refused. */
@@ -66,7 +66,7 @@ export class Feeding {
     this.shared = memory
     this.budget = budget
     this.layout = job.layout
-    this.patience = new Patience(ring, options.timeout, maker => pool?.taking(maker) === job.id)
+    this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
   static async start(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<Feeding> {
@@ -181,7 +181,7 @@ export class Feeding {
 
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
-    this.patience.begin()
+    this.timeout.begin()
     // Every time again: another move, which was quicker, may have set the ring going.
     for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
       await new Promise(resolve => setTimeout(resolve, 1))
@@ -248,9 +248,8 @@ export class Feeding {
     }
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
-    const patience = performance.now() + LAST_ROWS
-    while (this.ring.busy && performance.now() < patience)
-      await new Promise(resolve => setTimeout(resolve, 2))
+    const until = performance.now() + LAST_ROWS
+    while (this.ring.busy && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 2))
     await this.reserving
     this.shared.free()
   }
@@ -266,7 +265,7 @@ export class Feeding {
 
   private async waitFor(batch: number): Promise<number> {
     this.pool!.hold(true)
-    this.patience.begin()
+    this.timeout.begin()
     try {
       for (;;) {
         const [words, index, seen] = this.ring.completed
@@ -296,7 +295,7 @@ export class Feeding {
   /** A sample that takes longer than the time allowed ends the run: deadlines never drop (they are not deterministic). */
   private checkHung(): void {
     if (this.failure || this.ending) return
-    const lost = this.patience.lost((claim, row) => this.nameOf(claim, row))
+    const lost = this.timeout.lost((claim, row) => this.nameOf(claim, row))
     if (!lost) return
     this.ring.pause()
     // Whether its thread can be ended decides what is to be said.
@@ -345,7 +344,7 @@ export class Feeding {
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
   private unlessHung(pending: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    this.patience.begin()
+    this.timeout.begin()
     const hung = new Promise<void>((_, reject) => {
       timer = setInterval(() => {
         this.checkHung()

@@ -4,7 +4,7 @@
  *
  *   word = 0                           free
  *   word = holder + 1                  held
- *   word = holder + 1 | WAITED         held, and somebody sleeps until it is free
+ *   word = holder + 1 | WAITED         held, and threads sleep until it is free
  *
  * Nothing is fair about it: it guards a few microseconds of bookkeeping.
  */
@@ -24,21 +24,21 @@ export class SharedLock {
     this.mine = thread + 1
   }
 
-  /** Takes the lock. Gives up, and says so, when it was not free for `patience` milliseconds. */
-  acquire(patience = Infinity): boolean {
+  /** Takes the lock. Gives up, and says so, when it was not free for `ms` milliseconds. */
+  acquire(ms = Infinity): boolean {
     const { words, at, mine } = this
     for (let spin = 0; spin < SPINS; spin++) {
       if (Atomics.load(words, at) === 0 && Atomics.compareExchange(words, at, 0, mine) === 0) return true
     }
-    const deadline = performance.now() + patience
+    const deadline = performance.now() + ms
     for (;;) {
       const seen = Atomics.load(words, at)
       if (seen === 0) {
-        // Others may sleep as well: whoever slept keeps the mark, at the price of one idle wake-up at the end.
+        // Other threads may sleep as well, so the mark stays. It costs one idle wake-up at the end.
         if (Atomics.compareExchange(words, at, 0, mine | WAITED) === 0) return true
       } else if (seen & WAITED || Atomics.compareExchange(words, at, seen, seen | WAITED) === seen) {
         if (performance.now() >= deadline) return false
-        Atomics.wait(words, at, seen | WAITED, Math.min(NAP_MS, patience))
+        Atomics.wait(words, at, seen | WAITED, Math.min(NAP_MS, ms))
       }
     }
   }

@@ -47,8 +47,8 @@ function stay(door: Int32Array): never {
  * Shuts a thread's door, so that it can be terminated. False: it was inside for so many ms, blocked, and will do nothing
  * more once it comes out; to terminate it would be wrong.
  */
-export async function shutDoor(door: Int32Array, patience: number): Promise<boolean> {
-  const end = performance.now() + patience
+export async function shutDoor(door: Int32Array, ms: number): Promise<boolean> {
+  const end = performance.now() + ms
   while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE) {
     if (performance.now() > end) return Atomics.exchange(door, 0, SHUT) !== INSIDE
     await new Promise(resolve => setTimeout(resolve, LOOK))
@@ -57,8 +57,8 @@ export async function shutDoor(door: Int32Array, patience: number): Promise<bool
 }
 
 /** The same where nothing asynchronous is left. */
-export function shutDoorNow(door: Int32Array, patience: number): void {
-  const end = performance.now() + patience
+export function shutDoorNow(door: Int32Array, ms: number): void {
+  const end = performance.now() + ms
   while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE && performance.now() < end)
     Atomics.wait(door, 0, INSIDE, LOOK)
 }

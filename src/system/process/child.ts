@@ -34,7 +34,7 @@ export type ChildNote = (child: ChildHandle | undefined) => void
 /** How long (ms) a wait lasts before it looks whether the child still lives. */
 const LOOK = 200
 /** How long (ms) a child may take to leave by itself once its input has ended. */
-const PATIENCE = 300
+const END_MS = 300
 const STDERR = 2
 const POLLIN = 1
 const POLLOUT = 4
@@ -127,8 +127,8 @@ export class Child {
   }
 
   /** Tells the child to leave, by the end of its input, and ends it when it doesn't. */
-  end(patience = PATIENCE): void {
-    if (this.ended === undefined) this.leave(patience)
+  end(ms = END_MS): void {
+    if (this.ended === undefined) this.leave(ms)
   }
 
   /** Waits until a descriptor can be used, or the child is gone. */
@@ -146,15 +146,15 @@ export class Child {
   /** The child answers no more: whatever is left of it goes, and the error says how it ended. */
   private fail(): never {
     // It may be in the middle of dying: its pipes close before it can be waited for.
-    this.leave(PATIENCE)
+    this.leave(END_MS)
     throw new ChildEnded(this.ended!)
   }
 
-  private leave(patience: number): void {
+  private leave(ms: number): void {
     this.note({ pid: this.pid, descriptors: [] })
     call.close(this.input)
     call.close(this.output)
-    for (let waited = 0; this.ended === undefined && waited < patience; waited += 5) {
+    for (let waited = 0; this.ended === undefined && waited < ms; waited += 5) {
       this.reap(WNOHANG)
       if (this.ended === undefined) sleep(5)
     }

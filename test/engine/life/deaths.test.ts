@@ -16,7 +16,7 @@ import {
 } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { mapped } from '../../support/maps.js'
-import { until } from '../../support/patience.js'
+import { until } from '../../support/until.js'
 import { programs } from '../../support/program.js'
 
 const root = temporaryFolder()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { millrace, start } from '../../prepare/helpers.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
-import { until } from '../../support/patience.js'
+import { until } from '../../support/until.js'
 import { jpeg, writeShards } from '../../support/pictures.js'
 
 const COUNT = 600

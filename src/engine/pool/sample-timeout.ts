@@ -1,44 +1,44 @@
 /**
- * How long a sample may take, and a maker that takes up a job. Looked after by whoever waits for batches; time in which
- * nobody has does not count: the process may have been stopped, and then its makers have seen nothing of it, either.
+ * The timeout of a sample, and of a maker that loads a job. The thread that waits for a batch checks it. Time in which no
+ * thread checked does not count: the process may have been stopped (SIGSTOP, a debugger), and its makers with it.
  */
 import { type Claim, MAX_MAKERS, type Ring } from '../../batch/ring.js'
 
-/** Whoever waits looks several times a second: when nobody has for so long (ms), nobody waited, or could. */
+/** A thread that waits checks several times a second. After a gap of this many ms none waited, or the process was stopped. */
 const STOPPED = 1500
-/** Taking up a job may take so many times as long as a sample: Python imports what the user's code needs. */
+/** Loading a job may take this many times as long as a sample: Python imports what the user's code needs. */
 const LOADING = 10
 
-/** A maker that takes too long, and what is to be said of it. */
+/** A maker that takes too long, and the message about it. */
 export interface Lost {
   maker: number
   problem: string
 }
 
-export class Patience {
-  /** When somebody last looked, and since when somebody does all the time (ms since 1970). */
-  private looked = 0
+export class SampleTimeout {
+  /** The last check, and the beginning of the present series of checks without a gap (ms since 1970). */
+  private checked = 0
   private watched = 0
-  /** Since when makers are seen to take up the job, by their numbers. */
+  /** When each maker was first seen to load the job, by its number. */
   private readonly loading = new Map<number, number>()
 
   constructor(
     private readonly ring: Ring,
     /** Seconds that one sample may take. */
     private readonly seconds: number,
-    /** Whether a maker is taking up the job of this ring. */
+    /** Whether a maker is loading the job of this ring. */
     private readonly takesUp: (maker: number) => boolean = () => false,
   ) {}
 
-  /** Somebody will look from now on. */
+  /** Begins a series of checks: a thread waits for a batch from now on. */
   begin(): void {
-    this.look(Date.now())
+    this.noteCheck(Date.now())
   }
 
-  /** Looks whether a row takes longer than it may, and what is to be said then. */
+  /** Finds a maker that has been at a row, or at loading, for too long. */
   lost(nameOf: (claim: Claim, row: number) => string): Lost | undefined {
     const now = Date.now()
-    this.look(now)
+    this.noteCheck(now)
     for (let maker = 0; maker < MAX_MAKERS; maker++) {
       const loaded = this.loadingFor(maker, now)
       if (loaded >= LOADING * this.seconds) {
@@ -59,7 +59,7 @@ export class Patience {
     return undefined
   }
 
-  /** Seconds that a maker has been seen to take up the job. */
+  /** Seconds for which a maker has been seen to load the job. */
   private loadingFor(maker: number, now: number): number {
     if (!this.takesUp(maker)) {
       this.loading.delete(maker)
@@ -70,8 +70,8 @@ export class Patience {
     return (now - Math.max(since, this.watched)) / 1000
   }
 
-  private look(now: number): void {
-    if (now - this.looked > STOPPED) this.watched = now
-    this.looked = now
+  private noteCheck(now: number): void {
+    if (now - this.checked > STOPPED) this.watched = now
+    this.checked = now
   }
 }
