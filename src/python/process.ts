@@ -1,12 +1,11 @@
 /**
- * The Python process of a maker: a user's datasets and functions run in it. Each maker thread has one for each
- * interpreter, started when it is first needed and driven by that thread alone, so results depend on nothing but what
- * is asked. When it dies, a new one is asked what was not answered; whatever kills two of them is that sample's error.
+ * One Python process, in which a user's datasets and functions run, and the asks that it has not answered yet. One thread
+ * drives it. When it dies, another one is started and asked again; an ask that ended two of them is answered by an error.
  */
 
 import { EngineError, SourceError } from '../basics/errors.js'
-import type { Random } from '../basics/random.js'
 import { Child, ChildEnded, type ChildNote } from '../system/process/child.js'
+import { pythonEnvironment } from './interpreter.js'
 import {
   Arena,
   type Ask,
@@ -22,21 +21,8 @@ import {
 
 /** Deaths of the process that one ask may cause before it is given up. */
 const MAX_DEATHS = 2
-/** Processes that may die one after the other without having answered anything. */
+/** Processes that may die one after the other without an answer. */
 const MAX_BARREN = 3
-
-/**
- * Set in every such process: one thread each (there are as many processes as makers), no GPU (a process that touched
- * it would hold memory there), and sets that iterate in one order everywhere.
- */
-const ENVIRONMENT = {
-  OMP_NUM_THREADS: '1',
-  MKL_NUM_THREADS: '1',
-  OPENBLAS_NUM_THREADS: '1',
-  CUDA_VISIBLE_DEVICES: '',
-  PYTHONHASHSEED: '0',
-  MILLRACE_MAKER: '1',
-}
 
 interface Pending {
   ask: Ask
@@ -51,7 +37,7 @@ export interface Answer {
 }
 
 export class PythonProcess {
-  /** Counts claims: what was foreseen for an earlier one is forgotten. */
+  /** The number of the present claim: rows that were foreseen for an earlier one are forgotten. */
   claim = 0
   private memory: Arena | undefined
   private child: Child | undefined
@@ -66,14 +52,18 @@ export class PythonProcess {
   private readonly payloads = new Map<string, { path: string; users: number }>()
   /** Where the next row of this claim may lie in the arena. */
   private rowsFrom = ROWS[0]
-  /** True once a row of the present claim was taken: what is foreseen after that belongs to the next. */
+  /** True once a row of the present claim was taken: a row that is foreseen after that belongs to the next claim. */
   private taking = false
   /** Processes started since the last answer. */
   private barren = 0
 
-  constructor(private readonly command: readonly string[]) {}
+  constructor(
+    private readonly command: readonly string[],
+    /** Told of the child whenever one is started or ended. */
+    private readonly watcher?: ChildNote,
+  ) {}
 
-  /** Made when it is needed: a source that is only attached takes nothing. */
+  /** Made when it is first needed: a source that is only attached takes no memory. */
   get arena(): Arena {
     this.memory ??= new Arena()
     return this.memory
@@ -99,7 +89,7 @@ export class PythonProcess {
     }
   }
 
-  /** One feed less needs it; true when nobody needs this process any more. */
+  /** Lets go of a payload, for one feed; true when no feed needs this process any more. */
   drop(id: string): boolean {
     const held = this.payloads.get(id)
     if (held === undefined || --held.users > 0) return this.payloads.size === 0
@@ -186,7 +176,7 @@ export class PythonProcess {
     }
   }
 
-  /** Reads all that is still to come: two that write to each other at once could wait forever. */
+  /** Reads all answers that are still to come. If both sides wrote at once, both pipes could be full, and each would wait. */
   private drain(): void {
     while (this.pending.length > 0) this.receive()
   }
@@ -222,8 +212,7 @@ export class PythonProcess {
 
   private start(): void {
     this.barren++
-    const env = { ...process.env, ...ENVIRONMENT }
-    this.child = Child.start(this.command, env, this.arena.region.fd, watcher)
+    this.child = Child.start(this.command, pythonEnvironment(), this.arena.region.fd, this.watcher)
     this.wire = new Wire(this.child)
     const loads = [...this.payloads].map(([payload, { path }]) => this.ask({ payload, load: path }))
     this.send(loads, ROWS)
@@ -233,7 +222,7 @@ export class PythonProcess {
   private revive(error: unknown): void {
     if (!(error instanceof ChildEnded)) throw error
     this.child = undefined
-    // Those are asked again by start(); what was to be dropped is gone.
+    // start() loads payloads again; what was to be dropped is gone with the process.
     const left = this.pending.filter(({ ask }) => !('drop' in ask || 'load' in ask))
     this.pending = []
     if (this.barren >= MAX_BARREN) {
@@ -250,64 +239,4 @@ export class PythonProcess {
     const again: Room = [this.rowsFrom, ROWS[1]]
     this.post(left.map(waiting => (waiting.room[1] === ROWS[1] ? { ...waiting, room: again } : waiting)))
   }
-}
-
-// -------------------------------------------------------------------- those of this thread
-
-const processes = new Map<string, PythonProcess>()
-let watcher: ChildNote | undefined
-
-/** Tells of the process that this thread drives, for whoever is left to end it when the thread is gone. */
-export function watchProcess(listener: ChildNote): void {
-  watcher = listener
-}
-
-/** Runs the worker of the `millrace` package that the interpreter finds; nothing of the package is imported before. */
-const LAUNCH = `
-import importlib.util, runpy, sys
-found = importlib.util.find_spec("millrace")
-if found is None:
-    sys.exit(f"{sys.executable} has no package millrace: install millrace-feed there, or name another interpreter")
-sys.path[0] = found.submodule_search_locations[0] + "/_data"
-runpy.run_path(sys.path[0] + "/worker.py", run_name="__main__")`
-
-/**
- * The command of a Python process: a whole one as it is; an interpreter runs our maker. By default it is the
- * interpreter of MILLRACE_PYTHON, or python3. It comes from the program that opens a feed, never from the definition.
- */
-export function pythonCommand(given?: string | readonly string[]): readonly string[] {
-  if (typeof given === 'object') return given
-  return [given ?? (process.env.MILLRACE_PYTHON || 'python3'), '-c', LAUNCH]
-}
-
-/** This thread's process for an interpreter. */
-export function pythonProcess(command: readonly string[]): PythonProcess {
-  const key = command.join('\0')
-  let found = processes.get(key)
-  if (found === undefined) processes.set(key, (found = new PythonProcess(command)))
-  return found
-}
-
-/** Starts this thread's process, if need be, and has it load a payload. The result gives it back. */
-export function holdPayload(command: readonly string[], payload: Payload): () => void {
-  const held = pythonProcess(command)
-  const release = (): void => {
-    if (!held.drop(payload.id)) return
-    processes.delete(command.join('\0'))
-    held.end()
-  }
-  try {
-    held.hold(payload)
-  } catch (error) {
-    release()
-    throw error
-  }
-  return release
-}
-
-/** 128 bits that key the random numbers of one ask, as hexadecimal digits. */
-export function keyFrom(random: Random): string {
-  let key = ''
-  for (let i = 0; i < 4; i++) key += random.bits().toString(16).padStart(8, '0')
-  return key
 }

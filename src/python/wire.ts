@@ -7,7 +7,7 @@
  *
  * A request is a list of asks; each is answered by one reply, in order. The other end is python/millrace/_data/worker.py.
  */
-
+import type { Random } from '../basics/random.js'
 import {
   createRegion,
   mapOver,
@@ -26,7 +26,7 @@ const MIB = 2 ** 20
 export const ROWS: Room = [64, 8 * MIB]
 export const SAMPLE: Room = [8 * MIB, 12 * MIB]
 export const FIELD: Room = [12 * MIB, 16 * MIB]
-export const ARENA_BYTES = FIELD[1]
+const ARENA_BYTES = FIELD[1]
 
 /** Where bytes lie: in the arena, or in which of the buffers behind the frame. */
 export type WireBytes = { at: number; bytes: number } | { buffer: number }
@@ -151,6 +151,13 @@ export class Wire {
     for (let at = here; at < bytes; ) at += this.child.read(out, at)
     return out
   }
+}
+
+/** 128 bits that key the random numbers of one ask, as hexadecimal digits. */
+export function keyFrom(random: Random): string {
+  let key = ''
+  for (let i = 0; i < 4; i++) key += random.bits().toString(16).padStart(8, '0')
+  return key
 }
 
 /** Where the bytes of a value lie, if it has any. */

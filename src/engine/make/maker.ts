@@ -5,7 +5,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../../basics/errors.js'
 import { SpanLane } from '../../basics/spans.js'
-import { watchProcess } from '../../python/process.js'
+import { watchProcess } from '../../python/processes.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { useDoor } from '../../system/node/unbroken.js'

@@ -6,17 +6,13 @@ import { decodeNpy, isNpy, type NpyArray } from '../../decode/array/npy.js'
 import { isPython, pythonPath } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
 import type { CallJson, NormalFeed } from '../../define/types.js'
-import {
-  type Answer,
-  holdPayload,
-  keyFrom,
-  type PythonProcess,
-  pythonCommand,
-  pythonProcess,
-} from '../../python/process.js'
+import { pythonCommand } from '../../python/interpreter.js'
+import type { Answer, PythonProcess } from '../../python/process.js'
+import { holdPayload, pythonProcess } from '../../python/processes.js'
 import {
   bytesOf,
   FIELD,
+  keyFrom,
   type Payload,
   type Room,
   SAMPLE,

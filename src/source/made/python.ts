@@ -10,15 +10,10 @@ import { createHash } from 'node:crypto'
 import type { Random } from '../../basics/random.js'
 import { markSpan, SpanKind } from '../../basics/spans.js'
 import type { PythonJson } from '../../define/types.js'
-import {
-  type Answer,
-  holdPayload,
-  keyFrom,
-  type PythonProcess,
-  pythonCommand,
-  pythonProcess,
-} from '../../python/process.js'
-import { bytesOf } from '../../python/wire.js'
+import { pythonCommand } from '../../python/interpreter.js'
+import type { Answer, PythonProcess } from '../../python/process.js'
+import { holdPayload, pythonProcess } from '../../python/processes.js'
+import { bytesOf, keyFrom } from '../../python/wire.js'
 import type { Column, Manifest, SourceKind } from '../source.js'
 import { NumberedRows } from './numbered.js'
 
