@@ -24,7 +24,7 @@ export interface PictureForDevice extends PictureShare {
 export interface PictureShare {
   /** This share of them, 0…1: what the device can't do in time. */
   cpuShare: number
-  /** JPEGs of other samplings than these (decode/picture/jpeg.ts); where it is left out, the device gets all samplings. */
+  /** JPEGs of other samplings than these (decode/picture/jpeg-header.ts); where it is left out, the device gets all samplings. */
   samplings?: readonly number[]
 }
 

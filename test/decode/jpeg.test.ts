@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeJpeg, type Reduction, readJpegHeader } from '../../src/decode/picture/jpeg.js'
+import { decodeJpeg, type Reduction } from '../../src/decode/picture/jpeg.js'
+import { readJpegHeader } from '../../src/decode/picture/jpeg-header.js'
 import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
 import type { Subsampling } from '../../src/system/codecs/turbojpeg-library.js'
 import { Workspace } from '../../src/system/memory/workspace.js'

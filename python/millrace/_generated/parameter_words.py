@@ -51,7 +51,7 @@ class Word:
     MIXES = 9
     #: Bytes that the largest `place` needs for its tables.
     TABLE_BYTES = 10
-    #: Of a JPEG: how its chroma is sampled (decode/picture/jpeg.ts). nvJPEG decodes each kind apart.
+    #: Of a JPEG: how its chroma is sampled (decode/picture/jpeg-header.ts). nvJPEG decodes each kind apart.
     SAMPLING = 11
     #: The crop that was chosen with a look at the boxes, for a worker that makes the row again: x, y, width,
     #: height.

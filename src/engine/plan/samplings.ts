@@ -16,7 +16,7 @@ const LOOKS = 32
 /** What this share of them has is common. */
 const COMMON = 1 / 8
 
-/** By field: the samplings that the device gets (decode/picture/jpeg.ts). A field that can't be looked at is not in it. */
+/** By field: the samplings that the device gets (decode/picture/jpeg-header.ts). A field that can't be looked at is not in it. */
 export function commonSamplings(feed: NormalFeed, sources: readonly Source[]): Map<string, number[]> {
   const found = new Map<string, number[]>()
   const images = feed.fields.filter(field => staysOnCpu(field, feed) === undefined)

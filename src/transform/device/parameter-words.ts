@@ -40,7 +40,7 @@ export const Word = {
   Mixes: 9,
   /** Bytes that the largest `place` needs for its tables. */
   TableBytes: 10,
-  /** Of a JPEG: how its chroma is sampled (decode/picture/jpeg.ts). nvJPEG decodes each kind apart. */
+  /** Of a JPEG: how its chroma is sampled (decode/picture/jpeg-header.ts). nvJPEG decodes each kind apart. */
   Sampling: 11,
   /** The crop that was chosen with a look at the boxes, for a worker that makes the row again: x, y, width, height. */
   Crop: 12,

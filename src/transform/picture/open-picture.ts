@@ -25,7 +25,7 @@ export interface OpenedPicture {
 
 /** Bytes from which a GPU can make the picture. */
 export interface Uploadable {
-  /** Of a JPEG, how its chroma is sampled (decode/picture/jpeg.ts); undefined for raw pixels. */
+  /** Of a JPEG, how its chroma is sampled (decode/picture/jpeg-header.ts); undefined for raw pixels. */
   sampling: number | undefined
   bytes: Uint8Array
   width: number

@@ -31,7 +31,7 @@ namespace Word {
   constexpr int HEIGHT = 8;
   constexpr int MIXES = 9; // How many mixes are noted, from `Mix` on.
   constexpr int TABLE_BYTES = 10; // Bytes that the largest `place` needs for its tables.
-  // Of a JPEG: how its chroma is sampled (decode/picture/jpeg.ts). nvJPEG decodes each kind apart.
+  // Of a JPEG: how its chroma is sampled (decode/picture/jpeg-header.ts). nvJPEG decodes each kind apart.
   constexpr int SAMPLING = 11;
   // The crop that was chosen with a look at the boxes, for a worker that makes the row again: x, y, width, height.
   constexpr int CROP = 12;
