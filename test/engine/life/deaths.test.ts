@@ -16,8 +16,8 @@ import {
 } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { mapped } from '../../support/maps.js'
-import { until } from '../../support/until.js'
 import { programs } from '../../support/program.js'
+import { until } from '../../support/until.js'
 
 const root = temporaryFolder()
 let modules = 0

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { millrace, start } from '../../prepare/helpers.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
-import { until } from '../../support/until.js'
 import { jpeg, writeShards } from '../../support/pictures.js'
+import { until } from '../../support/until.js'
 
 const COUNT = 600
 let root: string

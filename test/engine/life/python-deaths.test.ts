@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loopIds, MILLRACE, open, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
-import { until } from '../../support/until.js'
 import { counted, labels, PythonModule, simple, withoutPython, withPython } from '../../support/python.js'
+import { until } from '../../support/until.js'
 
 const CODE = `
 import os, signal, time
