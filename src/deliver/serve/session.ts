@@ -2,28 +2,19 @@
  * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
  * here; only words about them do.
  */
-import { fileURLToPath } from 'node:url'
-import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { MillraceError, StateError } from '../../basics/errors.js'
-import type { SlotLayout } from '../../batch/layout.js'
-import { CONTROL_BYTES } from '../../batch/ring.js'
 import { applyVariant } from '../../define/check/variants.js'
 import { type AllowCode, codeIn, refuseCode } from '../../define/code.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, NormalFeed } from '../../define/types.js'
-import { decodeOf, fieldsForDevice } from '../../engine/plan/making.js'
-import { feedingStats } from '../../observe/stats.js'
-import { makeState } from '../../order/state.js'
-import { stepPlan } from '../../order/steps.js'
-import { startTime } from '../../system/process/process.js'
+import { decodeOf } from '../../engine/plan/making.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
+import { answer } from './answers.js'
 import { ClientGenerator } from './client-generator.js'
+import { describeOpened } from './opened.js'
 import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
 import { type Member, Serving } from './serving.js'
-
-/** Where a client finds the kernels of the device stage. */
-const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda', import.meta.url))
 
 const NO_CODE_HERE =
   'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
@@ -101,32 +92,7 @@ export class Session {
     if (request.open !== undefined) return { opened: await this.open(request.open) }
     const { serving, member } = this
     if (!serving || !member) throw new StateError('say "open" first')
-    const { feeding, opened } = serving
-    if (request.release !== undefined) {
-      serving.release(request.release, member)
-      return undefined
-    }
-    if (request.limit !== undefined) {
-      feeding.limit = request.limit ?? Infinity
-      return undefined
-    }
-    if (request.move !== undefined) return { moved: { generation: await serving.move(request.move, member) } }
-    if (request.ids !== undefined) return { ids: serving.ids(request.ids) }
-    if (request.names !== undefined) return { names: serving.names(request.names) }
-    if (request.bad !== undefined) return { bad: serving.bad(request.bad) }
-    if (request.redo !== undefined) return { redone: serving.redo(request.redo) }
-    if (request.weights !== undefined) {
-      const { weights, place = { epoch: 0, position: 0 }, changes } = request
-      return { changes: serving.weigh(weights, place, changes) }
-    }
-    if (request.tune !== undefined) {
-      const { workers, depth } = request.tune
-      if (workers !== undefined) feeding.workers = workers
-      if (depth !== undefined) await feeding.setDepth(depth)
-      return { tuned: { workers: feeding.workers, depth: feeding.depth } }
-    }
-    if (request.stats !== undefined) return { stats: feedingStats(feeding, opened.plan.feed) }
-    throw new RequestError(`unknown request ${JSON.stringify(request).slice(0, 200)}`)
+    return answer(request, serving, member)
   }
 
   private async open(request: OpenRequest): Promise<object> {
@@ -153,7 +119,9 @@ export class Session {
       await this.close()
       throw new MillraceError('the client has left while its feed was being opened')
     }
-    return this.describe(this.serving, this.member, notices)
+    const { generator } = this
+    const { version } = this.context
+    return describeOpened(this.serving, this.member, { generator, notices, version })
   }
 
   private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
@@ -198,63 +166,10 @@ export class Session {
   private interpreter({ python }: OpenRequest): { python?: string[] } {
     return this.context.allowCode && python !== undefined ? { python } : {}
   }
-
-  /** Everything a client must know to read batches by itself. */
-  private describe({ opened, feeding, options }: Serving, member: Member, notices: string[]): object {
-    const { plan, share, place } = opened
-    const { rank, world, rankFrom } = options
-    const steps = stepPlan({ ...share, start: place })
-    const { epoch: _, position: __, ...state } = makeState(plan, place)
-    const { ring, shared: memory, layout } = feeding
-    const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
-    return {
-      version: PROTOCOL,
-      engine: { pid: process.pid, started: startTime(process.pid), millrace: this.context.version },
-      memory: {
-        path: path(memory.words.fd),
-        dataPath: path(memory.data.fd),
-        bytes: memory.bytes,
-        control: CONTROL_BYTES,
-        slots: ring.capacity,
-        slotBytes: layout.bytes,
-      },
-      ready: { path: path(member.pipe.read) },
-      layout: describeLayout(layout),
-      decode: options.decode,
-      kernels: KERNELS,
-      generator: this.generator.describe(feeding),
-      generates: fieldsForDevice(plan.feed, 'generated').length > 0,
-      compressed: fieldsForDevice(plan.feed, 'compressed'),
-      rank,
-      world,
-      rankFrom,
-      length: plan.length,
-      steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
-      place,
-      depth: feeding.depth,
-      generation: ring.generation,
-      hashes: plan.hashes,
-      state,
-      last: plan.feed.batch.last,
-      onError: plan.feed.onError,
-      notices,
-    }
-  }
 }
 
 /** An error as the client gets it: its tag and message; of a bug also where it happened. */
 function told(error: Error): { tag: string; message: string } {
   if (error instanceof MillraceError) return { tag: error.tag, message: error.message }
   return { tag: 'Bug', message: error.stack ?? error.message }
-}
-
-function describeLayout(layout: SlotLayout): object {
-  const { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields } = layout
-  const dlpack = (dtype: Dtype): number[] => [...DTYPES[dtype].dlpack, 1]
-  const described = fields.map(({ device, ...field }) => ({
-    ...field,
-    dlpack: dlpack(field.dtype),
-    ...(device && { device: { ...device, dlpack: dlpack(device.dtype) } }),
-  }))
-  return { rows, chunks, statusAt, positionAt, rowAt, sourceAt, dataAt, fields: described }
 }
