@@ -32,7 +32,7 @@ export function strataChooser(
   { from, to, not }: Stretch,
 ): (row: number) => boolean {
   const { groupBy, stratifyBy = '', seed = 0 } = json
-  const strata = numbered(source, stratifyBy, 'stratifyBy')
+  const strata = strataOf(source, stratifyBy, 'stratifyBy')
   if (groupBy !== undefined) checkGroups(source, groupBy, stratifyBy, strata)
   const at = placeOf(source, json)
   const places = new Float64Array(source.count)
@@ -49,7 +49,8 @@ export function strataChooser(
   }
 }
 
-function numbered(source: Source, name: string, by: string): Strata {
+/** Numbers the values of a column in the order in which they come. */
+function strataOf(source: Source, name: string, by: string): Strata {
   const column = indexColumn(source, name, by)
   const numbers = new Map<number | string, number>()
   const of = new Uint32Array(source.count)
@@ -67,7 +68,7 @@ function numbered(source: Source, name: string, by: string): Strata {
 
 /** A group stays whole, so all of its samples must be of one stratum. */
 function checkGroups(source: Source, groupBy: string, stratifyBy: string, strata: Strata): void {
-  const groups = numbered(source, groupBy, 'groupBy')
+  const groups = strataOf(source, groupBy, 'groupBy')
   const stratumOf = new Int32Array(groups.values.length).fill(-1)
   for (let row = 0; row < source.count; row++) {
     const group = groups.of[row]

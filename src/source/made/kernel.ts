@@ -7,7 +7,7 @@ import { kernelThreads } from '../../define/check/kernel.js'
 import type { KernelJson } from '../../define/types.js'
 import type { Column, Manifest, SourceKind } from '../source.js'
 import { readKernel } from './kernel-text.js'
-import { NumberedRows } from './numbered.js'
+import { MadeSource } from './made-source.js'
 
 export interface KernelManifest extends Manifest {
   kind: 'kernel'
@@ -58,7 +58,7 @@ function digest(...parts: unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
-class KernelSource extends NumberedRows {
+class KernelSource extends MadeSource {
   sample(_row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
     if (columns.length > 0) throw new Error('it is generated on the GPU: there is nothing to read')
     return {}

@@ -15,7 +15,7 @@ import type { Answer, PythonProcess } from '../../python/process.js'
 import { holdPayload, pythonProcess } from '../../python/processes.js'
 import { bytesOf, keyFrom } from '../../python/wire.js'
 import type { Column, Manifest, SourceKind } from '../source.js'
-import { NumberedRows } from './numbered.js'
+import { MadeSource } from './made-source.js'
 
 interface PythonManifest extends Manifest {
   kind: 'python'
@@ -53,7 +53,7 @@ export const python: SourceKind<PythonJson> = {
 
 let streams = 0
 
-class PythonSource extends NumberedRows {
+class PythonSource extends MadeSource {
   private readonly process: PythonProcess
   /** Rows of the present claim that were not taken yet, in order. */
   private foreseen: { row: number; ticket: number }[] = []

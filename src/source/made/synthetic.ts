@@ -12,7 +12,7 @@ import { SourceError } from '../../basics/errors.js'
 import { Random } from '../../basics/random.js'
 import type { SyntheticJson } from '../../define/types.js'
 import type { Column, IndexColumn, Manifest, SourceKind } from '../source.js'
-import { NumberedRows } from './numbered.js'
+import { MadeSource } from './made-source.js'
 import { PictureMaker } from './synthetic-picture.js'
 
 const QUALITY = 90
@@ -46,7 +46,7 @@ export const synthetic: SourceKind<SyntheticJson> = {
   },
 }
 
-class SyntheticSource extends NumberedRows {
+class SyntheticSource extends MadeSource {
   readonly indexed: readonly string[]
   private readonly column: string
   private readonly classes: number | undefined

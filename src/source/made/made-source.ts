@@ -1,7 +1,10 @@
-/** Rows that are known by their numbers alone, and of which nothing is read: somebody makes them. */
+/**
+ * The base of sources whose samples are made by code: by Millrace, by a dataset in Python, by a CUDA kernel. Nothing is
+ * read, and a row is known by its number alone.
+ */
 import type { ByteRange, Column, IndexColumn, Source } from '../source.js'
 
-export abstract class NumberedRows implements Source {
+export abstract class MadeSource implements Source {
   readonly units: number
   readonly runs = new Float64Array(1)
 
