@@ -1,26 +1,13 @@
 /**
- * A list of files as a source: what `folder` and `files` have in common. The list is an index (folders, names,
- * sizes, times of change) that is good as long as no folder and no file in it was changed; a sample is a whole file.
+ * The index of the files below a folder: folders, names, sizes, times of change. `folder` and `files` find it or make it
+ * here. It is good as long as no folder and no file in it was changed.
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { SourceError } from '../../basics/errors.js'
-import type { FileIdentity } from '../../store/identity.js'
-import { fileKey } from '../find/file-key.js'
 import { type WalkOptions, walkFiles } from '../find/walk.js'
-import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type IndexHeader, writeIndex } from '../index/file.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
-import type {
-  ByteRange,
-  Column,
-  Fingerprint,
-  IndexColumn,
-  Manifest,
-  OpenContext,
-  Source,
-  WholeFile,
-} from '../source.js'
+import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 
 export interface FileListWanted {
   /** The folder that all files lie below, absolute. */
@@ -182,97 +169,4 @@ export function changedFile(index: IndexFile, root: string, most: number): strin
 
 function timeOf(folder: string): number | undefined {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs
-}
-
-export abstract class FileListSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly runs = new Float64Array(1)
-  abstract readonly columns: readonly string[]
-  abstract readonly indexed: readonly string[]
-  /** The column with the file's bytes, and those that its name tells. */
-  protected abstract readonly whole: Omit<WholeFile, 'extension'>
-  /** Folders' relative paths with a slash at the end, by number; names and sizes by row. */
-  protected readonly folders: string[]
-  protected readonly folder: NumberArray
-  protected readonly sizes: NumberArray
-  private readonly times: NumberArray
-  private readonly listedIn: FileIdentity['index']
-  private readonly names: { at(row: number): string }
-
-  constructor(protected readonly manifest: FileListManifest) {
-    const index = new IndexFile(manifest.index, true)
-    if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(`${manifest.root} was changed after the feed was opened: start again`, {
-        file: manifest.root,
-      })
-    }
-    const folders = index.text('folders')
-    this.folders = Array.from({ length: folders.length }, (_, i) => folders.at(i))
-    this.folder = index.numbers('folder')
-    this.names = index.text('name')
-    this.sizes = index.numbers('size')
-    this.times = index.numbers('time')
-    this.listedIn = { path: manifest.index, checksum: manifest.checksum, checked: manifest.checked }
-    this.count = index.header.count
-    this.units = this.count
-  }
-
-  id(row: number): string {
-    return this.path(row)
-  }
-
-  key(row: number): string {
-    return fileKey(this.path(row))
-  }
-
-  name(row: number): string {
-    return this.names.at(row)
-  }
-
-  /** Relative path. */
-  path(row: number): string {
-    return this.folders[this.folder[row]] + this.names.at(row)
-  }
-
-  where(row: number): { file: string; offset: number } {
-    return { file: this.file(row), offset: 0 }
-  }
-
-  wholeFile(row: number): WholeFile {
-    const name = this.name(row)
-    const dot = name.lastIndexOf('.')
-    return { ...this.whole, extension: dot < 0 ? '' : name.slice(dot + 1).toLowerCase() }
-  }
-
-  index(name: string): IndexColumn | undefined {
-    if (name === 'path') return { type: 'string', at: row => this.path(row) }
-    if (name === 'name') return { type: 'string', at: row => this.name(row) }
-    if (name === 'size') return { type: 'number', at: row => this.sizes[row] }
-    return undefined
-  }
-
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    if (!this.needsBytes(unit, columns)) return []
-    const size = this.sizes[unit]
-    const was = { size, mtimeMs: this.times[unit], index: this.listedIn }
-    return [{ file: this.file(unit), offset: 0, length: size, was }]
-  }
-
-  abstract sample(
-    row: number,
-    pieces: readonly Uint8Array[],
-    columns: readonly string[],
-  ): Record<string, Column>
-
-  /** Whether any of the columns is made of the file's contents. */
-  protected abstract needsBytes(row: number, columns: readonly string[]): boolean
-
-  private file(row: number): string {
-    return `${this.manifest.root}/${this.path(row)}`
-  }
 }

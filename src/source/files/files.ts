@@ -9,18 +9,13 @@ import { SourceError } from '../../basics/errors.js'
 import { expandHome } from '../../basics/path.js'
 import type { ListJson } from '../../define/types.js'
 import { expandBraces } from '../find/braces.js'
+import { commonFolder } from '../find/common-folder.js'
 import { compileGlob, type Glob, isGlob } from '../find/glob.js'
 import { isHidden } from '../find/walk.js'
 import { IndexFile } from '../index/file.js'
 import type { Column, Present, SourceKind } from '../source.js'
-import { commonFolder } from '../tar/paths.js'
-import {
-  type FileListManifest,
-  FileListSource,
-  fileListManifest,
-  obtainFileList,
-  shortHash,
-} from './file-list.js'
+import { type FileListManifest, fileListManifest, obtainFileList, shortHash } from './file-list.js'
+import { FileListSource } from './file-list-source.js'
 import { type ListManifest, ListSource, openList } from './listed.js'
 
 /** As many files are looked at for the names of columns. */

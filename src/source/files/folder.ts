@@ -13,7 +13,6 @@ import { classFolders, classOf, numberClasses } from './classes.js'
 import {
   type FileList,
   type FileListManifest,
-  FileListSource,
   fileListManifest,
   type LeftOut,
   leftOutOf,
@@ -21,6 +20,7 @@ import {
   type Some,
   shortHash,
 } from './file-list.js'
+import { FileListSource } from './file-list-source.js'
 
 /** What the decoders can read. */
 export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif']

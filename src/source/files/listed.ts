@@ -10,9 +10,11 @@ import type { ListJson } from '../../define/types.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
 import type { Column, IndexColumn, OpenContext, Present, WholeFile } from '../source.js'
-import { type FileListManifest, FileListSource, fileListManifest } from './file-list.js'
+import { type FileListManifest, fileListManifest } from './file-list.js'
+import { FileListSource } from './file-list-source.js'
 import { IMAGE_EXTENSIONS } from './folder.js'
-import { type ListColumn, type ListMeta, obtainListIndex } from './list-index.js'
+import type { ListColumn, ListMeta } from './list-build.js'
+import { obtainListIndex } from './list-index.js'
 
 /** As many files are looked at to see whether they are pictures. */
 const LOOKED_AT = 100

@@ -2,6 +2,7 @@
  * Which shards a tar source means: paths, lists, brace patterns, globs, `::` joins, and the shard lists of wids
  * (`shards.json`). The order is the one written down; what a glob finds is sorted by name.
  */
+
 import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +10,7 @@ import { SourceError } from '../../basics/errors.js'
 import { expandHome } from '../../basics/path.js'
 import { kindOf, readRegular } from '../../system/files/regular.js'
 import { expandBraces } from '../find/braces.js'
+import { commonFolder } from '../find/common-folder.js'
 import { compileGlob, isGlob } from '../find/glob.js'
 
 export interface ShardPath {
@@ -194,13 +196,4 @@ function shardNames(files: readonly string[]): string[] {
     const name = common === undefined ? file.slice(file.lastIndexOf('/') + 1) : file.slice(common.length)
     return times === 1 ? name : `${name}#${times}`
   })
-}
-
-/** The longest folder path, with its slash, that all files begin with. */
-export function commonFolder(files: readonly string[]): string {
-  let common = files[0].slice(0, files[0].lastIndexOf('/') + 1)
-  for (const file of files) {
-    while (!file.startsWith(common)) common = common.slice(0, common.lastIndexOf('/', common.length - 2) + 1)
-  }
-  return common
 }

@@ -8,6 +8,7 @@ import { SourceError } from '../../basics/errors.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
 import { hashKey } from '../index/key-hash.js'
 import { KeySet } from '../index/key-set.js'
+import { numberIn } from '../index/number-in.js'
 import type { TarSink } from './scan.js'
 
 /** As many extensions of a shard may have their small values in the index. */
@@ -234,13 +235,6 @@ export class SampleColumns implements TarSink {
 /** A plain decimal number, blanks around it allowed; undefined otherwise. */
 function parseNumber(bytes: Uint8Array): number | undefined {
   return numberIn(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'))
-}
-
-/** The same for text. An integer of so many digits that a number would round it is none: it is a name, such as that of a patient. */
-export function numberIn(text: string): number | undefined {
-  if (!/^\s*[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*$/.test(text)) return undefined
-  const number = Number(text)
-  return Math.abs(number) > Number.MAX_SAFE_INTEGER && /^\s*[-+]?\d+\s*$/.test(text) ? undefined : number
 }
 
 /** SHA-256 over the columns in their final form. */

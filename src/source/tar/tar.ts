@@ -1,26 +1,16 @@
 /**
- * Tar shards in WebDataset's form. Opening is finding the shards and their indexes (built once, see tar/index.ts);
- * running is arithmetic over mapped columns. A unit is a sample, and a sample is one range of its shard.
+ * Opens tar shards in WebDataset's form: finds them, finds or builds the index of each (tar/index.ts), and tells the user
+ * what may be wrong with them. tar/tar-source.ts reads them while the feed runs.
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import { joined } from '../combine/combined.js'
 import { CHECKED_AT_ONCE } from '../index/place.js'
-import type {
-  ByteRange,
-  Column,
-  Fingerprint,
-  IndexColumn,
-  Manifest,
-  OpenContext,
-  Present,
-  Source,
-  SourceKind,
-} from '../source.js'
+import type { Fingerprint, OpenContext, SourceKind } from '../source.js'
 import { findShardIndex, obtainShardIndex, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath } from './paths.js'
 import { scatteredIn } from './scattered.js'
-import { type ShardManifest, TarShard } from './shard.js'
+import { type TarManifest, TarSource } from './tar-source.js'
 
 /** Shards that are scanned at the same time: enough to keep a disk busy while headers are parsed. */
 const SCANS = 4
@@ -28,15 +18,6 @@ const SCANS = 4
 const MANY_EXTENSIONS = 256
 /** Python's pickles run code when they are read. */
 const PICKLES = ['pyd', 'pkl', 'pickle', 'pth', 'pt']
-
-interface TarManifest extends Manifest {
-  kind: 'tar'
-  shards: ShardManifest[]
-  columns: string[]
-  indexed: { name: string; type: 'number' | 'string' }[]
-  /** Bytes that a gzipped member may unpack to, by column. */
-  most: Readonly<Record<string, number>>
-}
 
 export const tar: SourceKind<string | string[]> = {
   async open(json, context) {
@@ -71,121 +52,6 @@ export const tar: SourceKind<string | string[]> = {
   attach(manifest) {
     return new TarSource(manifest as TarManifest)
   },
-}
-
-class TarSource implements Source {
-  readonly count: number
-  readonly units: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
-  readonly indexed: readonly string[]
-  /** First row of each shard, and the count at the end. */
-  private readonly starts: Float64Array
-  /** Mapped when first needed: a maker may never touch most of them. */
-  private readonly shards: (TarShard | undefined)[]
-  /** Where the last row was found: the next is mostly there too. */
-  private last = 0
-
-  constructor(private readonly manifest: TarManifest) {
-    const { shards } = manifest
-    this.starts = new Float64Array(shards.length + 1)
-    shards.forEach((shard, i) => {
-      this.starts[i + 1] = this.starts[i] + shard.count
-    })
-    this.count = this.starts[shards.length]
-    this.units = this.count
-    this.columns = manifest.columns
-    this.runs = this.starts.filter((_, i) => i < shards.length && shards[i].count > 0)
-    this.shards = new Array(shards.length)
-    this.indexed = [...manifest.indexed.map(({ name }) => name), 'key', 'shard']
-  }
-
-  id(row: number): string {
-    return this.shardOf(row).id(row - this.starts[this.last])
-  }
-
-  key(row: number): string {
-    return this.shardOf(row).key(row - this.starts[this.last])
-  }
-
-  keyHash(row: number): number {
-    return this.shardOf(row).keyHashes[row - this.starts[this.last]]
-  }
-
-  where(row: number): { file: string; offset: number } {
-    const shard = this.shardOf(row)
-    return { file: shard.manifest.file, offset: shard.offset(row - this.starts[this.last]) }
-  }
-
-  present(row: number): Present {
-    return this.shardOf(row).present(row - this.starts[this.last])
-  }
-
-  index(name: string): IndexColumn | undefined {
-    const found = this.manifest.indexed.find(column => column.name === name)
-    if (found?.type === 'number') return this.numberColumn(name)
-    if (found?.type === 'string') return this.textColumn(name)
-    if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name === 'shard') return { type: 'string', at: row => this.shardOf(row).manifest.name }
-    return undefined
-  }
-
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.shardOf(unit).plan(unit - this.starts[this.last], columns)
-  }
-
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
-    return this.shardOf(row).sample(row - this.starts[this.last], pieces[0], columns)
-  }
-
-  private numberColumn(name: string): IndexColumn {
-    const columns = this.manifest.shards.map((_, i) => this.shard(i).numbers(name))
-    return {
-      type: 'number',
-      at: row => {
-        this.locate(row)
-        return columns[this.last]?.[row - this.starts[this.last]] ?? Number.NaN
-      },
-    }
-  }
-
-  private textColumn(name: string): IndexColumn {
-    const columns = this.manifest.shards.map((_, i) => this.shard(i).texts(name))
-    return {
-      type: 'string',
-      at: row => {
-        this.locate(row)
-        return columns[this.last]?.at(row - this.starts[this.last]).trim() ?? ''
-      },
-    }
-  }
-
-  private shardOf(row: number): TarShard {
-    this.locate(row)
-    return this.shard(this.last)
-  }
-
-  private shard(i: number): TarShard {
-    return (this.shards[i] ??= new TarShard(this.manifest.shards[i], this.manifest.most))
-  }
-
-  /** Sets `last` to the shard that holds a row. */
-  private locate(row: number): void {
-    const { starts } = this
-    if (row >= starts[this.last] && row < starts[this.last + 1]) return
-    let low = 0
-    let high = starts.length - 1
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (starts[middle] <= row) low = middle
-      else high = middle
-    }
-    this.last = low
-  }
 }
 
 function refusePickles(wanted: readonly string[]): void {

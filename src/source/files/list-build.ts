@@ -1,0 +1,196 @@
+/**
+ * Makes the index of a list of files: has the list read (list-lines.ts), and looks for each file: where it lies, how large
+ * it is and when it was changed.
+ */
+import { createHash } from 'node:crypto'
+import { closeSync, readSync, statSync } from 'node:fs'
+import { isAbsolute, join, normalize, relative, resolve } from 'node:path'
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { SourceError } from '../../basics/errors.js'
+import { openRegular } from '../../system/files/regular.js'
+import { commonFolder } from '../find/common-folder.js'
+import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
+import { type IndexTarget, writeIndex } from '../index/file.js'
+import { hashKey } from '../index/key-hash.js'
+import { KeySet } from '../index/key-set.js'
+import type { OpenContext } from '../source.js'
+import { BREATH, readLines } from './list-lines.js'
+import { openTable } from './table.js'
+
+/** Two changes of a file within this time may leave the same time stamp. In ms. */
+const TICK = 50
+/** Missing files that are named; the rest is counted. */
+const MOST_MISSING = 3
+
+export interface ListWanted {
+  /** The list, and the folder that its paths are relative to; absolute. */
+  list: string
+  root: string
+  /** The column that holds the path. */
+  path: string
+}
+
+/** A column of the list, and whether all of its cells are numbers. */
+export interface ListColumn {
+  name: string
+  number: boolean
+}
+
+export interface ListMeta {
+  digest: string
+  bytes: number
+  spec: string
+  list: ListIdentity & { hash: string }
+  /** The folder that the names in the index are relative to, from the wanted root on. */
+  from: string
+  columns: ListColumn[]
+}
+
+/** The list when it was indexed. */
+export interface ListIdentity {
+  size: number
+  mtimeMs: number
+  ctimeMs: number
+  ino: number
+}
+
+export async function buildListIndex(
+  target: IndexTarget,
+  wanted: ListWanted,
+  spec: string,
+  now: ListIdentity,
+  context: OpenContext,
+): Promise<void> {
+  const { list } = wanted
+  if (Math.abs(Date.now() - now.mtimeMs) < TICK) await sleep(TICK)
+  const progress = (lines: number): void => context.progress?.(lines, 0, `reading ${list}`, 'lines')
+  const hash = hashOf(list)
+  const { paths, lines, cells } = await readLines(openTable(list), wanted, progress)
+  if (hashOf(list) !== hash) {
+    throw new SourceError(`${list} was changed while it was read: wait until it is finished`, { file: list })
+  }
+  const { from, names } = relativeTo(wanted.root, paths)
+  const files = await findFiles(join(wanted.root, from), names, lines, wanted, progress)
+  const columns: Record<string, ColumnBuilder> = { ...files.columns }
+  const digest = createHash('sha256').update(files.digest)
+  for (const [name, { text, numbers }] of cells) {
+    columns[`cell.${name}`] = text
+    if (numbers !== undefined) columns[`number.${name}`] = numbers
+    digest.update(`${JSON.stringify(name)}\n`)
+    for (const piece of text.offsets.pieces('f64')) digest.update(piece)
+    for (const piece of text.pieces()) digest.update(piece)
+  }
+  const meta: ListMeta = {
+    digest: digest.digest('hex').slice(0, 32),
+    bytes: files.bytes,
+    spec,
+    list: { ...now, hash },
+    from,
+    columns: [...cells].map(([name, { numbers }]) => ({ name, number: numbers !== undefined })),
+  }
+  writeIndex(target, 'list', names.length, { ...meta }, columns)
+}
+
+/** Paths relative to a folder that all of them lie below: the root if they do, otherwise the nearest above them all. */
+function relativeTo(root: string, paths: readonly string[]): { from: string; names: string[] } {
+  const names = paths.map(path => (isAbsolute(path) ? relative(root, path) : normalize(path)))
+  if (!names.some(name => name.startsWith('../'))) return { from: '', names }
+  const whole = names.map(name => resolve(root, name))
+  const common = commonFolder(whole)
+  return { from: relative(root, common), names: whole.map(file => file.slice(common.length)) }
+}
+
+/** The columns that every list of files has (see FileListSource), and a digest of names and sizes. */
+async function findFiles(
+  folder: string,
+  names: readonly string[],
+  lines: readonly number[],
+  { list, path }: ListWanted,
+  progress: (lines: number) => void,
+): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string }> {
+  const numbers = new Map<string, number>()
+  const [folders, name] = [new TextBuilder(), new TextBuilder()]
+  const [number, size, time] = [new NumberBuilder(), new NumberBuilder(), new NumberBuilder()]
+  const repeats = new Repeats(names.length)
+  const hash = createHash('sha256')
+  const missing: string[] = []
+  let unhashed = ''
+  let missed = 0
+  let bytes = 0
+  for (let row = 0; row < names.length; row++) {
+    const file = join(folder, names[row])
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat?.isFile() !== true) {
+      const problem = stat === undefined ? 'is missing' : 'is no file'
+      if (missed++ < MOST_MISSING) missing.push(`line ${lines[row]}: ${file} ${problem}`)
+    }
+    const slash = names[row].lastIndexOf('/') + 1
+    const above = names[row].slice(0, slash)
+    let at = numbers.get(above)
+    if (at === undefined) {
+      at = folders.length
+      numbers.set(above, at)
+      folders.push(above)
+    }
+    number.push(at)
+    name.push(names[row].slice(slash))
+    size.push(stat?.size ?? 0)
+    time.push(stat?.mtimeMs ?? 0)
+    bytes += stat?.size ?? 0
+    repeats.add(names[row])
+    unhashed += `${names[row]}\0${stat?.size}\n`
+    if (row % BREATH === 0) {
+      hash.update(unhashed)
+      unhashed = ''
+      progress(row)
+      await breathe()
+    }
+  }
+  if (missed > 0) {
+    const more = missed > MOST_MISSING ? `, and ${missed - MOST_MISSING} more` : ''
+    throw new SourceError(
+      `${list}, ${missing.join('; ')}${more}. Paths in column "${path}" are relative to the folder of the list, ` +
+        'or to "root" where that is given',
+      { file: list },
+    )
+  }
+  const columns = { folders, folder: number, name, size, time, ...repeats.columns() }
+  return { columns, bytes, digest: hash.update(unhashed).digest('hex') }
+}
+
+/** Counts how often a name came before: a file may stand in several lines. */
+class Repeats {
+  private readonly seen: KeySet
+  private readonly times = new Map<string, number>()
+  private readonly numbers = new NumberBuilder()
+
+  constructor(count: number) {
+    this.seen = new KeySet(count)
+  }
+
+  add(name: string): void {
+    const repeat = this.seen.add(hashKey(name)) ? 0 : (this.times.get(name) ?? 0) + 1
+    if (repeat > 0) this.times.set(name, repeat)
+    this.numbers.push(repeat)
+  }
+
+  columns(): Record<string, ColumnBuilder> {
+    return this.times.size > 0 ? { repeat: this.numbers } : {}
+  }
+}
+
+/** A digest of a file's contents. */
+export function hashOf(file: string): string {
+  const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(1 << 20)
+  const { fd } = openRegular(file)
+  try {
+    for (let got = 1; got > 0; ) {
+      got = readSync(fd, buffer, 0, buffer.length, null)
+      hash.update(buffer.subarray(0, got))
+    }
+  } finally {
+    closeSync(fd)
+  }
+  return hash.digest('hex').slice(0, 32)
+}
