@@ -19,74 +19,93 @@ let known: { text: string; header: NpyHeader } | undefined
 export function parseNpyHeader(text: string): NpyHeader {
   if (known?.text !== text) known = { text, header: parse(text) }
   const { descr, fortran, shape } = known.header
-  return { descr, fortran, shape: shape.slice() } // who gets it may change it
+  return { descr, fortran, shape: shape.slice() } // the caller may change it
 }
 
 function parse(text: string): NpyHeader {
-  let at = 0
+  const reader = new DictReader(text)
   const found: { descr?: string; fortran_order?: boolean; shape?: number[] } = {}
-  const blanks = (): void => {
-    while (text[at] === ' ' || text[at] === '\n' || text[at] === '\t' || text[at] === '\r') at++
+  reader.entries(key => {
+    if (key === 'descr') found.descr = reader.element()
+    else if (key === 'fortran_order') found.fortran_order = reader.truth()
+    else if (key === 'shape') found.shape = reader.tuple()
+    else throw damaged(text)
+  })
+  const { descr, fortran_order: fortran, shape } = found
+  if (descr === undefined || fortran === undefined || shape === undefined) throw damaged(text)
+  return { descr, fortran, shape }
+}
+
+/** Reads a Python dict from left to right. What it does not expect is damage. */
+class DictReader {
+  private at = 0
+
+  constructor(private readonly text: string) {}
+
+  /** Goes through the whole text, `{'key': value, …}`; `read` reads each value. */
+  entries(read: (key: string) => void): void {
+    this.expect('{')
+    while (!this.next('}')) {
+      const key = this.quoted()
+      this.expect(':')
+      read(key)
+      if (!this.next(',') && this.text[this.at] !== '}') throw damaged(this.text)
+    }
+    if (this.at < this.text.length) throw damaged(this.text)
   }
-  /** Passes over a mark and the blanks around it, if it is next. */
-  const next = (mark: string): boolean => {
-    blanks()
-    if (!text.startsWith(mark, at)) return false
-    at += mark.length
-    blanks()
-    return true
+
+  /** The type of an element: `'<f4'`. A list is one of structured elements. */
+  element(): string {
+    if (this.text[this.at] !== '[') return this.quoted()
+    throw new DecodeError('npy array has structured elements: save each of its fields as an array of its own')
   }
-  const expect = (mark: string): void => {
-    if (!next(mark)) throw damaged(text)
-  }
-  const quoted = (): string => {
-    const end = text.indexOf(text[at], at + 1)
-    if ((text[at] !== "'" && text[at] !== '"') || end < 0) throw damaged(text)
-    const value = text.slice(at + 1, end)
-    at = end + 1
-    return value
-  }
-  const truth = (): boolean => {
-    if (next('True')) return true
-    expect('False')
+
+  truth(): boolean {
+    if (this.next('True')) return true
+    this.expect('False')
     return false
   }
+
   /** `()`, `(3,)`, `(3, 4)`; Python 2 wrote `3L`. */
-  const tuple = (): number[] => {
+  tuple(): number[] {
+    const { text } = this
     const numbers: number[] = []
-    expect('(')
-    while (!next(')')) {
-      const from = at
-      while (text[at] >= '0' && text[at] <= '9') at++
-      if (at === from || at - from > 15 || numbers.length === MAX_RANK) throw damaged(text)
-      numbers.push(Number(text.slice(from, at)))
-      if (text[at] === 'L') at++
-      if (!next(',') && text[at] !== ')') throw damaged(text)
+    this.expect('(')
+    while (!this.next(')')) {
+      const from = this.at
+      while (text[this.at] >= '0' && text[this.at] <= '9') this.at++
+      if (this.at === from || this.at - from > 15 || numbers.length === MAX_RANK) throw damaged(text)
+      numbers.push(Number(text.slice(from, this.at)))
+      if (text[this.at] === 'L') this.at++
+      if (!this.next(',') && text[this.at] !== ')') throw damaged(text)
     }
     return numbers
   }
 
-  expect('{')
-  while (!next('}')) {
-    const key = quoted()
-    expect(':')
-    if (key === 'descr') {
-      if (text[at] === '[') {
-        throw new DecodeError(
-          'npy array has structured elements: save each of its fields as an array of its own',
-        )
-      }
-      found.descr = quoted()
-    } else if (key === 'fortran_order') found.fortran_order = truth()
-    else if (key === 'shape') found.shape = tuple()
-    else throw damaged(text)
-    if (!next(',') && text[at] !== '}') throw damaged(text)
+  private quoted(): string {
+    const { text, at } = this
+    const end = text.indexOf(text[at], at + 1)
+    if ((text[at] !== "'" && text[at] !== '"') || end < 0) throw damaged(text)
+    this.at = end + 1
+    return text.slice(at + 1, end)
   }
-  const { descr, fortran_order: fortran, shape } = found
-  if (at < text.length || descr === undefined || fortran === undefined || shape === undefined) {
-    throw damaged(text)
+
+  private expect(mark: string): void {
+    if (!this.next(mark)) throw damaged(this.text)
   }
-  return { descr, fortran, shape }
+
+  /** Passes over a mark and the blanks around it, if it is next. */
+  private next(mark: string): boolean {
+    this.passBlanks()
+    if (!this.text.startsWith(mark, this.at)) return false
+    this.at += mark.length
+    this.passBlanks()
+    return true
+  }
+
+  private passBlanks(): void {
+    while (' \n\t\r'.includes(this.text[this.at] ?? 'x')) this.at++
+  }
 }
 
 function damaged(text: string): DecodeError {

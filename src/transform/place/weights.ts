@@ -90,17 +90,34 @@ export function weigh(
       greatest = Math.max(greatest, exact[i * taps + k])
     }
   }
+  const shift = bitsFor(greatest)
+  return { first, count, taps: most, weights: inFixedPoint(exact, taps, count, most, shift), shift }
+}
+
+/** As many fractional bits as the greatest weight allows in 16 bits. */
+function bitsFor(greatest: number): number {
   let shift = 0
   while (shift < MOST_BITS && Math.floor(0.5 + greatest * 2 ** (shift + 1)) < 32768) shift++
+  return shift
+}
+
+/** Weights rounded to fixed point. `taps` lie beside each other in `exact`, `most` in the result. */
+function inFixedPoint(
+  exact: Float64Array,
+  taps: number,
+  count: Int32Array,
+  most: number,
+  shift: number,
+): Int16Array {
   const one = 2 ** shift
-  const weights = new Int16Array(output * most)
-  for (let i = 0; i < output; i++) {
+  const weights = new Int16Array(count.length * most)
+  for (let i = 0; i < count.length; i++) {
     for (let k = 0; k < count[i]; k++) {
       const scaled = exact[i * taps + k] * one
       weights[i * most + k] = Math.trunc(scaled < 0 ? scaled - 0.5 : scaled + 0.5)
     }
   }
-  return { first, count, taps: most, weights, shift }
+  return weights
 }
 
 function triangle(x: number): number {
