@@ -5,7 +5,7 @@
 import type { Dtype } from '../basics/dtype.js'
 import { DefinitionError } from '../basics/errors.js'
 import { isFloat, KINDS } from './check/kinds.js'
-import { at, wrong } from './check/schema.js'
+import { at, wrong } from './check/mistakes.js'
 import type { Size } from './operators/parameters.js'
 import { operatorFacts, parseOperator } from './operators/table.js'
 import type { FieldJson, FieldLayout } from './types.js'

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { BatchOf, FieldMap } from '../../src/define/build/batch-types.js'
 import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../src/define/build/feed.js'
+import type { Field } from '../../src/define/build/field.js'
 import * as fields from '../../src/define/build/fields.js'
 import {
   bytes,
@@ -202,8 +203,8 @@ const anyImage = fc
     return dtype === null ? normal : normal.dtype(dtype)
   })
 
-const anyField: fc.Arbitrary<fields.Field> = fc.oneof(
-  anyImage as fc.Arbitrary<fields.Field>,
+const anyField: fc.Arbitrary<Field> = fc.oneof(
+  anyImage as fc.Arbitrary<Field>,
   fc.constantFrom(
     int('cls').dtype('i32'),
     float('x'),
@@ -252,15 +253,15 @@ const anyOptions: fc.Arbitrary<FeedOptions<FieldMap, never>> = fc.record({
   order: fc.constantFrom(sequential(), shuffle(), shuffle({ seed: 3, window: 64 })),
   fields: fc
     .dictionary(fc.stringMatching(/^[a-z]{1,6}[A-Z0-9_]$/), anyField, { maxKeys: 5 })
-    .map(more => ({ base: image('jpg').centerCrop(8) as fields.Field, ...more })),
+    .map(more => ({ base: image('jpg').centerCrop(8) as Field, ...more })),
   batch: fc.constantFrom<FeedOptions<FieldMap, never>['batch']>(4, { size: 4, last: 'pad' }, { global: 64 }),
   onError: fc.constantFrom(undefined, 'mask' as const, { policy: 'drop' as const, budget: 3 }),
 })
 
 /** A field's JSON, made again by calling the builder that it names. */
-function rebuild({ as, from, apply = [], ...rest }: FieldJson): fields.Field {
+function rebuild({ as, from, apply = [], ...rest }: FieldJson): Field {
   type Chain = Record<string, (...args: unknown[]) => Chain>
-  const start: Record<string, () => fields.Field> = {
+  const start: Record<string, () => Field> = {
     class: () => category(from, rest.classes!),
     npy: () => npy(from, { shape: rest.shape!, dtype: rest.dtype! }),
   }
@@ -278,7 +279,7 @@ function rebuild({ as, from, apply = [], ...rest }: FieldJson): fields.Field {
     if (rest[key] !== undefined && !(as === 'npy' && key === 'dtype')) field = field[key](rest[key])
   }
   if (rest.shape !== undefined && as !== 'npy') field = field.shape(...rest.shape)
-  return field as unknown as fields.Field
+  return field as unknown as Field
 }
 
 describe('there and back', () => {

@@ -4,7 +4,7 @@
  */
 
 import type { BatchJson, KernelJson, OnErrorJson, OpJson, OrderJson, SourceJson } from '../types.js'
-import type { Field, ValueOf } from './fields.js'
+import type { Field, ValueOf } from './field.js'
 
 export type FieldMap = Record<string, Field>
 

@@ -31,7 +31,7 @@ import type {
   VariantMap,
 } from './batch-types.js'
 import { callerFile, functionHash, type UserFunction } from './call.js'
-import { Field } from './fields.js'
+import { Field } from './field.js'
 
 /** Bytes as they are in the source, or a value from its index. */
 export type SampleColumns = Record<string, Uint8Array | number | string>

@@ -1,7 +1,7 @@
 /** Operators of an image that look at the boxes of the sample: which field these are. */
 import { DefinitionError } from '../../basics/errors.js'
 import type { FieldJson, NormalOp } from '../types.js'
-import { at, unknownName } from './schema.js'
+import { at, unknownName } from './mistakes.js'
 
 /** The operators of a field with `boxes` filled in: the named field, or the only one that follows. */
 export function withBoxes(

@@ -8,7 +8,7 @@ import { layoutOf } from '../layout.js'
 import { normalOps } from '../operators/table.js'
 import type { FieldJson, FieldLayout, NormalOp, OpJson } from '../types.js'
 import { isFloat } from './kinds.js'
-import { at, unknownName } from './schema.js'
+import { at, unknownName } from './mistakes.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
 

@@ -2,7 +2,8 @@
  * Parsers for definitions: each takes a JSON value and its path, and gives back the value with shorthands written
  * out, or throws a DefinitionError that says where, what was expected and what was found.
  */
-import { DefinitionError, nearest } from '../../basics/errors.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName, wrong } from './mistakes.js'
 
 /** Turns JSON into `Out`. `In` is the type of what may be written; it exists for the builders' signatures only. */
 export interface Parser<Out, In = Out> {
@@ -39,66 +40,6 @@ type InputOf<P> = P extends { readonly parse: Parser<unknown, infer I> }
   : P extends Parser<unknown, infer I>
     ? I
     : never
-
-/** `fields.image` + `apply` → `fields.image.apply`; + 0 → `fields.image[0]`; odd names are quoted. */
-export function at(path: string, key: string | number): string {
-  if (typeof key === 'number') return `${path}[${key}]`
-  if (!/^[\w$-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`
-  return path === '' ? key : `${path}.${key}`
-}
-
-/** A value as it is shown in a message: JSON, cut to a line. */
-export function show(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (typeof value === 'function') return 'a function'
-  if (typeof value === 'bigint') return `${value}n`
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
-}
-
-export function wrong(path: string, expected: string, found: unknown): DefinitionError {
-  return new DefinitionError(path, `expected ${expected}, found ${show(found)}`)
-}
-
-/** What torchvision, NumPy and PyTorch call things, and what they are called here. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  interpolation: 'filter',
-  paddingMode: 'mode',
-  kernelSize: 'kernel',
-  distortionScale: 'distortion',
-  numOps: 'ops',
-  numMagnitudeBins: 'bins',
-  sideRange: 'sides',
-  targetSize: 'size',
-  scaleRange: 'scale',
-  numClasses: 'classes',
-  uint8: 'u8',
-  int8: 'i8',
-  uint16: 'u16',
-  int16: 'i16',
-  int32: 'i32',
-  uint32: 'u32',
-  int64: 'i64',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  float32: 'f32',
-  float64: 'f64',
-}
-
-/** An unknown name among known ones, with the nearest of them. */
-export function unknownName(
-  path: string,
-  what: string,
-  name: string,
-  known: readonly string[],
-): DefinitionError {
-  const called = ELSEWHERE[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
-  if (known.includes(called))
-    return new DefinitionError(path, `unknown ${what} ${show(name)}; it is called "${called}" here`)
-  const near = nearest(name, known)
-  const hint = near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`
-  return new DefinitionError(path, `unknown ${what} ${show(name)}; ${hint}`)
-}
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

@@ -5,9 +5,9 @@ import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import type { FeedJson, OpJson, OrderJson } from '../types.js'
 import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
+import { at, wrong } from './mistakes.js'
 import type { Parser } from './schema.js'
 import {
-  at,
   either,
   exactlyOne,
   integer,
@@ -24,7 +24,6 @@ import {
   record,
   text,
   without,
-  wrong,
 } from './schema.js'
 import { parseSource } from './sources.js'
 

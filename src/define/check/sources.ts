@@ -9,9 +9,9 @@ import { NO_COMMAND } from '../code.js'
 import { allSources, type SourceName, someSource } from '../nested.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
 import { kernel } from './kernel.js'
+import { at, show, unknownName, wrong } from './mistakes.js'
 import type { Parser } from './schema.js'
 import {
-  at,
   boolean,
   either,
   exactlyOne,
@@ -25,12 +25,9 @@ import {
   oneOf,
   optional,
   record,
-  show,
   text,
-  unknownName,
   withDefault,
   without,
-  wrong,
 } from './schema.js'
 
 const count = integer({ min: 0 })

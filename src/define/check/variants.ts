@@ -1,7 +1,8 @@
 /** Variants of a feed: JSON merge patches (RFC 7396) over it. */
 import { DefinitionError } from '../../basics/errors.js'
 import type { FeedJson } from '../types.js'
-import { isObject, unknownName } from './schema.js'
+import { unknownName } from './mistakes.js'
+import { isObject } from './schema.js'
 
 /** The target with the patch merged into it: objects key by key, null removes, anything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

@@ -1,4 +1,6 @@
 /** Parsers of operators' parameters, shared by several of them. The results are the normal form. */
+
+import { wrong } from '../check/mistakes.js'
 import type { Parser } from '../check/schema.js'
 import {
   boolean,
@@ -12,7 +14,6 @@ import {
   text,
   tuple,
   withDefault,
-  wrong,
 } from '../check/schema.js'
 
 /** [height, width] in pixels. */

@@ -1,0 +1,98 @@
+/** Builders of fields that are no pictures: numbers, text, arrays, and boxes or points in a picture. */
+import type { Dtype } from '../../basics/dtype.js'
+import type { Compression, FieldJson } from '../types.js'
+import { Field, type Form, MappedField, type TwoNumbers } from './field.js'
+
+type Ragged = NonNullable<FieldJson['ragged']>
+type Pad = NonNullable<FieldJson['pad']>
+
+/** One number a row. */
+export class NumberField<K extends 'int' | 'float' | 'class', D extends Dtype> extends MappedField<
+  K,
+  number,
+  D,
+  'dense'
+> {
+  /** The element type in the batch. */
+  dtype<T extends Dtype>(dtype: T): NumberField<K, T> {
+    return this.with({ dtype }) as unknown as NumberField<K, T>
+  }
+}
+
+/** A string a row. */
+export class TextField<K extends 'text' | 'json', V> extends MappedField<K, V, 'u8', 'text'> {
+  /** The greatest number of bytes of one row, and of a whole batch. */
+  ragged(ragged: Ragged): this {
+    return this.with({ ragged })
+  }
+}
+
+/** An array of numbers as NumPy has it: `data` are the bytes, little-endian. */
+export interface NpyValue {
+  dtype: Dtype
+  shape: number[]
+  data: Uint8Array
+}
+
+/** Bytes or arrays, of one shape or of varying length. */
+export class ArrayField<K extends 'npy' | 'bytes', V, D extends Dtype, F extends Form> extends MappedField<
+  K,
+  V,
+  D,
+  F
+> {
+  /** The element type in the batch. */
+  dtype<T extends Dtype>(dtype: T): ArrayField<K, V, T, F> {
+    return this.with({ dtype }) as unknown as ArrayField<K, V, T, F>
+  }
+
+  /** The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements. */
+  compression(compression: Compression): this {
+    return this.with({ compression })
+  }
+
+  /** Rows one after the other, with offsets. */
+  ragged(ragged: Ragged = {}): ArrayField<K, V, D, 'ragged'> {
+    return this.with({ ragged }) as unknown as ArrayField<K, V, D, 'ragged'>
+  }
+
+  /** Rows filled up to one length. */
+  pad(pad: Pad): ArrayField<K, V, D, 'padded'> {
+    return this.with({ pad }) as unknown as ArrayField<K, V, D, 'padded'>
+  }
+}
+
+/** Boxes or points in an image. */
+export class ThingsField<K extends 'boxes' | 'points', D extends Dtype, F extends Form> extends Field<
+  K,
+  D,
+  F
+> {
+  /** The element type in the batch. */
+  dtype<T extends Dtype>(dtype: T): ThingsField<K, T, F> {
+    return this.with({ dtype }) as unknown as ThingsField<K, T, F>
+  }
+
+  /** Moves as that image does. */
+  follow(field: string): this {
+    return this.with({ follow: field })
+  }
+
+  /** The greatest number of them in a row, and how many numbers each has: boxes 4, or 5 with a label; points 2. */
+  shape(...shape: TwoNumbers<number, K extends 'boxes' ? 4 | 5 : 2>): this {
+    return this.with({ shape: shape.flat() as number[] })
+  }
+
+  /** Boxes left with less area than this, in pixels, are dropped. */
+  minArea(pixels: number): this {
+    return this.with({ minArea: pixels })
+  }
+
+  ragged(ragged: Ragged = {}): ThingsField<K, D, 'ragged'> {
+    return this.with({ ragged }) as unknown as ThingsField<K, D, 'ragged'>
+  }
+
+  pad(pad: Pad): ThingsField<K, D, 'padded'> {
+    return this.with({ pad }) as unknown as ThingsField<K, D, 'padded'>
+  }
+}

@@ -1,0 +1,62 @@
+/** How mistakes in a definition are said: where, what was expected, what was found, and which known name is nearest. */
+import { DefinitionError, nearest } from '../../basics/errors.js'
+
+/** `fields.image` + `apply` → `fields.image.apply`; + 0 → `fields.image[0]`; odd names are quoted. */
+export function at(path: string, key: string | number): string {
+  if (typeof key === 'number') return `${path}[${key}]`
+  if (!/^[\w$-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** A value as it is shown in a message: JSON, cut to a line. */
+export function show(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'bigint') return `${value}n`
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+export function wrong(path: string, expected: string, found: unknown): DefinitionError {
+  return new DefinitionError(path, `expected ${expected}, found ${show(found)}`)
+}
+
+/** What torchvision, NumPy and PyTorch call things, and what they are called here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  interpolation: 'filter',
+  paddingMode: 'mode',
+  kernelSize: 'kernel',
+  distortionScale: 'distortion',
+  numOps: 'ops',
+  numMagnitudeBins: 'bins',
+  sideRange: 'sides',
+  targetSize: 'size',
+  scaleRange: 'scale',
+  numClasses: 'classes',
+  uint8: 'u8',
+  int8: 'i8',
+  uint16: 'u16',
+  int16: 'i16',
+  int32: 'i32',
+  uint32: 'u32',
+  int64: 'i64',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  float32: 'f32',
+  float64: 'f64',
+}
+
+/** An unknown name among known ones, with the nearest of them. */
+export function unknownName(
+  path: string,
+  what: string,
+  name: string,
+  known: readonly string[],
+): DefinitionError {
+  const called = ELSEWHERE[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
+  if (known.includes(called))
+    return new DefinitionError(path, `unknown ${what} ${show(name)}; it is called "${called}" here`)
+  const near = nearest(name, known)
+  const hint = near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`
+  return new DefinitionError(path, `unknown ${what} ${show(name)}; ${hint}`)
+}
