@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
 import { controlTable, docsPage, slotTable } from './docs.mjs'
+import { operatorsModule } from './operators.mjs'
 import { constant, constants, dictionary, literal, pythonModule, records } from './python.mjs'
 import { readTable } from './read.mjs'
 
@@ -163,6 +164,8 @@ export async function generatedFiles(root, importModule) {
       }),
     ],
   )
+
+  files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(

@@ -10,7 +10,7 @@ from .fields import json_ as json
 from .sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
 from .sources import zip_ as zip
 from .dataset import dataset
-from .operators import cutmix, mixup, mosaic
+from .._generated.operators import cutmix, mixup, mosaic
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
