@@ -19,6 +19,7 @@ from ._client.client import Place, needed_changes
 from ._client.meeting import Meeting
 from ._data.functions import with_map
 from ._data.payload import command, without_payloads
+from ._generated.protocol import DEPTH, TIMEOUT
 from ._open.definition import resolve
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
@@ -71,14 +72,14 @@ class Feed(Opened):
         mesh: Any = None,
         members: int = 1,
         workers: Union[int, str] = "auto",
-        depth: int = 4,
+        depth: int = DEPTH,
         max_depth: Optional[int] = None,
         epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
         state: Optional[Mapping[str, Any]] = None,
         cache: Optional[int] = None,
         scratch: Optional[int] = None,
-        timeout: float = 60,
+        timeout: float = TIMEOUT,
         restart: Union[bool, int] = True,
         socket: "str | os.PathLike[str] | None" = None,
         allow_code: bool = False,

@@ -348,10 +348,10 @@ class FakeKernels:
     def __init__(self, driver):
         self.driver = driver
 
-    def kernel(self, file, entry, types):
-        from millrace._cuda.kernels import Kernel
+    def kernel(self, name):
+        from millrace._cuda.kernels import Kernel, argument_types
 
-        return Kernel(self.driver, self.driver.function(0, entry), types)
+        return Kernel(self.driver, self.driver.function(0, name), argument_types(name))
 
     def close(self):
         pass

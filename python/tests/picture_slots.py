@@ -7,7 +7,7 @@ import base64
 import numpy as np
 from fake_cuda import fake_jpeg, fake_pixels, shown
 
-from millrace._gpu import plan
+from millrace._generated.parameter_words import Form, Word
 
 WORDS, WIDTH, HEIGHT = 48, 20, 16
 ROOM = 6000
@@ -28,9 +28,9 @@ def field(dtype="f32", layout="chw", mixes=0):
 
 def header(form, size, width, height):
     row = np.zeros(WORDS, np.uint32)
-    row[plan.SAMPLING] = (0x22, 0x11)[width % 2] if form == plan.JPEG else 0
-    row[[plan.FORM, plan.BYTES, plan.WIDTH, plan.HEIGHT]] = form, size, width, height
-    row[[plan.PICTURE_BYTES, plan.TABLE_BYTES]] = width * height * 3, 1077
+    row[Word.SAMPLING] = (0x22, 0x11)[width % 2] if form == Form.JPEG else 0
+    row[[Word.FORM, Word.BYTES, Word.STORED_WIDTH, Word.STORED_HEIGHT]] = form, size, width, height
+    row[[Word.PICTURE_BYTES, Word.TABLE_BYTES]] = width * height * 3, 1077
     return row
 
 
@@ -43,13 +43,13 @@ class Slot:
 
     def fill(self, row, form, width=0, height=0, value=0, kind=b"b"):
         data = b""
-        if form == plan.JPEG:
+        if form == Form.JPEG:
             data = fake_jpeg(width, height, value, kind)
-        elif form == plan.PIXELS:
+        elif form == Form.PIXELS:
             data = fake_pixels(width, height, value).tobytes()
         self.values[row, : WORDS * 4] = header(form, len(data), width, height).view(np.uint8)
         self.values[row, WORDS * 4 : WORDS * 4 + len(data)] = np.frombuffer(data, np.uint8)
-        self.pixels[row] = None if form == plan.NOTHING else (width, height, value)
+        self.pixels[row] = None if form == Form.NOTHING else (width, height, value)
 
     def expected(self, dtype=np.float32, hwc=False):
         empty = np.zeros((HEIGHT, WIDTH, 3) if hwc else (3, HEIGHT, WIDTH), dtype)
@@ -64,6 +64,6 @@ class Slot:
 def some_slot(chance, count=6):
     slot = Slot(count)
     for row in range(count):
-        form = chance.choice([plan.NOTHING, plan.JPEG, plan.JPEG, plan.JPEG, plan.PIXELS])
+        form = chance.choice([Form.NOTHING, Form.JPEG, Form.JPEG, Form.JPEG, Form.PIXELS])
         slot.fill(row, form, chance.randrange(1, 40), chance.randrange(1, 40), chance.randrange(200))
     return slot

@@ -14,6 +14,8 @@ from conftest import ROOT
 from generators import told
 
 import millrace
+from millrace._cuda.kernels import argument_types
+from millrace._generated.device import BATCH_BYTES, BatchAt
 from millrace._gpu import generate
 from millrace._gpu.generate import Batch, KernelGenerator, Made, SyntheticGenerator
 from millrace._gpu.keyed import Random
@@ -127,10 +129,10 @@ class FakeTools:
     def launch(self, function: int, blocks: Any, threads: int, arguments: Any, stream: int) -> None:
         self.launched.append((function, blocks, threads, list(arguments), stream))
 
-    def _kernel(self, file: str, entry: str, types: Any) -> Any:
+    def _kernel(self, name: str) -> Any:
         def launch(blocks: int, threads: int, values: Any, stream: int) -> None:
-            assert len(values) == len(types)
-            self.launched.append((file, (blocks, 1), threads, list(values), stream))
+            assert len(values) == len(argument_types(name))
+            self.launched.append((name, (blocks, 1), threads, list(values), stream))
 
         return SimpleNamespace(launch=launch)
 
@@ -140,9 +142,9 @@ def batch_of(count: int, epoch: int = 4) -> Made:
 
 
 def test_the_batch_lies_as_in_c():
-    places = {name: getattr(Batch, name).offset for name, _ in Batch._fields_}
-    assert places == {"seed": 0, "epoch": 8, "positions": 16, "rows": 24, "count": 32}
-    assert ctypes.sizeof(Batch) == 40
+    places = {name.upper(): getattr(Batch, name).offset for name, _ in Batch._fields_}
+    assert places == {name: value for name, value in vars(BatchAt).items() if name.isupper()}
+    assert ctypes.sizeof(Batch) == BATCH_BYTES == 40
 
 
 def test_a_kernel_is_launched_with_a_thread_an_element_and_a_block_a_row():
@@ -175,12 +177,12 @@ def test_numbers_on_their_way_are_left_alone_by_the_next_batches():
 
 def test_more_rows_than_a_grid_has_are_made_in_several_launches():
     tools = FakeTools()
-    count = generate.MOST_ROWS + 10
+    count = generate.GENERATE_ROWS + 10
     generator = KernelGenerator(tools, told())
     generator.make(batch_of(count), {"picture": 1 << 40, "label": 1 << 41})
-    assert [blocks for _, blocks, *_ in tools.launched] == [(2, generate.MOST_ROWS), (2, 10)]
+    assert [blocks for _, blocks, *_ in tools.launched] == [(2, generate.GENERATE_ROWS), (2, 10)]
     first, second = (arguments for *_, arguments, _ in tools.launched)
-    done = generate.MOST_ROWS
+    done = generate.GENERATE_ROWS
     assert (second[0].positions, second[0].rows) == (first[0].positions + 8 * done, first[0].rows + 8 * done)
     moved = [there.value - here.value for here, there in zip(first[1:], second[1:])]
     assert moved == [48 * done, 5 * done, 8 * done]
@@ -296,7 +298,7 @@ def compiler() -> Any:
 def compile_for_users(compiler: Any, name: str, source: str) -> bytes:
     from millrace._cuda.nvrtc import options
 
-    headers = {generate.HEADER: Path(CUDA / generate.HEADER).read_text()}
+    headers = {generate.GENERATE_HEADER: Path(CUDA / generate.GENERATE_HEADER).read_text()}
     return bytes(compiler.compile(name, source, headers, options("sm_90")))
 
 

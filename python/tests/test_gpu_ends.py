@@ -21,7 +21,7 @@ import millrace
 from millrace._cuda.errors import CudaError
 from millrace._cuda.memory import TorchMemory
 from millrace._cuda.nvjpeg import Jpegs
-from millrace._gpu import plan
+from millrace._generated.parameter_words import Form
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
@@ -68,7 +68,7 @@ def open_stage(pictures, driver, generator=None):
 def pictures():
     slot = Slot(3)
     for row in range(3):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     return HostBatch([HostArray("image", slot.values, "u8")])
 
 
@@ -120,7 +120,7 @@ def test_what_is_opened_by_half_is_given_back():
 def test_garbage_may_be_collected_in_the_stages_own_thread():
     stage = open_stage({"image": field()}, FakeDriver())
     slot = Slot(1)
-    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+    slot.fill(0, Form.JPEG, 20, 16, 1, b"c")
 
     class Owner:
         pass
@@ -188,7 +188,7 @@ def test_a_loop_that_is_collected_while_slots_are_let_go_of_lets_go_of_them_as_w
 def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_itself(fake):
     stage = open_stage({"image": field()}, FakeDriver())
     slot = Slot(1)
-    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+    slot.fill(0, Form.JPEG, 20, 16, 1, b"c")
     with millrace.Feed(fake(8), timeout=60) as feed:
         staging = Staging(feed, 0)
         staging._stage = stage
@@ -208,7 +208,7 @@ def test_the_slot_of_a_batch_that_failed_is_not_left_to_the_garbage_collector():
     driver = FakeDriver()
     stage = open_stage({"image": field()}, driver)
     slot = Slot(1)
-    slot.fill(0, plan.JPEG, 20, 16, 1, b"c")
+    slot.fill(0, Form.JPEG, 20, 16, 1, b"c")
 
     def redo(_name, _rows):
         raise millrace.EngineDied("the engine died")
@@ -242,7 +242,7 @@ def test_what_a_failed_batch_left_on_the_streams_harms_no_other(seed):
         for row in range(3):
             slot.fill(row, form, 20, 16, 10 * number + row)
         if kind == b"c":
-            slot.fill(2, plan.JPEG, 20, 16, 10 * number + 2, kind)
+            slot.fill(2, Form.JPEG, 20, 16, 10 * number + 2, kind)
         return slot
 
     def redo(_name, _rows):
@@ -252,12 +252,12 @@ def test_what_a_failed_batch_left_on_the_streams_harms_no_other(seed):
         return stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo))
 
     for number in range(2):  # all memory is there from now on
-        submitted(batch(number, plan.JPEG)).wait(PATIENCE)
+        submitted(batch(number, Form.JPEG)).wait(PATIENCE)
     driver.finish()
     driver.stir = lambda most=3: None  # nothing is done before it must
     with pytest.raises(millrace.EngineDied):
-        submitted(batch(2, plan.PIXELS, b"c")).wait(PATIENCE)
-    slots = [batch(number, plan.JPEG) for number in range(3, 7)]
+        submitted(batch(2, Form.PIXELS, b"c")).wait(PATIENCE)
+    slots = [batch(number, Form.JPEG) for number in range(3, 7)]
     tickets = [submitted(slot).wait(PATIENCE) for slot in slots]
     for slot, ticket in zip(slots, tickets):
         assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())

@@ -99,5 +99,5 @@ def test_a_library_is_loaded_once(monkeypatch):
 def test_errors_say_what_to_do():
     error = CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
     assert error.name == "CUDA_ERROR_OUT_OF_MEMORY" and error.call == "cuMemAlloc_v2"
-    assert "smaller batch" in str(error)
+    assert "lower the batch size" in str(error)
     assert str(CudaError("CUDA_ERROR_X", "cuX", "why")) == "cuX: CUDA_ERROR_X (why)"

@@ -15,10 +15,12 @@ from millrace import MissingError
 from millrace._cuda import nvcomp
 from millrace._cuda.errors import CudaError
 from millrace._cuda.nvcomp import Nvcomp, Options, Streams
-from millrace._gpu.compressed import COMPRESSED, NOTHING, RAW
+from millrace._generated.array_words import ArrayForm
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
+
+NOTHING, COMPRESSED, RAW = ArrayForm.NOTHING, ArrayForm.COMPRESSED, ArrayForm.RAW
 
 # ---------------------------------------------------------------- the library
 

@@ -79,9 +79,10 @@ def test_a_refusal_is_a_status_and_trouble_is_an_error():
     assert decoder.decode(some(2), 7) == 0
     assert library.names().count("DecodeBatchedInitialize") == 2  # set up anew after a refusal
     assert decoder.decode(some(2), 7) == 6
+    decoder.reopen()
     assert library.names()[-3:] == ["JpegStateDestroy", "Destroy", "CreateEx"]
     assert decoder.decode(some(2), 7) == 0
-    with pytest.raises(CudaError, match="NVJPEG_STATUS_ALLOCATOR_FAILURE.*smaller batch"):
+    with pytest.raises(CudaError, match="NVJPEG_STATUS_ALLOCATOR_FAILURE.*lower the batch size"):
         decoder.decode(some(2), 7)
 
 
@@ -160,6 +161,40 @@ def test_what_is_said_of_a_picture_refuses_that_picture(status):
     library = nvjpeg.load(library=FakeLibrary(status, 0, status))
     jpegs = Jpegs(library, lambda stream: None)
     assert jpegs.decode(some(2), 7) == [(1, nvjpeg.status_name(status))]
+
+
+@pytest.mark.parametrize("status", [6, 8])
+def test_what_may_be_in_the_middle_of_something_is_opened_anew(status):
+    library = nvjpeg.load(library=FakeLibrary(status, 0, status))
+    log = []
+    jpegs = Jpegs(library, lambda stream: log.append(len(library.calls)))
+    assert jpegs.decode(some(2), 7) == [(1, nvjpeg.status_name(status))]
+    assert library.names().count("CreateEx") == 1 + 2
+    # Before it is closed, nothing is left on the stream.
+    for number, name in enumerate(library.names()):
+        assert name != "JpegStateDestroy" or number in log
+    assert jpegs.decode(some(2), 7) == []
+
+
+@pytest.mark.parametrize("status", [6, 8])
+def test_a_failed_execution_is_a_picture_only_while_the_context_is_alive(status):
+    library = nvjpeg.load(library=FakeLibrary(status))
+
+    def settle(stream):
+        if "DecodeBatched" in library.names():
+            raise CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", "cuStreamSynchronize")
+
+    jpegs = Jpegs(library, settle)
+    with pytest.raises(CudaError, match="ILLEGAL_ADDRESS"):
+        jpegs.decode(some(1), 7)
+
+
+def test_a_decoder_that_cannot_be_closed_is_opened_anew_all_the_same():
+    library = nvjpeg.load(library=FakeLibrary(6))
+    library.nvjpegJpegStateDestroy = lambda *_: 6
+    jpegs = Jpegs(library, lambda stream: None)
+    assert jpegs.decode(some(1), 7) == [(0, "NVJPEG_STATUS_EXECUTION_FAILED")]
+    assert jpegs.decode(some(1), 7) == []
 
 
 def test_without_engines_the_cores_take_all():

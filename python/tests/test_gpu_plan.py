@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from millrace._generated.parameter_words import Word
 from millrace._gpu import plan
 from millrace.errors import EngineError
 
@@ -64,7 +65,7 @@ def test_places():
 
 def test_arguments_of_nvjpeg_byte_by_byte():
     rows = rows_of((1, 500, 40, 30, 0, 0), (3, 12, 2, 2, 0, 0), (1, 600, 50, 20, 0, 0))
-    rows[:, plan.SAMPLING] = 0x22, 0, 0x11
+    rows[:, Word.SAMPLING] = 0x22, 0, 0x11
     heads = plan.read_heads(rows, 1000, "image")
     high = 0x7F00_0000_0000
     targets = np.array([high, high + 3840, high + 4096])

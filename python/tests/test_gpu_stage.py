@@ -20,6 +20,7 @@ from picture_slots import Slot, field, some_slot
 
 from millrace._cuda.errors import CudaError
 from millrace._cuda.nvjpeg import HARDWARE, HYBRID, Jpegs
+from millrace._generated.parameter_words import Form
 from millrace._gpu import plan
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch, Ticket
@@ -59,11 +60,11 @@ def decodes(driver):
 def test_a_batch_of_everything(opened, dtype, layout):
     stage, driver = opened({"image": field(dtype, layout)})
     slot = Slot(5)
-    slot.fill(0, plan.JPEG, 30, 20, 1)
-    slot.fill(1, plan.PIXELS, 20, 16, 2)
-    slot.fill(2, plan.NOTHING)
-    slot.fill(3, plan.JPEG, 8, 9, 3)
-    slot.fill(4, plan.JPEG, 21, 17, 4)
+    slot.fill(0, Form.JPEG, 30, 20, 1)
+    slot.fill(1, Form.PIXELS, 20, 16, 2)
+    slot.fill(2, Form.NOTHING)
+    slot.fill(3, Form.JPEG, 8, 9, 3)
+    slot.fill(4, Form.JPEG, 21, 17, 4)
     labels = np.arange(5, dtype=np.int64)
     ticket = stage.submit(
         HostBatch([HostArray("image", slot.values, "u8"), HostArray("label", labels, "i64")])
@@ -135,7 +136,7 @@ def test_decoding_overlaps_the_kernel_before_it(opened):
     driver.stir = lambda most=3: None  # nothing happens by itself
     slot = Slot(4)
     for row in range(4):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
 
     def submit():
         return stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
@@ -159,7 +160,7 @@ def test_a_batch_larger_than_the_area_is_made_in_turns(opened):
     stage, driver = opened({"image": field()}, budget=2 * 3 * picture)
     slot = Slot(8)
     for row in range(8):
-        slot.fill(row, plan.JPEG, 40, 30, row)
+        slot.fill(row, Form.JPEG, 40, 30, row)
     ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert decodes(driver) == [(HARDWARE, 3), (HARDWARE, 3), (HARDWARE, 2)]
@@ -172,7 +173,7 @@ def test_mixes_come_after_the_last_turn(opened, mixes, turns):
     stage, driver = opened({"image": field(mixes=mixes)}, budget=2 * (6 // turns) * picture)
     slot = Slot(6)
     for row in range(6):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     expected = slot.expected().reshape(6, -1)
     for _ in range(mixes):
         expected = mixed(expected)
@@ -188,7 +189,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
     slot = Slot(8)
     kinds = [b"b", b"c", b"p", b"b", b"b", b"c", b"x", b"b"]
     for row, kind in enumerate(kinds):
-        slot.fill(row, plan.JPEG, 20, 16, row, kind)
+        slot.fill(row, Form.JPEG, 20, 16, row, kind)
     asked = []
 
     def redo(name, rows):
@@ -199,7 +200,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
                 answers.append({"row": row, "ok": False, "id": "x:6", "stage": "decode", "message": "torn"})
                 slot.pixels[row] = None
                 continue
-            slot.fill(row, plan.PIXELS, 25, 30, row)  # larger than what nvJPEG would have made
+            slot.fill(row, Form.PIXELS, 25, 30, row)  # larger than what nvJPEG would have made
             answers.append({"row": row, "ok": True})
         return answers
 
@@ -210,7 +211,7 @@ def test_refused_rows_are_redone_by_the_cpu(opened):
     # The next batch is none the worse.
     slot = Slot(3)
     for row in range(3):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
 
@@ -224,11 +225,11 @@ def test_redone_rows_of_batches_that_follow_each_other(opened, seed):
     for batch in range(2):
         slot = Slot(5)
         for row in range(5):
-            slot.fill(row, plan.JPEG, 20, 16, row, b"c" if row in (1, 2, 4) else b"b")
+            slot.fill(row, Form.JPEG, 20, 16, row, b"c" if row in (1, 2, 4) else b"b")
 
         def redo(_name, rows, slot=slot, batch=batch):
             for row in rows:
-                slot.fill(row, plan.PIXELS, 20 + row, 16, 50 * batch + row)
+                slot.fill(row, Form.PIXELS, 20 + row, 16, 50 * batch + row)
             return [{"row": row, "ok": True} for row in rows]
 
         slots.append(slot)
@@ -244,7 +245,7 @@ def test_scratch_grows_between_batches(opened):
     for count, side in ((2, 10), (6, 40)):
         slot = Slot(count)
         for row in range(count):
-            slot.fill(row, plan.JPEG, side, side, row)
+            slot.fill(row, Form.JPEG, side, side, row)
         slots.append(slot)
         tickets.append(stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE))
     for slot, ticket in zip(slots, tickets):
@@ -257,7 +258,7 @@ def test_without_an_engine_to_ask_refused_rows_are_zero(opened):
     stage, _ = opened({"image": field()})
     slot = Slot(3)
     for row, kind in enumerate([b"b", b"c", b"b"]):
-        slot.fill(row, plan.JPEG, 20, 16, row, kind)
+        slot.fill(row, Form.JPEG, 20, 16, row, kind)
     ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     slot.pixels[1] = None
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
@@ -268,7 +269,7 @@ def test_a_gpu_without_jpeg_engines(opened):
     stage, driver = opened({"image": field()}, engines=False)
     slot = Slot(4)
     for row in range(4):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
     assert np.array_equal(ticket.arrays["image"].copy_to_host(), slot.expected())
     assert decodes(driver) == [(HYBRID, 4)]
@@ -294,11 +295,11 @@ def test_plain_fields_of_every_shape(opened):
 def test_an_error_belongs_to_its_batch(opened):
     stage, _ = opened({"image": field()})
     bad = Slot(2)
-    bad.fill(0, plan.JPEG, 20, 16, 1)
+    bad.fill(0, Form.JPEG, 20, 16, 1)
     bad.fill(1, 7, 20, 16, 1)
     good = Slot(2)
     for row in range(2):
-        good.fill(row, plan.JPEG, 20, 16, row)
+        good.fill(row, Form.JPEG, 20, 16, row)
     first = stage.submit(HostBatch([HostArray("image", bad.values, "u8")]))
     second = stage.submit(HostBatch([HostArray("image", good.values, "u8")]))
     with pytest.raises(Exception, match="row 1: its parameters make no sense"):
@@ -330,7 +331,7 @@ def test_a_ticket_that_nobody_waits_for_harms_nobody(opened):
     stage, driver = opened({"image": field()}, seed=3)
     slot = Slot(4)
     for row in range(4):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     for _ in range(10):
         stage.submit(HostBatch([HostArray("image", slot.values, "u8")]))
     ticket = stage.submit(HostBatch([HostArray("image", slot.values, "u8")])).wait(PATIENCE)
@@ -344,7 +345,7 @@ def test_whoever_has_the_ticket_finds_the_slot_free_once_it_is_read(opened, monk
     stage, driver = opened({"image": field()})
     slot = Slot(2)
     for row in range(2):
-        slot.fill(row, plan.JPEG, 20, 16, row)
+        slot.fill(row, Form.JPEG, 20, 16, row)
     lease = weakref.ref(slot.values)
     left = []
 

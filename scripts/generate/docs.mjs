@@ -1,18 +1,20 @@
-// Tables of docs/protocol.md, each between two comments of Markdown that name it.
+// Parts of files that are written by hand otherwise, each between two comments that name it: tables of docs/protocol.md,
+// and what a module of Python must have that imports nothing of the package.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A page with its generated parts: `parts` are texts by name. */
-export function docsPage(root, file, parts) {
+/** Comments around a generated part of a file, by how the file's name ends. */
+const MARKS = { md: ['<!-- ', ' -->', '\n\n'], py: ['# ', '', '\n'] }
+
+/** A file that is written by hand but for some parts: `parts` are texts by name. */
+export function partlyGenerated(root, file, parts) {
   let text = readFileSync(join(root, file), 'utf8')
-  for (const [name, { from, table }] of Object.entries(parts)) {
-    const region = new RegExp(`(<!-- generated: ${name},[^>]*-->\n)[^]*?(<!-- end -->\n)`)
-    if (!region.test(text))
-      throw new Error(`${file} has no part <!-- generated: ${name}, … --> … <!-- end -->`)
-    text = text.replace(
-      region,
-      (_, __, end) => `<!-- generated: ${name}, by npm run generate from ${from} -->\n\n${table}\n\n${end}`,
-    )
+  const [open, close, gap] = MARKS[file.split('.').at(-1)]
+  for (const [name, { from, part }] of Object.entries(parts)) {
+    const region = new RegExp(`${open}generated: ${name},[^]*?\n${open}end${close}\n`)
+    if (!region.test(text)) throw new Error(`${file} has no part ${open}generated: ${name}, …${close}`)
+    const first = `${open}generated: ${name}, by npm run generate from ${from}${close}`
+    text = text.replace(region, () => `${first}${gap}${part}${gap}${open}end${close}\n`)
   }
   return text
 }

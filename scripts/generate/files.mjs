@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
-import { controlTable, docsPage, slotTable } from './docs.mjs'
+import { controlTable, partlyGenerated, slotTable } from './docs.mjs'
 import { operatorsModule } from './operators.mjs'
 import { constant, constants, dictionary, literal, pythonModule, records } from './python.mjs'
 import { readTable } from './read.mjs'
@@ -10,6 +10,8 @@ import { readTable } from './read.mjs'
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'src/transform/kernels/cuda/facts.cuh'
 const PROTOCOL = 'docs/protocol.md'
+/** It runs outside of the package, and imports nothing of it. */
+const WORKER = 'python/millrace/_data/worker_values.py'
 
 /**
  * The files, as texts by path. `root` is the repository's folder; `importModule` imports a file of `src/` by its path
@@ -185,12 +187,20 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
-  files[PROTOCOL] = docsPage(root, PROTOCOL, {
+  const named = Object.entries(dtypes).filter(([name]) => name !== 'bf16')
+  files[WORKER] = partlyGenerated(root, WORKER, {
+    dtypes: {
+      from: 'src/basics/dtype.ts',
+      part: `_DTYPES = {\n${named.map(([name, { numpy }]) => `    "${name}": "${numpy}",\n`).join('')}}`,
+    },
+  })
+
+  files[PROTOCOL] = partlyGenerated(root, PROTOCOL, {
     'control page': {
       from: 'src/batch/control-words.ts',
-      table: controlTable(control, { heartbeat: protocol('HEARTBEAT').value }),
+      part: controlTable(control, { heartbeat: protocol('HEARTBEAT').value }),
     },
-    'slot header': { from: 'src/batch/slot-words.ts', table: slotTable(slot) },
+    'slot header': { from: 'src/batch/slot-words.ts', part: slotTable(slot) },
   })
   return files
 }

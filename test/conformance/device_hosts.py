@@ -24,7 +24,8 @@ from fake_cuda import FakeDriver, FakeKernels, memory_at  # noqa: E402
 from millrace._cuda.arrays import DeviceArray, compact  # noqa: E402
 from millrace._cuda.nvjpeg import Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
-from millrace._gpu.tools import GIB, Tools  # noqa: E402
+from millrace._generated.device import DEVICE_BYTES  # noqa: E402
+from millrace._gpu.tools import Tools  # noqa: E402
 from millrace._view.staging import Staging, without_bad  # noqa: E402
 from millrace.batch import Ragged  # noqa: E402
 from millrace.views import Staged, View  # noqa: E402
@@ -140,7 +141,7 @@ class DeviceView(View):
         def open_stage(pictures, folder, device, memory):
             def tools():
                 jpegs = lambda: Jpegs(None, driver.synchronize_stream, decoder)  # noqa: E731
-                return Tools(driver, FakeKernels(driver), jpegs, budget=scratch or GIB)
+                return Tools(driver, FakeKernels(driver), jpegs, budget=scratch or DEVICE_BYTES)
 
             return DeviceStage(tools, pictures, memory)
 

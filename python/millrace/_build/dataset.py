@@ -15,11 +15,13 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from .feed import Builder
 from .._data.worker_values import as_array
+from .._generated.dtypes import NUMPY
 from .._open.open_feeds import Opened
 from .._data.payload import write_payload
 
-_DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "i8": "i64"}
-_DTYPES.update({"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"})
+#: Element types of the engine, by NumPy's names for them. Elements of bf16 come as others.
+_DTYPES = {name.lstrip("<"): kind for kind, name in NUMPY.items() if kind not in ("bf16", "bool")}
+_DTYPES["b1"] = "bool"
 
 
 class DatasetBuilder(Builder):

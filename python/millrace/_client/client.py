@@ -8,8 +8,9 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from .._generated.protocol import PROTOCOL
 from ..errors import EngineDied, MillraceError
-from .layout import PROTOCOL, Layout
+from .layout import Layout
 from .leases import Leases
 from .meeting import Meeting
 from .memory import Memory

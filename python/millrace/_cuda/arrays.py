@@ -8,6 +8,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from .._client.layout import numpy_dtype
+from .._generated.dtypes import BYTES
 from . import dlpack
 from .bindings import LEGACY, PER_THREAD
 from .events import Event
@@ -15,7 +16,7 @@ from .events import Event
 
 def item_bytes(kind: str) -> int:
     """Bytes of an element."""
-    return dlpack.TYPES[kind][1] // 8
+    return BYTES[kind]
 
 
 def compact(shape: Sequence[int]) -> Tuple[int, ...]:

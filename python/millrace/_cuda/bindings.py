@@ -9,14 +9,7 @@ from typing import Any, Dict, Tuple
 #: Streams that stand for themselves: the legacy default one, and the calling thread's.
 LEGACY, PER_THREAD = 1, 2
 
-NOT_READY = 600
-STREAM_NON_BLOCKING = 1
-#: No times, and whoever waits on the host sleeps instead of spinning: cores are scarce.
-EVENT_FLAGS = 2 | 1
-REGISTER_PORTABLE = 1
 CAPTURE_RELAXED = 2
-MEMORY_HOST, MEMORY_DEVICE = 1, 2
-MULTIPROCESSORS, CAPABILITY_MAJOR, CAPABILITY_MINOR = 16, 75, 76
 
 
 class Copy2D(ctypes.Structure):

@@ -10,13 +10,9 @@ import ctypes
 from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, Dict, Sequence, Tuple
 
-CPU, CUDA = 1, 2
+from .._generated.dtypes import DLPACK
 
-#: DLDataType by element type: code (0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool) and bits.
-TYPES: Dict[str, Tuple[int, int]] = {
-    "u8": (1, 8), "i8": (0, 8), "u16": (1, 16), "i16": (0, 16), "i32": (0, 32), "u32": (1, 32),
-    "i64": (0, 64), "f16": (2, 16), "bf16": (4, 16), "f32": (2, 32), "f64": (2, 64), "bool": (6, 8),
-}  # fmt: skip
+CPU, CUDA = 1, 2
 
 
 class DLTensor(ctypes.Structure):
@@ -87,7 +83,7 @@ def capsule(
     device: Tuple[int, int],
 ) -> Any:
     """A capsule for a tensor that keeps ``owner``. Strides are counted in elements."""
-    code, bits = TYPES[kind]
+    code, bits = DLPACK[kind]
     dims = (c_int64 * len(shape))(*shape)
     steps = (c_int64 * len(strides))(*strides)
     managed = DLManagedTensor()

@@ -16,6 +16,14 @@ from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
+from .._generated.cuda import (
+    EVENT_FLAGS,
+    HOST_PORTABLE,
+    STREAM_NON_BLOCKING,
+    CudaStatus,
+    DeviceAttribute,
+    MemoryType,
+)
 from . import bindings as at
 from . import libraries
 from .bindings import Copy2D
@@ -43,9 +51,10 @@ class Driver:
         self._call("cuInit", 0)
         self.version: int = self._int("cuDriverGetVersion")
         self._handle: int = self._int("cuDeviceGet", device)
-        self.multiprocessors = self.attribute(at.MULTIPROCESSORS)
+        self.multiprocessors = self.attribute(DeviceAttribute.MULTIPROCESSORS)
         #: As NVRTC calls it: sm_90.
-        self.architecture = f"sm_{self.attribute(at.CAPABILITY_MAJOR)}{self.attribute(at.CAPABILITY_MINOR)}"
+        major, minor = DeviceAttribute.CAPABILITY_MAJOR, DeviceAttribute.CAPABILITY_MINOR
+        self.architecture = f"sm_{self.attribute(major)}{self.attribute(minor)}"
         self._context = self._pointer("cuDevicePrimaryCtxRetain", self._handle)
 
     @property
@@ -110,7 +119,7 @@ class Driver:
         """A stream of the highest priority, which does not wait for the default one."""
         lowest, highest = c_int(), c_int()
         self._call("cuCtxGetStreamPriorityRange", byref(lowest), byref(highest))
-        return self._pointer("cuStreamCreateWithPriority", at.STREAM_NON_BLOCKING, highest.value)
+        return self._pointer("cuStreamCreateWithPriority", STREAM_NON_BLOCKING, highest.value)
 
     def destroy_stream(self, stream: int) -> None:
         self._call("cuStreamDestroy_v2", stream)
@@ -128,7 +137,7 @@ class Driver:
         return self._calls["cuStreamIsCapturing"](stream, byref(status)) != 0 or status.value != 0
 
     def event(self) -> int:
-        return self._pointer("cuEventCreate", at.EVENT_FLAGS)
+        return self._pointer("cuEventCreate", EVENT_FLAGS)
 
     def destroy_event(self, event: int) -> None:
         self._call("cuEventDestroy_v2", event)
@@ -139,7 +148,7 @@ class Driver:
     def query(self, event: int) -> bool:
         """Whether all that was before the event is done."""
         code = self._calls["cuEventQuery"](event)
-        if code not in (0, at.NOT_READY):
+        if code not in (0, CudaStatus.NOT_READY):
             raise CudaError(self._error_name(code), "cuEventQuery")
         return bool(code == 0)
 
@@ -165,14 +174,14 @@ class Driver:
 
     def alloc_host(self, size: int) -> int:
         """Page-locked memory of the host."""
-        return self._pointer("cuMemHostAlloc", size, at.REGISTER_PORTABLE)
+        return self._pointer("cuMemHostAlloc", size, HOST_PORTABLE)
 
     def free_host(self, address: int) -> None:
         self._call("cuMemFreeHost", address)
 
     def register(self, address: int, size: int) -> None:
         """Page-locks memory that is there already."""
-        self._call("cuMemHostRegister_v2", address, size, at.REGISTER_PORTABLE)
+        self._call("cuMemHostRegister_v2", address, size, HOST_PORTABLE)
 
     def unregister(self, address: int) -> None:
         self._call("cuMemHostUnregister", address)
@@ -188,7 +197,7 @@ class Driver:
     ) -> None:
         """``width`` bytes of each of ``rows`` rows, which lie a pitch apart."""
         copy = Copy2D(
-            srcMemoryType=at.MEMORY_HOST, srcHost=host, srcPitch=host_pitch, dstMemoryType=at.MEMORY_DEVICE,
+            srcMemoryType=MemoryType.HOST, srcHost=host, srcPitch=host_pitch, dstMemoryType=MemoryType.DEVICE,
             dstDevice=device, dstPitch=device_pitch, WidthInBytes=width, Height=rows,
         )  # fmt: skip
         self._call("cuMemcpy2DAsync_v2", byref(copy), stream)

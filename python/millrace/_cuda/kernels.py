@@ -13,18 +13,22 @@ import os
 import tempfile
 from ctypes import c_int, c_uint64
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence
 
+from .._generated.device import MIX_ARGUMENTS, PICTURE_ARGUMENTS, SYNTHETIC_ARGUMENTS
 from ..errors import MissingError
 from .errors import CudaError
 from .nvrtc import Nvrtc, options
 
-_PTR = c_uint64
+#: The types of arguments, as the generated tables call them.
+_TYPES = {"address": c_uint64, "u64": c_uint64, "i32": c_int}
+#: Arguments of each kernel, as its .cu file declares them.
+ARGUMENTS = {"picture": PICTURE_ARGUMENTS, "mix": MIX_ARGUMENTS, "synthetic": SYNTHETIC_ARGUMENTS}
 
-#: Arguments of each kernel, as its .cu file declares them: pointers and sizes are 64 bits, the rest 32.
-_TARGET = (c_int,) * 4
-PICTURE = (_PTR, c_int, c_int, _PTR, _PTR, c_uint64, c_uint64, _PTR, _PTR, *_TARGET)
-MIX = (_PTR, c_int, c_int, _PTR, _PTR, *_TARGET)
+
+def argument_types(name: str) -> Sequence[Any]:
+    """The types of a kernel's arguments."""
+    return [_TYPES[kind] for kind in ARGUMENTS[name]]
 
 
 class Sources:
@@ -101,10 +105,10 @@ class Kernels:
         self._compiler = compiler
         self._modules: Dict[str, int] = {}
 
-    def kernel(self, file: str, entry: str, types: Tuple[Any, ...]) -> Kernel:
-        """The kernel ``entry`` of ``file``.cu."""
-        module = self.load(f"{file}.cu", self._sources.text(file), self.headers)
-        return Kernel(self._driver, self._driver.function(module, entry), types)
+    def kernel(self, name: str) -> Kernel:
+        """The kernel ``name`` of ``name``.cu."""
+        module = self.load(f"{name}.cu", self._sources.text(name), self.headers)
+        return Kernel(self._driver, self._driver.function(module, name), argument_types(name))
 
     @property
     def headers(self) -> Mapping[str, str]:

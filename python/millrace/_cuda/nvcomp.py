@@ -16,50 +16,33 @@ of newer GPUs want memory of a special kind, and say nothing of damaged data.
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char, c_int, c_size_t, c_uint32, c_void_p, sizeof
 from typing import Any, Dict, NamedTuple, Optional
 
+from .._generated.cuda import (
+    NVCOMP_BACKEND_CUDA,
+    NVCOMP_CODECS,
+    NVCOMP_MAJORS,
+    NVCOMP_OPTIONS_BYTES,
+    NVCOMP_STATUSES,
+)
 from ..errors import MissingError
 from . import libraries
 from .errors import CudaError
 
-MAJORS = (6, 5, 4)
-BACKEND_CUDA = 2
-
-#: Codecs, as the engine and as nvCOMP call them.
-CODECS = {"zstd": "Zstd", "lz4": "LZ4", "deflate": "Deflate"}
-
-STATUSES = {
-    0: "nvcompSuccess",
-    10: "nvcompErrorInvalidValue",
-    11: "nvcompErrorNotSupported",
-    12: "nvcompErrorCannotDecompress",
-    13: "nvcompErrorBadChecksum",
-    14: "nvcompErrorCannotVerifyChecksums",
-    15: "nvcompErrorOutputBufferTooSmall",
-    16: "nvcompErrorWrongHeaderLength",
-    17: "nvcompErrorAlignment",
-    18: "nvcompErrorChunkSizeTooLarge",
-    19: "nvcompErrorCannotCompress",
-    20: "nvcompErrorWrongInputLength",
-    21: "nvcompErrorBatchSizeTooLarge",
-    1000: "nvcompErrorCudaError",
-    10000: "nvcompErrorInternal",
-}
-
 
 def status_name(status: int) -> str:
     """As nvCOMP's headers have it."""
-    return STATUSES.get(status, f"nvCOMP status {status}")
+    return NVCOMP_STATUSES.get(status, f"nvCOMP status {status}")
 
 
 class Options(ctypes.Structure):
     """nvcompBatched…DecompressOpts_t: 64 bytes, equal for all codecs as far as we fill it in."""
 
-    _fields_ = [("backend", c_int), ("reserved", c_char * 60)]
+    _fields_ = [("backend", c_int), ("reserved", c_char * (NVCOMP_OPTIONS_BYTES - sizeof(c_int)))]
 
 
-OPTIONS = Options(backend=BACKEND_CUDA)
+OPTIONS = Options(backend=NVCOMP_BACKEND_CUDA)
 SIZE_TYPES = (c_size_t, c_size_t, Options, POINTER(c_size_t), c_size_t)
 
 
@@ -85,7 +68,7 @@ class Nvcomp:
         self._library = library
         self.version = version_of(library)
         self._major = self.version // 1000
-        if self._major not in MAJORS:
+        if self._major not in NVCOMP_MAJORS:
             raise MissingError(
                 f"nvCOMP {version_text(self.version)} is installed, and only versions 4, 5 and 6 are known: "
                 "pip install 'nvidia-libnvcomp-cu13<7', or leave it out: the CPU decompresses then"
@@ -116,7 +99,7 @@ class Nvcomp:
         call(*arguments, *options, statuses, stream)
 
     def _call(self, codec: str, what: str, *types: Any) -> Any:
-        name = f"nvcompBatched{CODECS[codec]}Decompress{what}"
+        name = f"nvcompBatched{NVCOMP_CODECS[codec]}Decompress{what}"
         if name not in self._calls:
             call = getattr(self._library, name)
             call.argtypes, call.restype = types, c_int

@@ -22,25 +22,13 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from .._generated.cuda import NVJPEG_INTERPOLATE_CHROMA, NVJPEG_OUTPUT_RGBI, NvjpegBackend
+from .._generated.nvjpeg_status import NVJPEG_STATUSES, NvjpegStatus
 from . import libraries
 from .errors import CudaError
 
-HYBRID, HARDWARE = 2, 3
-RGB_INTERLEAVED = 5
-#: Chroma is interpolated as libjpeg-turbo does it: results differ by 1e-4 of a level.
-INTERPOLATED_CHROMA = 32
-
-NAMES = (
-    "SUCCESS", "NOT_INITIALIZED", "INVALID_PARAMETER", "BAD_JPEG", "JPEG_NOT_SUPPORTED", "ALLOCATOR_FAILURE",
-    "EXECUTION_FAILED", "ARCH_MISMATCH", "INTERNAL_ERROR", "IMPLEMENTATION_NOT_SUPPORTED",
-    "INCOMPLETE_BITSTREAM",
-)  # fmt: skip
-#: What nvJPEG says of the GPU, or of itself. What else is refused, the CPU decodes. (nvjpeg.ts has the same.)
-FATAL = (1, 5, 7)
-#: After these nvJPEG may be left in the middle of something: it is opened anew. (nvjpeg.ts has the same.)
-BROKEN = (6, 8)
-#: What is said where there are no JPEG engines.
-NO_ENGINES = ("NVJPEG_STATUS_ARCH_MISMATCH", "NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED")
+HYBRID, HARDWARE = NvjpegBackend.HYBRID, NvjpegBackend.HARDWARE
+_STATUSES = {one.status: one for one in NVJPEG_STATUSES}
 
 SIGNATURES: Dict[str, Tuple[Any, ...]] = {
     "nvjpegGetProperty": (c_int, POINTER(c_int)),
@@ -69,9 +57,19 @@ class Bitstreams(NamedTuple):
         return Bitstreams(*(part[rows] for part in self))
 
 
+def status_of(status: int) -> NvjpegStatus:
+    """What is known of a status. One that is not in the table is about a picture."""
+    return _STATUSES.get(status) or NvjpegStatus(status, "", "redo", "fatal")
+
+
 def status_name(status: int) -> str:
     """The name of a status, as the manual has it."""
-    return f"NVJPEG_STATUS_{NAMES[status]}" if 0 <= status < len(NAMES) else f"nvJPEG status {status}"
+    name = status_of(status).name
+    return f"NVJPEG_STATUS_{name}" if name else f"nvJPEG status {status}"
+
+
+#: What is said where there are no JPEG engines.
+NO_ENGINES = [status_name(one.status) for one in NVJPEG_STATUSES if one.opening == "cores"]
 
 
 def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
@@ -103,7 +101,9 @@ class Decoder:
         self._open()
 
     def _open(self) -> None:
-        self._call("nvjpegCreateEx", self._backend, None, None, INTERPOLATED_CHROMA, byref(self._handle))
+        self._call(
+            "nvjpegCreateEx", self._backend, None, None, NVJPEG_INTERPOLATE_CHROMA, byref(self._handle)
+        )
 
     def decode(self, batch: Bitstreams, stream: int) -> int:
         """Decodes pictures of one sampling, or says why not.
@@ -119,14 +119,16 @@ class Decoder:
             status: int = self._library.nvjpegDecodeBatched(
                 self._handle, state, data, lengths, images, stream
             )
-        if status in FATAL:
+        if status_of(status).decoding == "fatal":
             raise CudaError(status_name(status), "nvjpegDecodeBatched")
         if status:
             self._states[sampling] = state, 0
-        if status in BROKEN:
-            self.close()
-            self._open()
         return status
+
+    def reopen(self) -> None:
+        """Opens it anew: it may have been left in the middle of something."""
+        self.close()
+        self._open()
 
     def _state(self, sampling: int, count: int) -> c_void_p:
         """The state of a sampling, set up for so many pictures."""
@@ -137,18 +139,19 @@ class Decoder:
         state, size = self._states[sampling]
         if size != count:
             self._states[sampling] = state, 0
-            self._call("nvjpegDecodeBatchedInitialize", self._handle, state, count, 1, RGB_INTERLEAVED)
+            self._call("nvjpegDecodeBatchedInitialize", self._handle, state, count, 1, NVJPEG_OUTPUT_RGBI)
             self._states[sampling] = state, count
         return state
 
     def close(self) -> None:
-        """Gives its memory back."""
-        for state, _ in self._states.values():
-            self._call("nvjpegJpegStateDestroy", state)
-        self._states.clear()
-        if self._handle:
-            self._call("nvjpegDestroy", self._handle)
-        self._handle = c_void_p()
+        """Gives its memory back. What nvJPEG says to that is of no use: it is not used again."""
+        with _ALONE:
+            for state, _ in self._states.values():
+                self._library.nvjpegJpegStateDestroy(state)
+            self._states.clear()
+            if self._handle:
+                self._library.nvjpegDestroy(self._handle)
+            self._handle = c_void_p()
 
     def _call(self, name: str, *arguments: Any) -> None:
         with _ALONE:
@@ -199,7 +202,12 @@ class Jpegs:
             # All of them are in order already.
             part = batch if len(rows) == len(batch.data) else batch.only(rows)
             self._settle(stream)
-            return int(self._decoder.decode(part, stream))
+            status = int(self._decoder.decode(part, stream))
+            if status_of(status).decoding == "reopen":
+                # Where the context was harmed, this raises: then it was no fault of a picture.
+                self._settle(stream)
+                self._decoder.reopen()
+            return status
 
         found: List[Tuple[int, int]] = []
         for sampling in np.unique(batch.sampling):

@@ -6,6 +6,7 @@ import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
+from .._generated.cuda import COMPILE_OPTIONS
 from . import libraries
 from .errors import CudaError
 
@@ -27,7 +28,7 @@ SIGNATURES: Dict[str, Tuple[Any, ...]] = {
 
 def options(architecture: str) -> Tuple[str, ...]:
     """What our kernels are compiled with: float operations rounded one by one, as on the CPU."""
-    return (f"--gpu-architecture={architecture}", "--fmad=false", "--std=c++17", "-default-device")
+    return (f"--gpu-architecture={architecture}", *COMPILE_OPTIONS)
 
 
 class Nvrtc:

@@ -12,8 +12,7 @@ import os
 import sys
 from typing import MutableMapping
 
-NAME = "CUDA_DEVICE_MAX_CONNECTIONS"
-MOST = "32"
+from .._generated.cuda import MOST_QUEUES, QUEUES_VARIABLE
 
 #: Whether CUDA was in use before anybody could ask: it keeps the queues that it has.
 late = False
@@ -22,8 +21,8 @@ late = False
 def ask(environment: MutableMapping[str, str] = os.environ) -> None:
     """Asks for all there are. Who has chosen already knows why."""
     global late
-    if NAME in environment:
+    if QUEUES_VARIABLE in environment:
         return
-    environment[NAME] = MOST
+    environment[QUEUES_VARIABLE] = MOST_QUEUES
     torch = sys.modules.get("torch")
     late = torch is not None and bool(torch.cuda.is_initialized())

@@ -51,8 +51,22 @@ class Room:
         return {"at": at, "bytes": len(data)}
 
 
-_DTYPES = {"u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4", "i64": "<i8"}
-_DTYPES.update({"f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "?"})
+# generated: dtypes, by npm run generate from src/basics/dtype.ts
+_DTYPES = {
+    "u8": "u1",
+    "i8": "i1",
+    "u16": "<u2",
+    "i16": "<i2",
+    "i32": "<i4",
+    "u32": "<u4",
+    "i64": "<i8",
+    "f16": "<f2",
+    "f32": "<f4",
+    "f64": "<f8",
+    "bool": "?",
+}
+# end
+
 _headers: Dict[Tuple[str, Tuple[int, ...]], bytes] = {}
 
 

@@ -17,19 +17,13 @@ import numpy as np
 
 from .._cuda.arrays import item_bytes
 from .._cuda.nvcomp import status_name
+from .._generated.array_words import READ_BEHIND, ArrayForm, Head
+from .._generated.device import TURN_PARTS
 from ..errors import EngineError
 from . import plan
 from .slot import Redo, Slot, redone, slot_of
 from .unpacker import Unpacker
 
-#: What a row holds, and the words of its head (src/transform/device/array.ts).
-NOTHING, COMPRESSED, RAW = 0, 1, 3
-FORM, BYTES, SIZE = 0, 1, 2
-
-#: nvCOMP's zstd takes three times the output as memory to work in: a turn has a part of the stage's budget.
-SHARE = 4
-#: Bytes that may be read behind a stream's end.
-BEHIND = 16
 Array = Any
 
 
@@ -58,21 +52,23 @@ class CompressedField:
             return []
         slot = slot_of(values, self._words)
         forms = self._forms(slot)
-        self._copy(slot, np.flatnonzero(forms == RAW), out)
-        self._clear(np.flatnonzero(forms == NOTHING), out)
-        packed = np.flatnonzero(forms == COMPRESSED)
+        self._copy(slot, np.flatnonzero(forms == ArrayForm.RAW), out)
+        self._clear(np.flatnonzero(forms == ArrayForm.NOTHING), out)
+        packed = np.flatnonzero(forms == ArrayForm.COMPRESSED)
         reasons: Dict[int, str] = {}
-        most = max(1, self._tools.capacity // SHARE // self._size)
+        most = max(1, self._tools.capacity // TURN_PARTS // self._size)
         for first in range(0, len(packed), most):
             reasons.update(self._decompress(slot, packed[first : first + most], out))
         return self._redo(slot, reasons, out, redo) if reasons else []
 
     def _forms(self, slot: Slot) -> Array:
-        forms, lengths, sizes = slot.rows[:, [FORM, BYTES, SIZE]].T.astype(np.int64)
-        wrong = ~np.isin(forms, (NOTHING, COMPRESSED, RAW)) | (lengths > slot.room)
-        wrong |= (forms != NOTHING) & (sizes != self._size)
-        wrong |= (forms == RAW) & (lengths != self._size)
-        wrong |= (forms == COMPRESSED) & (lengths == 0)
+        forms, lengths, sizes = slot.rows[:, [Head.FORM, Head.BYTES, Head.SIZE]].T.astype(np.int64)
+        wrong = ~np.isin(forms, (ArrayForm.NOTHING, ArrayForm.COMPRESSED, ArrayForm.RAW)) | (
+            lengths > slot.room
+        )
+        wrong |= (forms != ArrayForm.NOTHING) & (sizes != self._size)
+        wrong |= (forms == ArrayForm.RAW) & (lengths != self._size)
+        wrong |= (forms == ArrayForm.COMPRESSED) & (lengths == 0)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise EngineError(
@@ -95,8 +91,8 @@ class CompressedField:
 
     def _decompress(self, slot: Slot, rows: Array, out: int) -> Mapping[int, str]:
         """Why rows were refused. Neighbours are copied together, each as long as the longest."""
-        lengths = slot.rows[rows, BYTES].astype(np.int64)
-        pitch = int(plan.aligned(lengths.max() + BEHIND))
+        lengths = slot.rows[rows, Head.BYTES].astype(np.int64)
+        pitch = int(plan.aligned(lengths.max() + READ_BEHIND))
         width = min(pitch, slot.room)
         base = self._unpacker.room(pitch * len(rows))
         done = 0
@@ -122,7 +118,7 @@ class CompressedField:
     ) -> List[Mapping[str, Any]]:
         """Rows that nvCOMP refused are decompressed by the CPU, in place; what it can't, either, is bad."""
         good, bad = redone(redo, self.name, reasons)
-        if (self._forms(slot)[good] != RAW).any():
+        if (self._forms(slot)[good] != ArrayForm.RAW).any():
             raise EngineError(f"field {self.name!r}: rows were not redone as asked")
         self._copy(slot, good, out)
         self._clear(np.setdiff1d(sorted(reasons), good), out)

@@ -19,29 +19,26 @@ from .._cuda.arrays import item_bytes
 from .._cuda.errors import CudaError
 from .._cuda.events import Event
 from .._cuda.memory import Buffer
+from .._generated.device import (
+    COPY_BLOCKS,
+    GENERATE_HEADER,
+    GENERATE_ROWS,
+    GENERATE_THREADS,
+    SYNTHETIC_THREADS,
+)
+from .._generated.dtypes import KERNEL
 from ..errors import DefinitionError, EngineError
 from .areas import Numbers, Stretch
 from .keyed import Random
-from .plan import DTYPES, aligned
+from .plan import aligned
 from .tools import Tools
 
-#: The one header of ours that is for kernels of the user's: their own may be named like the others.
-HEADER = "millrace.cuh"
-#: Threads of a block of the user's kernel. Along x there are as many blocks as a row needs, along y as rows.
-THREADS = 256
-#: Blocks along y at most: larger batches are made in several launches.
-MOST_ROWS = 65535
 #: Batches whose numbers may be on their way at once.
 TURNS = 4
-#: Threads of a block of `synthetic`, and blocks for each that the stage may have: it does nothing but copy.
-COPY_THREADS, COPY_BLOCKS = 512, 4
-
-#: Arguments of `synthetic`, as its .cu file declares them.
-SYNTHETIC = (c_uint64, c_uint64, c_uint64, c_int, c_uint64, c_int, c_uint64)
 
 
 class Batch(Structure):
-    """``millrace::Batch`` of millrace.cuh, the first argument of a user's kernel: 40 bytes, by value."""
+    """``millrace::Batch`` of millrace.cuh, the first argument of a user's kernel, by value."""
 
     _fields_ = [
         ("seed", c_uint64),
@@ -132,7 +129,9 @@ class KernelGenerator:
         told, kernels = self._told, self._tools.kernels
         name = basename(told["file"])
         try:
-            module = kernels.load(name, told["source"], {**told["headers"], HEADER: kernels.headers[HEADER]})
+            module = kernels.load(
+                name, told["source"], {**told["headers"], GENERATE_HEADER: kernels.headers[GENERATE_HEADER]}
+            )
         except CudaError as error:
             if not error.name.startswith("NVRTC"):
                 raise
@@ -151,8 +150,8 @@ class KernelGenerator:
             return
         numbers = self._numbers.put(np.concatenate([batch.positions, batch.rows]).astype(np.uint64))
         for rows, arguments in self.launches(batch, addresses, numbers):
-            blocks = (-(-int(self._told["threads"]) // THREADS), rows)
-            self._tools.driver.launch(self._function, blocks, THREADS, arguments, self._tools.work)
+            blocks = (-(-int(self._told["threads"]) // GENERATE_THREADS), rows)
+            self._tools.driver.launch(self._function, blocks, GENERATE_THREADS, arguments, self._tools.work)
         self._numbers.leave()
 
     def launches(
@@ -162,8 +161,8 @@ class KernelGenerator:
         count = batch.count
         firsts = self._places(count, addresses)
         out: List[Tuple[int, Sequence[Any]]] = []
-        for first in range(0, count, MOST_ROWS):
-            rows = min(MOST_ROWS, count - first)
+        for first in range(0, count, GENERATE_ROWS):
+            rows = min(GENERATE_ROWS, count - first)
             positions = numbers + 8 * first
             head = Batch(self._told["seed"], batch.epoch, positions, positions + 8 * count, rows)
             fields = [
@@ -197,7 +196,7 @@ class SyntheticGenerator:
         self._kind, self._elements = str(told["dtype"]), int(told["elements"])
         self.outputs = [output_of(field) for field in told["fields"]]
         self._numbers = Turns(tools)
-        self._kernel = tools.kernels.kernel("synthetic", "synthetic", SYNTHETIC)
+        self._kernel = tools.kernels.kernel("synthetic")
         self._pool: Optional[Buffer] = self._upload(told["pool"])
 
     def _upload(self, pool: Mapping[str, Any]) -> Buffer:
@@ -224,13 +223,15 @@ class SyntheticGenerator:
             return
         assert self._pool is not None, "it is closed"
         firsts = self._numbers.put(self.numbers(batch.rows))
-        dtype = DTYPES["u8" if self._kind == "bool" else self._kind]
+        dtype = KERNEL["u8" if self._kind == "bool" else self._kind]
         for output in self.outputs:
             arguments = (
                 self._pool.address, firsts + 8 * batch.count, firsts, batch.count, self._elements, dtype,
                 addresses[output.name],
             )  # fmt: skip
-            self._kernel.launch(COPY_BLOCKS * self._tools.blocks, COPY_THREADS, arguments, self._tools.work)
+            self._kernel.launch(
+                COPY_BLOCKS * self._tools.blocks, SYNTHETIC_THREADS, arguments, self._tools.work
+            )
         self._numbers.leave()
 
     def close(self) -> None:

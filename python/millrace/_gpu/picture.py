@@ -17,15 +17,16 @@ from typing import Any, List, Mapping, Optional
 
 import numpy as np
 
-from .._cuda import kernels
 from .._cuda.arrays import item_bytes
 from .._cuda.errors import CudaError
 from .._cuda.memory import Buffer
+from .._generated.device import MIX_THREADS, PICTURE_THREADS
+from .._generated.parameter_words import Form
 from ..errors import EngineError
 from . import plan
 from .areas import Area
 from .slot import Redo, Slot, redone, slot_of
-from .tools import THREADS, Tools
+from .tools import Tools
 
 
 class PictureField:
@@ -40,8 +41,8 @@ class PictureField:
         self._mixes = int(device.get("mixes", 0))
         self._target = plan.Target(self.kind, device["layout"], device["width"], device["height"])
         self._row_bytes = prod(self.shape) * item_bytes(self.kind)
-        self._picture = tools.kernels.kernel("picture", "picture", kernels.PICTURE)
-        self._mix = tools.kernels.kernel("mix", "mix", kernels.MIX) if self._mixes else None
+        self._picture = tools.kernels.kernel("picture")
+        self._mix = tools.kernels.kernel("mix") if self._mixes else None
         self._lookup = self._upload(base64.b64decode(device["lookup"]))
 
     @property
@@ -96,12 +97,12 @@ class PictureField:
             some.area.rows.address, self._words, some.count, some.area.pointers.address, scratch, parts,
             out, self._lookup.address, self._target,
         )  # fmt: skip
-        self._picture.launch(blocks, THREADS, arguments, tools.work)
+        self._picture.launch(blocks, PICTURE_THREADS, arguments, tools.work)
 
     def _launch_mix(self, area: Area, which: int, count: int, source: int, target: int) -> None:
         assert self._mix is not None
         arguments = plan.mix_arguments(area.rows.address, which, count, source, target, self._target)
-        self._mix.launch(self._tools.blocks, THREADS, arguments, self._tools.work)
+        self._mix.launch(self._tools.blocks, MIX_THREADS, arguments, self._tools.work)
 
 
 class Turn:
@@ -129,8 +130,8 @@ class Turn:
     def decode(self, redo: Optional[Redo]) -> List[Mapping[str, Any]]:
         """Brings pixels, addresses and parameter rows to the device; the rows that stay bad."""
         form = self._heads.form
-        self._copy_pixels(np.flatnonzero(form == plan.PIXELS))
-        jpegs = np.flatnonzero(form == plan.JPEG)
+        self._copy_pixels(np.flatnonzero(form == Form.PIXELS))
+        jpegs = np.flatnonzero(form == Form.JPEG)
         bad: List[Mapping[str, Any]] = []
         if len(jpegs):
             some = plan.bitstreams(self._slot.data, self._slot.stride, jpegs, self._heads, self._targets)
@@ -164,7 +165,7 @@ class Turn:
         good, bad = redone(redo, self._name, {self._first + row: reasons[row] for row in rows})
         good -= self._first
         self._heads = plan.read_heads(self._slot.rows, self._slot.room, self._name)
-        if (self._heads.form[good] != plan.PIXELS).any():
+        if (self._heads.form[good] != Form.PIXELS).any():
             raise EngineError(f"field {self._name!r}: rows were not redone as asked")
         # A row without a picture becomes zeros.
         self._targets[rows] = 0

@@ -1,7 +1,7 @@
 """What a batch's parameter rows ask for, as plain numbers: sizes, places, cuts and arguments. No device here.
 
 A row of a picture field in the slot is  [ parameter row: `words` × u32 | bytes of a JPEG, or pixels | free ].
-The layout of a parameter row stands in src/transform/device/parameter-row.ts; only its header is read here.
+Its words are those of _generated/parameter_words.py; only the header is read here.
 """
 
 from __future__ import annotations
@@ -11,23 +11,17 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from .._cuda.nvjpeg import Bitstreams
+from .._generated.device import DEVICE_ALIGN
+from .._generated.dtypes import KERNEL
+from .._generated.parameter_words import Form, Word
 from ..errors import EngineError
 
 Array = Any  # np.ndarray; its full name would be longer than what it says
 
-#: Words of the header.
-FORM, BYTES, WIDTH, HEIGHT = 0, 1, 2, 3
-PICTURE_BYTES, TABLE_BYTES, SAMPLING = 6, 10, 11
-#: What lies behind the parameter row.
-NOTHING, JPEG, PIXELS = 0, 1, 3
-
-#: Pictures and the parts of a block's scratch begin at multiples of this.
-ALIGN = 256
-
 
 def aligned(size: Any) -> Any:
     """Rounded up to where the next one may begin."""
-    return (size + (ALIGN - 1)) // ALIGN * ALIGN
+    return (size + (DEVICE_ALIGN - 1)) // DEVICE_ALIGN * DEVICE_ALIGN
 
 
 class Heads(NamedTuple):
@@ -39,7 +33,7 @@ class Heads(NamedTuple):
     height: Array
     picture: Array
     tables: Array
-    #: Of a JPEG: how its chroma is sampled.
+    #: Of a Form.JPEG: how its chroma is sampled.
     sampling: Array
 
     def only(self, first: int, behind: int) -> "Heads":
@@ -49,16 +43,19 @@ class Heads(NamedTuple):
     @property
     def pixels(self) -> Array:
         """Bytes of each decoded picture; 0 where there is none."""
-        return np.where(self.form == NOTHING, 0, self.width * self.height * 3)
+        return np.where(self.form == Form.NOTHING, 0, self.width * self.height * 3)
 
 
 def read_heads(rows: Array, room: int, name: str) -> Heads:
     """Headers from the slot, uint32[n, words]. ``room``: bytes behind a parameter row."""
-    columns = (FORM, BYTES, WIDTH, HEIGHT, PICTURE_BYTES, TABLE_BYTES, SAMPLING)
+    columns = (
+        Word.FORM, Word.BYTES, Word.STORED_WIDTH, Word.STORED_HEIGHT, Word.PICTURE_BYTES, Word.TABLE_BYTES,
+        Word.SAMPLING,
+    )  # fmt: skip
     heads = Heads(*rows[:, columns].T.astype(np.int64))
-    wrong = ~np.isin(heads.form, (NOTHING, JPEG, PIXELS)) | (heads.bytes > room)
-    wrong |= (heads.form == PIXELS) & (heads.bytes != heads.width * heads.height * 3)
-    wrong |= (heads.form != NOTHING) & (heads.width * heads.height == 0)
+    wrong = ~np.isin(heads.form, (Form.NOTHING, Form.JPEG, Form.PIXELS)) | (heads.bytes > room)
+    wrong |= (heads.form == Form.PIXELS) & (heads.bytes != heads.width * heads.height * 3)
+    wrong |= (heads.form != Form.NOTHING) & (heads.width * heads.height == 0)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         told = ", ".join(f"{column} {values[row]}" for column, values in zip(Heads._fields, heads))
@@ -108,13 +105,6 @@ def equal_runs(rows: Array, sizes: Array) -> List[Tuple[int, int]]:
 # ---------------------------------------------------------------- the kernels
 
 
-#: Codes of element types.
-DTYPES = {
-    "u8": 0, "i8": 1, "u16": 2, "i16": 3, "i32": 4, "u32": 5, "i64": 6, "f16": 7, "bf16": 8, "f32": 9,
-    "f64": 10,
-}  # fmt: skip
-
-
 class Scratch(NamedTuple):
     """Memory of one block: two pictures, tables of weights."""
 
@@ -149,7 +139,7 @@ class Target(NamedTuple):
     @property
     def words(self) -> Sequence[int]:
         """The last arguments of every kernel: dtype, hwc, width, height."""
-        return DTYPES[self.dtype], int(self.layout == "hwc"), self.width, self.height
+        return KERNEL[self.dtype], int(self.layout == "hwc"), self.width, self.height
 
 
 def picture_arguments(

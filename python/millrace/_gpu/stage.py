@@ -27,12 +27,13 @@ from typing import Any, Callable, Deque, Dict, Hashable, Mapping, Optional, Set,
 from .._cuda.errors import CudaError
 from .._cuda.events import Event
 from .._cuda.memory import Memory, PoolMemory
+from .._generated.device import DEVICE_BYTES
 from ..errors import MillraceError
 from .fields import DeviceField, device_fields
 from .generate import generator_of
 from .making import Parts, make
 from .ticket import HostBatch, Ticket
-from .tools import GIB, Tools, open_tools
+from .tools import Tools, open_tools
 
 #: How long the process's end waits for a stage (seconds): CUDA should not go down under a thread at work.
 ENDING = 5.0
@@ -251,7 +252,7 @@ def open_stage(
     device: int = 0,
     memory: Optional[Callable[[Tools], Memory]] = None,
     blocks: Optional[int] = None,
-    budget: int = GIB,
+    budget: int = DEVICE_BYTES,
     generator: Optional[Mapping[str, Any]] = None,
 ) -> DeviceStage:
     """A stage on a CUDA device. ``folder`` holds the .cu files; ``blocks`` caps its share of the GPU."""

@@ -18,15 +18,12 @@ from typing import Any, Callable, Optional
 from .._cuda import nvcomp, nvjpeg
 from .._cuda.driver import driver_of
 from .._cuda.events import Event, Events
-from .._cuda.kernels import PICTURE, Kernels
+from .._cuda.kernels import Kernels
 from .._cuda.memory import Pool
+from .._generated.device import DEVICE_BYTES, LANES, SCRATCH_PARTS
 from ..errors import MillraceError
 from .areas import Area, Stretch
 from .unpacker import Unpacker
-
-GIB = 1 << 30
-#: Threads of a block.
-THREADS = 512
 
 
 class Tools:
@@ -38,7 +35,7 @@ class Tools:
         kernels: Any,
         jpegs: Callable[[], Any],
         blocks: Optional[int] = None,
-        budget: int = GIB,
+        budget: int = DEVICE_BYTES,
         nvcomps: Callable[[], Any] = nvcomp.load,
     ) -> None:
         self.driver = driver
@@ -55,12 +52,12 @@ class Tools:
         self.pool = Pool(driver, self.events)
         self.feed: int = driver.stream()
         self.work: int = driver.stream()
-        #: Bytes of pictures that are decoded in one turn: two areas share the budget.
-        self.capacity = budget // 2
-        self._areas = [Area(driver, self.capacity) for _ in range(2)]
+        #: Bytes of pictures that are decoded in one turn: the areas share the budget.
+        self.capacity = budget // LANES
+        self._areas = [Area(driver, self.capacity) for _ in range(LANES)]
         self._turn = 0
         #: Bytes that the kernel may use besides.
-        self.scratch_budget = budget // 4
+        self.scratch_budget = budget // SCRATCH_PARTS
         self._scratch = Stretch(driver)
         self._between = Stretch(driver)
 
@@ -81,7 +78,7 @@ class Tools:
     def next_area(self) -> Area:
         """The area whose last turn is longer ago, once that is over."""
         self._turn += 1
-        return self._areas[self._turn % 2].enter()
+        return self._areas[self._turn % LANES].enter()
 
     def scratch(self, size: int) -> int:
         """Memory that kernels use one after the other."""
@@ -121,7 +118,7 @@ class Tools:
 
 
 def open_tools(
-    device: int, folder: Path, blocks: Optional[int] = None, budget: int = GIB
+    device: int, folder: Path, blocks: Optional[int] = None, budget: int = DEVICE_BYTES
 ) -> Callable[[], Tools]:
     """Makes the tools for a device, in the thread that will use them. ``folder`` holds the .cu files."""
     driver = driver_of(device)
@@ -148,7 +145,7 @@ def compile_ahead(device: int, folder: Path) -> None:
         driver = driver_of(device)
         with driver.current():
             kernels = Kernels(driver, folder)
-            kernels.kernel("picture", "picture", PICTURE)
+            kernels.kernel("picture")
             kernels.close()
 
     # What goes wrong here goes wrong again, and is told, when a stage is made. The process's end waits for

@@ -6,16 +6,8 @@ import os
 import sys
 from typing import Any, Mapping, NamedTuple, Optional
 
+from .._generated.launchers import LAUNCHERS
 from ..errors import DefinitionError
-
-#: Variables of rank and world, by launcher. The same table as the engine's: but a shared engine has the
-#: environment of the rank that started it, so each client looks into its own.
-LAUNCHERS = (
-    ("torchrun", "RANK", "WORLD_SIZE"),
-    ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("Slurm", "SLURM_PROCID", "SLURM_NTASKS"),
-    ("Kubernetes", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"),
-)
 
 
 class Rank(NamedTuple):
@@ -74,6 +66,7 @@ def _of_jax() -> Optional[Rank]:
 
 
 def _of_launcher(env: Mapping[str, str]) -> Optional[Rank]:
+    # The engine looks for the same; but one that is shared has the environment of the rank that started it.
     for name, rank, world in LAUNCHERS:
         if rank in env and world in env:
             try:

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-#: Causes are told apart up to this many, and so many of them are named, with so many samples each.
-MOST, TOLD, EXAMPLES = 100, 5, 3
+from .._generated.judge import EXAMPLES, MOST_CAUSES, TOLD_CAUSES
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Causes:
         key = (stage, of, _alike(problem, bad["id"], bad.get("file")))
         cause = self._causes.get(key)
         if cause is None:
-            if len(self._causes) >= MOST:
+            if len(self._causes) >= MOST_CAUSES:
                 self._others += 1
                 return
             cause = self._causes[key] = Cause(problem, stage, of, bad.get("suspect"))
@@ -58,8 +57,10 @@ class Causes:
     def text(self) -> str:
         """The most frequent first, each with some of its samples."""
         found = sorted(self._causes.values(), key=lambda cause: -cause.count)
-        rest = sum(cause.count for cause in found[TOLD:]) + self._others
-        return "; ".join([str(cause) for cause in found[:TOLD]] + ([f"{rest} × others"] if rest else []))
+        rest = sum(cause.count for cause in found[TOLD_CAUSES:]) + self._others
+        return "; ".join(
+            [str(cause) for cause in found[:TOLD_CAUSES]] + ([f"{rest} × others"] if rest else [])
+        )
 
 
 def _alike(problem: str, *names: Any) -> str:

@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
+from .._generated.judge import FEW, FEW_ALIKE, FIRST, LISTED, NAMED
 from ..errors import MillraceError, SampleError, from_engine
 from .causes import Causes
-
-#: Bad samples are listed up to this many; all are counted.
-LISTED = 1000
-#: If more than half of so many first samples are bad, the run ends.
-FIRST = 1000
-#: Epochs of fewer samples than this are not judged so: in a handful, half of them may well be bad.
-FEW = 100
-#: So many samples and not one good, all for the same cause: code that throws, or a column that is not there.
-FEW_ALIKE = 2
-#: So many bad samples are named at the end of an epoch.
-NAMED = 3
 
 
 class Judge:

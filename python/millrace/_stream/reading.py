@@ -6,9 +6,9 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 import numpy as np
 
-from .._client import layout as at
 from .._client.client import Client, Place
 from .._client.layout import Field
+from .._generated.slot_words import Header, RowStatus, Stamp
 from ..batch import About, Batch, Ragged, decode
 
 
@@ -43,14 +43,14 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
     head, stamps, columns = memory.head(slot), memory.stamps(slot), memory.columns(slot)
 
     about = About(name)
-    about.count = count = head[at.COUNT]
-    about.epoch = int(stamps[at.EPOCH])
-    about.step = int(stamps[at.STEP])
-    about.position = int(stamps[at.POSITION])
+    about.count = count = head[Header.COUNT]
+    about.epoch = int(stamps[Stamp.EPOCH])
+    about.step = int(stamps[Stamp.STEP])
+    about.position = int(stamps[Stamp.POSITION])
     about.positions = np.ndarray((count,), "<f8", columns, layout.position_at).astype(np.int64)
     status: np.ndarray[Any, Any] = np.ndarray((count,), np.uint8, columns, layout.status_at)
-    about.valid = status == at.GOOD
-    about.fillers = status == at.FILLER
+    about.valid = status == RowStatus.GOOD
+    about.fillers = status == RowStatus.FILLER
 
     made = layout.generated
     if made:
@@ -61,7 +61,7 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
             _add(batch, about, field, head, columns, lease, copy)
     if client.opened.last == "pad" or client.opened.policy == "mask":
         batch.setdefault("valid", about.valid)
-    after = Place(int(stamps[at.NEXT_EPOCH]), int(stamps[at.NEXT_POSITION]))
+    after = Place(int(stamps[Stamp.NEXT_EPOCH]), int(stamps[Stamp.NEXT_POSITION]))
     return Taken(batch, about.epoch, after, None if copy else slot)
 
 
@@ -76,7 +76,7 @@ def _add(
     if field.form == "dense":
         batch[name] = array((count, *field.shape), field.dtype, field.at)
         return
-    length = head[at.CURSOR + field.index]
+    length = head[Header.CURSOR + field.index]
     if field.form == "padded":
         batch[name] = array((count, length, *field.shape), field.dtype, field.at)
         about.lengths[name] = np.ndarray((count,), "<i4", columns, field.length_at).copy()

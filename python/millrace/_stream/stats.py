@@ -7,14 +7,14 @@ import sys
 import time
 from typing import Any, Callable, Dict, Mapping, Optional
 
+from .._generated.decision import FINE
+from .._generated.protocol import STALL
 from .judge import Judge
 
 log = logging.getLogger("millrace")
 
-#: A wait longer than this (seconds) counts as a stall; shorter ones are the price of asking.
-STALL = 50e-6
-#: Below this share of the time nobody minds waiting.
-FINE = 0.02
+#: In seconds: a longer wait counts as a stall.
+_STALL = STALL / 1000
 
 
 class Stats:
@@ -47,7 +47,7 @@ class Stats:
             self.mark()
             return
         self.wait += now - asked
-        self.waits += now - asked > STALL
+        self.waits += now - asked > _STALL
 
     def report(self, engine: Mapping[str, Any]) -> Dict[str, Any]:
         """Everything, as plain numbers."""

@@ -8,9 +8,9 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
-from .._client import layout as at
 from .._client.client import Client, Opened, Place
 from .._client.meeting import Meeting
+from .._generated.slot_words import Header
 from ..errors import EngineDied, ForkedError, MillraceError, printable
 from .reading import Taken, read
 from .stats import Stats, say
@@ -221,7 +221,7 @@ class Stream:
                 if slot is None:
                     return None
                 bad: Sequence[Mapping[str, Any]] = ()
-                if client.memory.head(slot)[at.BAD] > 0:
+                if client.memory.head(slot)[Header.BAD] > 0:
                     bad = client.ask({"bad": self._number})["bad"]
                 break
             except EngineDied as death:

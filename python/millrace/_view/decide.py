@@ -8,8 +8,10 @@ Which samples come, in which order and with which choices is the same in any cas
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
+from .._generated.decision import BETTER, FINE, LESS, MEASURING, SETTLING, SHARES
 from .._stream.stats import say
 from ..errors import DefinitionError
 
@@ -17,19 +19,6 @@ if TYPE_CHECKING:
     from ..feed import Feed
 
 CPU, GPU, BOTH = "cpu", "gpu", "both"
-
-#: What a trial takes at least: steps, seconds. What comes before it says nothing yet: batches are on their
-#: way, kernels are chosen, and the makers, who fill their ring anew, are busier than they will be.
-SETTLING = (10, 1.5)
-MEASURING = (20, 1.5)
-#: Below this share of the time nobody minds waiting.
-FINE = 0.02
-#: Whoever costs the trainer more must be this much faster to be worth it.
-BETTER = 1.01
-#: When both decode: of what the CPU managed alone, it is given so much.
-LESS = 0.9
-#: Shares are rounded to this.
-STEP = 0.05
 
 
 def check_decode(feed: "Feed", asked: Optional[str], on_gpu: bool, needed: str, found: Any) -> None:
@@ -102,8 +91,8 @@ class Decision:
             return 0.0
         # While the CPU decoded alone, this much of what the trainer could have taken was there.
         fed = 1 - self._trials[CPU].share
-        share = round(LESS * fed / STEP) * STEP
-        return round(min(max(share, STEP), 1 - STEP), 2)
+        share = floor(LESS * fed * SHARES + 0.5)
+        return min(max(share, 1), SHARES - 1) / SHARES
 
     @property
     def news(self) -> Optional[str]:
