@@ -71,15 +71,18 @@ export class SpanLane {
     }
   }
 
-  /** The latest spans, oldest first. */
+  /** The latest spans, oldest first. Their maker may go on writing: those that it has come to meanwhile are left out. */
   read(): Span[] {
     const count = Atomics.load(this.head, 0) >>> 0
     const spans: Span[] = []
-    for (let i = Math.max(0, count - RECORDS); i < count; i++) {
+    const first = Math.max(0, count - RECORDS)
+    for (let i = first; i < count; i++) {
       const at = (i % RECORDS) * RECORD
       const [kind, start, duration, batch] = this.records.subarray(at, at + RECORD)
       spans.push({ kind: kind as SpanKind, start, duration, batch })
     }
-    return spans
+    const written = ((Atomics.load(this.head, 0) >>> 0) - count) >>> 0
+    // The one after those may be half written.
+    return spans.slice(Math.max(0, count + written + 1 - RECORDS - first))
   }
 }

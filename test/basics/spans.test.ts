@@ -17,4 +17,35 @@ describe('spans', () => {
     expect(latest.map(({ batch }) => batch)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
     expect(latest.every(({ kind, duration }) => kind === SpanKind.Read && duration > 0)).toBe(true)
   })
+
+  test('that are written over while they are read are left out', () => {
+    const buffer = new SharedArrayBuffer(spanBytes(1))
+    const lane = new SpanLane(buffer, 0)
+    const records = (spanBytes(1) - 8) / 32
+    const write = (batch: number): void => {
+      beginSpans()
+      while (performance.now() === last) last = performance.now()
+      last = performance.now()
+      markSpan(SpanKind.Read)
+      lane.write(batch)
+    }
+    let last = 0
+    for (let batch = 0; batch < records + 10; batch++) write(batch)
+    const { load } = Atomics
+    let loads = 0
+    // The maker goes on while the records are being read: three more are there when it is looked again.
+    Object.assign(Atomics, {
+      load: (array: Int32Array, index: number) => {
+        if (++loads === 2) for (let i = 0; i < 3; i++) write(records + 10 + i)
+        return load(array, index)
+      },
+    })
+    try {
+      const batches = lane.read().map(({ batch }) => batch)
+      expect(batches[0]).toBe(10 + 3 + 1)
+      expect(batches.at(-1)).toBe(records + 9)
+    } finally {
+      Object.assign(Atomics, { load })
+    }
+  })
 })
