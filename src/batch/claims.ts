@@ -75,9 +75,9 @@ export class Claims extends Control {
     this.since[maker] = Date.now()
   }
 
-  /** Books what a maker has read since it began. */
+  /** Adds to what a maker has read. Added, since another may have had its number before. */
   book(maker: number, bytesRead: number): void {
-    this.bytes[maker] = bytesRead
+    this.bytes[maker] += bytesRead
   }
 
   get bytesRead(): number {

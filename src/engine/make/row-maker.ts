@@ -47,6 +47,8 @@ export class RowMaker {
   private readonly draws: Draw[]
   private plan!: StepPlan
   private generation = -1
+  /** Bytes read that the ring knows of. */
+  private booked = 0
   /** Of the row being made, for its random keys. */
   private epoch = 0
   /** What it is made of. */
@@ -175,7 +177,9 @@ export class RowMaker {
       markSpan(SpanKind.Transform)
     }
     this.spans?.write(claim.batch)
-    this.ring.book(this.maker, this.fetcher.counts.bytesRead)
+    const { bytesRead } = this.fetcher.counts
+    this.ring.book(this.maker, bytesRead - this.booked)
+    this.booked = bytesRead
     this.ring.drop(this.maker)
   }
 

@@ -279,6 +279,28 @@ describe('changed weights', () => {
     })
   })
 
+  test('leave the count of bytes that were read as it is', async () => {
+    const folder = temporaryFolder()
+    for (let i = 0; i < 8; i++) writeFileSync(join(folder, `${i}.txt`), 'x'.repeat(100))
+    const source = { folder: { path: '.', extensions: ['.txt'] } }
+    const entries = ['a', 'b'].map(name => ({ source, weight: 1, name }))
+    const feed = {
+      source: { blend: { entries, epoch: 16 } },
+      fields: { text: { from: 'image', as: 'bytes', ragged: { max: 100 } } },
+      batch: { size: 4 },
+    } as unknown as FeedJson
+    await using(feed, { workers: 0, root: folder }, async loader => {
+      let before = 0
+      for await (const { position } of loader) {
+        const { bytesRead } = loader.stats()
+        // Both sources have the same files: those that stand in a batch twice are read once.
+        expect(bytesRead).toBeGreaterThanOrEqual(before + 200)
+        before = bytesRead
+        await loader.setWeights([2 + position, 1])
+      }
+    })
+  })
+
   test('leave no files open', async () => {
     const folder = temporaryFolder()
     for (const name of ['a', 'b']) {
