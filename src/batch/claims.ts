@@ -1,7 +1,7 @@
 /**
  * Claims: how makers divide the work without a scheduler. A claim is a chunk of rows of one batch; claims are handed
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
- * back-pressure. What a dead maker held waits in the redo list, for whoever comes next.
+ * back-pressure. What a dead maker held waits in the redo list, for the next maker. docs/concurrency.md has the rules.
  */
 import { type Claim, Control, monotonic } from './control.js'
 import { MAX_DEPTH, MAX_POISON, MAX_REDO, OPENING_SLOT, Word } from './control-words.js'
@@ -37,7 +37,7 @@ export class Claims extends Control {
   }
 
   /**
-   * The slot of a claim's batch. Whoever comes first opens it with `open`; others wait the moment this takes.
+   * The slot of a claim's batch. The first maker that comes opens it with `open`; others wait the moment this takes.
    * Undefined when the ring was paused meanwhile: then the claim is void.
    */
   slotOf(claim: Claim, maker: number, open: (slot: Slot) => void): Slot | undefined {
@@ -59,7 +59,7 @@ export class Claims extends Control {
 
   private open(place: number, name: number, maker: number, open: (slot: Slot) => void): void {
     const index = this.takeFree()
-    // Which slot it has is noted at once: if this maker dies before the batch is open, the owner frees it.
+    // Noted at once, with no call in between: if this maker dies before the batch is open, the owner frees the slot.
     Atomics.store(this.words, Word.Opening + place, (maker + 1) | ((index + 1) << OPENING_SLOT))
     const slot = this.slots[index]
     slot.clear()
@@ -84,7 +84,7 @@ export class Claims extends Control {
     return this.bytes.reduce((sum, n) => sum + n, 0)
   }
 
-  /** Marks a claim as made. True for whoever finished the batch's last chunk, and has to close it. */
+  /** Marks a claim as made. True: it was the batch's last chunk, and this maker has to close the batch. */
   finish(claim: Claim, slot: Slot): boolean {
     const chunk = claim.number % this.layout.chunks
     if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
@@ -137,7 +137,7 @@ export class Claims extends Control {
       const word = Atomics.load(this.redo, i)
       if (word === 0n) continue
       Atomics.store(this.claims, maker, -word)
-      // As for any claim: the ring is not moved under somebody who is about to take one.
+      // As for any claim: the owner does not move the ring while a maker is about to take one.
       if (!this.paused && Atomics.compareExchange(this.redo, i, word, 0n) === word) {
         Atomics.sub(this.words, Word.Redo, 1)
         return this.took(maker, word)

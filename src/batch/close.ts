@@ -1,7 +1,7 @@
 /**
  * Closing a batch: what remains to be done when all its rows are made. Holes left by dropped rows are closed in
- * order, ragged rows are gathered, padded rows are brought to their common length. Whoever finishes the last row
- * does it, alone, on the slot in place.
+ * order, ragged rows are gathered, padded rows are brought to their common length. The maker that finishes the
+ * last row does it, alone, on the slot in place.
  *
  * A batch that has fillers (`last: pad`) keeps its full size: in place of what is dropped, blank fillers stand at its
  * end.
@@ -22,7 +22,7 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
   for (const [i, field] of layout.fields.entries()) {
     const wanted = words[Header.Cursor + i]
     if (field.form !== 'dense' && field.form !== 'padded' && wanted * field.unitBytes > field.bytes) {
-      // It has no rows, and says so: nobody may look for elements that there was no room for.
+      // It has no rows, and says so: there was no room for their elements.
       words.fill(0, Header.Cursor, Header.Cursor + layout.fields.length)
       return (
         `field "${field.name}" needs ${wanted} elements in this batch, but its "total" is ` +
@@ -32,7 +32,7 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
   }
   const dropped = policy === 'drop' && words[Header.Bad] > 0 ? takeBad(slot, planned) : undefined
   const rows = dropped && [...dropped.kept, ...dropped.blanks.map(() => BLANK)]
-  // With `fail` nobody will see the batch, but bad rows must not have lengths left over from an earlier one.
+  // With `fail` the batch is not delivered, but bad rows must not have lengths left over from an earlier one.
   if (policy !== 'drop' && words[Header.Bad] > 0) blankBadRows(slot, bytes, planned)
   for (const [i, field] of layout.fields.entries()) {
     if (field.form === 'dense') {

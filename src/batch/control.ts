@@ -1,6 +1,7 @@
 /**
- * The control page of a ring: the words by which makers, the consumer and the owner agree. Everything that changes
- * while they run is read and written by atomic operations.
+ * The control page of a ring: the words by which makers, the consumer and the owner agree. What threads agree by is read
+ * and written by atomic operations. Plain are the words that an atomic one orders (start, poison, and all that `reset`
+ * writes) and those that decide nothing but what is told (row, since, bytes, heart). docs/concurrency.md has them all.
  */
 import {
   At,
@@ -69,8 +70,9 @@ export class Control {
   }
 
   /**
-   * Puts the ring at its beginning. Only while no maker holds a claim. `kept` slots stay with the consumer; `version`
-   * is that of the job by which it is made from now on.
+   * Puts the ring at its beginning. Only while it is paused and no maker holds a claim: then plain stores will do, since a
+   * maker claims nothing before it has seen the new generation. `kept` slots stay with the consumer; `version` is that of
+   * the job by which it is made from now on.
    */
   reset(start: RingStart, depth: number, kept: ReadonlySet<number> = new Set(), version = 0): void {
     this.start.set([start.epoch, start.position, start.limit])
@@ -120,7 +122,10 @@ export class Control {
     Atomics.store(this.words, Word.Depth, Math.max(1, Math.min(this.capacity, depth)))
   }
 
-  /** Batches to be made at most, counted from the start. */
+  /**
+   * Batches to be made at most, counted from the start. A plain store: the caller wakes the makers, and one that has seen
+   * the wake-up sees this. One that has not makes a batch more or sleeps; both are right.
+   */
   set limit(batches: number) {
     this.start[2] = batches
   }

@@ -1,6 +1,6 @@
 /**
  * A ring: the slots of one (feed, rank), and the words by which makers and the consumer agree without a
- * scheduler. Everything here is an atomic operation on memory that all threads of the process see.
+ * scheduler. docs/concurrency.md says who writes each word, and in which order.
  *
  *   memory ┬ control  64 KiB: the words below
  *          ├ slots    capacity × layout.bytes   (memfd, mapped over the memory)
@@ -149,7 +149,7 @@ export class Ring extends Claims {
     return false
   }
 
-  /** Whether anybody holds a claim of this batch. */
+  /** Whether a maker holds a claim of this batch. */
   private isBeingMade(batch: number): boolean {
     for (let maker = 0; maker < MAX_MAKERS; maker++) if (this.held(maker)?.claim.batch === batch) return true
     return false
@@ -176,7 +176,7 @@ export class Ring extends Claims {
     Atomics.store(this.words, Word.Opening + place, 0)
   }
 
-  /** From now on nobody tries this row again: it is bad. */
+  /** From now on no maker tries this row: it is bad. */
   poisonRow(batch: number, row: number): void {
     const count = Atomics.load(this.words, Word.Poisoned)
     this.poison[count % MAX_POISON] = batch * this.layout.rows + row

@@ -1,4 +1,4 @@
-/** A slot as seen by whoever holds the memory: header words, and the small columns with one entry a row. */
+/** Views of one slot: header words, and the small columns with one entry a row. */
 import type { SlotLayout } from './layout.js'
 import { HEADER_BYTES, Header, RowStatus } from './slot-words.js'
 

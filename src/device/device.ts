@@ -19,7 +19,7 @@ export interface StagePort {
   post(message: ToStage): void
   /** Told of everything that the stage says, and of the end of its thread. */
   listen(heard: (message: FromStage) => void, ended: (error: Error) => void): void
-  /** Keeps the process alive while somebody waits. */
+  /** Keeps the process alive while something is waited for. */
   hold(yes: boolean): void
   end(): Promise<unknown>
 }
@@ -74,7 +74,7 @@ export class Device {
   private holders = 0
   private failure: Error | undefined
   private ended = false
-  /** The thread is in the middle of something that does not end: nobody waits for it any more. */
+  /** The thread stopped answering: it is not waited for any more. */
   private stuck = false
 
   private constructor(private readonly port: StagePort) {
@@ -115,7 +115,7 @@ export class Device {
     this.port.post(message)
   }
 
-  /** Keeps the process alive while somebody waits for the device, and only then. */
+  /** Keeps the process alive while the device is waited for, and only then. */
   hold(yes: boolean): void {
     this.holders += yes ? 1 : -1
     this.port.hold(this.holders > 0)
@@ -135,7 +135,7 @@ export class Device {
     }
   }
 
-  /** Nothing has come from the device in a very long time: whoever waits is told why, and nobody does from now on. */
+  /** The device stopped answering: reject all pending requests with the reason, and don't wait for its thread at the end. */
   giveUp(error: Error): void {
     this.stuck = true
     this.fail(error)

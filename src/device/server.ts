@@ -47,9 +47,9 @@ export class StageServer {
   private open({ job, scratchBytes, consumer, generator }: RingWanted): void {
     const { memory, layout, feed } = job
     const { stage: former } = this
-    // Should the next one not come about, nobody may go on with streams that are gone.
+    // If the next stage can't be made, none is left: the streams of the former one are gone.
     this.stage = undefined
-    // Of the ring before nothing is under way, and nobody holds a batch.
+    // Nothing of the ring before is under way, and no batch of it is held: see DeviceRun.due.
     former?.close()
     this.stage = new DeviceStage(this.gpu, {
       layout,

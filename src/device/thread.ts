@@ -1,6 +1,6 @@
 /**
- * The thread of the device stage, in the trainer's process: decoding blocks whoever asks for it, and the trainer's own
- * thread has better things to do. It has the primary context, as the trainer has.
+ * The thread of the device stage, in the trainer's process: decoding blocks the thread that asks for it, which
+ * must not be the trainer's own. It has the primary context, as the trainer has.
  */
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { type Alone, addressOf, CudaDevice } from '../system/cuda/index.js'

@@ -153,7 +153,7 @@ export class BlockTable {
     this.tally('evictions', place.to - place.from)
   }
 
-  /** Removes a block whose load failed; whoever waits for it wakes up and finds its lease gone. */
+  /** Removes a block whose load failed; makers that wait for it wake up and find their leases gone. */
   remove(block: number): void {
     this.removeAt(this.order.subarray(0, this.count).indexOf(block))
     this.announce(block)

@@ -27,7 +27,7 @@ interface Delivered {
 
 /** Batches that are on the device, or on their way, beyond the one that is asked for. */
 const AHEAD = 3
-/** How often (ms) whoever waits looks whether the device stands still. */
+/** How often (ms) it is looked whether the device stands still, while it is waited for. */
 const LOOK = 500
 
 export interface DeviceDeliveryOptions {
@@ -52,7 +52,7 @@ export class DeviceDelivery implements Delivery {
   /** The batch that was asked for last, and the next to be taken from the makers. */
   private asked = 0
   private next = 0
-  /** Slots that are with the stage, and how often somebody has looked since it last did something. */
+  /** Slots that are with the stage, and the looks at it since it last did something. */
   private holding = 0
   private looks = 0
   /** Outputs that the consumer has. */
@@ -143,7 +143,7 @@ export class DeviceDelivery implements Delivery {
     this.ready.clear()
     this.asked = this.next = 0
     this.stopped = false
-    // It may still be at work: nobody must take what it says later for another ring's.
+    // The stage may still be at work: what it says later must not be taken for another ring's.
     if (this.failure) throw this.failure
   }
 
@@ -152,7 +152,7 @@ export class DeviceDelivery implements Delivery {
     return this.lent.size === 0
   }
 
-  /** Also gives the device's memory back: whoever still holds a batch holds nothing. */
+  /** Also gives the device's memory back: batches that are still held are gone. */
   async close(): Promise<void> {
     this.stopped = true
     this.failed(new EngineError('the loader was closed while a batch was waited for'), undefined)

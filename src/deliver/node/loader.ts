@@ -136,7 +136,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.delivery.extended()
   }
 
-  /** Whoever moves the ring waits for whoever takes a batch from it, and the other way round. */
+  /** One at a time: moving the ring, and taking a batch from it. */
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.turn.then(work)
     this.turn = done.catch(() => {})
@@ -196,7 +196,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       await this.delivery.drain()
       this.checkOpen()
     } catch (error) {
-      // Whoever has closed the loader meanwhile knew nothing of the new ring.
+      // If close() was called meanwhile, it knew nothing of the new ring.
       await other.close()
       other.vacate()
       this.checkOpen()

@@ -105,7 +105,7 @@ export class Serving {
     this.members.delete(member)
     this.movers.delete(member)
     this.expected--
-    // What it gave back counts no more: the others are fewer now, and have yet to give back theirs.
+    // A slot is free when each member that is left has given it back: the one that left is not counted for it any more.
     for (const by of this.givenBack.values()) by.delete(member)
     if (member.pipe !== this.first) closePipe(member.pipe)
     if (this.expected > 0 && this.members.size > 0) {

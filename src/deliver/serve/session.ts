@@ -82,7 +82,7 @@ export class Session {
     await leaving
   }
 
-  /** Whoever asks for a ring of this name from now on gets another one. */
+  /** A client that asks for a ring of this name from now on gets another one. */
   private forgetShared(): void {
     if (this.shared && this.context.shared.get(this.shared.name) === this.shared.serving)
       this.context.shared.delete(this.shared.name)
@@ -107,7 +107,7 @@ export class Session {
     const notices: string[] = []
     try {
       let serving = await this.serve(request, notices)
-      // Whoever had asked for it first may have vanished meanwhile, and the ring with it.
+      // The client that had asked for it first may have gone meanwhile, and the ring with it.
       while (serving.ended) serving = await this.serve(request, notices)
       this.member = serving.join()
       this.serving = serving

@@ -1,6 +1,6 @@
 /**
  * A maker: the program of one worker thread. It serves all rings of the process: picks the ring that is fed worst,
- * claims a few rows, makes them, and sleeps when no slot is free. Nobody schedules it.
+ * claims a few rows, makes them, and sleeps when no slot is free. There is no scheduler.
  */
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../../basics/errors.js'
@@ -81,7 +81,7 @@ class Maker {
       const claim = rowMaker.ring.next(this.data.maker)
       if (claim === undefined) continue
       if (rowMaker.job.version !== rowMaker.ring.version) {
-        // The ring has moved to another order a moment ago; the job that knows it is in the inbox.
+        // The ring has just moved to another order. The job with that order is in the inbox: read it first.
         rowMaker.ring.giveBack(this.data.maker)
         return true
       }
@@ -117,7 +117,8 @@ class Maker {
   private async take(job: Job): Promise<void> {
     const { words, maker } = this.data
     if (job.makers !== undefined && maker >= job.makers) return
-    // First this, then a look at the mail: whoever is to leave the ring is found here, or finds that out.
+    // Say which job is being taken up before reading messages, so that a "leave" sent in between is not missed: the pool
+    // either finds this word set, or its message is read below.
     Atomics.store(words, PoolWord.Taking + maker, job.id)
     this.fetchMail()
     try {

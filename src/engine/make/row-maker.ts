@@ -3,7 +3,7 @@
  *
  *   position ─ order ─► row of a source ─ fetch ─► bytes ─ sample ─► columns ─ programs ─► fields in the slot
  *
- * One RowMaker per maker thread and ring. It allocates next to nothing per row and waits for nobody; only where
+ * One RowMaker per maker thread and ring. It allocates next to nothing per row and never waits; only where
  * the feed calls functions of the user's may it be asynchronous.
  */
 
@@ -106,7 +106,7 @@ export class RowMaker {
     this.fetch(claim, slot, to)
     markSpan(SpanKind.Read)
     for (let row = claim.from; row < to; row++) {
-      if (this.ring.paused) return this.ring.drop(this.maker) // moved or closed: nobody wants the rest
+      if (this.ring.paused) return this.ring.drop(this.maker) // moved or closed: the rest is not wanted
       const pending = this.makeRow(claim, slot, row)
       if (pending) return this.makeRest(claim, slot, row, to, pending)
     }
@@ -191,7 +191,7 @@ export class RowMaker {
     const { epoch } = step
     for (let row = claim.from; row < to; row++) {
       // Fillers (`last: pad`) are taken from the epoch's beginning. All of it is written anew in a batch that is begun
-      // again: whoever died while closing it may have moved rows.
+      // again: the maker that died while closing it may have moved rows.
       const position = row < step.valid ? step.first + row : step.filler(row)
       const draw = this.order.draw(epoch, position, this.draws[row - claim.from])
       slot.positions[row] = position
@@ -249,7 +249,7 @@ export class RowMaker {
     )
     if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
     return mapped.then(async result => {
-      // Others may have used the shared state of this maker's row meanwhile: a maker makes one row at a time, so not.
+      // The state of the row (this.columns, this.context) is still this row's: a maker makes one row at a time.
       await this.makeFields(result, slot, row, draw)
     })
   }

@@ -24,7 +24,7 @@ import { Pool, type RingOwner } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
 import { SampleTimeout } from './sample-timeout.js'
 
-/** How often (ms) whoever waits looks for hung samples. */
+/** How often (ms) hung samples are looked for while a batch is waited for. */
 const LOOK = 500
 
 /** How long a closed ring waits for rows that are being made (ms). */
@@ -138,7 +138,7 @@ export class Feeding {
     for (const slot of slots) this.kept.add(slot)
   }
 
-  /** For whoever doesn't wait here: shows that the engine lives, and returns what ended the feeding, if anything has. */
+  /** For a server, whose clients wait elsewhere: renews the heartbeat, and returns what ended the feeding, if anything has. */
   watch(): Error | undefined {
     this.ring.beat()
     this.checkHung()
@@ -182,7 +182,7 @@ export class Feeding {
   /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
   async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
     this.timeout.begin()
-    // Every time again: another move, which was quicker, may have set the ring going.
+    // Pause again after every wait: a second move may have finished meanwhile, and its reset has set the ring going.
     for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
       await new Promise(resolve => setTimeout(resolve, 1))
       this.checkHung()
@@ -243,7 +243,7 @@ export class Feeding {
     this.ring.pause()
     if (this.alone) {
       this.alone.close()
-      // It may still wait for a function of the user's, which nobody waits for any more.
+      // It may still wait for a function of the user's: that is given up.
       this.ring.drop(ALONE)
     }
     await this.pool?.remove(this.job.id)
@@ -254,7 +254,7 @@ export class Feeding {
     this.shared.free()
   }
 
-  /** After the end, when nobody here looks at batches any more. Other processes keep theirs. */
+  /** After the end, when this process looks at no batch any more. Other processes keep theirs. */
   vacate(): void {
     if (this.ring.busy) return // by a row that hangs: its memory stays
     vacate(this.ring.memory, CONTROL_BYTES)
@@ -285,7 +285,7 @@ export class Feeding {
     this.nudge()
   }
 
-  /** Has whoever waits look again. */
+  /** Wakes those that wait for a batch, so that they look again. */
   private nudge(): void {
     const [words, index] = this.ring.completed
     Atomics.add(words, index, 1)

@@ -189,7 +189,7 @@ export class Pool {
     Atomics.notify(this.words, PoolWord.Wake)
   }
 
-  /** Keeps the process alive while somebody waits for a batch, and only then. */
+  /** Keeps the process alive while a batch is waited for, and only then. */
   hold(yes: boolean): void {
     this.holders += yes ? 1 : -1
     for (const member of this.members) if (member) this.holdBy(member.worker)
@@ -359,13 +359,13 @@ export class Pool {
       served.deaths.set(row, deaths)
       explained ||= deaths <= 2
       if (deaths >= 2) served.ring.poisonRow(claim.batch, held.row)
-      else served.owner.took() // somebody is waiting perhaps: look again
+      else served.owner.took() // a batch may be waited for: look again
     }
     if (!explained) this.deaths++
     if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) {
       const error = new EngineError(`worker threads keep dying: ${cause.message}`)
       for (const { owner } of this.served.values()) owner.failed(error)
-      // Nobody takes the places of the dead: feeds that come later have a pool of their own.
+      // The dead are not replaced any more: feeds that come later have a pool of their own.
       if (Pool.instance === this) Pool.instance = undefined
       return
     }

@@ -27,7 +27,7 @@ export interface ChildHandle {
 
 /**
  * Told of what a child has at present; undefined when that is nothing. A thread can be ended between any two lines:
- * descriptors are taken off before they are closed, since closing one twice would close somebody else's.
+ * descriptors are taken off before they are closed, since closing one twice would close another file.
  */
 export type ChildNote = (child: ChildHandle | undefined) => void
 

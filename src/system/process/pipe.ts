@@ -35,7 +35,7 @@ export function signal(write: number): void {
   try {
     writeSync(write, BYTE)
   } catch (error) {
-    // Full: whoever reads has enough to wake up by. Closed: nobody is there any more.
+    // Full: the reader has enough to wake up by. Closed: it is gone.
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'EAGAIN' && code !== 'EPIPE' && code !== 'EBADF') throw error
   }
