@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { type WalkOptions, walkFiles } from '../find/walk.js'
-import { IndexFile, type IndexHeader, writeIndex } from '../index/file.js'
+import { IndexFile, type IndexHeader } from '../index/file.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
+import { writeIndex } from '../index/write.js'
 import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 
 export interface FileListWanted {

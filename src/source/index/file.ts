@@ -1,26 +1,24 @@
 /**
- * The index of a source as a file: flat little-endian columns that are used where they lie, by mmap. How the file is
- * laid out stands in index/header.ts.
+ * Reads the index of a source: a file of flat little-endian columns, which are used where they lie, by mmap. index/header.ts
+ * says how the file is laid out, index/write.ts writes it.
  *
- * A column of numbers is an array. A column of text is an array of length+1 offsets (u32, or f64 beyond 4 GiB)
- * and a blob of UTF-8. The file appears whole or not at all (see Draft). What was changed since is told by checksums:
- * each column's is compared when the column is first used, once for all threads of the process.
+ * A column of numbers is an array. A column of text is an array of length+1 offsets (u32, or f64 beyond 4 GiB) and a blob
+ * of UTF-8. Checksums tell whether a file was changed since: that of a column is compared when the column is first used,
+ * once for all threads of the process.
  */
 import { endianness } from 'node:os'
 import { crc32 } from 'node:zlib'
 import { SourceError } from '../../basics/errors.js'
-import { Draft } from '../../system/files/draft.js'
 import { type MappedFile, mapFile } from '../../system/memory/mmap.js'
-import { type ColumnBuilder, NUMBER_ARRAYS, type NumberArray, TextBuilder } from './columns.js'
+import { NUMBER_ARRAYS, type NumberArray } from './columns.js'
 import {
-  align,
   type ColumnPlace,
   checksumSeed,
+  checksumText,
   columnEnd,
   columnsStart,
   type IndexHeader,
   parseHeader,
-  writeFront,
 } from './header.js'
 import { disown } from './trust.js'
 
@@ -32,60 +30,8 @@ const MARKS = 63
 export interface TextColumn {
   readonly length: number
   at(row: number): string
-  /** A copy of the value's bytes: whoever wrote to the mapped file would be killed by the system. */
+  /** A copy of the value's bytes: the system kills a process that writes to the mapped file. */
   bytes(row: number): Uint8Array
-}
-
-/** Where an index is written: a path, or a draft that has no name. */
-export type IndexTarget = string | Draft
-
-/** Writes an index. The columns may have different lengths. */
-export function writeIndex(
-  target: IndexTarget,
-  kind: string,
-  count: number,
-  meta: Record<string, unknown>,
-  columns: Readonly<Record<string, ColumnBuilder>>,
-): void {
-  const places: Record<string, ColumnPlace> = {}
-  let end = 0
-  for (const [name, column] of Object.entries(columns)) {
-    places[name] = placeColumn(column, end)
-    end = columnEnd(places[name])
-  }
-  // The header has the columns' checksums, which are known when they are written: its room is left free until then.
-  const room = writeFront({ kind, count, columns: places, meta }).length
-  write(target, draft => {
-    draft.write(new Uint8Array(room))
-    for (const [name, column] of Object.entries(columns)) {
-      let crc = checksumSeed(name, places[name])
-      const text = column instanceof TextBuilder
-      if (text) crc = writePieces(draft, column.offsets.pieces(offsetType(column)), crc, true)
-      places[name].crc = hex(writePieces(draft, column.pieces(), crc, false))
-    }
-    draft.writeAt(writeFront({ kind, count, columns: places, meta }), 0)
-  })
-}
-
-/** Writes an index again with another `meta`; its columns stay as they are. */
-export function rewriteMeta(path: string, meta: Record<string, unknown>): void {
-  const index = new IndexFile(path)
-  const { kind, count, columns } = index.header
-  write(path, draft => {
-    draft.write(writeFront({ kind, count, columns, meta }))
-    draft.write(index.columnBytes())
-  })
-}
-
-function write(target: IndexTarget, work: (draft: Draft) => void): void {
-  const draft = typeof target === 'string' ? Draft.open(target) : target
-  try {
-    work(draft)
-    draft.commit()
-  } catch (error) {
-    draft.discard()
-    throw error
-  }
 }
 
 /** An index, mapped. */
@@ -98,7 +44,7 @@ export class IndexFile {
 
   constructor(
     readonly path: string,
-    /** Found damaged in a run, the index is not used again: the next one who opens the data makes another. */
+    /** A run uses it: if it proves damaged, it is not used again, and the next feed that opens the data makes another. */
     private readonly running = false,
     /** The header, where it was read before. */
     known?: IndexHeader,
@@ -172,7 +118,7 @@ export class IndexFile {
       return
     }
     const bytes = new Uint8Array(this.mapped.buffer, this.start + place.at, columnEnd(place) - place.at)
-    if (hex(crc32(bytes, checksumSeed(name, place))) !== place.crc) {
+    if (checksumText(crc32(bytes, checksumSeed(name, place))) !== place.crc) {
       throw new SourceError(
         `${this.path} is damaged: the checksum of column "${name}" is wrong: start again, it is then rebuilt`,
         { file: this.path },
@@ -194,33 +140,4 @@ function mapUsed(path: string): MappedFile {
       cause,
     })
   }
-}
-
-function placeColumn(column: ColumnBuilder, end: number): ColumnPlace {
-  const at = align(end)
-  const crc = hex(0)
-  if (!(column instanceof TextBuilder)) return { type: column.type, at, length: column.length, crc }
-  const offsets = offsetType(column)
-  const blob = align(at + (column.length + 1) * NUMBER_ARRAYS[offsets].BYTES_PER_ELEMENT)
-  return { type: 'text', at, length: column.length, crc, offsets, blob, blobBytes: column.bytes }
-}
-
-function offsetType(column: TextBuilder): 'u32' | 'f64' {
-  return column.bytes < 2 ** 32 ? 'u32' : 'f64'
-}
-
-/** Writes a piece after the other, then zeros up to the next multiple of 64. Goes on with a checksum, of the zeros too if `padded`. */
-function writePieces(draft: Draft, pieces: Iterable<Uint8Array>, crc: number, padded: boolean): number {
-  let sum = crc
-  for (const piece of pieces) {
-    draft.write(piece)
-    sum = crc32(piece, sum)
-  }
-  const padding = new Uint8Array(align(draft.bytes) - draft.bytes)
-  draft.write(padding)
-  return padded ? crc32(padding, sum) : sum
-}
-
-function hex(crc: number): string {
-  return crc.toString(16).padStart(8, '0')
 }

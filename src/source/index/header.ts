@@ -185,3 +185,8 @@ const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** A CRC-32 as a header has it: eight hexadecimal digits. */
+export function checksumText(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
+}

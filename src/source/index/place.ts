@@ -8,9 +8,10 @@ import { SourceError } from '../../basics/errors.js'
 import { cachedPath } from '../../system/files/cache-folder.js'
 import { Draft } from '../../system/files/draft.js'
 import { makeFolder } from '../../system/files/folder.js'
-import { IndexFile, type IndexHeader, type IndexTarget, readHeader } from './file.js'
+import { IndexFile, type IndexHeader, readHeader } from './file.js'
 import { withLock } from './lock.js'
 import { disown, distrust, isDisowned } from './trust.js'
+import type { IndexTarget } from './write.js'
 
 /** Indexes of up to this size in all are compared with their checksums when they are opened: some 30 ms. In bytes. */
 export const CHECKED_AT_ONCE = 96 << 20

@@ -13,9 +13,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { NumberBuilder } from '../../../src/source/index/columns.js'
-import { IndexFile, type IndexTarget, writeIndex } from '../../../src/source/index/file.js'
+import { IndexFile } from '../../../src/source/index/file.js'
 import { withLock } from '../../../src/source/index/lock.js'
 import { type IndexWanted, obtainIndex } from '../../../src/source/index/place.js'
+import { type IndexTarget, writeIndex } from '../../../src/source/index/write.js'
 import { cachedPath, cacheFolder } from '../../../src/system/files/cache-folder.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { compileRooms } from '../../support/gpu/compiled.js'
@@ -229,7 +230,7 @@ describe('two processes', () => {
       script,
       `import { appendFileSync } from 'node:fs'
        import { obtainIndex } from './source/index/place.js'
-       import { writeIndex } from './source/index/file.js'
+       import { writeIndex } from './source/index/write.js'
        const [home, mode] = process.argv.slice(2)
        const { path } = await obtainIndex({
          data: home + '/data.tar', beside: home + '/.data.tar.millrace', problem: () => undefined,
