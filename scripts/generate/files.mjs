@@ -26,7 +26,7 @@ export async function generatedFiles(root, importModule) {
   const dtype = await table('src/basics/dtype.ts')
   const cuda = await table('src/system/cuda/numbers.ts')
   const advice = await table('src/system/cuda/advice.ts')
-  const nvjpeg = await table('src/system/cuda/nvjpeg-status.ts')
+  const nvjpeg = await table('src/system/cuda/libraries/nvjpeg-status.ts')
   const device = await table('src/device/facts.ts')
   const decision = await table('src/device/decision-facts.ts')
   const judge = await table('src/deliver/node/judge-facts.ts')
@@ -115,7 +115,7 @@ export async function generatedFiles(root, importModule) {
   python('advice', 'src/system/cuda/advice.ts', "What to do about errors of NVIDIA's libraries.", [
     dictionary(advice('ADVICE'), 'str'),
   ])
-  python('nvjpeg_status', 'src/system/cuda/nvjpeg-status.ts', nvjpegAbout, [
+  python('nvjpeg_status', 'src/system/cuda/libraries/nvjpeg-status.ts', nvjpegAbout, [
     records(nvjpeg('NVJPEG_STATUSES'), 'NvjpegStatus', 'A status, and what is done about it.', {
       status: 'int',
       name: 'str',

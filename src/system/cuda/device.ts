@@ -15,7 +15,7 @@ import {
   type NvcompCalls,
   type NvcompCodec,
   nvcompVersion,
-} from './nvcomp.js'
+} from './libraries/nvcomp.js'
 import {
   type Alone,
   bindNvjpeg,
@@ -23,8 +23,8 @@ import {
   JpegDecoder,
   type NvjpegCalls,
   nvjpegVersion,
-} from './nvjpeg.js'
-import type { CudaSource } from './nvrtc.js'
+} from './libraries/nvjpeg.js'
+import type { CudaSource } from './libraries/nvrtc.js'
 import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
 
 /** What the device stage asks of a GPU. Addresses and handles are bigints; 0n is CUDA's default stream. */

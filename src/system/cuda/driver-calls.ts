@@ -3,7 +3,7 @@
  * driver writes a result it gets a Buffer. Each returns a CUresult. Tests put a record of calls in their place.
  */
 import { koffi } from '../native.js'
-import { loadLibrary } from './libraries.js'
+import { loadLibrary } from './libraries/find.js'
 
 export type Argument = number | bigint | Uint8Array | string | null
 

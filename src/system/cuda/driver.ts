@@ -6,7 +6,7 @@
 import { MissingError } from '../../basics/errors.js'
 import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
-import { setDriver } from './libraries.js'
+import { setDriver } from './libraries/find.js'
 import { CudaStatus, DeviceAttribute, EVENT_FLAGS, HOST_PORTABLE, STREAM_NON_BLOCKING } from './numbers.js'
 import { askForQueues } from './queues.js'
 import {

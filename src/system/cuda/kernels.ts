@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeWhole } from '../files/draft.js'
 import { makeFolder } from '../files/folder.js'
+import { type CudaSource, compileCubin } from './libraries/nvrtc.js'
 import { COMPILE_OPTIONS } from './numbers.js'
-import { type CudaSource, compileCubin } from './nvrtc.js'
 
 /** The folder of the `.cu` and `.cuh` files that come with the package. */
 export const KERNELS = fileURLToPath(new URL('../../transform/kernels/cuda/', import.meta.url))

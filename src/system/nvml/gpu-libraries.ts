@@ -1,7 +1,7 @@
 /** Which of NVIDIA's libraries are here, and which version each says it is: for reports. Loads what it reports. */
-import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from '../cuda/libraries.js'
-import { bindNvjpeg, nvjpegVersion } from '../cuda/nvjpeg.js'
-import { nvrtcVersion } from '../cuda/nvrtc.js'
+import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from '../cuda/libraries/find.js'
+import { bindNvjpeg, nvjpegVersion } from '../cuda/libraries/nvjpeg.js'
+import { nvrtcVersion } from '../cuda/libraries/nvrtc.js'
 import { cudaVersionText } from './structs.js'
 
 export interface GpuLibrary {

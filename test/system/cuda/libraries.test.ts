@@ -1,7 +1,7 @@
 /** Where NVIDIA's libraries are looked for, and what is said when they are not there. */
 import { describe, expect, test } from 'vitest'
 import { MissingError } from '../../../src/basics/errors.js'
-import { candidates, missing, type Surroundings } from '../../../src/system/cuda/libraries.js'
+import { candidates, missing, type Surroundings } from '../../../src/system/cuda/libraries/find.js'
 
 /** A machine with these files. */
 function machine(

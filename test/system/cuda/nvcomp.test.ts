@@ -11,7 +11,7 @@ import {
   nvcompVersion,
   OPTIONS_TYPE,
   type StreamTables,
-} from '../../../src/system/cuda/nvcomp.js'
+} from '../../../src/system/cuda/libraries/nvcomp.js'
 
 /** Notes calls: the name, the types as bound, and the values. */
 class FakeLibrary implements NativeLibrary {

@@ -1,7 +1,7 @@
 /** The decoder over a fake nvJPEG: set-up, batches that are narrowed down to what is refused, and errors. */
 import { describe, expect, test } from 'vitest'
 import { CudaError } from '../../../src/system/cuda/errors.js'
-import { calledAlone, JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/nvjpeg.js'
+import { calledAlone, JpegDecoder, type NvjpegCalls } from '../../../src/system/cuda/libraries/nvjpeg.js'
 import type { JpegPicture } from '../../../src/system/cuda/structs.js'
 
 const STREAM = 77n

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { MissingError } from '../../../src/basics/errors.js'
 import { CudaError } from '../../../src/system/cuda/errors.js'
 import { compileOptions, cubinName, withCubin } from '../../../src/system/cuda/kernels.js'
-import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/nvrtc.js'
+import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/libraries/nvrtc.js'
 import { temporaryFolder } from '../../support/folder.js'
 
 const source = {

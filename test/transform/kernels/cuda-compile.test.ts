@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MissingError } from '../../../src/basics/errors.js'
 import { compileOptions, readSource } from '../../../src/system/cuda/kernels.js'
-import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/nvrtc.js'
+import { compileCubin, nvrtcVersion } from '../../../src/system/cuda/libraries/nvrtc.js'
 
 function withoutNvrtc(): string | undefined {
   try {

@@ -14,11 +14,11 @@
  * an H200, beside a trainer and with 8 queues, one call in 120 did not return, while all streams but nvJPEG's own were
  * done.
  */
-import { CudaError } from './errors.js'
-import { loadLibrary } from './libraries.js'
-import { NVJPEG_INTERPOLATE_CHROMA, NVJPEG_OUTPUT_RGBI, NvjpegBackend } from './numbers.js'
+import { CudaError } from '../errors.js'
+import { NVJPEG_INTERPOLATE_CHROMA, NVJPEG_OUTPUT_RGBI, NvjpegBackend } from '../numbers.js'
+import { type DecodeArrays, decodeArrays, type JpegPicture, writeDecodeArrays } from '../structs.js'
+import { loadLibrary } from './find.js'
 import { nvjpegName, nvjpegStatus } from './nvjpeg-status.js'
-import { type DecodeArrays, decodeArrays, type JpegPicture, writeDecodeArrays } from './structs.js'
 
 /** The functions of libnvjpeg that we call. Tests put their own in place. */
 export interface NvjpegCalls {

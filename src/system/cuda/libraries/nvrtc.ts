@@ -1,6 +1,6 @@
 /** NVRTC: CUDA C++ in memory to machine code for one GPU. It needs no GPU itself. */
-import { CudaError } from './errors.js'
-import { loadLibrary } from './libraries.js'
+import { CudaError } from '../errors.js'
+import { loadLibrary } from './find.js'
 
 /** A program and the headers that it includes, by the names under which it includes them. */
 export interface CudaSource {

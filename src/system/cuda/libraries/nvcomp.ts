@@ -11,17 +11,17 @@
  * Options (since 5) are 64 bytes, passed by value: the back end and zeros. We ask for the CUDA one: the engines of newer
  * GPUs want memory of a special kind, and say nothing of damaged data.
  */
-import { MissingError } from '../../basics/errors.js'
-import { koffi } from '../native.js'
-import { CudaError } from './errors.js'
-import { loadLibrary } from './libraries.js'
+import { MissingError } from '../../../basics/errors.js'
+import { koffi } from '../../native.js'
+import { CudaError } from '../errors.js'
 import {
   NVCOMP_BACKEND_CUDA,
   NVCOMP_CODECS,
   NVCOMP_MAJORS,
   NVCOMP_OPTIONS_BYTES,
   NVCOMP_STATUSES,
-} from './numbers.js'
+} from '../numbers.js'
+import { loadLibrary } from './find.js'
 
 export type NvcompCodec = keyof typeof NVCOMP_CODECS
 

@@ -11,8 +11,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { LibraryHandle } from 'koffi'
-import { MissingError } from '../../basics/errors.js'
-import { koffi } from '../native.js'
+import { MissingError } from '../../../basics/errors.js'
+import { koffi } from '../../native.js'
 
 export type CudaLibrary = keyof typeof LIBRARIES
 
