@@ -1,8 +1,9 @@
 /** What other rooms use of CUDA. Importing it loads no library: only calling does. */
 export { addressOf } from '../native.js'
-export { type Blocks, CudaDevice, type Gpu, type Lane } from './device.js'
+export { CudaDevice } from './device.js'
 export type { DeviceFacts, LaunchShape } from './driver.js'
 export { CudaError } from './errors.js'
+export type { Blocks, Gpu, Lane } from './gpu.js'
 export { KERNELS, ourHeaders, readSource as ourSource } from './kernels.js'
 export type { DeviceStream, NvcompCodec } from './libraries/nvcomp.js'
 export type { Alone } from './libraries/nvjpeg.js'
