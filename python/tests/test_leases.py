@@ -192,11 +192,10 @@ def test_a_client_may_be_collected_while_the_engine_is_told_of_a_slot(fake):
     feed = millrace.Feed(fake())
     client = feed._stream.client
 
-    def collect():
-        with client.wire.sending:  # a garbage collection comes here
-            client._end()
+    def collected():
+        client.close()  # a garbage collection comes here, in the middle of a send
 
-    thread = threading.Thread(target=collect, daemon=True)
+    thread = threading.Thread(target=client.wire.send, args=(collected,), daemon=True)
     thread.start()
     thread.join(PATIENCE)
     assert not thread.is_alive()

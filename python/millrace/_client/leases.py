@@ -1,20 +1,28 @@
-"""Who still holds a batch. A slot goes back to the engine when nothing refers to its memory any more.
+"""Which slots are still in use. A slot goes back to the engine when nothing refers to its memory any more.
 
 A lease is one object that exports the bytes of a slot (a ctypes array on the mapping). NumPy arrays made on
 it have it as their base, tensors made of those arrays keep the arrays: so the lease lives exactly as long as
 anything refers to the batch's memory, and its death gives the slot back.
 
-Its death may come in any thread, in the middle of a garbage collection or of a send. So all that happens
-there is one call of C code, ``SimpleQueue.put``, which is made for that; no signal can interrupt it, and no
-Ctrl-C gets lost in a destructor. A thread of its own tells the engine.
+Threads. A lease may die in any thread, in the middle of a garbage collection or of a send. All that happens
+there is one call of C code, ``SimpleQueue.put``, which may be called while it is running already; no signal
+can interrupt it, and no Ctrl-C gets lost in a destructor. A thread of its own ("millrace-leases") takes slots
+from that queue and tells the engine.
+
+Locks. None of its own. A slot leaves ``_held`` inside ``Wire.send``, under the wire's lock, together with the
+message that gives it back. So a ``move``, which is made under the same lock, names exactly the slots that the
+engine has not been told of.
+
+Fork: the child has no such thread, and tells nothing. The engine's death: what can't be told is dropped.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, Dict, Set
+from typing import Any, Dict, Optional, Set
 
 from .wire import Wire
 
@@ -35,7 +43,7 @@ class Leases:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._refs: Dict[int, _Lent] = {}
-        # Leased, and the engine not told otherwise. Slots leave it only under the wire's lock.
+        #: Leased, and not yet given back to the engine.
         self._held: Set[int] = set()
         self._dropped: "SimpleQueue[Any]" = SimpleQueue()
         args = (wire, self._dropped, self._held)
@@ -52,7 +60,7 @@ class Leases:
         return len(self._held)
 
     def held(self) -> Set[int]:
-        """The slots that the engine must leave alone. Exact while the wire's lock is held."""
+        """The slots that the engine must leave alone. Exact within ``Wire.send``."""
         return set(self._held)
 
     def settle(self) -> None:
@@ -74,12 +82,17 @@ def _tell(wire: Wire, dropped: "SimpleQueue[Any]", held: Set[int]) -> None:
         if isinstance(one, threading.Event):
             one.set()
             continue
-        with wire.sending:
-            # A lease that was lost before it was booked is not told: the next move frees it.
-            if one.slot in held:
-                held.discard(one.slot)
-                try:
-                    wire.write(b'{"release":%d}\n' % one.slot)
-                except OSError:
-                    pass  # the engine is gone, and the slots with it
+        try:
+            wire.send(partial(_release, held, one.slot))
+        except OSError:
+            pass  # the engine is gone, and the slots with it
         del one
+
+
+def _release(held: Set[int], slot: int) -> Optional[Dict[str, int]]:
+    """The message that gives a slot back. A lease that died before it was entered is not told of: the next
+    move frees its slot."""
+    if slot not in held:
+        return None
+    held.discard(slot)
+    return {"release": slot}

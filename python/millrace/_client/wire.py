@@ -1,7 +1,17 @@
 """The socket to the engine: requests and answers as lines of JSON, from any thread.
 
-A thread of its own reads, so that nothing is lost when Ctrl-C interrupts the main thread in the middle of a
-line, and so that the engine's death is known at once. Whoever waits for a batch is woken through a pipe.
+Threads. A thread of the wire's own ("millrace") reads. So Ctrl-C, which interrupts the main thread, never
+loses part of a line, and the engine's death is known at once. Any thread may send, ask and close.
+
+Locks. ``_sending`` is held while a line is made and written. It is the innermost lock: a thread that holds it
+takes no other. It is reentrant, because a garbage collection in the middle of a send may end this client,
+and that sends ``close``. Answers need no lock: each asker has a queue of its own.
+
+Waiting for a batch: the engine writes a byte into a pipe; the reading thread writes one into another pipe
+when the engine fails or is gone. ``wait`` polls both.
+
+Fork: the child closes its descriptors and sends nothing. Garbage collection: the reading thread refers to the
+inbox, not to the wire, so a wire that is forgotten can be collected.
 """
 
 from __future__ import annotations
@@ -13,7 +23,8 @@ import os
 import select
 import socket
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Union
+from queue import Empty, SimpleQueue
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from ..errors import DefinitionError, MillraceError, from_engine, printable
 
@@ -36,16 +47,15 @@ def encode(message: Message) -> bytes:
 
 
 class ConnectionClosed(MillraceError):
-    """The other side is gone. Whoever knows the engine's process makes an EngineDied of it."""
+    """The engine closed the connection. Client makes an EngineDied of it, with what the process said."""
 
 
 class _Inbox:
-    """What the reading thread leaves for the others. It knows no Wire, so that a forgotten one can end."""
+    """What the reading thread has received. All its parts are changed by single calls of C code, no lock."""
 
     def __init__(self, wake: int) -> None:
-        self.changed = threading.Condition()
-        self.answers: Dict[int, Message] = {}
-        self.awaited: Set[int] = set()
+        #: A queue for each request that has no answer yet. None in it: the connection has ended.
+        self.asked: Dict[int, "SimpleQueue[Optional[Message]]"] = {}
         self.failed: Optional[Message] = None
         self.ended = False
         self._wake = wake
@@ -54,23 +64,24 @@ class _Inbox:
         if "notice" in message:
             log.info("%s", printable(str(message["notice"])))
             return
-        with self.changed:
-            number = message.get("id")
-            if number is None:
-                self.failed = message.get("failed") or message.get("error")
-                self.ring()
-            elif number in self.awaited:
-                self.answers[number] = message
-            self.changed.notify_all()
+        number = message.get("id")
+        if number is None:
+            self.failed = message.get("failed") or message.get("error")
+            self.ring()
+            return
+        asker = self.asked.get(number)
+        if asker is not None:  # None: the asker was interrupted, by Ctrl-C for instance
+            asker.put(message)
 
     def end(self) -> None:
-        with self.changed:
-            self.ended = True
-            self.ring()
-            self.changed.notify_all()
+        # In this order: an asker enters its queue, then looks at `ended`.
+        self.ended = True
+        self.ring()
+        for asker in list(self.asked.values()):
+            asker.put(None)
 
     def ring(self) -> None:
-        """Wakes whoever polls for a batch."""
+        """Wakes a thread that polls for a batch."""
         try:
             os.write(self._wake, b"\0")
         except OSError:
@@ -104,8 +115,7 @@ class Wire:
         os.set_blocking(self._woken, False)
         os.set_blocking(self._waker, False)
         self._inbox = _Inbox(self._waker)
-        # A garbage collection under it may end the client, which says so.
-        self.sending = threading.RLock()
+        self._sending = threading.RLock()
         self._numbers = itertools.count(1)
         self.closed = False
         self._thread = threading.Thread(target=_read, args=(sock, self._inbox), name="millrace", daemon=True)
@@ -113,16 +123,16 @@ class Wire:
 
     # ------------------------------------------------------------ sending
 
-    def send(self, message: Union[Message, Callable[[], Message]]) -> None:
-        """Sends a message; a function is called when nothing can come between its answer and the sending."""
-        with self.sending:
-            self.write(encode(message() if callable(message) else message))
-
-    def write(self, line: bytes) -> None:
-        """Writes a line. Only for whoever holds ``sending``."""
-        if self.closed:
-            raise BrokenPipeError("the connection is closed")
-        self._sock.sendall(line)
+    def send(self, message: Union[Message, Callable[[], Optional[Message]]]) -> None:
+        """Sends a message. A function is called under the lock: nothing is sent between its answer and the
+        sending. It answers None to send nothing."""
+        with self._sending:
+            told = message() if callable(message) else message
+            if told is None:
+                return
+            if self.closed:
+                raise BrokenPipeError("the connection is closed")
+            self._sock.sendall(encode(told))
 
     # ------------------------------------------------------------ asking
 
@@ -131,28 +141,30 @@ class Wire:
     ) -> Message:
         """Sends a request and waits for its answer; raises what the engine answers as an error.
 
-        ``check`` is called now and then meanwhile, and may raise when waiting has no sense any more.
+        ``check`` is called every LOOK seconds meanwhile, and may raise when no answer can come any more.
         """
         inbox = self._inbox
         number = next(self._numbers)
-        inbox.awaited.add(number)
+        answers: "SimpleQueue[Optional[Message]]" = SimpleQueue()
+        inbox.asked[number] = answers
         try:
             self.send(lambda: {"id": number, **(message() if callable(message) else message)})
             while True:
-                with inbox.changed:
-                    if number not in inbox.answers and not inbox.ended:
-                        inbox.changed.wait(LOOK)
-                    if number in inbox.answers:
-                        answer = inbox.answers[number]
-                        break
-                    if inbox.ended:
-                        raise ConnectionClosed("the engine closed the connection")
-                check()
+                try:
+                    # An end that came before the queue was entered puts nothing into it.
+                    answer = answers.get(block=not inbox.ended, timeout=LOOK)
+                except Empty:
+                    if not inbox.ended:
+                        check()
+                        continue
+                    answer = None
+                if answer is None:
+                    raise ConnectionClosed("the engine closed the connection")
+                break
         except OSError as error:
             raise ConnectionClosed(f"the engine can't be reached: {error}") from error
         finally:
-            inbox.awaited.discard(number)
-            inbox.answers.pop(number, None)
+            inbox.asked.pop(number, None)
         if "error" in answer:
             raise from_engine(answer["error"])
         return answer
@@ -191,7 +203,7 @@ class Wire:
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        # Not before the reader is done with them: their numbers may soon mean other files.
+        # The reader first: once closed, the descriptors' numbers may soon mean other files.
         if self._thread is not threading.current_thread():
             self._thread.join(1)
         if not self._thread.is_alive():
