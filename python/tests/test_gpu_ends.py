@@ -162,29 +162,6 @@ def test_waiting_for_a_slot_does_not_stop_the_stage():
     stage.close()
 
 
-def test_a_loop_that_is_collected_while_slots_are_let_go_of_lets_go_of_them_as_well():
-    driver = FakeDriver()
-    stage = open_stage({"image": field()}, driver)
-    for _ in range(3):
-        stage.submit(pictures()).wait(PATIENCE)
-    query, inside = driver.query, []
-
-    def collecting(event):
-        come = query(event)
-        if not inside:  # a garbage collection may come here, and close a loop
-            inside.append(True)
-            stage.reap(True)
-        return come
-
-    driver.query = collecting
-    held = list(stage._held)
-    assert ends(stage.reap)
-    for event, batch in held:
-        assert event.query() or (event, batch) in stage._held
-    driver.query = query
-    stage.close()
-
-
 def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_itself(fake):
     stage = open_stage({"image": field()}, FakeDriver())
     slot = Slot(1)
@@ -201,7 +178,7 @@ def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_its
 
         assert stage.submit(HostBatch([HostArray("image", slot.values, "u8")], redo)).wait(PATIENCE).bad
         assert not staging.given_up and tickets[0].wait(PATIENCE).arrays
-    assert stage._gone.is_set()
+    assert stage.ended(0)
 
 
 def test_the_slot_of_a_batch_that_failed_is_not_left_to_the_garbage_collector():
@@ -290,8 +267,7 @@ def in_fork(work):
 def test_a_fork_has_no_stages_and_waits_for_none():
     stage = open_stage({"image": field()}, FakeDriver())
     ticket = stage.submit(pictures()).wait(PATIENCE)
-    with stage._reaping:  # somebody has it at that moment
-        assert in_fork(stage.close) == 7
+    assert in_fork(stage.close) == 7
     assert ticket.arrays["image"].shape[0] == 3
     stage.close()
 
@@ -391,4 +367,4 @@ def test_nobody_waits_forever_for_a_gpu_that_stands_still(fake, monkeypatch):
         assert ends(lambda: staging.drain([ticket])) and ends(lambda: staging.room(wait=True))
     assert ends(feed.close)
     going.set()
-    assert wait_until(stage._gone.is_set)
+    assert stage.ended(PATIENCE)

@@ -351,15 +351,16 @@ def test_whoever_has_the_ticket_finds_the_slot_free_once_it_is_read(opened, monk
 
     def complete(self, error=None):
         # What the stage keeps until the device has read it is let go of; nothing else may refer to it.
-        stage._held.clear()
+        driver.finish()
+        stage.reap()
         left.append(lease())
         done(self, error)
 
     def trouble(*_):
         raise CudaError("NVJPEG_STATUS_ALLOCATOR_FAILURE", "nvjpegDecodeBatched")
 
-    done = Ticket._complete
-    monkeypatch.setattr(Ticket, "_complete", complete)
+    done = Ticket.complete
+    monkeypatch.setattr(Ticket, "complete", complete)
     if fails:
         monkeypatch.setattr(FakeDecoder, "decode", trouble)
     batch = HostBatch([HostArray("image", slot.values, "u8")])

@@ -7,8 +7,15 @@
 A ticket is complete when everything is *on the streams*. The arrays are what they should be after
 ``ticket.event``, for which the consumer's stream waits; the slot is needed until ``ticket.copied``.
 
-Whatever goes wrong in the thread, it ends when it is told to: nobody may wait for it forever, least of
-all the process's end. A fork has no such thread, and its stages are closed.
+Threads. ``submit``, ``wait`` and ``reap`` are called by the trainer's thread, ``end`` by any: by a garbage
+collection too, in the stage's own thread at times. Jobs go through a ``SimpleQueue``; a ticket's event tells
+that its job is done; slots that are still read lie in ``Reads``. There is no lock.
+
+Ends. Whatever goes wrong in the thread, it ends when it is told to: ``close`` and the end of the process
+(``atexit``) wait for it, the latter ENDING seconds at most. After ``give_up`` nothing waits for it any more.
+Ctrl-C while the stage opens ends the thread. Fork: the child has no such thread, and its stages are closed.
+Garbage collection: the thread refers to the stage, so its owner (``Staging``) has a finalizer that calls
+``end``, which waits for nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +25,14 @@ import os
 import sys
 import threading
 import traceback
-from collections import deque
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Callable, Deque, Dict, Hashable, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Hashable, Mapping, Optional, Set, Tuple
 
 from .._cuda.errors import CudaError
-from .._cuda.events import Event
 from .._cuda.memory import Memory, PoolMemory
+from .._cuda.reads import Reads
 from .._generated.device import DEVICE_BYTES
 from ..errors import MillraceError
 from .fields import DeviceField, device_fields
@@ -53,13 +59,11 @@ class DeviceStage:
         generator: Optional[Mapping[str, Any]] = None,
     ) -> None:
         self._jobs: "SimpleQueue[Optional[Tuple[HostBatch, Ticket]]]" = SimpleQueue()
-        #: Batches whose slot is still read, oldest first.
-        self._held: Deque[Tuple[Event, HostBatch]] = deque()
-        # A garbage collection under it may close a loop, which reaps as well.
-        self._reaping = threading.RLock()
+        #: Batches whose slots the device still reads.
+        self._reads = Reads()
         self._closed = False
         self._gone = threading.Event()
-        #: Nobody waits for it any more: it is in the middle of something that does not end.
+        #: Whether it was given up: it is in the middle of something that does not end.
         self._stuck = False
         opened = Ticket()
         arguments = (make_tools, pictures, memory or _pool_memory, generator, opened)
@@ -90,19 +94,8 @@ class DeviceStage:
         if self._stuck:
             return 0
         if wait:
-            # Not under the lock: the stage's thread would wait as well.
-            with self._reaping:
-                oldest = self._held[0][0] if self._held else None
-            if oldest is not None:
-                oldest.synchronize()
-        with self._reaping:
-            while self._held:
-                first = self._held[0]
-                if not first[0].query():
-                    break
-                if self._held and self._held[0] is first:
-                    self._held.popleft()
-            return len(self._held)
+            self._reads.wait_for_oldest()
+        return self._reads.let_go()
 
     def end(self) -> None:
         """Nothing more comes: what is in line is finished, then the thread ends. Waits for nothing."""
@@ -116,16 +109,19 @@ class DeviceStage:
         if self._stuck:
             return
         self._gone.wait()
-        with self._reaping:
-            self._held.clear()
+        self._reads.clear()
+
+    def ended(self, seconds: Optional[float] = None) -> bool:
+        """Whether the thread is done with everything; waits that long for it."""
+        return self._gone.wait(seconds)
 
     @property
     def here(self) -> bool:
-        """Whether the calling thread is the stage's own: whoever waits for a batch there waits for itself."""
+        """Whether the calling thread is the stage's own: it would wait for itself."""
         return threading.current_thread() is self._thread
 
     def give_up(self) -> str:
-        """A batch has not come in a very long time: nobody waits for this stage any more. What it is at."""
+        """A batch has not come in a very long time: from now on no call waits. Says what the thread is at."""
         self._stuck = True
         frame = sys._current_frames().get(self._thread.ident or 0)
         if frame is None:
@@ -134,9 +130,8 @@ class DeviceStage:
         return f"in {code.co_name} ({Path(code.co_filename).name})"
 
     def _forked(self) -> None:
-        """In a forked child: the thread is not here, and may have held a lock."""
+        """In a forked child: the thread is not here."""
         self._closed = True
-        self._reaping = threading.RLock()
         self._gone = threading.Event()
         self._gone.set()
 
@@ -169,12 +164,12 @@ class DeviceStage:
                 maker = None if generator is None else generator_of(tools, generator)
                 if maker is not None:
                     ending.callback(maker.close)
-                opened._complete()
+                opened.complete()
                 self._serve(Parts(tools, memory, fields, maker))
         except BaseException as error:
-            # Whoever opens the stage is told. Later it is a GPU that gives nothing back: it is lost, and that
-            # was said with the batch that it was lost with.
-            opened._complete(error)
+            # While the stage opens, its constructor raises this. Later it comes from giving things back to a
+            # GPU that is lost; the batch that it was lost with has raised that already.
+            opened.complete(error)
         finally:
             _running.discard(self)
             self._gone.set()
@@ -195,10 +190,10 @@ class DeviceStage:
                 # The ticket keeps the error, and that would keep the batch, and its slot with it.
                 traceback.clear_frames(error.__traceback__)
                 failure = error
-            # Whoever waits for the ticket finds that nothing here refers to the batch any more: its slot is
-            # free as soon as the device has read it.
+            # Before the ticket is complete, nothing here refers to the batch any more: its slot is free as
+            # soon as the device has read it.
             del job, batch
-            ticket._complete(failure)
+            ticket.complete(failure)
             del ticket, failure
 
     def _stage(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
@@ -214,8 +209,7 @@ class DeviceStage:
     def _hold(self, parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
         """Everything is on the streams: notes when the slot is free, and when the arrays are finished."""
         ticket.copied = parts.tools.fed()
-        with self._reaping:
-            self._held.append((ticket.copied, batch))
+        self._reads.add(ticket.copied, batch)
         ticket.event = parts.tools.worked()
         parts.memory.finish(list(ticket.arrays.values()), ticket.event)
 

@@ -1,4 +1,7 @@
-"""What goes into the device stage, and what its submitter gets for it."""
+"""What goes into the device stage (HostBatch), and what its submitter gets for it (Ticket).
+
+The stage's thread fills a ticket and completes it; the submitter reads it after ``wait``. The event inside is
+all that the two share."""
 
 from __future__ import annotations
 
@@ -62,7 +65,8 @@ class Ticket:
         assert self.event is not None, "wait for the ticket first"
         self.event.before(stream)
 
-    def _complete(self, error: Optional[BaseException] = None) -> None:
+    def complete(self, error: Optional[BaseException] = None) -> None:
+        """Everything is on the streams, or has failed. Called once, by the stage's thread."""
         self._error = error
         if error is not None:
             self.arrays.clear()  # the error's traceback will refer to the ticket, and they to each other
