@@ -183,55 +183,56 @@ class Batch(Dict[str, Any]):
     # ------------------------------------------------------------ about it
 
     @property
-    def _known(self) -> About:
-        if self._about is None:
-            raise AttributeError("this is a copy of a batch, which knows only its fields")
-        return self._about
-
-    @property
     def ids(self) -> List[str]:
         """Stable names of the samples, fillers left out."""
-        return self._known.ids()
+        return about_of(self).ids()
 
     @property
     def positions(self) -> Any:
         """Position of each row in the epoch."""
-        return self._known.positions
+        return about_of(self).positions
 
     @property
     def valid(self) -> Any:
         """False for fillers (``last: pad``) and masked rows (``onError: mask``)."""
-        return self._known.valid
+        return about_of(self).valid
 
     @property
     def count(self) -> int:
         """Rows in this batch."""
-        return self._known.count
+        return about_of(self).count
 
     @property
     def epoch(self) -> int:
         """Epoch that it belongs to."""
-        return self._known.epoch
+        return about_of(self).epoch
 
     @property
     def step(self) -> int:
         """Step within the epoch, counted from where this run entered it."""
-        return self._known.step
+        return about_of(self).step
 
     @property
     def position(self) -> int:
         """Position in the epoch at which its step begins, over all ranks."""
-        return self._known.position
+        return about_of(self).position
 
     @property
     def device_pointers(self) -> Dict[str, int]:
         """Where the arrays that the device stage made lie on the device."""
-        return self._known.pointers
+        return about_of(self).pointers
 
     def lengths(self, name: str) -> Any:
         """Length of each row of a padded or ragged field."""
         value = dict.__getitem__(self, name)
-        return value.lengths if isinstance(value, Ragged) else self._known.lengths[name]
+        return value.lengths if isinstance(value, Ragged) else about_of(self).lengths[name]
+
+
+def about_of(batch: Batch) -> About:
+    """What is known of a batch besides its fields."""
+    if batch._about is None:
+        raise AttributeError("this is a copy of a batch, which knows only its fields")
+    return batch._about
 
 
 def describe(value: Any) -> str:

@@ -1,99 +1,48 @@
 """A view of a feed: the same batches, as arrays of one library, on one device.
 
-Usable wherever a loader is.
+Usable wherever a loader is. One loop at a time, in one thread; a loop that begins ends the one before it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, Mapping, Optional, Sequence
+from typing import Any, Deque, Dict, Iterator, Mapping, Optional, Sequence
 
-from ._open.open_feeds import Opened
-from ._stream.reading import Taken
-from .batch import Batch
+from ._open.open_feeds import Opened, check_state
+from ._stream.loop import Loop
+from ._stream.run import Run
+from ._view.carrier import Carrier, Staged
 from .errors import DefinitionError, MillraceError
-
-if TYPE_CHECKING:
-    from ._stream.loop import Loop
-    from .feed import Feed
-
-
-class Staged:
-    """A batch on its way to the user: as it left the ring, and what becomes of it."""
-
-    __slots__ = ("fields", "on_stage", "taken", "ticket")
-
-    def __init__(self, taken: Taken, fields: Batch, ticket: Any = None, on_stage: bool = False) -> None:
-        self.taken = taken
-        self.fields = fields
-        #: By which a copy to a device is known to be done: an event, or a ticket of the device stage.
-        self.ticket = ticket
-        self.on_stage = on_stage
 
 
 class View(Opened):
     """An iterable of batches with a length and a state; one ``for`` is one epoch."""
 
-    #: Batches that are prepared beyond the one handed out.
-    prefetch = 0
-
-    def __init__(self, feed: "Feed", names: Optional[Sequence[str]]) -> None:
-        self.feed = feed
+    def __init__(self, run: Run, carrier: Carrier, names: Optional[Sequence[str]] = None) -> None:
+        self._run = run
+        self._carrier = carrier
         self._names = names
-        layout = feed._stream.client.memory.layout
-        known = [field.name for field in layout.fields]
+        #: Batches that are prepared beyond the one handed out.
+        self.prefetch = carrier.prefetch
+        known = [field.name for field in run.fields]
         missing = [name for name in names or () if name not in (*known, "valid", "ids", "positions")]
         if missing:
             raise DefinitionError(f"tuple: this feed has no field {missing[0]!r}; it has {', '.join(known)}")
-        #: Element types by field, as the definition calls them.
-        self._kinds = {
-            field.name: field.device["dtype"] if field.device else field.kind for field in layout.fields
-        }
-        #: Names of the fields that are images.
-        self._images = {field.name for field in layout.fields if field.layout or field.device}
-
-    # ------------------------------------------------------------ what a library adds
-
-    def _enter(self) -> None:
-        """A loop is about to begin. Here everything is made by the engine, which says so if it can't."""
-        self.feed._stream.decode_on("cpu", None)
-
-    def _ask(self, loop: "Loop") -> None:
-        """The user comes for the next batch."""
-
-    def _prepare(self, taken: Taken) -> Staged:
-        """Makes a batch of the library's arrays, or begins to."""
-        return Staged(taken, taken.batch)
-
-    def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
-        """Whether the first of them can be handed out. False: all of them were put back, to be made anew."""
-        return True
-
-    def _deliver(self, staged: Staged) -> Batch:
-        """The batch, as the user may use it from now on."""
-        return staged.fields
-
-    def _make_room(self, staged: Deque[Staged]) -> bool:
-        """Whether another batch may be taken ahead."""
-        return not staged or self.feed._stream.room
-
-    def _finish(self, staged: Deque[Staged]) -> None:
-        """The loop is over; these were never handed out."""
-        staged.clear()
 
     # ------------------------------------------------------------ iterating
 
     def __iter__(self) -> Iterator[Any]:
-        self._enter()
-        loop = self.feed._begin()
+        carrier = self._carrier
+        carrier.enter()
+        loop = self._run.begin()
         staged: Deque[Staged] = deque()
         failure: Optional[MillraceError] = None
         finished = False
         try:
             while True:
                 loop.between()
-                self._ask(loop)
-                while self._wants(staged) and failure is None and self._make_room(staged):
+                carrier.asked(loop)
+                while failure is None and self._wants(staged) and carrier.has_room(staged):
                     try:
                         taken = loop.take(block=not staged)
                     except MillraceError as error:
@@ -101,14 +50,14 @@ class View(Opened):
                         break
                     if taken is None:
                         break
-                    spoilt = self.feed._stream.spoilt(taken)
-                    staged.append(Staged(taken, taken.batch) if spoilt else self._prepare(taken))
+                    spoilt = self._run.stream.spoilt(taken)
+                    staged.append(Staged(taken, taken.batch) if spoilt else carrier.load(taken))
                     del taken
                 if not staged:
                     if failure is not None:
                         raise failure
                     break
-                if not self._arrives(loop, staged):
+                if not carrier.arrives(loop, staged):
                     failure = None
                     continue
                 # No name here refers to the batch while the user has it: dropping it there is enough.
@@ -117,22 +66,22 @@ class View(Opened):
         finally:
             failure = None  # its traceback refers to what is here, slots among it
             try:
-                self._finish(staged)
+                carrier.leave(staged)
             finally:
                 loop.leave(finished)
 
     def _wants(self, staged: Deque[Staged]) -> bool:
         """Whether more are to be taken ahead; nothing comes after a batch that ends the run."""
-        if staged and self.feed._stream.spoilt(staged[-1].taken):
+        if staged and self._run.stream.spoilt(staged[-1].taken):
             return False
         return len(staged) <= self.prefetch
 
-    def _hand(self, loop: "Loop", staged: Deque[Staged]) -> Any:
+    def _hand(self, loop: Loop, staged: Deque[Staged]) -> Any:
         loop.judge(staged[0].taken.bad)
         one = staged.popleft()
-        batch: Any = self._deliver(one)
-        if self.feed.batch_map is not None:
-            batch = self.feed.batch_map(batch)
+        batch: Any = self._carrier.unload(one)
+        if self._run.batch_map is not None:
+            batch = self._run.batch_map(batch)
         if self._names is not None:
             batch = tuple(batch[name] for name in self._names)
         loop.hand(one.taken)
@@ -142,27 +91,32 @@ class View(Opened):
 
     def __len__(self) -> int:
         """Steps of a loop over whole epochs."""
-        return len(self.feed)
+        return length(self._run)
 
     def state_dict(self) -> Dict[str, Any]:
         """The feed's state."""
-        return self.feed.state_dict()
+        return self._run.state()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a saved state, with the next loop."""
-        self.feed.load_state_dict(state)
+        check_state(state)
+        self._run.load(state)
 
     def set_epoch(self, epoch: int) -> None:
         """The next loop is over this epoch."""
-        self.feed.set_epoch(epoch)
+        self._run.set_epoch(epoch)
 
     def close(self) -> None:
         """Closes the feed."""
-        self.feed.close()
+        self._run.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.feed!r}>"
+        return f"<View of {self._run.name}, {type(self._carrier).__name__}>"
 
 
-class NumpyView(View):
-    """NumPy arrays: views of the slot, writable."""
+def length(run: Run) -> int:
+    """Steps of a loop over whole epochs."""
+    total = run.steps()
+    if total is None:
+        raise TypeError("this feed never ends: it has no length")
+    return total

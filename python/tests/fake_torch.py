@@ -121,15 +121,18 @@ def late_read(out, array):
 
 
 def view_of(feed, cuda, prefetch=2):
-    """A view whose copies are made by that device, late."""
+    """A view whose copies are made by that device, late; and the carrier that brings them there."""
     import torch
 
-    from millrace._view.torch_cuda import CudaView
+    from millrace._view.torch_cuda import TorchCuda
+    from millrace.feed import run_of
+    from millrace.views import View
 
-    class View(CudaView):
-        def _upload(self, name, array):
-            out = FakeTensor()
-            self._cuda.now.work.append(late_read(out, array))
-            return out
+    def upload(name, array):
+        out = FakeTensor()
+        cuda.now.work.append(late_read(out, array))
+        return out
 
-    return View(feed, None, torch.device("cuda"), prefetch, cuda=cuda, pins=driver_pins(0, cuda))
+    device, pins = torch.device("cuda"), driver_pins(0, cuda)
+    carrier = TorchCuda(run_of(feed), device, prefetch, cuda=cuda, upload=upload, pins=pins)
+    return View(run_of(feed), carrier), carrier

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch.distributed as dist
 
 import millrace
+from millrace.feed import run_of
 
 
 def rank_of_run(rank: int, port: int, run: Dict[str, Any], feed: Any, state: Optional[Dict[str, Any]]) -> Any:
@@ -33,10 +34,10 @@ def rank_of_run(rank: int, port: int, run: Dict[str, Any], feed: Any, state: Opt
         ids += batch.ids
         dist.barrier()
         if step == run.get("kill") and rank == 0:
-            os.kill(opened._stream.client.engine.pid, signal.SIGKILL)
+            os.kill(run_of(opened).stream.client.engine.pid, signal.SIGKILL)
         if step == run["stop"]:
             break
-    told = {"ids": ids, "state": opened.state_dict(), "engine": opened._stream.client.engine.pid}
+    told = {"ids": ids, "state": opened.state_dict(), "engine": run_of(opened).stream.client.engine.pid}
     told["restarts"] = opened.stats()["restarts"]
     dist.barrier()
     opened.close()

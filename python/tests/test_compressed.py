@@ -13,6 +13,7 @@ import pytest
 import millrace
 from millrace._stream import stream as stream_module
 from millrace._view.staging import impossible
+from millrace.feed import run_of
 
 COUNT, SHAPE = 12, (16, 16, 32)
 SIZE = 16 * 16 * 32 * 4
@@ -56,7 +57,7 @@ def feed_of(path, compression, **options):
 @pytest.mark.parametrize("as_npy", [False, True])
 def test_by_the_engine(engine, shard, compression, as_npy):
     with feed_of(shard(PACK[compression], as_npy), compression) as feed:
-        assert feed._stream.opened.compressed == ["x"]
+        assert run_of(feed).stream.opened.compressed == ["x"]
         rows = [row.copy() for batch in feed for row in batch["x"]]
     assert len(rows) == COUNT
     for i, row in enumerate(rows):
@@ -67,13 +68,13 @@ def test_by_the_engine(engine, shard, compression, as_npy):
 def test_left_to_a_device_with_nvcomp(engine, shard, compression, monkeypatch):
     monkeypatch.setattr(stream_module, "without_nvcomp", lambda: None)
     with feed_of(shard(PACK[compression]), compression) as feed:
-        feed._stream.decode_on("gpu", None)
-        told = feed._stream.client.memory.layout.fields[0].device
+        run_of(feed).stream.decode_on("gpu", None)
+        told = run_of(feed).stream.client.memory.layout.fields[0].device
         assert told == {
             "kind": "compressed", "codec": "deflate", "dtype": "f32", "dlpack": [2, 32, 1],
             "shape": list(SHAPE), "headBytes": HEAD,
         }  # fmt: skip
-        taken = feed._stream.take(True)
+        taken = run_of(feed).stream.take(True)
         rows = taken.batch["x"]
         heads = rows[:, :HEAD].copy().view("<u4")
         assert rows.shape == (4, HEAD + SIZE) and (heads[:, 0] == 1).all() and (heads[:, 2] == SIZE).all()
@@ -83,7 +84,7 @@ def test_left_to_a_device_with_nvcomp(engine, shard, compression, monkeypatch):
 
         rows[3, HEAD + 50 : HEAD + 90] = 0xFF  # a device would have refused it
         asked = {"redo": {"slot": taken.slot, "field": "x", "rows": [1, 3]}}
-        good, bad = feed._stream.client.ask(asked)["redone"]
+        good, bad = run_of(feed).stream.client.ask(asked)["redone"]
         assert good == {"row": 1, "ok": True}
         assert bad["row"] == 3 and not bad["ok"] and bad["stage"] == "decode"
         assert f"its {compression} data can't be decompressed" in bad["message"]
@@ -94,8 +95,8 @@ def test_left_to_a_device_with_nvcomp(engine, shard, compression, monkeypatch):
 def test_without_nvcomp_the_engine_does_it(engine, shard, monkeypatch):
     monkeypatch.setattr(stream_module, "without_nvcomp", lambda: "it is not there")
     with feed_of(shard(zlib.compress), "zlib") as feed:
-        feed._stream.decode_on("gpu", None)
-        assert np.array_equal(feed._stream.take(True).batch["x"][2], array(2))
+        run_of(feed).stream.decode_on("gpu", None)
+        assert np.array_equal(run_of(feed).stream.take(True).batch["x"][2], array(2))
 
 
 def test_why_a_gpu_is_of_no_use(engine, shard, monkeypatch):

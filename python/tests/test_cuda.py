@@ -10,6 +10,7 @@ import pytest
 from fake_torch import FakeCuda, view_of
 
 import millrace
+from millrace.feed import run_of
 
 torch = pytest.importorskip("torch")
 
@@ -20,7 +21,7 @@ def test_late_copies_and_late_steps(fake, seed, prefetch, depth):
     chance = random.Random(seed)
     cuda, checked = FakeCuda(), []
     with millrace.Feed(fake(80), depth=depth) as feed:
-        view = view_of(feed, cuda, prefetch)
+        view, carrier = view_of(feed, cuda, prefetch)
         for i, batch in enumerate(view):
             assert feed.state_dict()["position"] == (4 * (i + 1)) % 80  # whatever was taken ahead
             assert batch["caption"][0] == f"sample {4 * i}"
@@ -34,8 +35,8 @@ def test_late_copies_and_late_steps(fake, seed, prefetch, depth):
             cuda.mine.work.append(step)
             del batch
             for _ in range(chance.randrange(5)):
-                chance.choice([cuda.mine, view._side]).step()
-        while cuda.mine.step() or view._side.step():
+                chance.choice([cuda.mine, carrier.side]).step()
+        while cuda.mine.step() or carrier.side.step():
             pass
         assert checked == list(range(20))
         if depth > 2:
@@ -45,17 +46,17 @@ def test_late_copies_and_late_steps(fake, seed, prefetch, depth):
 def test_a_break_waits_for_the_copies_under_way(fake):
     cuda = FakeCuda()
     with millrace.Feed(fake(80)) as feed:
-        view = view_of(feed, cuda)
+        view, carrier = view_of(feed, cuda)
         for _ in view:
             break
-        assert not view._copying
+        assert len(carrier.copies) == 0
         assert next(iter(view))["caption"][0] == "sample 1000"
 
 
 def test_slots_are_locked_once_and_unlocked(fake):
     cuda = FakeCuda()
     feed = millrace.Feed(fake(80), depth=3, max_depth=6)
-    view = view_of(feed, cuda)
+    view, _ = view_of(feed, cuda)
     list(view)
     list(view)
     assert len(cuda.locked) == len(set(cuda.locked)) == 3
@@ -71,8 +72,8 @@ def test_slots_that_another_view_has_locked_are_locked(fake, caplog):
     cuda = FakeCuda()
     feed = millrace.Feed(fake(80), depth=3, max_depth=6)
     for _ in range(3):
-        assert len(list(view_of(feed, cuda))) == 20  # a view of its own each time
-    view = view_of(feed, cuda)
+        assert len(list(view_of(feed, cuda)[0])) == 20  # a view of its own each time
+    view, _ = view_of(feed, cuda)
     list(view)
     feed.tune(depth=5)
     list(view)
@@ -85,7 +86,7 @@ def test_slots_that_another_view_has_locked_are_locked(fake, caplog):
 def test_a_gpu_that_is_lost_keeps_no_slots(fake, capsys):
     cuda = FakeCuda()
     with millrace.Feed(fake(80)) as feed:
-        list(view_of(feed, cuda))
+        list(view_of(feed, cuda)[0])
         cuda.lost = True
     assert cuda.locked == [] and "Traceback" not in capsys.readouterr().err
 
@@ -95,13 +96,13 @@ def test_nothing_of_cuda_is_left_to_the_garbage_collector(fake):
     gc.disable()
     try:
         feed = millrace.Feed(fake(80))
-        view = view_of(feed, FakeCuda())
+        view, carrier = view_of(feed, FakeCuda())
         assert len(list(view)) == 20
-        gone = weakref.ref(feed), weakref.ref(view), weakref.ref(view._meter)
+        gone = weakref.ref(feed), weakref.ref(view), weakref.ref(carrier), weakref.ref(carrier.meter)
         assert feed.stats()["device"]["decode"] == "cpu"
         feed.close()
-        del feed, view
-        assert [one() for one in gone] == [None] * 3
+        del feed, view, carrier
+        assert [one() for one in gone] == [None] * 4
     finally:
         gc.enable()
 
@@ -109,7 +110,7 @@ def test_nothing_of_cuda_is_left_to_the_garbage_collector(fake):
 def test_copies_go_on_where_nothing_can_be_locked(fake, caplog):
     cuda = FakeCuda(refuse=True)
     with millrace.Feed(fake(80)) as feed:
-        assert len(list(view_of(feed, cuda))) == 20
+        assert len(list(view_of(feed, cuda)[0])) == 20
     assert caplog.text.count("page-locked") == 1
 
 
@@ -124,8 +125,8 @@ def test_other_devices_by_torchs_own_copy(fake):
     with millrace.Feed(fake()) as feed:
         for batch in feed.torch(device="meta"):
             assert batch["image"].device.type == "meta"
-            feed._stream.client.leases.settle()
-            assert len(feed._stream.client.leases) == 0
+            run_of(feed).stream.client.leases.settle()
+            assert len(run_of(feed).stream.client.leases) == 0
             assert batch["caption"][0].startswith("sample")
 
 

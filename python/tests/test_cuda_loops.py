@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,21 +14,28 @@ from patience import wait_until
 from test_gpu_ends import in_fork
 
 import millrace
+from millrace._view import torch_cuda
+from millrace._view.bad_rows import without_bad
+from millrace._view.carrier import Carrier, Staged
+from millrace._view.decide import Decision
+from millrace._view.meter import HostMeter
 from millrace._view.on_gpu import OnGpu
 from millrace._view.pins import driver_pins
-from millrace._view.staging import Staging, without_bad
+from millrace._view.staging import Staging
+from millrace._view.torch_cuda import TorchCuda
 from millrace.batch import About, Batch, Ragged
-from millrace.views import Staged
+from millrace.feed import run_of
+from millrace.views import View
 
 torch = pytest.importorskip("torch")
 
 
 def test_a_loop_that_is_over_hands_out_nothing_that_it_took_ahead(fake):
     with millrace.Feed(fake(80)) as feed:
-        view = view_of(feed, FakeCuda())
+        view, _ = view_of(feed, FakeCuda())
         first = iter(view)
         next(first)
-        assert wait_until(lambda: feed._stream.client.memory.ready(2) is not None)
+        assert wait_until(lambda: run_of(feed).stream.client.memory.ready(2) is not None)
         next(first)  # by now others are taken ahead
         second = iter(view)
         assert next(second)["caption"][0] == "sample 1000"
@@ -59,7 +67,7 @@ def test_a_loop_that_is_collected_meanwhile_takes_no_copy_from_another(fake):
     cuda = FakeCuda()
     cuda.Event = Event
     with millrace.Feed(fake(80), depth=3) as feed:
-        view = view_of(feed, cuda)
+        view, carrier = view_of(feed, cuda)
         for i in range(8):
             loop = iter(view)
             next(loop)
@@ -69,7 +77,7 @@ def test_a_loop_that_is_collected_meanwhile_takes_no_copy_from_another(fake):
                 numbers.append(batch["number"])
                 if k == 2:
                     break
-            while cuda.mine.step() or view._side.step():
+            while cuda.mine.step() or carrier.side.step():
                 pass
             first = 1000 * (2 * i + 1)
             assert [int(one.value[0]) for one in numbers] == [first, first + 4, first + 8]
@@ -78,7 +86,7 @@ def test_a_loop_that_is_collected_meanwhile_takes_no_copy_from_another(fake):
 def test_steps_on_streams_of_their_own_are_measured_when_they_are_over(fake):
     cuda = FakeCuda()
     with millrace.Feed(fake(80)) as feed:
-        view = view_of(feed, cuda)
+        view, carrier = view_of(feed, cuda)
         streams, batches = [cuda.mine, FakeStream()], iter(view)
         for i in range(20):
             cuda.now = streams[i % 2]
@@ -86,10 +94,10 @@ def test_steps_on_streams_of_their_own_are_measured_when_they_are_over(fake):
             while streams[i % 3 == 0].step():  # the other one is far behind
                 pass
         for _ in range(3):
-            for stream in (view._side, *streams):
+            for stream in (carrier.side, *streams):
                 while stream.step():
                     pass
-        assert not list(batches) and view._meter.seconds > 0
+        assert not list(batches) and carrier.meter.seconds > 0
 
 
 def test_a_fork_that_leaves_a_loop_waits_for_nothing_of_cuda(fake):
@@ -105,7 +113,7 @@ def test_a_fork_that_leaves_a_loop_waits_for_nothing_of_cuda(fake):
     cuda = FakeCuda()
     cuda.Event = Event
     with millrace.Feed(fake(80)) as feed:
-        batches = iter(view_of(feed, cuda))
+        batches = iter(view_of(feed, cuda)[0])
         next(batches)
         assert in_fork(batches.close) == 7
         assert len(list(batches)) == 19
@@ -114,32 +122,24 @@ def test_a_fork_that_leaves_a_loop_waits_for_nothing_of_cuda(fake):
 def test_a_fork_that_leaves_a_loop_waits_for_no_stage(fake):
     never = SimpleNamespace(comes=lambda seconds: time.sleep(seconds), before=None)
 
-    class View(OnGpu):
-        def _enter(self):
-            pass
+    class Never(Carrier):
+        prefetch = 1
 
-        def _prepare(self, taken):
+        def load(self, taken):
             return Staged(taken, taken.batch, never, on_stage=True)
 
-        def _arrives(self, loop, staged):
-            return True
-
-        def _beside(self, numbers, array):
-            return numbers
-
-        def _release(self):
-            pass
-
     with millrace.Feed(fake(80), timeout=0.1) as feed:
-        view = View(feed, None)
-        view.prefetch, view._staging = 1, Staging(feed, 0)
-        view._staging._patience = 30
-        batches = iter(view)
-        assert wait_until(lambda: feed._stream.client.memory.ready(2) is not None)
+        run = run_of(feed)
+        carrier, pins = Never(run), SimpleNamespace(lock=lambda memory: None)
+        gpu = OnGpu(run, Staging(run, 0), pins, Decision("gpu"), HostMeter(), None)
+        carrier.leave = gpu.leave
+        batches = iter(View(run, carrier))
+        assert wait_until(lambda: run.stream.client.memory.ready(2) is not None)
         next(batches)
         next(batches)
+        run.timeout = 30
         assert in_fork(batches.close) == 7
-        view._staging._patience = 0.1
+        run.timeout = 0.1
         batches.close()
 
 
@@ -160,8 +160,6 @@ class StageTensor(FakeTensor):
 
 
 def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engine, monkeypatch):
-    from millrace._view.torch_cuda import CudaView
-
     class Stage:
         here = False
 
@@ -196,13 +194,13 @@ def test_rows_are_dropped_only_from_tensors_that_wait_for_the_users_stream(engin
         "onError": "drop",
     }
     with millrace.Feed(definition) as feed:
-        pins = driver_pins(0, cuda)
-        view = CudaView(feed, None, torch.device("cuda"), 0, "gpu", cuda=cuda, open_stage=Stage, pins=pins)
-        assert [batch.count for batch in view] == [7, 7]
+        run, device, pins = run_of(feed), torch.device("cuda"), driver_pins(0, cuda)
+        carrier = TorchCuda(run, device, 0, "gpu", cuda=cuda, open_stage=Stage, pins=pins)
+        assert [batch.count for batch in View(run, carrier)] == [7, 7]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "uint8", "bool", "float32"])
-def test_rows_are_dropped_or_masked_by_number_whatever_their_type(fake, dtype):
+def test_rows_are_dropped_or_masked_by_number_whatever_their_type(dtype):
     count, bad = 600, [0, 1, 299]
     about = About(lambda epoch, positions: [])
     about.count, about.positions = count, np.arange(count)
@@ -212,10 +210,9 @@ def test_rows_are_dropped_or_masked_by_number_whatever_their_type(fake, dtype):
     batch = Batch(
         {"image": image, "parts": Ragged(image, offsets), "label": torch.arange(count)}, about=about
     )
-    with millrace.Feed(fake()) as feed:
-        beside = view_of(feed, FakeCuda())._beside
-        masked = without_bad(Batch(image=torch.ones_like(image), about=about), bad, "mask", beside)["image"]
-        kept = without_bad(batch, bad, "drop", beside)
+    beside = partial(torch_cuda.beside, torch)
+    masked = without_bad(Batch(image=torch.ones_like(image), about=about), bad, "mask", beside)["image"]
+    kept = without_bad(batch, bad, "drop", beside)
     assert masked.dtype == image.dtype and (masked == 0).nonzero().flatten().tolist() == bad
     assert kept["label"].tolist() == [row for row in range(count) if row not in bad]
     for found in (kept["image"], kept["parts"].values):

@@ -14,6 +14,7 @@ from test_dataset import Pairs, batches
 
 import millrace
 from millrace._data.payload import command
+from millrace.feed import run_of
 
 
 def run(folder, text, *arguments, **options):
@@ -122,7 +123,7 @@ def test_an_input_that_ends_anywhere_ends_a_process_without_a_word(tmp_path, inp
 def test_no_process_stays():
     with millrace.dataset(Pairs()).batch(8).open(workers=2) as feed:
         next(iter(feed.numpy()))
-        engine = feed._stream.client.engine.pid
+        engine = run_of(feed).stream.client.engine.pid
         assert wait_until(lambda: len(_children(engine)) == 2)
         makers = _children(engine)
         os.kill(makers[0], signal.SIGKILL)  # one is replaced

@@ -24,6 +24,7 @@ from drill_trainer import FEED, SAMPLES, TOLD
 from patience import PATIENCE, wait_until
 
 import millrace
+from millrace.feed import run_of
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -220,10 +221,10 @@ def test_nothing_is_left_behind_and_nothing_is_lost():
 def test_an_engine_that_is_stopped_before_the_end_ends_too(runtime_folder):
     # All batches are made: nobody waits for it any more, and nobody would notice.
     with millrace.Feed({**FEED, "batch": {"size": SAMPLES // 2}}, workers=1) as feed:
-        engine = feed._stream.client.engine.pid
+        engine = run_of(feed).stream.client.engine.pid
         batches = iter(feed)
         next(batches)
-        assert wait_until(lambda: feed._stream.client.memory.ready(1) is not None)
+        assert wait_until(lambda: run_of(feed).stream.client.memory.ready(1) is not None)
         os.kill(engine, signal.SIGSTOP)
         assert len(list(batches)) == 1
     assert wait_until(lambda: not alive(engine))
@@ -232,12 +233,12 @@ def test_an_engine_that_is_stopped_before_the_end_ends_too(runtime_folder):
 
 def test_a_stopped_engine_that_a_rank_meets_is_replaced(runtime_folder):
     with millrace.Feed(FEED, workers=1, rank=0, world=2) as one:
-        stopped = one._stream.client.engine.pid
+        stopped = run_of(one).stream.client.engine.pid
         os.kill(stopped, signal.SIGSTOP)
         with millrace.Feed(FEED, workers=1, rank=1, world=2) as two:
             assert not alive(stopped)
             seen = [int(name) for feed in (one, two) for batch in feed for name in batch.ids]
-            assert one._stream.client.engine.pid == two._stream.client.engine.pid
+            assert run_of(one).stream.client.engine.pid == run_of(two).stream.client.engine.pid
     assert sorted(seen) == list(range(SAMPLES))
 
 
@@ -246,6 +247,6 @@ def test_a_new_engine_is_tuned_as_the_last_one_was(fake):
         feed.tune(depth=5)
         batches = iter(feed)
         next(batches)
-        os.kill(feed._stream.client.engine.pid, signal.SIGKILL)
-        assert len(list(batches)) == 19 and feed._stats.restarts == 1
-        assert feed._stream.opened.depth == feed._stream.client.memory.used == 5
+        os.kill(run_of(feed).stream.client.engine.pid, signal.SIGKILL)
+        assert len(list(batches)) == 19 and run_of(feed).stats.restarts == 1
+        assert run_of(feed).stream.opened.depth == run_of(feed).stream.client.memory.used == 5

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import millrace
+from millrace.feed import run_of
 
 FORM, BYTES, WIDTH, HEIGHT = 0, 1, 2, 3
 PIXELS = 3
@@ -25,11 +26,11 @@ def definition(**rest):
 
 
 def taken(feed, block=True):
-    return feed._stream.take(block)
+    return run_of(feed).stream.take(block)
 
 
 def words(batch, feed):
-    count = feed._stream.client.memory.layout.fields[0].device["words"]
+    count = run_of(feed).stream.client.memory.layout.fields[0].device["words"]
     return batch["image"][:, : count * 4].copy().view("<u4")
 
 
@@ -47,7 +48,7 @@ def test_the_ring_changes_hands_between_two_batches(engine):
         expected = [(batch.ids, batch["label"].tolist(), batch.position) for batch in cpu]
         found = []
         for i in range(len(expected)):
-            other._stream.decode_on(("cpu", "gpu")[i // 3 % 2], None)
+            run_of(other).stream.decode_on(("cpu", "gpu")[i // 3 % 2], None)
             one = taken(other).batch
             found.append((one.ids, one["label"].tolist(), one.position))
             assert (one["image"].shape[1:] == (3, 24, 24)) == (i // 3 % 2 == 0)
@@ -57,7 +58,7 @@ def test_the_ring_changes_hands_between_two_batches(engine):
 def test_the_engine_goes_on_to_decode_a_share(engine):
     with millrace.Feed(definition()) as cpu, millrace.Feed(definition()) as feed:
         expected = [batch["image"].copy() for batch in cpu]
-        feed._stream.decode_on("gpu", None, 0.5)
+        run_of(feed).stream.decode_on("gpu", None, 0.5)
         shares = []
         for images in expected[:4]:
             one = taken(feed).batch
@@ -66,17 +67,19 @@ def test_the_engine_goes_on_to_decode_a_share(engine):
             for row in np.flatnonzero(forms == PIXELS):
                 assert np.array_equal(pixels(one, feed, row), images[row])
         assert 0.1 < np.mean(shares) < 0.9
-        feed._stream.decode_on("gpu", None, 0.0)
+        run_of(feed).stream.decode_on("gpu", None, 0.0)
         assert set(words(taken(feed).batch, feed)[:, FORM]) == {1}
 
 
 def test_what_a_gpu_refuses_is_decoded_in_place(engine):
     with millrace.Feed(definition()) as cpu, millrace.Feed(definition()) as feed:
-        feed._stream.decode_on("gpu", None)
+        run_of(feed).stream.decode_on("gpu", None)
         for images in [batch["image"].copy() for batch in cpu][:3]:
             one = taken(feed)
             assert set(words(one.batch, feed)[:, FORM]) == {1}
-            answer = feed._stream.client.ask({"redo": {"slot": one.slot, "field": "image", "rows": [1, 6]}})
+            answer = run_of(feed).stream.client.ask(
+                {"redo": {"slot": one.slot, "field": "image", "rows": [1, 6]}}
+            )
             assert answer["redone"] == [{"row": 1, "ok": True}, {"row": 6, "ok": True}]
             for row in (1, 6):
                 assert np.array_equal(pixels(one.batch, feed, row), images[row])
@@ -85,13 +88,13 @@ def test_what_a_gpu_refuses_is_decoded_in_place(engine):
 
 def test_only_the_cpu_says_that_a_picture_is_bad(engine):
     with millrace.Feed(definition()) as feed:
-        feed._stream.decode_on("gpu", None)
+        run_of(feed).stream.decode_on("gpu", None)
         one = taken(feed)
         image = one.batch["image"]
         start = words(one.batch, feed).shape[1] * 4
         image[2, start + 200 :] = 0  # damaged behind its header: no GPU was told
         asked = {"redo": {"slot": one.slot, "field": "image", "rows": [2]}}
-        (answer,) = feed._stream.client.ask(asked)["redone"]
+        (answer,) = run_of(feed).stream.client.ask(asked)["redone"]
         assert answer["row"] == 2 and not answer["ok"] and answer["stage"] == "decode"
         assert answer["id"] == one.batch.ids[2] and "image" in answer["message"]
         assert words(one.batch, feed)[2][FORM] == 0  # nothing: it becomes zeros
@@ -105,7 +108,7 @@ def test_a_state_goes_on_in_the_other_mode(engine):
             del batch
         state = feed.state_dict()
     with millrace.Feed(definition(), state=state) as feed:
-        feed._stream.decode_on("gpu", None)
+        run_of(feed).stream.decode_on("gpu", None)
         assert [taken(feed).batch.ids for _ in range(3)] == rest[5:8]
 
 

@@ -20,6 +20,8 @@ from patience import PATIENCE, wait_until
 
 import millrace
 from millrace._client.node import engine_command
+from millrace.batch import about_of
+from millrace.feed import run_of
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -154,7 +156,7 @@ def test_changed_weights_do_not_make_the_state_grow():
             states.append(feed.state_dict())
             assert len(json.dumps(states[-1])) < 1024 + 24 * 10
         if len(found) <= 30:
-            kept._about.names = None
+            about_of(kept).names = None
             assert kept.ids == found[0]  # a batch of before the changes knows its samples
         return found, states
 
@@ -301,7 +303,7 @@ def test_what_is_left_out_is_told_once_where_no_logging_is_set_up(tmp_path, capf
         (tmp_path / name).write_text("x")
     feed = millrace.folder(tmp_path, extensions=[".txt"]).fields(label=millrace.int("label")).batch(1)
     with feed.open(workers=1) as loader:
-        loader._stream.connect(loader.state_dict())  # as after the death of an engine
+        run_of(loader).stream.connect(loader.state_dict())  # as after the death of an engine
     assert capfd.readouterr().err.count("1 picture in no class folder (such as outside.txt) left out") == 1
 
 
@@ -317,7 +319,7 @@ def test_what_was_in_flight_is_named(caplog):
             seen += batch.ids
             if len(seen) == 8:
                 time.sleep(0.05)
-                os.kill(feed._stream.client.engine.pid, signal.SIGKILL)  # while it makes the next ones
+                os.kill(run_of(feed).stream.client.engine.pid, signal.SIGKILL)  # while it makes the next ones
         assert sorted(seen, key=int) == [str(i) for i in range(120)]
     said = re.search(r"In flight: (\S+?)[,.\n]?$", caplog.records[0].getMessage().split("\n")[0])
     assert said and said.group(1) in seen[8:]
@@ -325,7 +327,9 @@ def test_what_was_in_flight_is_named(caplog):
 
 def test_a_feed_that_is_closed_leaves_no_memory_in_the_engine():
     def rings() -> int:
-        return Path(f"/proc/{train._stream.client.engine.pid}/maps").read_text().count("memfd:millrace")
+        return (
+            Path(f"/proc/{run_of(train).stream.client.engine.pid}/maps").read_text().count("memfd:millrace")
+        )
 
     with millrace.Feed(PICTURES, epochs=None, workers=2) as train:
         batches = iter(train)

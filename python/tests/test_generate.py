@@ -19,6 +19,8 @@ from millrace._generated.device import BATCH_BYTES, BatchAt
 from millrace._gpu import generate
 from millrace._gpu.generate import Batch, KernelGenerator, Made, SyntheticGenerator
 from millrace._gpu.keyed import Random
+from millrace.batch import about_of
+from millrace.feed import run_of
 
 CUDA = ROOT / "src" / "transform" / "kernels" / "cuda"
 EXAMPLE = ROOT / "examples" / "generate"
@@ -228,14 +230,14 @@ def test_synthetic_rows_are_those_of_the_cpu(kind):
         "batch": {"size": 64, "last": "keep"},
     }
     with millrace.Feed(feed, workers=1) as here, millrace.Feed(feed, workers=1) as there:
-        there._stream.decode_on("gpu", None)
+        run_of(there).stream.decode_on("gpu", None)
         tools = FakeTools()
-        generator = SyntheticGenerator(tools, there._stream.opened.generator)
+        generator = SyntheticGenerator(tools, run_of(there).stream.opened.generator)
         (output,) = generator.outputs
         assert (output.name, output.kind, output.shape) == ("x", kind, (4, 5))
         for expected in here:
-            taken = there._stream.take(True)
-            about = taken.batch._known
+            taken = run_of(there).stream.take(True)
+            about = about_of(taken.batch)
             tools.launched.clear()
             generator.make(Made(about.epoch, about.positions, about.rows), {"x": 123})
             ((file, _, _, arguments, stream),) = tools.launched
@@ -250,15 +252,15 @@ def test_synthetic_rows_are_those_of_the_cpu(kind):
 @pytest.mark.usefixtures("engine")
 def test_what_the_engine_tells_of_a_kernel_can_be_launched():
     with millrace.Feed(EXAMPLE / "stripes.json", workers=1, allow_code=True) as feed:
-        opened = feed._stream.opened
+        opened = run_of(feed).stream.opened
         assert (opened.decode, opened.length) == ("gpu", 1_000_000)
         assert "image f32[256, 3, 224, 224]" in repr(feed)
         tools = FakeTools()
         generator = KernelGenerator(tools, opened.generator)
         assert tools.compiled[0][1] == (EXAMPLE / "gen.cu").read_text()
-        taken = feed._stream.take(True)
+        taken = run_of(feed).stream.take(True)
         assert list(taken.batch) == []
-        about = taken.batch._known
+        about = about_of(taken.batch)
         assert about.positions.tolist() == list(range(256))
         assert sorted(about.ids(), key=int) == sorted(map(str, about.rows), key=int)
         generator.make(Made(about.epoch, about.positions, about.rows), {"image": 1, "label": 2})
@@ -273,7 +275,7 @@ def test_on_the_host_it_is_refused_in_one_sentence():
         for view in (feed, feed.numpy()):
             with pytest.raises(millrace.DefinitionError, match=said):
                 next(iter(view))
-        assert feed._stream.opened.decode == "gpu", "it can still be opened where there is one"
+        assert run_of(feed).stream.opened.decode == "gpu", "it can still be opened where there is one"
         torch = pytest.importorskip("torch")
         with pytest.raises(millrace.DefinitionError, match=said):
             next(iter(feed.torch()))

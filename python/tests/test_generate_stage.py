@@ -18,8 +18,10 @@ from millrace._gpu.keyed import Random
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostBatch
 from millrace._gpu.tools import Tools
+from millrace._view.carrier import Carrier, Staged
 from millrace._view.staging import Staging
-from millrace.views import Staged, View
+from millrace.feed import run_of
+from millrace.views import View
 
 # ---------------------------------------------------------------- through the stage
 
@@ -111,34 +113,39 @@ def test_the_stage_makes_synthetic_batches(tmp_path):
 # ---------------------------------------------------------------- from the definition to the array
 
 
-class FakeGpuView(View):
-    """What the views for PyTorch and JAX do, with arrays of NumPy, on the fake device."""
+class FakeGpu(Carrier):
+    """What the carriers for PyTorch and JAX do, with arrays of NumPy, on the fake device."""
 
     prefetch = 2
 
-    def __init__(self, feed: Any, driver: Any) -> None:
-        super().__init__(feed, None)
+    def __init__(self, run: Any, driver: Any) -> None:
+        super().__init__(run)
 
         def opened(pictures: Any, _folder: Any, _device: int, memory: Any, generator: Any) -> DeviceStage:
             tools = lambda: Tools(driver, Kernels(driver), lambda: None)  # noqa: E731
             return DeviceStage(tools, pictures, memory, generator)
 
-        self._staging = Staging(feed, 0, open_stage=opened)
+        self.staging = Staging(run, 0, open_stage=opened)
 
-    def _enter(self) -> None:
-        self.feed._stream.decode_on("gpu", None)
+    def enter(self) -> None:
+        self.run.stream.decode_on("gpu", None)
 
-    def _prepare(self, taken: Any) -> Staged:
-        return Staged(taken, taken.batch, self._staging.submit(taken), on_stage=True)
+    def load(self, taken: Any) -> Staged:
+        return Staged(taken, taken.batch, self.staging.submit(taken), on_stage=True)
 
-    def _deliver(self, staged: Staged) -> Any:
+    def unload(self, staged: Staged) -> Any:
         ticket = staged.ticket.wait(PATIENCE)
-        self._staging.fill(staged.taken.batch, ticket, lambda array: array.copy_to_host())
+        self.staging.fill(staged.taken.batch, ticket, lambda array: array.copy_to_host())
         return staged.taken.batch
 
-    def _finish(self, staged: Any) -> None:
-        self._staging.drain(one.ticket for one in staged)
+    def leave(self, staged: Any) -> None:
+        self.staging.drain(one.ticket for one in staged)
         staged.clear()
+
+
+def on_gpu(feed: Any, driver: Any) -> View:
+    """A view of a feed on the fake device."""
+    return View(run_of(feed), FakeGpu(run_of(feed), driver))
 
 
 def feed_of(folder: Path) -> Any:
@@ -159,7 +166,7 @@ def rows_of(batches: Any) -> List[Tuple[int, bytes]]:
 def test_the_same_rows_come_out_after_a_resume_and_on_two_ranks(tmp_path):
     def run(epochs: int = 1, **options: Any) -> List[Tuple[int, bytes]]:
         with feed_of(tmp_path).open(workers=2, **options) as feed:
-            view = FakeGpuView(feed, Driver(3))
+            view = on_gpu(feed, Driver(3))
             return [row for _ in range(epochs) for row in rows_of(view)]
 
     whole = run(epochs=2)
@@ -168,7 +175,7 @@ def test_the_same_rows_come_out_after_a_resume_and_on_two_ranks(tmp_path):
 
     with feed_of(tmp_path).open(workers=1) as feed:
         begun = []
-        for batch in FakeGpuView(feed, Driver(4)):
+        for batch in on_gpu(feed, Driver(4)):
             begun += rows_of([batch])
             if len(begun) == 18:
                 state = feed.state_dict()

@@ -62,7 +62,7 @@ def test_the_memory_lives_as_long_as_anybody_has_it(driver, pool):
     del array, taken
     gc.collect()
     pool.collect()
-    assert dlpack.exported() == before + 1 and not pool._spare
+    assert dlpack.exported() == before + 1 and pool.idle == 0
     assert part[0] == 3
     del part
     gc.collect()

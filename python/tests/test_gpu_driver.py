@@ -125,7 +125,7 @@ def test_copies(driver, library):
     assert stream == 0x51 and ctypes.sizeof(bindings.Copy2D) == 128
 
 
-def test_a_launch_hands_over_addresses_of_its_arguments(driver, library):
+def test_a_launch_hands_over_addresses_of_its_arguments(library):
     seen = {}
 
     def launch(*arguments):
@@ -136,8 +136,8 @@ def test_a_launch_hands_over_addresses_of_its_arguments(driver, library):
         seen["rest"] = arguments[:9]
         return 0
 
-    driver._calls["cuLaunchKernel"] = launch
-    driver.launch(0x41, (16, 3), 512, [ctypes.c_uint64(1 << 40), ctypes.c_int(-5)], 0x51)
+    library.cuLaunchKernel = launch
+    Driver(0, library).launch(0x41, (16, 3), 512, [ctypes.c_uint64(1 << 40), ctypes.c_int(-5)], 0x51)
     assert seen == {"values": [1 << 40, -5], "rest": (0x41, 16, 3, 1, 512, 1, 1, 0, 0x51)}
 
 

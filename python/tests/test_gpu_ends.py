@@ -25,9 +25,11 @@ from millrace._generated.parameter_words import Form
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch
 from millrace._gpu.tools import Tools
+from millrace._view.carrier import Carrier
 from millrace._view.pins import Pins
 from millrace._view.staging import Staging, impossible
-from millrace.views import NumpyView
+from millrace.feed import run_of
+from millrace.views import View
 
 
 class LosableDriver(FakeDriver):
@@ -167,8 +169,8 @@ def test_a_loop_that_is_collected_in_the_stages_own_thread_does_not_wait_for_its
     slot = Slot(1)
     slot.fill(0, Form.JPEG, 20, 16, 1, b"c")
     with millrace.Feed(fake(8), timeout=60) as feed:
-        staging = Staging(feed, 0)
-        staging._stage = stage
+        staging = Staging(run_of(feed), 0)
+        staging.adopt(stage)
         tickets = []
 
         def redo(_name, rows):
@@ -331,17 +333,14 @@ def test_only_what_is_needed_is_looked_for_and_it_suits_the_driver(monkeypatch, 
     monkeypatch.setattr("millrace._cuda.libraries.load", lambda *one: asked.append(one))
     monkeypatch.setattr("millrace._cuda.driver.driver_of", lambda device: SimpleNamespace(version=12080))
     fields = [SimpleNamespace(layout="chw" if picture else None, device=None)]
-    stream = SimpleNamespace(
-        client=SimpleNamespace(memory=SimpleNamespace(layout=SimpleNamespace(fields=fields))),
-        opened=SimpleNamespace(generates=generates, compressed=[]),
-    )
-    assert impossible(SimpleNamespace(_stream=stream, _shared=False), 0) is None
+    stream = SimpleNamespace(opened=SimpleNamespace(generates=generates, compressed=[]))
+    assert impossible(SimpleNamespace(stream=stream, fields=fields, shared=False), 0) is None
     assert asked == [(name, 12) for name in wanted]
 
 
 def test_a_view_that_can_not_finish_still_leaves_its_loop(engine):
-    class View(NumpyView):
-        def _finish(self, staged):
+    class Unfinished(Carrier):
+        def leave(self, staged):
             raise RuntimeError("the device is gone")
 
     definition = {
@@ -351,16 +350,16 @@ def test_a_view_that_can_not_finish_still_leaves_its_loop(engine):
     }
     with millrace.Feed(definition) as feed:
         with pytest.raises(RuntimeError, match="gone"):
-            list(View(feed, None))
-        assert feed._loop is None
+            list(View(run_of(feed), Unfinished(run_of(feed))))
+        assert not run_of(feed).looping
 
 
 def test_nobody_waits_forever_for_a_gpu_that_stands_still(fake, monkeypatch):
     going = threading.Event()
     monkeypatch.setattr(FakeDecoder, "decode", lambda *_: going.wait() and 0)
     with millrace.Feed(fake(8), timeout=0.2) as feed:
-        staging = Staging(feed, 0)
-        staging._stage = stage = open_stage({"image": field()}, FakeDriver())
+        staging, stage = Staging(run_of(feed), 0), open_stage({"image": field()}, FakeDriver())
+        staging.adopt(stage)
         ticket = stage.submit(pictures())
         with pytest.raises(millrace.MillraceError, match=r"at one batch for 0\.2 s; .* in wait \(threading"):
             staging.wait(ticket)

@@ -13,6 +13,7 @@ from conftest import HERE
 from patience import PATIENCE
 
 import millrace
+from millrace.feed import run_of
 
 jax = pytest.importorskip("jax")
 
@@ -29,8 +30,8 @@ def test_arrays_stay_what_they_are(fake):
             assert np.asarray(image)[:, 0, 0, 0].tolist() == [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3]
         del kept, image
         gc.collect()  # JAX lets go of what it has used a little later
-        feed._stream.client.leases.settle()
-        assert len(feed._stream.client.leases) == 0
+        run_of(feed).stream.client.leases.settle()
+        assert len(run_of(feed).stream.client.leases) == 0
 
 
 def test_a_batch_is_a_tree(fake):

@@ -75,7 +75,7 @@ def test_the_budget_counts_names():
     judge = Judge()
     for _ in range(3):
         judge.sample(bad(1), "drop", 1)
-    assert judge.count == 1 and len(judge._names) == 1
+    assert judge.count == 1 and [one["id"] for one in judge.samples] == [bad(1)["id"]]
     with pytest.raises(millrace.MillraceError, match="2 bad samples are more than onError.budget = 1 allows"):
         judge.sample(bad(2), "drop", 1)
 

@@ -12,12 +12,13 @@ import pytest
 from patience import PATIENCE, wait_until
 
 import millrace
+from millrace.feed import run_of
 
 
 def held(feed):
     """Slots that this process has not given back."""
-    feed._stream.client.leases.settle()
-    return len(feed._stream.client.leases)
+    run_of(feed).stream.client.leases.settle()
+    return len(run_of(feed).stream.client.leases)
 
 
 def test_arrays_are_views_that_can_be_written(fake):
@@ -190,7 +191,7 @@ def test_tuples_and_batch_map(fake):
 
 def test_a_client_may_be_collected_while_the_engine_is_told_of_a_slot(fake):
     feed = millrace.Feed(fake())
-    client = feed._stream.client
+    client = run_of(feed).stream.client
 
     def collected():
         client.close()  # a garbage collection comes here, in the middle of a send
@@ -213,8 +214,8 @@ def test_the_slot_of_a_bad_sample_is_not_left_to_the_garbage_collector(fake):
                     del batch
             except millrace.SampleError:
                 pass
-            feed._stream.client.leases.settle()
-            assert len(feed._stream.client.leases) == 0
+            run_of(feed).stream.client.leases.settle()
+            assert len(run_of(feed).stream.client.leases) == 0
         finally:
             gc.enable()
 

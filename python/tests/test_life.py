@@ -20,12 +20,13 @@ from conftest import HERE, alive, sockets
 from patience import PATIENCE, wait_until
 
 import millrace
+from millrace.feed import run_of
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
 
 
 def engine_of(feed):
-    return feed._stream.client.engine.pid
+    return run_of(feed).stream.client.engine.pid
 
 
 def test_the_engine_dies_and_the_run_goes_on(fake, caplog):
@@ -86,7 +87,7 @@ def test_three_restarts_and_no_more(fake):
                 # A batch that was ready before the last death comes without an engine.
                 with suppress(ProcessLookupError):
                     os.kill(engine_of(feed), signal.SIGKILL)
-        assert feed._stats.restarts == 3
+        assert run_of(feed).stats.restarts == 3
 
 
 def test_a_stopped_engine_is_replaced(fake, caplog):
@@ -107,7 +108,7 @@ def test_an_engine_that_dies_between_loops(fake):
         for epoch in range(3):
             assert [b["number"][0] for b in feed] == [1000 * epoch, 1000 * epoch + 4]
             os.kill(engine_of(feed), signal.SIGKILL)
-            time.sleep(0.05)
+            assert wait_until(lambda: run_of(feed).stream.client.wire.ended)
 
 
 def test_an_engine_that_cannot_start(fake, monkeypatch):
@@ -175,11 +176,12 @@ TRAINER = """
     sys.path[:0] = [{package!r}]
     import millrace
     from millrace._client import meeting, process
+    from millrace.feed import run_of
     process.engine_command = meeting.engine_command = lambda: [sys.executable, {fake!r}]
     feed = millrace.Feed({{"fake": {{"length": 40000, "rows": 4}}}})
     for i, batch in enumerate(feed):
         if i == 5:
-            print(feed._stream.client.engine.pid, flush=True)
+            print(run_of(feed).stream.client.engine.pid, flush=True)
         time.sleep(0.005)
 """
 

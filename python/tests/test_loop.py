@@ -14,6 +14,8 @@ from patience import wait_until
 import millrace
 from millrace._stream.loop import Loop
 from millrace._stream.stream import Stream
+from millrace._view.carrier import Carrier
+from millrace.feed import run_of
 from millrace.views import View
 
 
@@ -267,30 +269,34 @@ def test_tensorflow_is_asked_for_by_name(fake):
             feed.tensorflow()
 
 
-class Hesitant(View):
+class Hesitant(Carrier):
     """Puts back what it has when it is asked for the second batch."""
 
     prefetch = 2
-    asked = 0
+    turns = 0
 
-    def _arrives(self, loop, staged):
-        self.asked += 1
-        if self.asked != 2:
+    def arrives(self, loop, staged):
+        self.turns += 1
+        if self.turns != 2:
             return True
         loop.put_back(len(staged))
         staged.clear()
         return False
 
 
+def hesitant(feed):
+    return View(run_of(feed), Hesitant(run_of(feed)))
+
+
 def test_bad_samples_of_batches_that_are_put_back_count_once(fake):
     with millrace.Feed(fake(16, bad=[1, 6], policy="drop")) as feed:
-        seen = [batch["number"].tolist() for batch in Hesitant(feed, None)]
+        seen = [batch["number"].tolist() for batch in hesitant(feed)]
         assert seen == [[0, 2, 3], [4, 5, 7], [8, 9, 10, 11], [12, 13, 14, 15]]
         assert feed.stats()["bad"]["count"] == 2
     with millrace.Feed(fake(16, bad=[9])) as feed:
         seen = []
         with pytest.raises(millrace.SampleError, match="torn"):
-            for batch in Hesitant(feed, None):
+            for batch in hesitant(feed):
                 seen.append(batch["number"].tolist())
         assert seen == [[0, 1, 2, 3], [4, 5, 6, 7]]
         assert feed.stats()["bad"]["count"] == 1
@@ -322,10 +328,10 @@ def interrupted(function, line):
 def test_after_a_ctrl_c_comes_the_next_epoch(fake, function, length):
     for line in range(12):
         with millrace.Feed(fake(length), depth=3) as feed:
-            view = Hesitant(feed, None)
+            view = hesitant(feed)
             batches = iter(view)
             next(batches)
-            assert wait_until(lambda: feed._stream.client.memory.ready(1) is not None)
+            assert wait_until(lambda: run_of(feed).stream.client.memory.ready(1) is not None)
             with suppress(KeyboardInterrupt), interrupted(function, line):
                 if function is not Loop.leave:
                     next(batches)
@@ -341,6 +347,6 @@ def test_an_error_that_is_kept_keeps_no_slot(fake):
             list(feed)
         except millrace.SampleError as error:
             kept = error
-        leases = feed._stream.client.leases
+        leases = run_of(feed).stream.client.leases
         leases.settle()
         assert kept is not None and len(leases) == 0

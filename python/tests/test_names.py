@@ -6,6 +6,7 @@ import copy
 import logging
 import os
 import pickle
+from operator import attrgetter
 
 import pytest
 
@@ -198,7 +199,7 @@ def test_the_home_folder(monkeypatch, tmp_path):
         (lambda b: b.split(take="val"), r"it is millrace\.split"),
         (lambda b: b.shufle(), 'did you mean "shuffle"'),
         (lambda b: millrace.fodler("x"), "no attribute 'fodler'; did you mean \"folder\""),
-        (lambda b: millrace._nothing, "no attribute '_nothing'$"),
+        (lambda b: attrgetter("_nothing")(millrace), "no attribute '_nothing'$"),
     ],
 )
 def test_a_wrong_name_says_which_is_right(use, said):

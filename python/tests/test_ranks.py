@@ -19,6 +19,7 @@ from patience import PATIENCE
 import millrace
 from millrace._client.meeting import Meeting, connect, private_folder
 from millrace._open.ranks import Rank, find_rank
+from millrace.feed import run_of
 
 
 class Mesh:
@@ -90,7 +91,7 @@ def test_many_come_at_once_and_one_engine_is_started(fake, runtime_folder):
 
     with ThreadPoolExecutor(4) as threads:
         feeds = list(threads.map(open_one, range(4)))
-    assert len({feed._stream.client.engine.pid for feed in feeds}) == 1
+    assert len({run_of(feed).stream.client.engine.pid for feed in feeds}) == 1
     seen = sorted(n for feed in feeds for batch in feed for n in batch["number"].tolist())
     assert seen == list(range(80))
     for feed in feeds:
@@ -99,7 +100,7 @@ def test_many_come_at_once_and_one_engine_is_started(fake, runtime_folder):
 
 def test_feeds_of_one_process_share_an_engine(fake):
     with millrace.Feed(fake(8)) as train, millrace.Feed(fake(12)) as val:
-        assert train._stream.client.engine.pid == val._stream.client.engine.pid
+        assert run_of(train).stream.client.engine.pid == run_of(val).stream.client.engine.pid
         assert [len(list(train)), len(list(val)), len(list(train))] == [2, 3, 2]
 
 
@@ -138,7 +139,7 @@ def test_attaching_to_an_engine_that_runs(fake, tmp_path):
             pass
         sock.close()
         with millrace.Feed(fake(8), socket=path) as feed:
-            assert feed._stream.client.engine.pid == engine.pid
+            assert run_of(feed).stream.client.engine.pid == engine.pid
             assert len(list(feed)) == 2
     finally:
         engine.wait(PATIENCE)

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 import millrace
-from millrace._view.staging import Staging, without_bad
-from millrace.batch import About, Batch, Ragged
+from millrace._view.bad_rows import without_bad
+from millrace._view.carrier import Carrier, Staged
+from millrace._view.staging import Staging
+from millrace.batch import About, Batch, Ragged, about_of
 from millrace.errors import EngineDied
-from millrace.views import Staged, View
+from millrace.feed import run_of
+from millrace.views import View
 
 
 class Stage:
@@ -65,54 +68,64 @@ class Array:
         return self
 
 
-class GpuView(View):
-    """A view whose device is that."""
+class GpuCarrier(Carrier):
+    """Brings batches through such stages; goes back to the CPU after some, if that is asked for."""
 
-    def __init__(self, feed, channels_last=False, bad=(), go_back_after=None):
-        super().__init__(feed, None)
-        self.stages, self._go_back_after = [], go_back_after
-        self.prefetch, self.handed = 2, 0
+    prefetch = 2
+
+    def __init__(self, run, channels_last=False, bad=(), go_back_after=None):
+        super().__init__(run)
+        self.stages, self.handed, self.go_back_after = [], 0, go_back_after
 
         def opened(told, folder, device, memory):
             assert (folder / "picture.cu").exists()
             self.stages.append(Stage(told, bad))
             return self.stages[-1]
 
-        self.staging = Staging(feed, 0, channels_last=channels_last, open_stage=opened)
+        self.staging = Staging(run, 0, channels_last=channels_last, open_stage=opened)
 
-    def _enter(self):
-        self.feed._stream.decode_on("gpu", None)
+    def enter(self):
+        self.run.stream.decode_on("gpu", None)
 
-    def _ask(self, loop):
-        stream = self.feed._stream
-        if self._go_back_after is not None and self.handed == self._go_back_after - 1:
+    def asked(self, loop):
+        stream = self.run.stream
+        if self.go_back_after is not None and self.handed == self.go_back_after - 1:
             # The next ones are made: they will be taken ahead.
-            ahead = stream._number + 1
+            ahead = stream.number + 1
             while stream.client.memory.ready(ahead) is None:
                 time.sleep(0.005)
-        if self.handed == self._go_back_after:
+        if self.handed == self.go_back_after:
             stream.decode_on("cpu", None)
         self.handed += 1
 
-    def _prepare(self, taken):
-        if self.feed._stream.opened.decode == "cpu":
+    def load(self, taken):
+        if self.run.stream.opened.decode == "cpu":
             return Staged(taken, taken.batch)
         ticket = self.staging.submit(taken)
         return Staged(taken, taken.batch, ticket, on_stage=True)
 
-    def _deliver(self, staged):
+    def unload(self, staged):
         if not staged.on_stage:
             return staged.fields
-        batch, stream = staged.taken.batch, self.feed._stream
+        batch, stream = staged.taken.batch, self.run.stream
         self.staging.fill(batch, staged.ticket, lambda array: array)
         bad = [one for found in staged.ticket.bad.values() for one in found]
         for one in bad:
             stream.judge(one)
         return batch
 
-    def _make_room(self, staged):
+    def has_room(self, staged):
         self.staging.room(wait=not staged)
-        return super()._make_room(staged)
+        return super().has_room(staged)
+
+
+class GpuView(View):
+    """A view whose device is that."""
+
+    def __init__(self, feed, **options):
+        carrier = GpuCarrier(run_of(feed), **options)
+        super().__init__(run_of(feed), carrier)
+        self.stages = carrier.stages
 
 
 def definition(**rest):
@@ -199,7 +212,7 @@ def test_bad_rows_are_masked():
 def test_a_batch_with_fillers_keeps_its_size():
     batch = batch_of(4)
     batch["valid"] = batch.valid.copy()
-    batch._about.valid[3], batch._about.fillers[3] = False, True
+    about_of(batch).valid[3], about_of(batch).fillers[3] = False, True
     kept = without_bad(batch, [1, 3], "drop", beside)
     assert kept.count == 4 and kept.positions.tolist() == [100, 102, 103, 101]
     assert kept.ids == ["0/100", "0/102"]
@@ -210,7 +223,7 @@ def test_a_batch_with_fillers_keeps_its_size():
 @pytest.mark.parametrize("policy", ["fail", "mask", "drop"])
 def test_a_bad_filler_is_blank(policy):
     batch = batch_of(4)
-    batch._about.valid[3], batch._about.fillers[3] = False, True
+    about_of(batch).valid[3], about_of(batch).fillers[3] = False, True
     kept = without_bad(batch, [3], policy, beside)
     assert kept.count == 4 and kept["image"].tolist() == [[0], [2], [4], [0]]
     assert kept.ids == ["0/100", "0/101", "0/102"]
@@ -219,11 +232,11 @@ def test_a_bad_filler_is_blank(policy):
 def test_one_slot_is_too_few_for_a_gpu(engine):
     with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
         expected = [batch.ids for batch in feed.numpy()]
-        assert feed._stream.opened.depth == 1
+        assert run_of(feed).stream.opened.depth == 1
     with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
         view = GpuView(feed)
         assert [batch.ids for batch in view] == expected
-        assert feed._stream.opened.depth == 2 and feed.stats()["copies"] == 0
+        assert run_of(feed).stream.opened.depth == 2 and feed.stats()["copies"] == 0
         assert feed.tune(depth=1)["depth"] == 2
 
 
@@ -234,7 +247,7 @@ def test_an_engine_that_dies_as_its_ring_is_replaced_is_replaced_itself(engine, 
 
         def dying(*arguments):
             monkeypatch.undo()
-            engine = feed._stream.client.engine
+            engine = run_of(feed).stream.client.engine
             os.kill(engine.pid, signal.SIGKILL)
             raise EngineDied(f"the engine closed the connection (process {engine.pid})")
 
@@ -243,6 +256,6 @@ def test_an_engine_that_dies_as_its_ring_is_replaced_is_replaced_itself(engine, 
             found.append(batch.ids)
             if len(found) == 3:
                 monkeypatch.setattr("millrace._stream.stream.Client", dying)
-                feed._stream.decode_on("gpu", None)
-                assert feed._stream.opened.decode == "gpu" and feed.stats()["restarts"] == 1
+                run_of(feed).stream.decode_on("gpu", None)
+                assert run_of(feed).stream.opened.decode == "gpu" and feed.stats()["restarts"] == 1
         assert found == expected

@@ -11,43 +11,58 @@ from test_staging import Stage, definition
 
 import millrace
 from millrace._cuda.errors import CudaError
+from millrace._view.carrier import Carrier, Staged
 from millrace._view.decide import Decision
 from millrace._view.meter import HostMeter
 from millrace._view.on_gpu import OnGpu
 from millrace._view.staging import Staging
-from millrace.views import Staged
+from millrace.feed import run_of
+from millrace.views import View
 
 
-class OnTrial(OnGpu):
-    """A view whose GPU is being tried, and fails with the second batch, or when it is asked for at all."""
+class OnTrial(Carrier):
+    """Brings batches to a GPU that is being tried, by ``open_stage``. What the CPU decodes is left as it is,
+    or, as with JAX, goes through the stage as well."""
 
     prefetch = 2
 
-    def __init__(self, feed, fails, who="gpu"):
-        super().__init__(feed, None)
-        decision = Decision("auto")
-        decision.who = who
+    def __init__(self, run, open_stage, decision, all_on_stage=False, fill=None):
+        super().__init__(run)
+        self.all_on_stage = all_on_stage
+        staging = Staging(run, 0, open_stage=open_stage)
+        staging.fill = fill or staging.fill
+        pins = SimpleNamespace(lock=lambda memory: None)
+        self.gpu = OnGpu(run, staging, pins, decision, HostMeter(), lambda numbers, array: numbers)
+        self.enter, self.arrives, self.leave = self.gpu.enter, self.gpu.arrives, self.gpu.leave
 
-        def opened(told, folder, device, memory):
-            if fails == "opening":
-                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
-            return Failing(told) if fails == "later" else Hanging(told)
+    def load(self, taken):
+        on_stage = self.all_on_stage or self.run.stream.opened.decode == "gpu"
+        return self.gpu.load(taken) if on_stage else Staged(taken, taken.batch)
 
-        self._staging, self._decision = Staging(feed, 0, open_stage=opened), decision
-        self._pins, self._meter = SimpleNamespace(lock=lambda memory: None), HostMeter()
-
-    def _beside(self, numbers, array):
-        return numbers
-
-    def _prepare(self, taken):
-        on_gpu = self.feed._stream.opened.decode == "gpu"
-        return super()._prepare(taken) if on_gpu else Staged(taken, taken.batch)
-
-    def _deliver(self, staged):
+    def unload(self, staged):
         if not staged.on_stage:
             return staged.fields
-        self._staging.wait(staged.ticket)
-        return self._arrived(staged, lambda array: array)
+        self.gpu.wait(staged)
+        return self.gpu.finished(staged, lambda array: array)
+
+    def has_room(self, staged):
+        self.gpu.release()
+        if staged:
+            return self.run.stream.room
+        self.gpu.make_room()
+        return True
+
+
+def trial(feed, open_stage, decision, **options):
+    """A view of a feed on such a GPU."""
+    return View(run_of(feed), OnTrial(run_of(feed), open_stage, decision, **options))
+
+
+def undecided(who="gpu"):
+    """Who decodes is still being measured."""
+    decision = Decision("auto", None)
+    decision.who = who
+    return decision
 
 
 class Failing(Stage):
@@ -92,6 +107,22 @@ class Hanging(Stage):
 FAILURES = {"opening": "OUT_OF_MEMORY", "later": "OUT_OF_MEMORY", "never": "60 s; the thread that drives it"}
 
 
+def failing(fails):
+    """Opens a stage that fails with the second batch, that hangs, or fails to open one."""
+
+    def opened(told, folder, device, memory):
+        if fails == "opening":
+            raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", "cuMemAlloc_v2")
+        return Failing(told) if fails == "later" else Hanging(told)
+
+    return opened
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_compiled(monkeypatch):
+    monkeypatch.setattr(Staging, "compile_ahead", lambda self: None)
+
+
 @pytest.mark.parametrize("fails", FAILURES)
 def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
     caplog.set_level("INFO", "millrace")
@@ -99,22 +130,15 @@ def test_a_gpu_that_fails_on_trial_gives_way_to_the_cpu(engine, caplog, fails):
         expected = [batch.ids for batch in feed.numpy()]
     Failing.made = 0
     with millrace.Feed(definition(), steps=6) as feed:
-        view = OnTrial(feed, fails)
+        decision = undecided()
         found, states = [], []
-        for batch in view:
+        for batch in trial(feed, failing(fails), decision):
             found.append(batch.ids)
             states.append(feed.state_dict()["position"])
-        assert not view._decision.open and view._decision.who == "cpu"
-        assert FAILURES[fails] in view._decision.why
+        assert not decision.open and decision.who == "cpu"
+        assert FAILURES[fails] in decision.why
     assert found == expected[:6] and states == [8 * (i + 1) for i in range(6)]
     assert "the CPU decodes images: the GPU could not do it" in caplog.text
-
-
-class AllOnStage(OnTrial):
-    """As JAX's view: what the CPU has decoded goes through the stage as well."""
-
-    def _prepare(self, taken):
-        return OnGpu._prepare(self, taken)
 
 
 class FailingOnce(Failing):
@@ -129,10 +153,10 @@ def test_no_batch_is_lost_when_the_stage_fails_while_the_cpu_decodes(engine):
         expected = [batch.ids for batch in feed.numpy()]
     FailingOnce.made = 0
     with millrace.Feed(definition()) as feed:
-        view = AllOnStage(feed, None, who="cpu")
-        view._staging._open_stage = lambda told, *_: FailingOnce(told)
+        decision = undecided(who="cpu")
+        view = trial(feed, lambda told, *_: FailingOnce(told), decision, all_on_stage=True)
         assert [batch.ids for batch in view] == expected
-        assert view._decision.who == "cpu" and "OUT_OF_MEMORY" in view._decision.why
+        assert decision.who == "cpu" and "OUT_OF_MEMORY" in decision.why
 
 
 class Asking(Stage):
@@ -151,17 +175,15 @@ def test_batches_whose_engine_is_gone_before_it_has_redone_their_rows_are_made_a
     with millrace.Feed(definition()) as feed:
         expected = [batch.ids for batch in feed.numpy()]
     with millrace.Feed(definition()) as feed:
-        view = OnTrial(feed, None)
-        view._decision = Decision("gpu")
-        view._staging._open_stage = lambda told, *_: Asking(told)
+        view = trial(feed, lambda told, *_: Asking(told), Decision("gpu"))
         found, states = [], []
         for batch in view:
             found.append(batch.ids)
             states.append(feed.state_dict()["position"])
             if len(found) == 3 and gone == "engine":
-                os.kill(feed._stream.client.engine.pid, signal.SIGKILL)
+                os.kill(run_of(feed).stream.client.engine.pid, signal.SIGKILL)
             elif len(found) == 3:
-                feed._stream.decode_on("gpu", None, 0.5)
+                run_of(feed).stream.decode_on("gpu", None, 0.5)
     assert found == expected and states == [*range(8, 64, 8), 0]
 
 
@@ -178,9 +200,11 @@ def test_a_sample_is_bad_once_however_many_of_its_fields_are(engine):
         "small": {"from": "jpg", "as": "image", "apply": [{"resize": [8, 8]}]},
     }
     with millrace.Feed(definition(fields=fields, onError="drop")) as feed:
-        view = OnTrial(feed, None)
-        view._decision = Decision("gpu")
-        view._staging._open_stage = lambda told, *_: BadTwice(told, bad=(5, 2))
-        view._staging.fill = lambda batch, ticket, make: batch.update(ticket.arrays)
+        view = trial(
+            feed,
+            lambda told, *_: BadTwice(told, bad=(5, 2)),
+            Decision("gpu"),
+            fill=lambda batch, ticket, make: batch.update(ticket.arrays),
+        )
         assert [batch.count for batch in view] == [6] * 8
         assert feed.stats()["bad"]["count"] == 16

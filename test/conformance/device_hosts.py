@@ -26,9 +26,12 @@ from millrace._cuda.nvjpeg import Jpegs  # noqa: E402
 from millrace._gpu.stage import DeviceStage  # noqa: E402
 from millrace._generated.device import DEVICE_BYTES  # noqa: E402
 from millrace._gpu.tools import Tools  # noqa: E402
-from millrace._view.staging import Staging, without_bad  # noqa: E402
+from millrace._view.bad_rows import without_bad  # noqa: E402
+from millrace._view.carrier import Carrier, Staged  # noqa: E402
+from millrace._view.staging import Staging  # noqa: E402
 from millrace.batch import Ragged  # noqa: E402
-from millrace.views import Staged, View  # noqa: E402
+from millrace.feed import run_of  # noqa: E402
+from millrace.views import View  # noqa: E402
 
 #: Numbers of the kernels in the library (bench/gpu/launch.mjs).
 KERNELS = {"picture": 0, "mix": 1}
@@ -124,13 +127,13 @@ def refused(jpeg):
     return 0
 
 
-class DeviceView(View):
+class Device(Carrier):
     """Batches through the device stage, ahead of the user, and back to the host."""
 
     prefetch = 2
 
-    def __init__(self, feed, driver, turbo, share, channels_last, scratch):
-        super().__init__(feed, None)
+    def __init__(self, run, driver, turbo, share, channels_last, scratch):
+        super().__init__(run)
         self._share = share
         #: Hashes of the JPEGs that the device has decoded.
         self.decoded = set()
@@ -145,31 +148,31 @@ class DeviceView(View):
 
             return DeviceStage(tools, pictures, memory)
 
-        self._staging = Staging(feed, 0, None, channels_last, open_stage)
+        self._staging = Staging(run, 0, None, channels_last, open_stage)
 
-    def _enter(self):
-        self.feed._stream.decode_on("gpu", None, self._share)
+    def enter(self):
+        self.run.stream.decode_on("gpu", None, self._share)
 
-    def _prepare(self, taken):
+    def load(self, taken):
         return Staged(taken, taken.batch, self._staging.submit(taken), on_stage=True)
 
-    def _deliver(self, staged):
+    def unload(self, staged):
         ticket, batch = staged.ticket.wait(), staged.taken.batch
         self._staging.fill(batch, ticket, lambda array: array)
         for name, value in batch.items():
             batch[name] = to_host(value)
-        stream = self.feed._stream
+        stream = self.run.stream
         bad = [one for found in ticket.bad.values() for one in found]
         for one in bad:
             stream.judge(one)
         rows = sorted({int(one["row"]) for one in bad})
         return without_bad(batch, rows, stream.opened.policy, lambda numbers, _: numbers) if rows else batch
 
-    def _make_room(self, staged):
-        self._staging.room(wait=not staged and not self.feed._stream.room)
-        return not staged or bool(self.feed._stream.room)
+    def has_room(self, staged):
+        self._staging.room(wait=not staged and not self.run.stream.room)
+        return not staged or bool(self.run.stream.room)
 
-    def _finish(self, staged):
+    def leave(self, staged):
         self._staging.drain(one.ticket for one in staged if one.on_stage)
         staged.clear()
 
@@ -216,10 +219,11 @@ def main():
     answers = []
     for one in asked["feeds"]:
         with millrace.Feed(one["definition"], workers=1) as feed:
-            view = DeviceView(feed, driver, turbo, one["share"], one["channelsLast"], one["scratch"])
-            batches = [seen(batch) for batch in view]
+            run = run_of(feed)
+            device = Device(run, driver, turbo, one["share"], one["channelsLast"], one["scratch"])
+            batches = [seen(batch) for batch in View(run, device)]
             bad = sorted(sample["id"] for sample in feed.stats()["bad"]["samples"])
-            answers.append({"batches": batches, "bad": bad, "decoded": sorted(view.decoded)})
+            answers.append({"batches": batches, "bad": bad, "decoded": sorted(device.decoded)})
     json.dump(answers, sys.stdout)
 
 

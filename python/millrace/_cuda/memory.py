@@ -141,6 +141,11 @@ class Pool:
                 warm.append((passed, spent))
         self._cooling = warm
 
+    @property
+    def idle(self) -> int:
+        """Buffers that may be used again."""
+        return sum(map(len, self._spare.values()))
+
     def trim(self) -> None:
         """Gives back to the device what lies idle."""
         for size, addresses in self._spare.items():

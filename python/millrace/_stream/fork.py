@@ -1,21 +1,28 @@
-"""A fork of the trainer is not the trainer: it lets go of the engine without a word, and of nothing else."""
+"""What happens in a forked child of the trainer: its streams are closed without a word to the engine, which
+goes on to serve the parent.
+
+The hook runs in the child before any other code of its, in the one thread that it has. Locks may be held by
+threads that are gone, so ``forked`` takes none."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .._client import process
 
-if TYPE_CHECKING:
-    from .stream import Stream
 
-_streams: "weakref.WeakSet[Stream]" = weakref.WeakSet()
+class _Forked(Protocol):
+    def forked(self) -> None:
+        """Called in the child."""
 
 
-def watch(stream: "Stream") -> None:
-    """Forks from now on know that this stream is not theirs."""
+_streams: "weakref.WeakSet[_Forked]" = weakref.WeakSet()
+
+
+def watch(stream: _Forked) -> None:
+    """From now on ``stream.forked()`` is called in forked children."""
     _streams.add(stream)
 
 

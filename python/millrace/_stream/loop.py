@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from .._client.client import Opened, Place
 from ..errors import MillraceError
-
-if TYPE_CHECKING:
-    from ..feed import Feed
-    from .reading import Taken
+from .epoch_line import EpochLine
+from .reading import Taken
+from .stats import Stats
+from .stream import Stream
 
 
 class Once:
@@ -44,34 +44,62 @@ class Limits:
         return total if self.steps is None else min(total, self.steps)
 
 
-class Loop:
-    """A loop over a feed.
+class Standing:
+    """Where a run stands. The run and its present loop share it."""
 
-    Batches are taken, possibly ahead, and then handed to the user: only that counts.
+    def __init__(self, place: Place) -> None:
+        #: After the batches in the user's hands: what the state says.
+        self.place = place
+        #: Where the next loop begins, when that is not where the stream stands.
+        self.move_to: Optional[Place] = None
+
+
+class Loop:
+    """One ``for`` over a feed. Batches are taken, possibly ahead, then handed to the user: only that counts.
+
+    Used by the thread that loops; ``leave`` may come from any thread, by the garbage collector (see run.py).
     """
 
-    def __init__(self, feed: "Feed", total: Optional[int]) -> None:
-        self._feed = feed
+    def __init__(
+        self,
+        stream: Stream,
+        stats: Stats,
+        standing: Standing,
+        epoch_line: EpochLine,
+        total: Optional[int],
+        limited: bool,
+    ) -> None:
+        self._stream = stream
+        self._stats = stats
+        self._standing = standing
+        self._epoch_line = epoch_line
         #: Batches that are still to be taken; None: without end.
         self.left = total
-        #: Whether the makers stop at its end, or go on with the next epoch.
-        self.limited = not feed._limits.plain
+        #: Whether the workers stop at its end, or go on with the next epoch.
+        self.limited = limited
         #: Rows of the latest batch in the user's hands.
         self.samples = 0
+        #: Whether it has ended, was left, or another one has begun.
+        self.over = False
         #: Epoch of the latest batch in the user's hands.
-        self._epoch = feed._stream.ahead.epoch
+        self._epoch = stream.ahead.epoch
         self._ended_epoch: Optional[int] = None
         #: What was dropped or masked in it.
         self._bad_line: Optional[str] = None
+        #: Whether an exception or a Ctrl-C left the stream at a place that nothing tells of.
         self._failed = False
-        self.superseded = False
 
-    def take(self, block: bool = True) -> "Optional[Taken]":
+    @property
+    def limit(self) -> Optional[int]:
+        """How many more batches the workers are to make; None: they go on with the next epoch."""
+        return self.left if self.limited else None
+
+    def take(self, block: bool = True) -> Optional[Taken]:
         """The next batch; None after the last one, or, without ``block``, when it is not ready."""
         if self.left == 0:
             return None
         try:
-            taken = self._feed._stream.take(block)
+            taken = self._stream.take(block)
         except BaseException:
             self._failed = True
             raise
@@ -84,55 +112,50 @@ class Loop:
         if self.left is not None:
             self.left += count
         self._failed = True  # until that is done: a Ctrl-C may come in between
-        self._feed._stream.go(self._feed._place, self.left if self.limited else None)
+        self._stream.go(self._standing.place, self.limit)
         self._failed = False
 
     def judge(self, bad: Sequence[Mapping[str, Any]]) -> None:
         """The user's turn has come to a batch: its bad samples count, and may end the run.
 
-        Not the batch itself: an error that somebody keeps would keep it, and its slot.
+        Not given the batch itself: an error that the user keeps would keep it, and its slot.
         """
         try:
             for one in bad:
-                self._feed._stream.judge(one)
+                self._stream.judge(one)
         except BaseException:
             self._failed = True
             raise
 
-    def hand(self, taken: "Taken") -> None:
+    def hand(self, taken: Taken) -> None:
         """From here on the state counts this batch."""
-        feed = self._feed
         try:
-            self._bad_line = feed._stream.judge_batch(taken)
+            self._bad_line = self._stream.judge_batch(taken)
         except BaseException:
             self._failed = True
             raise
         self._epoch = taken.epoch
-        feed._place = taken.after
-        feed._stats.batches += 1
+        self._standing.place = taken.after
         self.samples = taken.rows
-        feed._stats.samples += self.samples
+        self._stats.handed(self.samples)
         if taken.after.epoch > taken.epoch:
             self._ended_epoch = taken.epoch
 
     def between(self) -> None:
         """The user asks for more: an epoch that ended with the last batch is summed up."""
-        if self.superseded:  # what was taken ahead is of no use to anybody, either
+        if self.over:  # batches that were taken ahead are of no use any more, either
             raise MillraceError("another loop over this feed has begun: this one is over")
         epoch, self._ended_epoch = self._ended_epoch, None
         if epoch is not None:
-            self._feed._end_of_epoch(epoch, self._bad_line)
+            self._epoch_line.say(epoch, self._bad_line)
 
     def leave(self, finished: bool) -> None:
         """The loop is over: by its end, by ``break``, or by an exception."""
-        if self.superseded:
+        if self.over:
             return
-        feed = self._feed
         # After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
         following = Place(self._epoch + 1, 0)
-        moves = not finished and (self._failed or feed._stream.ahead != following)
-        if moves and feed._move_to is None:
-            feed._move_to = following
-        self.superseded = True  # not before: a Ctrl-C may come in between
-        if feed._loop is self:
-            feed._loop = None
+        moves = not finished and (self._failed or self._stream.ahead != following)
+        if moves and self._standing.move_to is None:
+            self._standing.move_to = following
+        self.over = True  # last: a Ctrl-C may come in between

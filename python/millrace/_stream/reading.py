@@ -9,7 +9,7 @@ import numpy as np
 from .._client.client import Client, Place
 from .._client.layout import Field
 from .._generated.slot_words import Header, RowStatus, Stamp
-from ..batch import About, Batch, Ragged, decode
+from ..batch import About, Batch, Ragged, about_of, decode
 
 
 class Taken:
@@ -31,7 +31,7 @@ class Taken:
     @property
     def rows(self) -> int:
         """Rows that are samples."""
-        about = self.batch._known
+        about = about_of(self.batch)
         return int(about.count - about.fillers.sum())
 
 

@@ -49,6 +49,11 @@ class Stats:
         self.wait += now - asked
         self.waits += now - asked > _STALL
 
+    def handed(self, samples: int) -> None:
+        """A batch of so many samples was handed to the user."""
+        self.batches += 1
+        self.samples += samples
+
     def report(self, engine: Mapping[str, Any]) -> Dict[str, Any]:
         """Everything, as plain numbers."""
         return {

@@ -1,4 +1,18 @@
-"""The batches of a ring, one after the other, whatever happens to the engine that makes them."""
+"""The batches of a ring, one after the other, whatever happens to the engine that makes them.
+
+Threads. The thread that loops over the feed takes batches, moves the ring and opens another one. Any thread
+may ask (``stats()``, names of samples, rows to be redone), and may be the first to find the engine dead.
+
+Locks. ``_turn`` is held while a batch is taken, the ring is moved, or another ring is put in the place of the
+present one: an engine is replaced once, however many threads find it dead. It is reentrant, since each of
+these may find that. It is taken before the wire's lock, never after it.
+
+The engine's death: a call finds it (``EngineDied``), a new engine goes on after the last batch taken.
+``redo`` is not repeated: its batch lies in a slot that died with the engine, and is made again (on_gpu.py).
+Ctrl-C: ``ahead`` and the ring are changed last, so that an interrupted call leaves the old ones.
+Fork: the child gets a new lock, a closed client, and a ForkedError from every call.
+Garbage collection: the client has a finalizer that ends the ring; nothing here has a destructor.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +26,7 @@ from .._client.client import Client, Opened, Place
 from .._client.meeting import Meeting
 from .._generated.slot_words import Header
 from ..errors import EngineDied, ForkedError, MillraceError, printable
+from .fork import watch
 from .reading import Taken, read
 from .stats import Stats, say
 
@@ -38,15 +53,16 @@ class Stream:
         self._stats = stats
         self._pid = os.getpid()
         self._client: Optional[Client] = None
-        # Whoever takes a batch, or another ring: anybody may ask a question, and find that the engine died.
         self._turn = threading.RLock()
-        self._number = 0
+        #: The number of the next batch that is taken, counted from the last move of the ring.
+        self.number = 0
         self._warned = False
         self._told: Set[str] = set()
         #: Where the next batch that is taken begins.
         self.ahead = Place(0, 0)
         #: Changes of a blend's weights; None: as the engine has them.
         self.changes: Optional[List[Any]] = None
+        watch(self)
 
     # ------------------------------------------------------------ the engine
 
@@ -77,7 +93,7 @@ class Stream:
         client = Client(self._meeting, request)
         self._tell(client.opened)
         # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
-        self._number, self.ahead = 0, client.opened.place
+        self.number, self.ahead = 0, client.opened.place
         self._client = client
         if before is not None:
             before.close()
@@ -90,9 +106,12 @@ class Stream:
                 say(f"{self.name}: " + printable(notice).replace("\n", "\\n"))
         self._told.update(opened.notices)
 
-    def remember(self, options: Mapping[str, Any]) -> None:
-        """Rings that are opened later have these as well."""
-        self._request["options"] = {**self._request["options"], **options}
+    def tune(self, change: Mapping[str, int]) -> Dict[str, int]:
+        """Changes workers or depth, of this ring and of those that are opened later."""
+        tuned = dict(self.ask({"tune": change})["tuned"])
+        self.opened.depth = self.client.memory.used = tuned["depth"]
+        self._request["options"] = {**self._request["options"], **{name: tuned[name] for name in change}}
+        return tuned
 
     def decode_on(self, where: str, limit: Optional[int], cpu_share: float = 0.0) -> None:
         """Has images decoded elsewhere ("cpu" or "gpu") from the next batch on.
@@ -111,11 +130,9 @@ class Stream:
                 deep = [name for name in ("depth", "maxDepth") if name in before]
                 wanted.update({name: max(2, before[name]) for name in deep})
             self._request["options"] = {**before, **wanted}
-            place = self.ahead
-            changes = {"changes": self.changes} if self.changes else {}
             try:
                 try:
-                    self.connect({**self.opened.state, **place._asdict(), **changes})
+                    self._connect_at(self.ahead, self.opened)
                 except EngineDied as death:
                     self._revive(death, self.client)
             except BaseException:
@@ -137,40 +154,48 @@ class Stream:
         return list(self.ask({"names": {"epoch": epoch, "positions": positions}})["names"])
 
     def _revive(self, death: EngineDied, client: Client) -> None:
-        """A new engine in place of the one that died, unless there is one: several may find it dead."""
+        """A new engine in place of the one that died, unless another thread has replaced it already."""
         with self._turn:
             if self._client is client:
                 self._replace(death, client)
 
     def _replace(self, death: EngineDied, client: Client) -> None:
         """A new engine, which goes on after the last batch taken."""
-        place = self.ahead
-        flying = client.in_flight()
-        what, words = str(death).split("\n")[0], death.last_words
-        changes = {"changes": self.changes} if self.changes else {}
-        while True:
-            client.bury()
-            if self._stats.restarts >= self._restarts:
-                places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
-                raise EngineDied(what, words, places) from None
-            self._stats.restarts += 1
-            try:
-                self.connect({**client.opened.state, **place._asdict(), **changes})
-                break
-            except EngineDied as again:
-                what, words = str(again).split("\n")[0], again.last_words
+        place, flying = self.ahead, client.in_flight()
+        last = self._start_another(death, client, place, flying)
         self.ahead = place
         names: List[str] = []
         for epoch in sorted({p.epoch for p in flying}):
             names += self.names(epoch, [p.position for p in flying if p.epoch == epoch])
         log.warning(
             "%s; a new one goes on at position %d of epoch %d. In flight: %s%s",
-            what,
+            _first_line(last),
             place.position,
             place.epoch,
             ", ".join(names) or "nothing",
-            f". Its last words:\n{words}" if words else "",
+            f". Its last words:\n{last.last_words}" if last.last_words else "",
         )
+
+    def _start_another(
+        self, death: EngineDied, client: Client, place: Place, flying: Sequence[Place]
+    ) -> EngineDied:
+        """Starts engines until one has opened the ring. Raises when too many died; returns the last death."""
+        while True:
+            client.bury()
+            if self._stats.restarts >= self._restarts:
+                places = [f"position {p.position} of epoch {p.epoch}" for p in flying]
+                raise EngineDied(_first_line(death), death.last_words, places) from None
+            self._stats.restarts += 1
+            try:
+                self._connect_at(place, client.opened)
+                return death
+            except EngineDied as again:
+                death = again
+
+    def _connect_at(self, place: Place, opened: Opened) -> None:
+        """Opens a ring that begins at a place, with the present weights."""
+        changes = {"changes": self.changes} if self.changes else {}
+        self.connect({**opened.state, **place._asdict(), **changes})
 
     # ------------------------------------------------------------ batches
 
@@ -180,14 +205,14 @@ class Stream:
             client = self.client
             try:
                 client.move(place, limit, self.changes)
-                self._number, self.ahead = 0, place
+                self.number, self.ahead = 0, place
             except EngineDied as death:
                 self.ahead = place
                 self._revive(death, client)
 
     def limit(self, steps: Optional[int]) -> None:
-        """Lets the makers go that many batches from here."""
-        self.client.tell({"limit": None if steps is None else self._number + steps})
+        """Lets the workers make that many batches from here; None: without end."""
+        self.client.tell({"limit": None if steps is None else self.number + steps})
 
     @property
     def room(self) -> bool:
@@ -208,7 +233,7 @@ class Stream:
         return max(lent, 2 if self.opened.decode == "gpu" else 1)  # see decode_on
 
     def take(self, block: bool) -> Optional[Taken]:
-        """The next batch; None when it is not ready and nobody wants to wait."""
+        """The next batch; None when it is not ready and ``block`` is false."""
         with self._turn:
             return self._take(block)
 
@@ -217,12 +242,12 @@ class Stream:
         while True:
             client = self.client
             try:
-                slot = client.wait(self._number, block)
+                slot = client.wait(self.number, block)
                 if slot is None:
                     return None
                 bad: Sequence[Mapping[str, Any]] = ()
                 if client.memory.head(slot)[Header.BAD] > 0:
-                    bad = client.ask({"bad": self._number})["bad"]
+                    bad = client.ask({"bad": self.number})["bad"]
                 break
             except EngineDied as death:
                 self._revive(death, client)
@@ -231,7 +256,7 @@ class Stream:
         if copy:
             self._copied(client)
         taken = read(client, slot, copy, self.names)
-        self._number += 1
+        self.number += 1
         self.ahead = taken.after
         taken.bad = bad
         taken.samples = taken.rows + (len(bad) if self.opened.policy == "drop" else 0)
@@ -251,7 +276,7 @@ class Stream:
         )
 
     def spoilt(self, taken: Taken) -> bool:
-        """Whether nobody will get this batch: ``judge`` will end the run."""
+        """Whether this batch will not be handed out: ``judge`` will end the run."""
         return any(one["row"] < 0 or self.opened.policy == "fail" for one in taken.bad)
 
     def judge(self, bad: Mapping[str, Any]) -> None:
@@ -288,3 +313,8 @@ class Stream:
         self._turn = threading.RLock()  # another thread may have had it
         if self._client is not None:
             self._client.forked()
+
+
+def _first_line(death: EngineDied) -> str:
+    """What died, without its last words."""
+    return str(death).split("\n")[0]

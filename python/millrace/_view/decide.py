@@ -9,19 +9,16 @@ Which samples come, in which order and with which choices is the same in any cas
 from __future__ import annotations
 
 from math import floor
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .._generated.decision import BETTER, FINE, LESS, MEASURING, SETTLING, SHARES
 from .._stream.stats import say
 from ..errors import DefinitionError
 
-if TYPE_CHECKING:
-    from ..feed import Feed
-
 CPU, GPU, BOTH = "cpu", "gpu", "both"
 
 
-def check_decode(feed: "Feed", asked: Optional[str], on_gpu: bool, needed: str, found: Any) -> None:
+def check_decode(name: str, asked: Optional[str], on_gpu: bool, needed: str, found: Any) -> None:
     """Refuses what makes no sense; says so where the GPU is asked about and there is none."""
     if asked not in (None, "auto", CPU, GPU):
         raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {asked!r}')
@@ -30,7 +27,7 @@ def check_decode(feed: "Feed", asked: Optional[str], on_gpu: bool, needed: str, 
     if asked == GPU:
         raise DefinitionError(f'decode="gpu" needs {needed}, not {found}')
     if asked == "auto":
-        say(f"{feed.name}: the CPU decodes images: batches go to {found}, not to a GPU")
+        say(f"{name}: the CPU decodes images: batches go to {found}, not to a GPU")
 
 
 class Trial(NamedTuple):

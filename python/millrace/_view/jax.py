@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import Any, Mapping
 
 from .._stream.reading import Taken
+from .._stream.run import Run
 from ..batch import Batch
-from ..errors import DefinitionError, MissingError
-from ..views import Staged, View
-from .decide import check_decode
-
-if TYPE_CHECKING:
-    from ..feed import Feed
+from ..errors import MissingError
+from .carrier import Carrier, Staged, kinds_of
 
 
 def load_jax() -> Any:
@@ -43,36 +40,16 @@ def _register(jax: Any) -> None:
     jax.tree_util.register_pytree_node(Batch, parts, whole)
 
 
-class JaxView(View):
-    """Arrays on a device, by a sharding, or (without either) on JAX's default device.
+class Arrays:
+    """Makes JAX arrays of a feed's, where JAX is told to have them: a device, a sharding, or one by field."""
 
-    On the CPU an array may lie in the slot itself, which then stays with it; elsewhere the slot goes back
-    when its copy is done. Where a sharding reaches over several processes, each brings its own part of the
-    batch.
-    """
+    def __init__(self, jax: Any, run: Run, where: Any) -> None:
+        self._jax = jax
+        self._where = where
+        self._kinds = kinds_of(run)
 
-    def __init__(self, feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int) -> None:
-        super().__init__(feed, names)
-        self._jax = load_jax()
-        self._where = device
-        # On the CPU nothing is gained by copying early.
-        self.prefetch = 0 if self._on_cpu(device) else max(0, prefetch)
-
-    def _on_cpu(self, where: Any) -> bool:
-        if isinstance(where, Mapping):
-            return all(self._on_cpu(one) for one in where.values())
-        if where is None:
-            return bool(self._jax.default_backend() == "cpu")
-        devices = getattr(where, "device_set", None) or {where}
-        return all(getattr(device, "platform", None) == "cpu" for device in devices)
-
-    def _prepare(self, taken: Taken) -> Staged:
-        batch = taken.batch if self.prefetch == 0 else taken.batch.settled()
-        # JAX keeps what it copies from, or has made its own, until it is done with it.
-        taken.batch = batch.mapped(self._put)
-        return Staged(taken, taken.batch)
-
-    def _put(self, name: str, array: Any) -> Any:
+    def of(self, name: str, array: Any) -> Any:
+        """On the device. On the CPU it may lie in the slot itself."""
         jax = self._jax
         where = self._where.get(name) if isinstance(self._where, Mapping) else self._where
         if self._kinds.get(name) == "bf16" and array.dtype.itemsize == 2:
@@ -85,24 +62,35 @@ class JaxView(View):
         return jax.make_array_from_process_local_data(sharding, array)
 
 
-def jax_view(
-    feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: Optional[str] = None
-) -> View:
-    """The view that suits the device: one GPU has batches brought to it by the device stage."""
-    jax = load_jax()
-    if isinstance(device, str):
-        raise DefinitionError(
-            f'device="{device}": JAX has devices as objects: give jax.devices("{device}")[0], a sharding, '
-            "or nothing for its default device"
-        )
-    one = jax.devices()[0] if device is None else device
-    on_gpu = getattr(one, "platform", None) in ("gpu", "cuda")
-    check_decode(feed, decode, on_gpu, "one GPU of JAX as device", one)
-    if not on_gpu:
-        return JaxView(feed, device, names, prefetch)
-    from .jax_cuda import JaxCudaView
+class JaxArrays(Carrier):
+    """Arrays on a device, by a sharding, or (without either) on JAX's default device.
 
-    return JaxCudaView(feed, one, names, prefetch, decode or "auto")
+    On the CPU an array may lie in the slot itself, which then stays with it; elsewhere the slot goes back
+    when its copy is done. Where a sharding reaches over several processes, each brings its own part of the
+    batch.
+    """
+
+    def __init__(self, run: Run, device: Any, prefetch: int) -> None:
+        super().__init__(run)
+        jax = load_jax()
+        # On the CPU nothing is gained by copying early.
+        self.prefetch = 0 if _on_cpu(jax, device) else max(0, prefetch)
+        self._arrays = Arrays(jax, run, device)
+
+    def load(self, taken: Taken) -> Staged:
+        batch = taken.batch if self.prefetch == 0 else taken.batch.settled()
+        # JAX keeps what it copies from, or has made its own, until it is done with it.
+        taken.batch = batch.mapped(self._arrays.of)
+        return Staged(taken, taken.batch)
+
+
+def _on_cpu(jax: Any, where: Any) -> bool:
+    if isinstance(where, Mapping):
+        return all(_on_cpu(jax, one) for one in where.values())
+    if where is None:
+        return bool(jax.default_backend() == "cpu")
+    devices = getattr(where, "device_set", None) or {where}
+    return all(getattr(device, "platform", None) == "cpu" for device in devices)
 
 
 def _fitted(jax: Any, sharding: Any, ndim: int) -> Any:

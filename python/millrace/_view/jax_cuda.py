@@ -1,27 +1,27 @@
 """JAX arrays on one GPU: what the device stage has made, taken over by JAX without a copy (DLPack).
 
-A stream of JAX's waits for a batch to be finished, the host does not. But that is not the stream on which it
-computes, which it names to nobody; and JAX drops an array as soon as nobody has it, whether computations that
-read it are over or not. So its memory is used again when a computation that was begun after that is done.
+A stream of JAX's waits for a batch to be finished, the host does not. That is not the stream on which JAX
+computes, which it doesn't tell; and JAX drops an array as soon as nothing refers to it, whether computations
+that read it are over or not. So when an array is dropped, we start a small computation of JAX's, and use the
+array's memory again when that is done.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
+from typing import Any, Callable, Deque
 
 import numpy as np
 
+from .._stream.loop import Loop
+from .._stream.reading import Taken
+from .._stream.run import Run
 from ..batch import Batch
-from ..views import Staged
-from .jax import JaxView
+from .carrier import Carrier, Staged
+from .jax import load_jax
 from .meter import HostMeter
 from .on_gpu import OnGpu, decide
 from .pins import driver_pins
 from .staging import Staging
-
-if TYPE_CHECKING:
-    from .._stream.loop import Loop
-    from ..feed import Feed
 
 #: What JAX makes of 64 bits where it is not told to keep them (jax_enable_x64).
 NARROW = {"i64": ("i32", np.int32), "f64": ("f32", np.float32)}
@@ -56,33 +56,54 @@ def fenced_memory(jax: Any, device: Any) -> Callable[[Any], Any]:
     return make
 
 
-class JaxCudaView(OnGpu, JaxView):
-    """Arrays on a GPU, ``prefetch`` batches ahead of the user."""
+class JaxCuda(Carrier):
+    """Arrays on a GPU, ``prefetch`` batches ahead of the user.
 
-    #: JAX's own stream can't be asked: here the host's waiting counts.
-    _meter: HostMeter
+    All batches go through the device stage. JAX's own stream can't be asked: how long the host waits counts.
+    """
 
-    def __init__(
-        self, feed: "Feed", device: Any, names: Optional[Sequence[str]], prefetch: int, decode: str
-    ) -> None:
-        super().__init__(feed, device, names, prefetch)
+    def __init__(self, run: Run, device: Any, prefetch: int, decode: str) -> None:
+        super().__init__(run)
+        self.prefetch = max(0, prefetch)
+        self._jax = jax = load_jax()
         index = int(getattr(device, "local_hardware_id", None) or 0)
-        narrow = {} if self._jax.config.jax_enable_x64 else NARROW
-        staging = Staging(feed, index, fenced_memory(self._jax, device), narrow=narrow)
-        decision = decide(feed, decode, index)
-        self._open(staging, driver_pins(index), decision, HostMeter())
+        narrow = {} if jax.config.jax_enable_x64 else NARROW
+        staging = Staging(run, index, fenced_memory(jax, device), narrow=narrow)
+        self._meter = HostMeter()
 
-    def _ask(self, loop: "Loop") -> None:
+        def beside(numbers: Any, array: Any) -> Any:
+            return jax.device_put(numbers, device)
+
+        decision = decide(run, decode, index)
+        self._gpu = OnGpu(run, staging, driver_pins(index), decision, self._meter, beside)
+
+    def enter(self) -> None:
+        self._gpu.enter()
+
+    def asked(self, loop: Loop) -> None:
         step = self._meter.ask(loop.samples)
         if step is not None:
-            self._step(loop, *step)
+            self._gpu.step(loop, *step)
 
-    def _deliver(self, staged: Staged) -> Batch:
-        self._staging.wait(staged.ticket)
-        batch = self._arrived(staged, self._jax.dlpack.from_dlpack)
-        self._release()
+    def load(self, taken: Taken) -> Staged:
+        return self._gpu.load(taken)
+
+    def arrives(self, loop: Loop, staged: Deque[Staged]) -> bool:
+        return self._gpu.arrives(loop, staged)
+
+    def unload(self, staged: Staged) -> Batch:
+        self._gpu.wait(staged)
+        batch = self._gpu.finished(staged, self._jax.dlpack.from_dlpack)
+        self._gpu.release()
         self._meter.there()
         return batch
 
-    def _beside(self, numbers: Any, array: Any) -> Any:
-        return self._jax.device_put(numbers, self._where)
+    def has_room(self, staged: Deque[Staged]) -> bool:
+        self._gpu.release()
+        if staged:
+            return self.run.stream.room
+        self._gpu.make_room()
+        return True
+
+    def leave(self, staged: Deque[Staged]) -> None:
+        self._gpu.leave(staged)

@@ -1,33 +1,35 @@
-"""What views on a GPU have in common: a device stage, page-locked slots, and who decodes images."""
+"""What carriers to a GPU have in common: the device stage, page-locked slots, and who decodes images.
+
+Used by the thread that loops. ``leave`` may come from the garbage collector, in any thread, the stage's own
+included: there it waits for nothing. In a forked child it waits for nothing either.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Optional
+from typing import Any, Callable, Deque, Dict, Optional
 
 from .._cuda import queues
+from .._stream.loop import Loop
 from .._stream.reading import Taken
+from .._stream.run import Run
 from .._stream.stats import say
-from ..batch import Batch
+from ..batch import Batch, about_of
 from ..errors import EngineDied, MissingError
-from ..views import Staged, View
+from .bad_rows import Beside, without_bad
+from .carrier import Staged
 from .decide import Decision
 from .meter import Meter
 from .pins import Pins
-from .staging import Staging, impossible, without_bad
-
-if TYPE_CHECKING:
-    from .._stream.loop import Loop
-    from ..feed import Feed
+from .staging import Staging, impossible
 
 
-def decide(feed: "Feed", asked: str, device: int) -> Decision:
+def decide(run: Run, asked: str, device: int) -> Decision:
     """Who decodes, or that it is to be measured."""
-    opened = feed._stream.opened
+    opened = run.stream.opened
     if opened.generator is not None:
         return Decision("gpu")
-    reason = impossible(feed, device) if asked != "cpu" else None
+    reason = impossible(run, device) if asked != "cpu" else None
     if asked == "gpu" and reason is not None:
         raise MissingError(f'decode="gpu": {reason}')
     if asked == "auto" and opened.generates and reason is None:
@@ -48,67 +50,69 @@ def report(decision: Decision, meter: Meter) -> Dict[str, Any]:
 
 
 class Failed:
-    """Stands for the ticket of a batch that no stage would take."""
+    """The ticket of a batch that the stage did not take: waiting for it raises why."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
 
     def comes(self, seconds: float) -> bool:
-        """It is here."""
+        """At once."""
         return True
 
     def wait(self) -> Any:
-        """Says so."""
+        """Raises what went wrong."""
         raise self._error
 
 
-class OnGpu(View, ABC):
-    """Goes before a library's own view among the bases."""
+class OnGpu:
+    """The way of batches through a device stage. ``beside`` makes an array of numbers beside another one."""
 
-    _staging: Staging
-    _pins: Pins
-    _decision: Decision
-    _meter: Meter
-
-    def _open(self, staging: Staging, pins: Pins, decision: Decision, meter: Meter) -> None:
-        self._staging, self._pins, self._decision, self._meter = staging, pins, decision, meter
+    def __init__(
+        self, run: Run, staging: Staging, pins: Pins, decision: Decision, meter: Meter, beside: Beside
+    ) -> None:
+        self._run = run
+        self._staging = staging
+        self._pins = pins
+        self._decision = decision
+        self._meter = meter
+        self._beside = beside
         if decision.open:
             staging.compile_ahead()
-        # Without the view: the two would keep each other until a garbage collection, and that may come in a
-        # fork, where nothing of CUDA can be given back.
-        self.feed._stats.device = partial(report, decision, meter)
-
-    # ------------------------------------------------------------ what a library adds
-
-    @abstractmethod
-    def _beside(self, numbers: Any, array: Any) -> Any:
-        """Numbers as an array beside another one."""
+        # Without this object: the two would refer to each other until a garbage collection, which may come in
+        # a fork, where nothing of CUDA can be given back.
+        run.stats.device = partial(report, decision, meter)
 
     # ------------------------------------------------------------ who decodes
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
+        """A loop is about to begin."""
         self._meter.restart()
         self._decode(None)
 
-    def _step(self, loop: "Loop", samples: int, seconds: float, waited: float) -> None:
-        """One step was made: somebody else may decode from the next batch on, or it is known who does."""
+    def step(self, loop: Loop, samples: int, seconds: float, waited: float) -> None:
+        """One step was measured: it may be decided who decodes, from the next batch on."""
         if self._decision.step(samples, seconds, waited):
-            self._decode(loop.left if loop.limited else None)
+            self._decode(loop.limit)
 
     def _decode(self, limit: Optional[int]) -> None:
         decision = self._decision
-        self.feed._stream.decode_on(decision.where, limit, decision.cpu_share)
+        self._run.stream.decode_on(decision.where, limit, decision.cpu_share)
         news = decision.news
         if news is not None:
-            say(f"{self.feed.name}: {news}")
+            say(f"{self._run.name}: {news}")
         if decision.where == "gpu" and queues.late:
             queues.late = False  # once
             say("CUDA was in use before millrace was imported: import it first, and the GPU decodes faster")
 
     # ------------------------------------------------------------ on the way
 
-    def _prepare(self, taken: Taken) -> Staged:
-        self._pins.lock(self.feed._stream.client.memory)
+    def pin(self) -> None:
+        """Page-locks the slots of the present ring."""
+        self._pins.lock(self._run.stream.client.memory)
+
+    def load(self, taken: Taken) -> Staged:
+        """Hands a batch to the stage."""
+        self.pin()
         try:
             ticket: Any = self._staging.submit(taken)
         except Exception as error:
@@ -117,59 +121,64 @@ class OnGpu(View, ABC):
             ticket = Failed(error)
         return Staged(taken, taken.batch, ticket, on_stage=True)
 
-    def _arrives(self, loop: "Loop", staged: Deque[Staged]) -> bool:
-        """While the GPU is only on trial, what goes wrong with it (memory, mostly) is no reason to stop.
+    def arrives(self, loop: Loop, staged: Deque[Staged]) -> bool:
+        """Whether the first batch is on the streams. False: all of them were put back.
 
-        An engine that could not redo what the GPU refused never is: those batches are made again.
+        An engine that died before it had redone what the GPU refused: the batches are made again. While the
+        GPU is only tried, its errors (out of memory, mostly) end the trial, and the CPU decodes.
         """
         if not staged[0].on_stage:
             return True
         try:
-            self._staging.wait(staged[0].ticket)
+            self.wait(staged[0])
             return True
         except EngineDied:
-            pass  # so it says, too, where its ring was replaced
+            pass  # also said of a ring that was replaced
         except Exception as error:
             if not self._decision.open:
                 raise
             self._decision.refuse(f"the GPU could not do it: {error}")
         loop.put_back(len(staged))
-        OnGpu._finish(self, staged)
-        self._decode(loop.left if loop.limited else None)
+        self.leave(staged)
+        self._decode(loop.limit)
         return False
 
-    def _arrived(self, staged: Staged, make: Callable[[Any], Any]) -> Batch:
-        """What the stage has made of a batch. Rows that turned out to be bad are dealt with here, in turn."""
-        ticket, batch, stream = staged.ticket, staged.taken.batch, self.feed._stream
+    def wait(self, staged: Staged) -> Any:
+        """Waits until a batch is on the streams; its ticket."""
+        return self._staging.wait(staged.ticket)
+
+    def finished(self, staged: Staged, make: Callable[[Any], Any]) -> Batch:
+        """What the stage has made of a batch. Rows that turned out to be bad are judged here, in turn."""
+        ticket, batch, stream = staged.ticket, staged.taken.batch, self._run.stream
         self._staging.fill(batch, ticket, make)
         # A sample is bad once, however many of its fields are.
         bad = {int(one["row"]): one for found in reversed(ticket.bad.values()) for one in found}
         rows = sorted(bad)
         for row in rows:
-            if not batch._known.fillers[row]:  # its sample was judged where it came first in the epoch
+            if not about_of(batch).fillers[row]:  # its sample was judged where it came first in the epoch
                 stream.judge(bad[row])
         if bad:
             batch = staged.taken.batch = without_bad(batch, rows, stream.opened.policy, self._beside)
         return batch
 
-    def _release(self) -> None:
-        """Lets go of the slots that the device has read."""
+    # ------------------------------------------------------------ slots
+
+    def release(self) -> None:
+        """Gives back the slots that the device has read."""
         self._staging.room(wait=False)
 
-    def _wait_for_room(self) -> None:
-        """Waits for the slot of a batch that is on its way."""
-        self._staging.room(wait=True)
+    def make_room(self) -> None:
+        """Where no slot is free, waits for the slot of a batch that is on its way."""
+        if not self._run.stream.room:
+            self._staging.room(wait=True)
 
-    def _make_room(self, staged: Deque[Staged]) -> bool:
-        self._release()
-        if staged:
-            return bool(self.feed._stream.room)
-        # A batch is needed now: one on its way is soon there, and gives its slot back.
-        if not self.feed._stream.room:
-            self._wait_for_room()
-        return True
-
-    def _finish(self, staged: Deque[Staged]) -> None:
-        if not self.feed._stream.foreign:  # a fork has neither CUDA nor the stage's thread
+    def leave(self, staged: Deque[Staged]) -> None:
+        """These batches are not handed out: waits until the device reads none of them."""
+        if not self._run.stream.foreign:  # a fork has neither CUDA nor the stage's thread
             self._staging.drain(one.ticket for one in staged if one.on_stage)
         staged.clear()
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the GPU stands still: nothing waits for it any more."""
+        return self._staging.given_up

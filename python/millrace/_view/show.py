@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
+from .._stream.run import Run
 from ..batch import Batch
 from ..errors import MillraceError
-from ..views import NumpyView
 from .png import png
-
-if TYPE_CHECKING:
-    from ..feed import Feed
 
 #: Mean and deviation that ``normalize: "imagenet"`` takes off, on a scale of 0 to 1.
 IMAGENET = (np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225]))
@@ -22,18 +19,18 @@ IMAGENET = (np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225]))
 GAP = 2
 
 
-def show(feed: "Feed", count: int, path: Optional[str]) -> Any:
-    """Draws the next batch, and goes back to where the feed stood."""
-    state = feed.state_dict()
-    batches: Iterator[Batch] = iter(NumpyView(feed, None))
+def show(run: Run, epochs: Iterable[Batch], definition: Any, count: int, path: Optional[str]) -> Any:
+    """Draws the next batch, and goes back to where the run stood."""
+    state = run.state()
+    batches: Iterator[Batch] = iter(epochs)
     try:
         batch = next(batches)
     except StopIteration:
-        raise MillraceError(f"{feed.name} has no batch to show") from None
+        raise MillraceError(f"{run.name} has no batch to show") from None
     finally:
         batches.close()  # type: ignore[attr-defined]
-        feed.load_state_dict(state)
-    name, layout, operators = _picture_field(feed)
+        run.load(state)
+    name, layout, operators = _picture_field(run, definition)
     pictures = [to_pixels(row, layout, operators) for row in batch[name][:count]]
     captions = [_caption(batch, name, i) for i in range(len(pictures))]
     if path is None:
@@ -49,13 +46,13 @@ def show(feed: "Feed", count: int, path: Optional[str]) -> Any:
     return path
 
 
-def _picture_field(feed: "Feed") -> Tuple[str, str, Any]:
+def _picture_field(run: Run, definition: Any) -> Tuple[str, str, Any]:
     """The first field of pictures: its name, its layout, and what is applied to it, where that is known."""
-    for field in feed._stream.client.memory.layout.fields:
+    known = definition if isinstance(definition, Mapping) else {}
+    for field in run.fields:
         if field.layout in ("chw", "hwc") and len(field.shape) == 3:
-            definition = feed.definition if isinstance(feed.definition, Mapping) else {}
-            return field.name, field.layout, definition.get("fields", {}).get(field.name, {}).get("apply", ())
-    raise MillraceError(f"{feed.name} has no field of pictures to show")
+            return field.name, field.layout, known.get("fields", {}).get(field.name, {}).get("apply", ())
+    raise MillraceError(f"{run.name} has no field of pictures to show")
 
 
 def to_pixels(row: Any, layout: str, operators: Any) -> Any:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, Optional, Sequence
 
+from .._client.layout import Field
 from ..batch import Batch, Ragged
 from ..errors import MissingError
-from ..views import NumpyView
-
-if TYPE_CHECKING:
-    from ..feed import Feed
 
 
-def dataset(feed: "Feed", names: Optional[Sequence[str]]) -> Any:
-    """The dataset. Iterating it again gives the next epoch."""
+def dataset(epochs: Iterable[Batch], fields: Sequence[Field], names: Optional[Sequence[str]]) -> Any:
+    """The dataset. Iterating it again gives the next epoch of ``epochs``."""
     try:
         import tensorflow as tf
     except ImportError as error:
@@ -22,7 +19,7 @@ def dataset(feed: "Feed", names: Optional[Sequence[str]]) -> Any:
         ) from error
 
     signature: Dict[str, Any] = {}
-    for field in feed._stream.client.memory.layout.fields:
+    for field in fields:
         dtype = tf.bfloat16 if field.kind == "bf16" else tf.as_dtype(field.dtype)
         if field.form == "text":
             signature[field.name] = tf.TensorSpec((None,), tf.string)
@@ -42,7 +39,7 @@ def dataset(feed: "Feed", names: Optional[Sequence[str]]) -> Any:
     wanted = tuple(signature) if names is None else tuple(names)
 
     def batches() -> Iterator[Any]:
-        for batch in NumpyView(feed, None):
+        for batch in epochs:
             values = {name: value(batch, name) for name in wanted}
             yield values if names is None else tuple(values.values())
 

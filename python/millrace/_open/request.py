@@ -1,0 +1,57 @@
+"""The ``open`` request that a feed's options make, as the engine wants to hear it (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Dict, Mapping, Optional, Union
+
+from .._data.payload import command, without_payloads
+
+#: What a timeout of float("inf") comes to (seconds): JSON has no inf.
+FOREVER = 1e9
+
+
+def options_of(
+    rank: int,
+    world: int,
+    workers: Union[int, str],
+    depth: int,
+    max_depth: Optional[int],
+    *,
+    cache: Optional[int],
+    scratch: Optional[int],
+    timeout: float,
+    steps: Optional[int],
+) -> Dict[str, Any]:
+    """The engine's options, by its names. What is None is left to the engine."""
+    options = {
+        "rank": rank,
+        "world": world,
+        "workers": workers,
+        "depth": depth,
+        # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.
+        "decode": "auto",
+        "maxDepth": max_depth,
+        "cache": cache,
+        "scratch": scratch,
+        "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,
+        "limit": steps,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def request_of(asked: Mapping[str, Any], options: Mapping[str, Any], members: int) -> Dict[str, Any]:
+    """The whole request. ``asked`` says which feed; ``members`` processes share the batches of the rank."""
+    request: Dict[str, Any] = {**asked, "options": dict(options)}
+    if members > 1:
+        request["share"] = {"name": _shared_name(request), "members": members}
+    request["python"] = command()
+    return request
+
+
+def _shared_name(request: Mapping[str, Any]) -> str:
+    """A name that is the same in all processes that ask for the same."""
+    same = {key: value for key, value in request.items() if key != "allowCode"}
+    text = json.dumps(without_payloads(same), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,196 @@
+"""One run of a feed: where it stands, which loop is on, how it goes on after a state or a break.
+
+    Feed, View ──► Run ──► Loop ──► Stream ──► Client ──► the engine
+                     └──────┴─► Standing
+
+Threads. All of it belongs to the thread that loops over the feed, and has no lock. One exception: the garbage
+collector may close a loop that was abandoned, in any thread. That calls ``Loop.leave`` alone, which writes
+each attribute once, last the one that says that the loop is over.
+
+Ctrl-C may come between any two lines. So a place is noted before the stream is moved, and the note is removed
+after that: the next loop begins where the note says.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from .._client.client import Place, needed_changes
+from .._client.layout import Field
+from ..errors import StateError
+from .epoch_line import EpochLine
+from .loop import Limits, Loop, Standing
+from .stats import Stats
+from .stream import Stream
+
+log = logging.getLogger("millrace")
+
+
+class Run:
+    """What a feed and all its views share."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        stats: Stats,
+        limits: Limits,
+        rank: int = 0,
+        *,
+        timeout: float = 60,
+        shared: bool = False,
+        batch_map: Optional[Callable[[Any], Any]] = None,
+    ) -> None:
+        self.stream = stream
+        self.stats = stats
+        #: Seconds that a batch may take on a device.
+        self.timeout = timeout
+        #: Whether several processes take part in this rank and see its batches.
+        self.shared = shared
+        #: Applied to every finished batch.
+        self.batch_map = batch_map
+        self._limits = limits
+        self._epoch_line = EpochLine(stream, stats, rank)
+        self._standing = Standing(stream.ahead)
+        self._loop: Optional[Loop] = None
+        #: The epoch of the state that was loaded, if no step of it was left.
+        self._over: Optional[int] = None
+        #: Whether the next loop is over that epoch: it has no steps.
+        self._empty = False
+        #: What ends with the run: device stages of views.
+        self._closers: List["weakref.WeakMethod[Callable[[], None]]"] = []
+
+    # ------------------------------------------------------------ what is known
+
+    @property
+    def name(self) -> str:
+        """By which it is called in what is logged."""
+        return self.stream.name
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        """The fields of a batch, as they lie in a slot."""
+        return self.stream.client.memory.layout.fields
+
+    @property
+    def rows(self) -> int:
+        """Rows of a batch."""
+        return self.stream.client.memory.layout.rows
+
+    @property
+    def following(self) -> Place:
+        """Where the next loop begins."""
+        move_to = self._standing.move_to
+        return self.stream.ahead if move_to is None else move_to
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that a loop is in, or that the next one begins with."""
+        return self._standing.place.epoch if self.looping else self.following.epoch
+
+    @property
+    def looping(self) -> bool:
+        """Whether a loop is on."""
+        return self._loop is not None and not self._loop.over
+
+    def steps(self, place: Optional[Place] = None) -> Optional[int]:
+        """Steps of a loop that begins at a place, or with an epoch; None when it never ends."""
+        return self._limits.total(self.stream.opened, self.rows, place or Place(0, 0))
+
+    # ------------------------------------------------------------ loops
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop is over this epoch, or over what is left of it after the state that was loaded."""
+        self._empty = epoch == self._over
+        if self.following.epoch != epoch and not self._empty:
+            self._standing.move_to = Place(epoch, 0)
+
+    def begin(self) -> Loop:
+        """Begins a loop; one that was left without ending is over."""
+        stream, standing = self.stream, self._standing
+        if self._loop is not None:
+            self._loop.leave(finished=False)
+        empty, self._empty, self._over = self._empty, False, None
+        total = 0 if empty else self.steps(self.following)
+        if not empty:
+            limit = None if self._limits.plain else total
+            if standing.move_to is not None:
+                stream.go(standing.move_to, limit)
+                standing.move_to = None
+            elif not self._limits.plain:
+                stream.limit(limit)
+            standing.place = stream.ahead
+            self.stats.mark()
+        loop = Loop(stream, self.stats, standing, self._epoch_line, total, limited=not self._limits.plain)
+        self._loop = loop
+        return loop
+
+    # ------------------------------------------------------------ state
+
+    def began_with(self, state: Mapping[str, Any]) -> None:
+        """The stream was opened with this state."""
+        self._note_over(state.get("epoch"))
+
+    def _note_over(self, saved: Any) -> None:
+        """If no step was left in the epoch of the state, the run stands at the next one."""
+        self._over = None if saved == self._standing.place.epoch else saved
+
+    def state(self) -> Dict[str, Any]:
+        """Where the run stands: after the batches in the user's hands."""
+        base, place = self.stream.opened.state, self._standing.place
+        state: Dict[str, Any] = {name: base[name] for name in ("version", "order", "content")}
+        state.update(epoch=place.epoch, position=place.position, describe=dict(base["describe"]))
+        changes = needed_changes(self.stream.changes or [], place, self.stream.opened.length)
+        if changes:
+            state["changes"] = changes
+        return state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes on from a saved state, with the next loop."""
+        stream, base = self.stream, self.stream.opened.state
+        try:
+            place = Place(int(state["epoch"]), int(state["position"]))
+            known = state["version"], state["order"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"this is no state of a feed: {error!r}") from error
+        if known != (base["version"], base["order"]) or place.position > stream.opened.length:
+            stream.connect(state)  # the engine says what is different
+        if state.get("content") != base["content"]:
+            log.warning("%s: fields, functions or onError have changed since the state was saved", self.name)
+        if state.get("changes") or stream.changes:
+            stream.changes = list(state.get("changes", []))
+        self._standing.move_to = self._standing.place = stream.opened.settled(place, self.rows)
+        self._note_over(place.epoch)
+
+    def set_weights(self, weights: Union[Sequence[float], Mapping[str, float]]) -> None:
+        """Changes the weights of a blend from the next batch on that was not taken yet."""
+        stream, standing, place = self.stream, self._standing, self.following
+        asked = dict(weights) if isinstance(weights, Mapping) else list(weights)
+        before = {} if stream.changes is None else {"changes": stream.changes}
+        changes = list(stream.ask({"weights": asked, "place": place._asdict(), **before})["changes"])
+        if changes == (stream.changes or []):
+            return
+        stream.changes = changes
+        if standing.move_to is None:
+            left = self._loop.left if self._loop is not None and self.looping else None
+            standing.move_to = place
+            stream.go(place, None if self._limits.plain else left)
+            standing.move_to = None
+
+    # ------------------------------------------------------------ ending
+
+    def on_close(self, end: Callable[[], None]) -> None:
+        """Has a method called when the run is closed, if its object is still there."""
+        alive = [closer for closer in self._closers if closer() is not None]
+        self._closers = [*alive, weakref.WeakMethod(end)]
+
+    def close(self) -> None:
+        """Ends it: the loop, the device stages, then the ring. Batches still referred to stay readable."""
+        if self._loop is not None:
+            self._loop.over = True
+        for closer in self._closers:
+            end = closer()
+            if end is not None:
+                end()
+        self.stream.close()
