@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, NoReturn, Optional, Sequence, Set, TypeVar, Union
 
 from .fields import Field
 from .._open.names import hint, patch_between, plain, refuse_unknown
@@ -21,12 +21,15 @@ from .._open.options import named
 from ..errors import DefinitionError
 
 if TYPE_CHECKING:
-    from .. import Feed
+    from ..feed import Feed
 
 Json = Dict[str, Any]
 Last = Literal["drop", "keep", "pad"]
 Policy = Literal["fail", "drop", "mask"]
 B = TypeVar("B", bound="Builder")
+
+#: Names that stand in ``millrace`` beside the builder, not on it. public.py enters them.
+BESIDE: Set[str] = set()
 
 #: What a feed needs before it can be opened, and how it is said.
 _NEEDED = {
@@ -67,7 +70,7 @@ class Builder:
 
     def open(self, **options: Any) -> Feed:
         """Starts feeding: ``Feed(self, **options)``."""
-        from .. import Feed
+        from ..feed import Feed
 
         return Feed(self, **options)
 
@@ -165,12 +168,11 @@ class Builder:
         # tools.
         if name.startswith("_"):
             raise AttributeError(name)
-        from .. import Feed
-        from . import public
+        from ..feed import Feed
 
         if hasattr(Feed, name):
             raise AttributeError(f"this feed is not open yet: feed.open().{name}")
-        if name in public.__all__:
+        if name in BESIDE:
             raise AttributeError(
                 f'a feed has no "{name}": it is millrace.{name}, which takes sources or stands first'
             )

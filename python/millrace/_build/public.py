@@ -1,7 +1,7 @@
 """What a program says ``millrace.`` in front of to define a feed. Some names are those of Python's own
 types."""
 
-from .feed import Builder, sequential, shuffle, weighted
+from .feed import BESIDE, Builder, sequential, shuffle, weighted
 from .fields import Field, boxes, category, image, mask, npy, points, text
 from .fields import bytes_ as bytes
 from .fields import float_ as float
@@ -48,3 +48,4 @@ __all__ = [
     "weighted",
     "zip",
 ]
+BESIDE.update(__all__)
