@@ -9,9 +9,9 @@ for batch in feed.torch(device="cuda"):
 
 from typing import Any as _Any
 
-from ._build import public as _public
-from ._build.public import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
 from ._cuda import queues as _queues
+from ._define import public as _public
+from ._define.public import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
 from ._open.names import hint as _hint
 from .batch import Batch, Ragged
 from .errors import (

@@ -26,8 +26,8 @@ ROOMS: Dict[str, Set[str]] = {
     "_view": {"errors", "batch", "_client", "_cuda", "_gpu", "_stream"},
     "views": {"errors", "_open", "_stream", "_view"},
     "feed": {"errors", "_client", "_data", "_open", "_stream", "_view", "views"},
-    "_build": {"errors", "_data", "_open", "feed"},
-    "__init__": {"errors", "batch", "_build", "_cuda", "_open", "feed"},
+    "_define": {"errors", "_data", "_open", "feed"},
+    "__init__": {"errors", "batch", "_define", "_cuda", "_open", "feed"},
 }
 #: Tables that are written by programs: the folder may have any number of files, and every room may read them.
 GENERATED = "_generated"

@@ -3,7 +3,7 @@
 const TABLE = 'src/define/operators/table.ts'
 const FIELDS = 'src/define/build/fields.ts'
 /** What the decorators and types of the methods come from. */
-const BASE = '.._build.operator'
+const BASE = '.._define.operator'
 const WIDTH = 110
 
 /** Python's type of each parameter, by its name; those of one operator alone have its name and a dot in front. */

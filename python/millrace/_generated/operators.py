@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
 
-from .._build.operator import Axis, Channels, Filter, Mode, Size, Spread, batch_operator, operator
+from .._define.operator import Axis, Channels, Filter, Mode, Size, Spread, batch_operator, operator
 
 F = TypeVar("F", bound="PixelOperators")
 

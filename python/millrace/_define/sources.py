@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from .feed import Builder, source_json
 from .._open.names import plain, refuse_unknown
+from .feed import Builder, source_json
 
 Path = Union[str, "os.PathLike[str]"]
 #: Several may come as one list.

@@ -1,6 +1,8 @@
 """What a program says ``millrace.`` in front of to define a feed. Some names are those of Python's own
 types."""
 
+from .dataset import dataset
+from .._generated.operators import cutmix, mixup, mosaic
 from .feed import BESIDE, Builder, sequential, shuffle, weighted
 from .fields import Field, boxes, category, image, mask, npy, points, text
 from .fields import bytes_ as bytes
@@ -9,8 +11,6 @@ from .fields import int_ as int
 from .fields import json_ as json
 from .sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
 from .sources import zip_ as zip
-from .dataset import dataset
-from .._generated.operators import cutmix, mixup, mosaic
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
 
-from .._open.names import hint, plain
 from .._data.functions import Function, function_call
 from .._generated.operators import ImageOperators, PixelOperators
+from .._open.names import hint, plain
 
 Dtype = Literal["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16", "bf16", "f32", "f64", "bool"]
 Compression = Literal["zstd", "lz4", "deflate", "zlib", "gzip"]

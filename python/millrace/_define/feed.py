@@ -13,12 +13,24 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, NoReturn, Optional, Sequence, Set, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Literal,
+    Mapping,
+    NoReturn,
+    Optional,
+    Sequence,
+    Set,
+    TypeVar,
+    Union,
+)
 
-from .fields import Field
 from .._open.names import hint, patch_between, plain, refuse_unknown
 from .._open.options import named
 from ..errors import DefinitionError
+from .fields import Field
 
 if TYPE_CHECKING:
     from ..feed import Feed

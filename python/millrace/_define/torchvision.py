@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
+from ..errors import DefinitionError
 from .feed import Builder
 from .fields import ImageField, image, int_
 from .torchvision_picture import Cannot, Picture
 from .torchvision_table import advice_for, translator_of
-from ..errors import DefinitionError
 
 
 class TranslationError(DefinitionError):

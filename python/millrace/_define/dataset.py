@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
-from .feed import Builder
+from .._data.payload import write_payload
 from .._data.worker_values import as_array
 from .._generated.dtypes import NUMPY
 from .._open.open_feeds import Opened
-from .._data.payload import write_payload
+from .feed import Builder
 
 #: Element types of the engine, by NumPy's names for them. Elements of bf16 come as others.
 _DTYPES = {name.lstrip("<"): kind for kind, name in NUMPY.items() if kind not in ("bf16", "bool")}
