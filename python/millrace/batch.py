@@ -57,7 +57,7 @@ class About:
         self.pointers: Dict[str, int] = {}
 
     def ids(self) -> List[str]:
-        """Asked of the engine when somebody wants to know."""
+        """Names of the samples: asked of the engine when they are first looked at."""
         if self.names is None:
             self.names = self.name(self.epoch, [int(p) for p in self.positions[~self.fillers]])
         return self.names

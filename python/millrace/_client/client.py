@@ -1,4 +1,10 @@
-"""One ring as a client sees it: opened over the socket, read in shared memory, gone with its engine."""
+"""One ring as a client sees it: opened over the socket, read in shared memory, gone with its engine.
+
+Threads. Any thread may ask and tell; ``wait`` and ``move`` are called under the stream's lock. No lock here.
+Ends: ``close``, or the finalizer when nothing refers to the client any more, in any thread; it tells the
+engine, which ends the ring. Batches in the user's hands keep their mapping. Fork: ``forked`` closes
+descriptors and mappings in the child, and tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +23,13 @@ from .memory import Memory
 from .process import Engine
 from .wire import LOOK, ConnectionClosed, Wire
 
-#: A heartbeat that stands still for this long while we wait (seconds), in a process that was stopped, is
-#: none.
+#: When the engine's heartbeat has stood still for so long (seconds) while we wait for a batch, we look
+#: whether its process was stopped (SIGSTOP).
 SILENCE = 1.5
-#: An engine that we meet just as it ends is met again.
+#: An engine may be about to end when we connect; then we look for the next one, at most so often.
 MEETINGS = 5
-#: So many may crash before they have answered: another client's feed may be why, or ours.
+#: So many engines may crash before they have answered. Another client's feed may be the cause, so we try the
+#: next one; if that goes on, the cause is ours.
 CRASHES = 2
 
 
@@ -127,7 +134,7 @@ class Client:
                 _sweep(meeting, self.engine)
                 if crashes > CRASHES or attempt == MEETINGS - 1:
                     raise self.death(str(error)) from error
-            except EngineDied:  # stopped before it answered, perhaps long ago: nobody else would end it
+            except EngineDied:  # it was stopped before it answered: no other client will end it
                 self.wire.close()
                 if meeting.starter is None:
                     raise
@@ -190,7 +197,7 @@ class Client:
         self.ask(lambda: {"move": {**to, "held": sorted(self.leases.held())}})
 
     def ask(self, message: Any) -> Mapping[str, Any]:
-        """A request over the socket. EngineDied when there is nobody to answer."""
+        """A request over the socket, and its answer. EngineDied when the engine is gone."""
         try:
             return self.wire.ask(message, self._check_stopped)
         except ConnectionClosed as error:

@@ -1,7 +1,8 @@
 """Where the ranks of a job meet their engine: a socket in a private folder, named by the job.
 
-All local ranks and all feeds of a job share one engine. Whoever finds none locks the folder and starts one;
-whoever comes later connects. The lock is on the folder itself, so no lock file is ever left behind.
+All local ranks and all feeds of a job share one engine. A process that finds none locks the folder and starts
+one; those that come later connect. The lock (``flock``) is on the folder itself, so no lock file is left
+behind, and the kernel releases it when the process dies.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Meeting:
 
     @staticmethod
     def at(path: "str | os.PathLike[str]") -> "Meeting":
-        """An engine that somebody else runs."""
+        """An engine that was started by hand (``millrace serve``)."""
         return Meeting(os.path.expanduser(os.fspath(path)), None)
 
     @staticmethod
@@ -103,7 +104,7 @@ class Meeting:
             with locked(Path(self.path).parent, wait=False):
                 _remove_dead(self.path)
         except OSError:
-            pass  # whoever has the lock starts an engine, and sweeps first
+            pass  # the process that has the lock starts an engine, and removes the socket first
 
 
 def private_folder() -> Path:
@@ -127,7 +128,7 @@ def private_folder() -> Path:
 
 
 def connect(path: str) -> Optional[socket.socket]:
-    """A connection, or None when nobody listens there."""
+    """A connection, or None when no process listens there."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.connect(path)
@@ -163,7 +164,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes sockets at which nobody listens: left when an engine and all its ranks are killed at once."""
+    """Removes sockets at which no process listens: an engine and all its ranks were killed at once."""
     for path in folder.glob("*.sock"):
         _remove_dead(str(path))
 

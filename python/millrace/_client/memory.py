@@ -85,7 +85,7 @@ class Memory:
         return lease
 
     def in_flight(self, chunks: int) -> List[Tuple[int, int]]:
-        """What makers were at: (epoch, position) of each row being made.
+        """What the workers were at: (epoch, position) of each row being made.
 
         For naming it after the engine's death.
         """
@@ -103,7 +103,7 @@ class Memory:
                 continue
             slot = self._words[Word.TABLE_SLOT + place]
             if self._heads[slot][Header.READY] == 1:
-                continue  # done, but the maker was not yet out of it
+                continue  # done, but the worker had not yet noted that
             first = self.slot_at(slot) + self.layout.position_at + 8 * row
             found.append(
                 (int(self._stamps[slot][Stamp.EPOCH]), int(self._whole[first : first + 8].cast("d")[0]))

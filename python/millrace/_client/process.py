@@ -1,4 +1,7 @@
-"""The engine's process: starting it, knowing whether it lives, and what it said last."""
+"""The engine's process: starting it, knowing whether it lives, and what it said last.
+
+Threads: any. A thread of its own ("millrace-reaper") waits for each engine that this process has started, and
+sets an event; no lock. Fork: the child forgets the engines, which belong to the parent."""
 
 from __future__ import annotations
 
@@ -50,8 +53,7 @@ class Engine:
         """Starts an engine that will listen at ``path`` and end with the process ``starter``."""
         line = [*(command or engine_command()), "serve", "--socket", path, "--starter", str(starter)]
         line.append("--allow-code")  # of feeds that the clients' own programs built, and say so
-        # A file without a name: every rank can read the last words (through /proc), and nobody has to remove
-        # it.
+        # A file without a name: every rank can read the last words (through /proc), and it goes by itself.
         with tempfile.TemporaryFile() as words:
             # A session of its own: Ctrl-C in the terminal is for the trainer.
             process = subprocess.Popen(
@@ -85,7 +87,7 @@ class Engine:
         return self.state in ("T", "t")
 
     def kill(self) -> None:
-        """Ends it, whatever it does. Afterwards nobody listens at its socket any more."""
+        """Ends it, whatever it does. Afterwards no process listens at its socket."""
         if self.state != "X":
             try:
                 os.kill(self.pid, signal.SIGKILL)

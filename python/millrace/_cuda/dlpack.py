@@ -1,7 +1,7 @@
 """DLPack: an array handed to another library without a copy, as a capsule around a struct that owns it.
 
 The struct and what it refers to are kept in ``_exported`` until its deleter is called: by the library that
-took the capsule over (which renames it ``used_dltensor``), or, if nobody did, by the capsule's destructor.
+took the capsule over (which renames it ``used_dltensor``), or, if none did, by the capsule's destructor.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _pointer.argtypes, _pointer.restype = (c_void_p, ctypes.c_char_p), c_void_p
 
 
 def _release(address: int) -> None:
-    """Called by whoever took the tensor over, in any thread; ctypes takes the GIL."""
+    """Called by the library that took the tensor over, in any thread; ctypes takes the GIL."""
     _exported.pop(address, None)
 
 

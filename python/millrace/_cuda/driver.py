@@ -59,7 +59,7 @@ class Driver:
 
     @property
     def name(self) -> str:
-        """What the maker calls it: NVIDIA H200."""
+        """The device's name, such as NVIDIA H200."""
         text = ctypes.create_string_buffer(256)
         self._call("cuDeviceGetName", text, 256, self._handle)
         return text.value.decode("utf8", "replace")
@@ -103,7 +103,7 @@ class Driver:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """The calling thread is somebody else's: the context is there between the two ends alone."""
+        """For threads that are not ours: the context is current within the ``with`` alone."""
         if getattr(self._bound, "here", False):
             yield
             return

@@ -38,7 +38,7 @@ class Event:
             self._driver.wait_event(stream, self.handle)
 
     def __del__(self) -> None:
-        # Whoever waits for it knows the moment already: the handle may be recorded again at once.
+        # Streams that wait for it have noted the moment already: the handle may be recorded again at once.
         self._spare.put(self.handle)
 
 
@@ -59,7 +59,7 @@ class Events:
         return Event(self._driver, handle, self._spare)
 
     def close(self) -> None:
-        """Destroys the handles that are spare; those in somebody's hands stay."""
+        """Destroys the handles that are spare; those in use stay."""
         left: List[int] = []
         while not self._spare.empty():
             left.append(self._spare.get())

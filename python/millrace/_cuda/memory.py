@@ -96,7 +96,7 @@ class Pool:
         self._uncooled: List[Spent] = []
         self._cooling: List[Tuple[List[Passed], Spent]] = []
         self._spare: Dict[int, List[int]] = {}
-        #: Buffers in somebody's hands, and bytes taken from the device, in use or not.
+        #: Buffers that are lent, and bytes taken from the device, in use or not.
         self._lent = 0
         self.held = 0
 
@@ -127,7 +127,7 @@ class Pool:
             fences.append(self.fence())
         for spent in self._uncooled:
             if any(self._driver.capturing(stream) for stream in spent.streams):
-                still.append(spent)  # an event recorded now would become a part of somebody's graph
+                still.append(spent)  # an event recorded now would become a part of the graph that is captured
                 continue
             passed: List[Passed] = [self._events.take().record(stream) for stream in sorted(spent.streams)]
             self._cooling.append((passed + fences if spent.streams else passed, spent))
@@ -155,7 +155,7 @@ class Pool:
         self._spare.clear()
 
     def close(self) -> None:
-        """Frees everything that nobody has; waits for the device to be done with it."""
+        """Frees everything that is not lent; waits for the device to be done with it."""
         self.collect()
         for passed, spent in self._cooling:
             for event in passed if spent.finished is None else [*passed, spent.finished]:
@@ -196,7 +196,7 @@ class PoolMemory:
             value.ready = value.owner.finished = event
 
     def close(self) -> None:
-        """The pool is closed by whoever made it."""
+        """Nothing to do: the tools that made the pool close it."""
 
 
 class TorchMemory:

@@ -82,7 +82,7 @@ def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
 
 
 #: Two calls at once, each with a handle and a state of its own, once waited for each other for ever.
-#: The hardware is shared anyway: one call at a time, whoever calls.
+#: The hardware is shared anyway: one call at a time, in the whole process.
 _ALONE = threading.Lock()
 
 

@@ -14,12 +14,12 @@ from typing import MutableMapping
 
 from .._generated.cuda import MOST_QUEUES, QUEUES_VARIABLE
 
-#: Whether CUDA was in use before anybody could ask: it keeps the queues that it has.
+#: Whether CUDA was in use before we could ask: it keeps the queues that it has.
 late = False
 
 
 def ask(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Asks for all there are. Who has chosen already knows why."""
+    """Asks for all there are, unless the user has set a number."""
     global late
     if QUEUES_VARIABLE in environment:
         return

@@ -1,5 +1,4 @@
-"""The program of a Python maker process: a user's datasets and functions run here, asked by one thread of the
-engine.
+"""The program of a Python process of the engine: it runs a user's datasets and functions for one worker.
 
 Run as a file, not as a module, so that nothing of the package is imported before the user's own code. It
 reads requests from standard input and answers on standard output until its input ends. Frames, values and the
@@ -113,7 +112,7 @@ class _Frames:
 
 
 def _seed(key: int) -> None:
-    """Seeds every global generator that is loaded, so that a sample is the same whoever makes it."""
+    """Seeds every global generator that is loaded, so that a sample is the same in every process."""
     if "random" in sys.modules:
         sys.modules["random"].seed(key)
     if "numpy" in sys.modules:
@@ -200,12 +199,14 @@ class _Pass:
             except Exception:
                 if self.row > row:
                     raise
-                continue  # it was the error of a row that nobody asked for here
+                continue  # it was the error of a row that this process was not asked for
             if self.row > row:
                 return sample
 
 
-class _Maker:
+class _Worker:
+    """Answers the requests of one worker thread, in order, until its input ends."""
+
     def __init__(self, frames: _Frames, memory: mmap.mmap) -> None:
         self._frames = frames
         self._memory = memory
@@ -219,13 +220,13 @@ class _Maker:
             header, buffers = request
             room = Room(self._memory, header["room"])
             for ask in header["asks"]:
-                # Whatever kills this process is told by this number.
+                # If this ask kills the process, the engine reads here which one it was.
                 struct.pack_into("<I", self._memory, 0, ask["t"])
                 room.buffers = []
                 before = room.next
                 try:
                     reply = self._answer(ask, room, buffers)
-                except (Exception, SystemExit) as error:  # nobody's exit() is meant for this process
+                except (Exception, SystemExit) as error:  # a user's exit() must not end this process
                     room.next, room.buffers = before, []
                     reply = {"error": _told(error)}
                 reply["t"] = ask["t"]
@@ -345,9 +346,9 @@ def main() -> None:
     stdout: Any = sys.stdout
     stdout.reconfigure(line_buffering=True)
     try:
-        _Maker(frames, memory).run()
+        _Worker(frames, memory).run()
     except BrokenPipeError:
-        os._exit(0)  # nobody is left to answer
+        os._exit(0)  # the engine is gone
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 
 It runs in Python processes of the engine, one for each worker. Before every sample the generators of random,
 numpy and torch are seeded from the feed's seed, the epoch and the sample's position, so that a sample is the
-same whoever makes it, and another one in the next epoch.
+same in every process, and another one in the next epoch.
 """
 
 from __future__ import annotations

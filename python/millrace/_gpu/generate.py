@@ -173,7 +173,7 @@ class KernelGenerator:
         return out
 
     def _places(self, count: int, addresses: Mapping[str, int]) -> List[int]:
-        """Where each argument's rows go: what is left out of the feed goes into memory that nobody reads."""
+        """Where each argument's rows go: what is left out of the feed goes into memory that is not read."""
         sizes = [0 if argument.name else aligned(count * argument.row_bytes) for argument in self._arguments]
         spare = self._tools.between(sum(sizes)) if sum(sizes) else 0
         places = []

@@ -51,7 +51,7 @@ def redone(
 ) -> Tuple["np.ndarray[Any, Any]", List[Mapping[str, Any]]]:
     """What the CPU makes of refused rows: those that are good now, in the slot, and what is said of others.
 
-    ``reasons``: why each was refused, which is all that can be said where there is nobody to ask.
+    ``reasons``: why each was refused. Without ``redo`` that is all that is said of them.
     """
     rows = sorted(reasons)
     if redo is None:

@@ -72,7 +72,7 @@ class DeviceStage:
         self._thread.start()
         try:
             opened.wait()
-        except BaseException:  # also Ctrl-C: nobody else knows of the thread
+        except BaseException:  # also Ctrl-C: no caller knows of the thread yet
             self.end()
             raise
 

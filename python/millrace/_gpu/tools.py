@@ -104,7 +104,7 @@ class Tools:
         return self.events.take().record(self.work)
 
     def close(self) -> None:
-        """Waits for the device, and gives everything back that nobody else has."""
+        """Waits for the device, and gives everything back that is not in use elsewhere."""
         self.driver.synchronize_stream(self.feed)
         self.driver.synchronize_stream(self.work)
         for part in (*self._areas, self._scratch, self._between, self.pool, self.kernels):

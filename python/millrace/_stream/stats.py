@@ -94,7 +94,7 @@ class Stats:
 
 
 def say(line: str) -> None:
-    """Logs a line; where nobody has set up logging, it goes to stderr all the same."""
+    """Logs a line; where logging is not set up, it goes to stderr."""
     if log.isEnabledFor(logging.INFO) and log.hasHandlers():
         log.info("%s", line)
     elif not log.hasHandlers() and log.level == logging.NOTSET:

@@ -100,7 +100,7 @@ class Decision:
         return str(self)
 
     def step(self, samples: int, seconds: float, waited: float) -> bool:
-        """One step was made. True when from now on somebody else decodes, or when it is decided."""
+        """One step was made. True when who decodes changes now, or is decided."""
         if not self.open:
             return False
         if not self._before.lasted(SETTLING):

@@ -5,7 +5,7 @@ where that stream can't be had.
 
 ``asked`` is recorded when the trainer comes for the next batch: the GPU passes it when step k is done.
 ``there`` is recorded behind the wait for the batch. What lies between is waiting; it is next to nothing when
-the batch was there in time. Events are looked at steps later, nobody waits for them.
+the batch was there in time. Events are looked at some steps later; the host never waits for them.
 """
 
 from __future__ import annotations
