@@ -1,8 +1,8 @@
 """What a program says ``millrace.`` in front of to define a feed. Some names are those of Python's own
 types."""
 
-from .dataset import dataset
 from .._generated.operators import cutmix, mixup, mosaic
+from .dataset import dataset
 from .feed import BESIDE, Builder, sequential, shuffle, weighted
 from .fields import Field, boxes, category, image, mask, npy, points, text
 from .fields import bytes_ as bytes
