@@ -119,7 +119,7 @@ describe('the guides', () => {
 
   test('the architecture names every room, and only files that are there', () => {
     const text = read('docs/architecture.md')
-    const files = ['src', 'python/millrace', 'test', 'bench', 'scripts'].flatMap(folder => {
+    const files = ['src', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
       const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
       return names.map(name => `${folder}/${name}`)
     })
@@ -127,9 +127,12 @@ describe('the guides', () => {
     const there = (path: string) => files.some(file => file === path || file.endsWith(`/${path}`))
     expect(named.length).toBeGreaterThan(100)
     expect(named.filter(path => !path.includes('NAME') && !there(path))).toEqual([])
-    const rooms = readdirSync(join(repository, 'src'), { withFileTypes: true }).filter(entry =>
-      entry.isDirectory(),
-    )
-    expect(rooms.filter(({ name }) => !text.includes(`\`src/${name}/\``)).map(({ name }) => name)).toEqual([])
+    const folders = (path: string) =>
+      readdirSync(join(repository, path), { withFileTypes: true }).filter(entry => entry.isDirectory())
+    const rooms = [
+      ...folders('src').map(({ name }) => `src/${name}/`),
+      ...folders('python/millrace').map(({ name }) => `${name}/`),
+    ].filter(room => room !== '_engine/' && room !== '__pycache__/')
+    expect(rooms.filter(room => !text.includes(`\`${room}\``))).toEqual([])
   })
 })
