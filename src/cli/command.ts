@@ -85,7 +85,7 @@ export class UsageError extends MillraceError {
 }
 
 /** Options that every verb has. */
-export const COMMON = {
+const COMMON = {
   json: { type: 'flag', about: 'print one JSON object instead of text; progress stays on stderr' },
   help: { type: 'flag', short: 'h', about: 'show this help' },
 } as const satisfies Record<string, Option>

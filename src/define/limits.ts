@@ -24,7 +24,7 @@ const WIDEST = 8
 /** NumPy's header in front of them has 10,012 bytes at most. */
 const HEADER = 10_012
 
-export function mostBytes(field: NormalField): number {
+function mostBytes(field: NormalField): number {
   const { as, layout } = field
   const count = elements(layout.shape) * (layout.max ?? 1)
   const handedOn = field.map !== undefined || field.compression !== undefined

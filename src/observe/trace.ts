@@ -19,7 +19,7 @@ export function writeTrace(path: string, data: TraceData): void {
   writeWhole(path, renderTrace(data))
 }
 
-export function renderTrace({ steps, begun, lanes }: TraceData): string {
+function renderTrace({ steps, begun, lanes }: TraceData): string {
   const lines = [named(TRAINER, 'trainer'), ...lanes.map((_, i) => named(i + 1, `worker ${i}`))]
   for (const [i, { start, wait, compute }] of steps.entries()) {
     lines.push(event(TRAINER, 'fetch', 'dataloader', start, wait, i))

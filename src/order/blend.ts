@@ -94,7 +94,7 @@ export function neededChanges(changes: readonly BlendChange[], draw: number): Bl
  * The changes after one more; the same list where nothing changes. Weights by name leave those of the other sources as
  * they were at that place.
  */
-export function changeWeights(
+function changeWeights(
   data: BlendData,
   changes: readonly BlendChange[],
   at: BlendChange['at'],

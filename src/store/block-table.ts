@@ -16,12 +16,12 @@
  */
 import { choosePlace, type Place, type PlacedBlocks } from './block-place.js'
 
-export const FREE = 0
+const FREE = 0
 export const LOADING = 1
 export const READY = 2
 
 /** Counters since the beginning. `waits` are hits that had to wait for another maker's load. */
-export const COUNTERS = ['hits', 'waits', 'loads', 'evictions', 'refusals', 'bytesLoaded'] as const
+const COUNTERS = ['hits', 'waits', 'loads', 'evictions', 'refusals', 'bytesLoaded'] as const
 export type Counter = (typeof COUNTERS)[number]
 
 const LOCK = 0

@@ -10,7 +10,7 @@ import { fstatSync, readSync, type Stats } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
 /** Bytes of a probe: a tar header and the beginning of the member behind it. */
-export const PROBE_BYTES = 1024
+const PROBE_BYTES = 1024
 
 export interface FileIdentity {
   size: number

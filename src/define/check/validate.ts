@@ -22,7 +22,7 @@ import { pythonSources } from './sources.js'
 import { mergePatch } from './variants.js'
 
 /** Names that a batch in Node has for itself: a field of such a name could not be reached. */
-export const RESERVED: readonly string[] = [
+const RESERVED: readonly string[] = [
   ...['ids', 'positions', 'position', 'count', 'epoch', 'step', 'valid', 'slotIndex'],
   ...['keep', 'isKept', 'release', 'get', 'shape', 'lengths', 'constructor'],
   ...['owner', 'slot', 'window', 'kept', 'released', 'place', 'array', 'check'],

@@ -88,7 +88,7 @@ export const hueJitter: Parser<[number, number] | null, number | [number, number
   return low === 0 && high === 0 ? null : [low, high]
 }
 
-export const odd: Parser<number> = (value, path) => {
+const odd: Parser<number> = (value, path) => {
   const n = integer({ min: 1, max: 255 })(value, path)
   if (n % 2 === 0) throw wrong(path, 'an odd whole number', value)
   return n

@@ -14,11 +14,11 @@ import type { FeedPlan } from './plan.js'
 export const WORKSPACE_BYTES = 8 * 2 ** 20
 
 /** What a process takes besides slots, index, cache and workspaces: V8's heaps and the native libraries of a thread. */
-export const FIXED_BYTES = 96 * 2 ** 20
-export const THREAD_BYTES = 40 * 2 ** 20
+const FIXED_BYTES = 96 * 2 ** 20
+const THREAD_BYTES = 40 * 2 ** 20
 
 /** A Python process of a maker, with numpy and the memory that it shares: what a dataset of the user's adds is unknown. */
-export const PYTHON_BYTES = 64 * 2 ** 20
+const PYTHON_BYTES = 64 * 2 ** 20
 
 /** What the slots and workspaces of one ring may take: some of the memory stays free for workspaces to grow. */
 const RING_LIMIT = MEMORY_LIMIT - 2 ** 28

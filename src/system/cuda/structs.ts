@@ -104,7 +104,7 @@ export interface JpegPicture {
 }
 
 /** nvjpegImage_t: four channel pointers, then four pitches. Interleaved output uses the first of each. */
-export const IMAGE_BYTES = 64
+const IMAGE_BYTES = 64
 
 /** The three arrays of nvjpegDecodeBatched: bitstreams, their lengths, and where the pictures go. */
 export interface DecodeArrays {
@@ -138,6 +138,6 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-export function roundUp(value: number, multiple: number): number {
+function roundUp(value: number, multiple: number): number {
   return Math.ceil(value / multiple) * multiple
 }

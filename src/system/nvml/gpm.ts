@@ -81,7 +81,7 @@ const WANTED = [
 const MIB = 2 ** 20
 
 /** The time that two samples must be apart to mean something, as NVML recommends. */
-export const GPM_LEAST_MS = 100
+const GPM_LEAST_MS = 100
 
 export function encodeMetricsGet(before: bigint, after: bigint, ids: readonly number[]): Buffer {
   const struct = Buffer.alloc(HEADER_BYTES + METRIC_ROOM * METRIC_BYTES)

@@ -155,7 +155,7 @@ export function given(name: NvmlFunction, code: number): boolean {
 }
 
 /** The name under which the driver installs it; it comes with the driver and lies on the loader's path. */
-export const NVML_FILE = 'libnvidia-ml.so.1'
+const NVML_FILE = 'libnvidia-ml.so.1'
 
 /** The installed library; undefined where there is none. */
 export function loadNvml(file = NVML_FILE): NvmlLibrary | undefined {

@@ -39,14 +39,14 @@ const WEYL = 0x9e3779b9
 export type Axis = 'x' | 'y'
 
 /** Halves of the Gaussians that blur the displacements along an axis, the middle first. */
-export function weightsOf({ sigma }: Pick<ElasticStep, 'sigma'>, axis: Axis): BlurWeights {
+function weightsOf({ sigma }: Pick<ElasticStep, 'sigma'>, axis: Axis): BlurWeights {
   // Where there is no blur, one tap of any sigma: the noise itself.
   const taps = tapsOf(sigma[axis === 'x' ? 0 : 1])
   return { x: gaussian(taps, sigma[0] || 1), y: gaussian(taps, sigma[1] || 1) }
 }
 
 /** Taps of a Gaussian, four sigmas to each side, odd. */
-export function tapsOf(sigma: number): number {
+function tapsOf(sigma: number): number {
   return Math.trunc(8 * sigma + 1) | 1
 }
 
