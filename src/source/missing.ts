@@ -1,4 +1,4 @@
-/** The message for a sample that lacks a column: what it has, and the likely cause where there is one. */
+/** Words the message for a sample that lacks a column: the columns it has, and the likely cause where one is known. */
 import type { Column, Source } from './source.js'
 
 /** `sample`: what was read of it, for sources that name no columns ahead (datasets in Python). */

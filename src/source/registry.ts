@@ -1,6 +1,6 @@
 /**
- * All kinds of sources, by the names they have in a definition. Adding one means one file and one line here (and
- * its JSON in src/define/).
+ * All kinds of sources, by the names they have in a definition: opens them, and attaches them in any thread. A new kind has
+ * a file of its own, a type in define/types.ts, and one line here; the compiler asks for the others.
  */
 
 import { nearest, SourceError } from '../basics/errors.js'

@@ -1,11 +1,11 @@
 /**
- * The contract of a source. A source knows how many samples there are, which bytes hold them, and how to find
- * a sample's columns in those bytes. It never reads on its own while running: it *plans* byte ranges, somebody
- * else reads them (law 3).
+ * The contract of a source. A source knows how many samples there are, which bytes hold them, and how to find the columns
+ * of a sample in those bytes. While a feed runs it does not read by itself: it *plans* byte ranges, and the maker reads
+ * them (law 3).
  *
- * A source has two lives. `open` runs once, in the main thread, may be slow and asynchronous (scan, build the
- * index) and returns a manifest: plain data that survives postMessage, with big tables in index files or
- * SharedArrayBuffers. `attach` runs in every maker, is quick and synchronous, and turns the manifest into a Source.
+ * There are two steps. `open` runs once, in the main thread. It may take long (scan files, build an index), and returns a
+ * manifest: plain data that can be posted to threads, with big tables in index files or SharedArrayBuffers. `attach` runs
+ * in every maker, is quick and synchronous, and makes a Source of the manifest.
  */
 
 import type { Random } from '../basics/random.js'
@@ -62,8 +62,8 @@ export interface Source {
   /** With `load`: the bytes that a loaded unit takes at most, for the cache; undefined: as many as were read. */
   loadedBytes?(unit: number): number | undefined
   /**
-   * Told of every row of a claim before the first of them is asked for with `sample`: for sources whose rows are made
-   * elsewhere, by code that may draw random numbers. `random` is keyed by where in the run the row stands.
+   * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
+   * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.
    */
   foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */

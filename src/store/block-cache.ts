@@ -1,11 +1,11 @@
 /**
- * The block cache: units in shared memory, within a fixed budget. Whichever maker needs a unit first loads it; the
- * others wait for that load instead of repeating it, and all use the same bytes in place. What leaves when memory
- * runs out is decided by the known future, not by the past: the order says when each unit is wanted next.
+ * The block cache: units in shared memory, within a fixed budget. The maker that needs a unit first loads it; the others wait
+ * for that load, and all use the same bytes in place. When memory runs out, the order says when each unit is wanted next, and
+ * the one that is wanted last leaves.
  *
- *   block-place.ts   where a block goes, and who must leave for it
- *   block-table.ts   the books
- *   shared-lock.ts   one change at a time
+ *   block-place.ts   where a block goes, and which blocks must leave for it
+ *   block-table.ts   which unit lies where, and which makers use it
+ *   SharedLock       lets one maker at a time change the table
  *
  * The data is one SharedArrayBuffer of pages. A block is a contiguous run of them: the unit's bytes, and at the very
  * end (offset, length) of each piece as two doubles.

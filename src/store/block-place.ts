@@ -2,7 +2,7 @@
  * Where a new block goes in the cache's memory, and which blocks must leave for it. Pure.
  *
  * A block is one contiguous run of pages, since decoders want contiguous bytes. So it is not enough to free as many
- * pages as are needed: they must lie together. Of all stretches that are large enough and hold nobody's leased
+ * pages as are needed: they must lie together. Of all stretches that are large enough and hold no leased
  * block, the one is chosen whose soonest next use lies farthest in the future. With blocks of one size that is
  * Bélády's optimal rule; with mixed sizes it never throws away blocks whose pages are of no use to the new one.
  * Free pages count as "never used again", so an empty place always wins. Nothing is ever moved.

@@ -1,5 +1,5 @@
 /**
- * The books of the block cache, in shared memory: which unit lies where, who uses it, when it is wanted next.
+ * The table of the block cache, in shared memory: which unit lies where, which makers use it, when it is wanted next.
  *
  * For each block of the table (fixed number, "free" or in use) there are columns:
  *
@@ -11,8 +11,8 @@
  *   unit, nextUse          which unit it holds, and the position at which that is wanted next
  *
  * Everything else is derived: `order` (block numbers; the first `count` are those in use, by address; the rest are
- * free), a chained hash table from units to blocks, and the sums. So a maker may die at any instruction: `rebuild` makes the
- * books whole again from the columns. All changes happen under the cache's lock.
+ * free), a chained hash table from units to blocks, and the sums. So a maker may die at any instruction: `rebuild`
+ * derives it again from the columns. All changes happen under the cache's lock.
  */
 import { choosePlace, type Place, type PlacedBlocks } from './block-place.js'
 

@@ -3,8 +3,8 @@
  *
  *   size or mtime differ                    it was changed
  *   nothing else is kept, or all is equal   it is the same
- *   only ctime or inode differ              a copy, a changed mode, another hard link; or new contents under an old time:
- *                                           the probes decide, stretches of the file whose CRC-32 is known
+ *   only ctime or inode differ              a copy, a changed mode, another hard link; or new contents under an old time.
+ *                                           The probes decide: stretches of the file whose CRC-32 is known
  */
 import { fstatSync, readSync, type Stats } from 'node:fs'
 import { crc32 } from 'node:zlib'

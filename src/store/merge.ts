@@ -1,5 +1,5 @@
 /**
- * From the ranges that a claim wants to the reads that fetch them. Pure: ranges in, reads out, nothing is read.
+ * Turns the ranges that a claim wants into the reads that fetch them. Pure: nothing is read here.
  *
  * Samples that lie next to each other are fetched by one read, even across a small gap: reading a few unwanted
  * bytes is cheaper than asking twice.

@@ -1,7 +1,6 @@
 /**
- * Reads the ranges of one claim: merges them, fetches them into one buffer, and hands out views in the order in
- * which they were asked for. A maker has one Reader; its buffer is used again for every claim and grows to the
- * largest.
+ * Reads the ranges of one claim: merges them, reads them into one buffer, and returns views in the order in which they were
+ * asked for. A maker has one Reader for each ring; its buffer is used again for every claim, and grows to the largest.
  */
 import { LIMITS, type MergeLimits, merge } from './merge.js'
 import { type ByteRange, type Store, tooShort } from './store.js'

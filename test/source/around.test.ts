@@ -1,7 +1,7 @@
 /**
  * Every wrapper around a source that has every member of the contract: none is lost, and rows, units and columns are
- * translated. A member that is added to the contract makes `FullSource` and `CHECKS` fail to compile until someone says
- * what it does and how a wrapper is checked for it.
+ * translated. A member that is added to the contract makes `FullSource` and `CHECKS` fail to compile until they say what
+ * it does and how a wrapper is checked for it.
  */
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/basics/random.js'

@@ -97,7 +97,7 @@ describe('threads', () => {
     while (Atomics.load(play.flags, 0) === 0) await sleep(5)
     const others = [served(start(play, 1, 300)), served(start(play, 2, 300))]
     const cache = new BlockCache(play.data)
-    while (cache.stats().waits === 0) await sleep(5) // somebody wants the unit that never comes
+    while (cache.stats().waits === 0) await sleep(5) // a thread wants the unit that never comes
     Atomics.store(play.flags, 1, 1)
     Atomics.notify(play.flags, 1)
     expect(await end).toBe(9)

@@ -1,6 +1,6 @@
 /**
- * A source whose units are blocks of consecutive rows, around one whose units are single rows. A windowed order
- * draws from a few dozen blocks at a time: reading each as a whole, once, is sequential reading.
+ * Makes blocks of consecutive rows the units of a source whose units are single rows. A windowed order draws from a few
+ * dozen blocks at a time: each block is read once and as a whole, so the disk reads in sequence.
  */
 import { lastAtMost } from '../../basics/search.js'
 import { Around } from '../around.js'

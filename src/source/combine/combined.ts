@@ -1,4 +1,4 @@
-/** What combinators share: a digest over those of their parts, and the parts themselves for "what changed". */
+/** The fingerprint of a source that is made of others: a digest over theirs, and their parts for the message "what changed". */
 import { createHash } from 'node:crypto'
 import type { Fingerprint } from '../source.js'
 

@@ -1,6 +1,6 @@
 /**
- * Sources one after the other. Their rows, units and runs are counted on; ids get the number of the part in front,
- * since two parts may well have the same ids.
+ * Sources one after the other: the rows, units and runs of each part are counted on from those before it. The number of the
+ * part stands before an id, since two parts may have the same ids.
  */
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'

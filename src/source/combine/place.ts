@@ -1,4 +1,4 @@
-/** Where in [0, 1) a row falls, and the stretch of it that a split takes. */
+/** Gives every row a place in [0, 1) by the hash of its key or group. A split takes the rows in one stretch of it. */
 import type { SplitJson } from '../../define/types.js'
 import { hashKey, place } from '../index/key-hash.js'
 import type { Source } from '../source.js'

@@ -1,6 +1,6 @@
 /**
- * Some rows of a source, in a given order: what `subset` and `split` come down to. Which rows is computed once, when
- * the source is opened, and shared by all threads.
+ * Some rows of a source, in a given order. `subset` and `split` compute which rows, once, when they are opened; all threads
+ * share the result.
  */
 
 import { createHash } from 'node:crypto'

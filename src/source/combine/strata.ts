@@ -1,6 +1,6 @@
 /**
- * Exact division of strata. The samples of one value of `stratifyBy` (a class) are ranked by the hash of their keys,
- * and the ranks are cut at the cumulative fractions:
+ * Divides every value of `stratifyBy` (a class) exactly. The samples of a value are ranked by the hash of their keys, and
+ * the ranks are cut at the cumulative fractions:
  *
  *   n samples, cumulative fraction c: the cut lies at ⌊c·n + u⌋, u in [0, 1) by hash of the value and the seed
  *

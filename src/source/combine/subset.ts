@@ -1,4 +1,4 @@
-/** Part of a source: a stretch of rows, rows one by one (in the given order), or those that meet conditions over index columns. */
+/** Takes a part of a source: a stretch of rows, listed rows in their order, or those that meet conditions on index columns. */
 
 import { nearest, SourceError } from '../../basics/errors.js'
 import type { SourceJson, WhereJson } from '../../define/types.js'

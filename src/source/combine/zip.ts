@@ -136,7 +136,7 @@ function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
   parts.forEach((part, i) => {
     for (const column of part.columns) {
       const before = seen.get(column)
-      // A column that nobody asks for can't be mistaken.
+      // A column that no field asks for can't be mistaken.
       if (before !== undefined && wanted.includes(column)) {
         throw new SourceError(
           `column "${column}" is in source ${before} and in source ${i} of a zip: a field can't tell which is meant; ` +

@@ -1,8 +1,8 @@
 /**
- * Which classes a folder of images has, and their numbers. One rule for all ways in, torchvision's: the folders right
- * below it, hidden ones too, in the order of their names. A class without a picture is refused, since without the
- * folder, which many tools drop when it is empty, all classes behind it would have other numbers. Where the definition
- * names the classes, those are all there are, in that order, with pictures or without.
+ * Which classes a folder of images has, and their numbers. As in torchvision, the classes are the folders right below it,
+ * hidden ones too, in the order of their names. A class without a picture is refused: many tools drop an empty folder, and
+ * then all classes after it would get other numbers. Where the definition names the classes, it has these and no others, in
+ * that order, with pictures or without.
  */
 import { join } from 'node:path'
 import { nearest, SourceError } from '../../basics/errors.js'

@@ -122,7 +122,7 @@ export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }
 
-/** What a list must have, whatever its checksums say. */
+/** What an index of files must have. Right checksums do not show that: another program may have written it. */
 function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
   if (kind !== 'files') return `it is an index of "${kind}"`
   const { digest, bytes, spec: made, leftOut = {} } = meta as Partial<FileListMeta>

@@ -1,7 +1,7 @@
 /**
- * Files as they are: each one a sample. Named one by one, by braces or by globs ("**" for any depth); the rows are
- * sorted by path, whatever the order in which they were named. A file's bytes are the column of its extension, and
- * also `file`; its relative path and its name are `path` and `name`.
+ * Files as they are: each one is a sample. The definition names them one by one, by braces or by globs ("**" for any depth).
+ * Rows are sorted by path, not in the order of the definition. A file's bytes are the column of its extension, and also
+ * `file`; its relative path and its name are `path` and `name`.
  */
 import { statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'

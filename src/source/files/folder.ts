@@ -1,7 +1,7 @@
 /**
- * A folder of images. Its subfolders are the classes (see classes.ts); whatever lies below a class folder, however
- * deep, belongs to it. A folder without subfolders is a plain list of images, without labels. What is left out is
- * counted in a notice, every time.
+ * A folder of images. Its subfolders are the classes (see classes.ts); all pictures below a class folder belong to the
+ * class, at any depth. A folder without subfolders is a list of images without labels. A notice counts the files that are
+ * left out, every time.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'

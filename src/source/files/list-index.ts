@@ -43,7 +43,7 @@ function identityOf(list: string): ListIdentity {
   return { size, mtimeMs, ctimeMs, ino }
 }
 
-/** What an index of a list must have, whatever its checksums say. */
+/** What an index of a list must have. Right checksums do not show that: another program may have written it. */
 function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
   if (kind !== 'list') return `it is an index of "${kind}"`
   const { digest, bytes, spec: made, list, from, columns: cells } = meta as Partial<ListMeta>

@@ -1,8 +1,7 @@
 /**
  * Files that a list names, with what the list says about each: `{"files": {"list": "train.csv", "path": "file"}}`. Every
- * line of the list is a sample, in the order of the list; every column of the list is a column of the sample, and of the
- * index. The file's bytes go by the names `image` and `file`, by that of the column which holds the path, and by the
- * file's extension.
+ * line of the list is a sample, in the order of the list. Every column of the list is a column of the sample and of the
+ * index. The file's bytes have several names: `image`, `file`, the column that holds the path, and the file's extension.
  */
 import { dirname, join, resolve } from 'node:path'
 import { SourceError } from '../../basics/errors.js'

@@ -1,4 +1,4 @@
-/** Brace patterns, as shells and WebDataset write them: `{0000..0015}` (zeros kept, steps allowed), `{a,b}`, nested. */
+/** Expands brace patterns, as shells and WebDataset do: `{0000..0015}` (zeros kept, steps allowed), `{a,b}`, nested. */
 
 /** More names than this are a typing mistake rather than a dataset. */
 const MOST = 1_000_000

@@ -1,4 +1,4 @@
-/** Globs: `*` and `?` within a name, `[a-z]`, `**` across folders. Braces are expanded before (braces.ts). */
+/** Matches paths with globs: `*` and `?` within a name, `[a-z]`, `**` across folders. braces.ts expands braces before. */
 
 export function isGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern)

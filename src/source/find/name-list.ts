@@ -15,7 +15,7 @@ export class NameList {
     this.ends[++this.length] = this.used
   }
 
-  /** Sorts byte by byte, which for UTF-8 is by code point: the same everywhere, whatever the locale. */
+  /** Sorts byte by byte, which for UTF-8 is by code point: the same in every locale. */
   sort(): void {
     const { blob, ends } = this
     const compare = (a: number, b: number): number => {

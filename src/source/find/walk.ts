@@ -1,7 +1,7 @@
 /**
- * Walks over the files below a folder, in the order of their relative paths byte by byte, and collects them as
- * columns: which folder, which name, how large. Folders are read as streams. What is taken is the caller's choice, of
- * hidden entries too.
+ * Walks over the files below a folder, in the order of their relative paths byte by byte, and collects them as columns:
+ * which folder, which name, how large. Folders are read as streams. The caller decides which files are taken, hidden ones
+ * too.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { type Dir, type Dirent, type Stats, statSync } from 'node:fs'

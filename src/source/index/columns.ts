@@ -1,6 +1,6 @@
 /**
- * Columns while they grow: numbers and texts of an index under construction, in chunks of typed arrays. Ten
- * million rows are a few hundred chunks, never ten million objects, and growing copies nothing.
+ * Columns of an index while it is made: numbers and texts, in chunks of typed arrays. Ten million rows are a few hundred
+ * chunks, never ten million objects, and a column that grows copies nothing.
  */
 
 export type NumberType = 'u8' | 'u16' | 'u32' | 'i32' | 'f64'

@@ -9,7 +9,7 @@
  *   64   H  header: JSON in UTF-8, see IndexHeader
  *    …      columns, each on a multiple of 64; their `at` counts from the first such multiple after the header
  *
- * Nothing in it is believed before it is checked: a file that is torn, foreign or malformed is a SourceError.
+ * All of it is checked before it is used: a file that is torn, foreign or malformed is a SourceError.
  */
 import { closeSync, readSync, type Stats } from 'node:fs'
 import { crc32 } from 'node:zlib'
@@ -44,7 +44,7 @@ export interface IndexHeader {
   /** Size of the whole file. */
   bytes: number
   columns: Record<string, ColumnPlace>
-  /** Whatever the kind of source wants to know without touching the columns: digest, validity, names. */
+  /** What the kind of source must know without reading the columns: digest, validity, names. */
   meta: Record<string, unknown>
   /** A CRC-32 of kind, count and columns: equal for indexes of equal contents. Not part of the text. */
   checksum: number

@@ -1,7 +1,7 @@
 /**
- * The hash of a sample's key: what splits go by and what tells repeated keys apart. 53 bits, so that it is a
- * whole Number and fits an f64 column of the index. It is part of the index format and of every split ever made:
- * it must never change.
+ * The hash of a sample's key: splits go by it, and repeated keys are found by it. It has 53 bits, so that it is a whole
+ * Number and fits an f64 column of the index. It is part of the index format and of every split ever made, so it must never
+ * change.
  */
 import { mix32 } from '../../basics/random.js'
 

@@ -1,4 +1,4 @@
-/** Hashes of keys that were seen: 16 bytes a key, where a Set of ten million numbers would take some 400 MB. */
+/** A set of key hashes that takes 16 bytes a key; a Set of ten million numbers would take some 400 MB. */
 export class KeySet {
   private readonly slots: Float64Array
 

@@ -1,8 +1,8 @@
 /**
- * One builder at a time, among all processes that see the same folder. The lock is a file that names its holder: pid,
- * start time, pid namespace and host, so that a lock left by a killed process is known as such and taken over, even
- * when its pid has been given to another. It appears with its text in it, never without. A holder that can't be looked up (another host on a network file system, another container) shows that it
- * lives by touching the file.
+ * Lets one process at a time build an index, among all that see the same folder. The lock is a file that names its holder:
+ * pid, start time, pid namespace and host. So a lock that a killed process left is recognised and taken over, even when its
+ * pid was given to another process. The file appears with its text in it, never empty. A holder that can't be looked up (on
+ * another host with a network file system, in another container) shows that it lives by touching the file.
  */
 import {
   closeSync,

@@ -1,7 +1,7 @@
 /**
- * Where an index lies, and that it is built once: beside the data; where that folder can't be written, under the
- * user's cache folder; where that can't be written either, in memory. Whether it can be written is found out by
- * trying, since modes say little on network file systems, in containers and for root.
+ * Finds the index of some data, or has it built once. It lies beside the data; where that folder can't be written, in the
+ * user's cache folder; where that can't be written either, in memory. Writing is tried, since modes say little on network
+ * file systems, in containers and for root.
  */
 import { dirname } from 'node:path'
 import { SourceError } from '../../basics/errors.js'

@@ -1,7 +1,7 @@
 /**
- * Which indexes are used at all. One of our own, or of root's, is. One of another user's is used only where that user
- * alone decides what lies there: the folder is theirs, and neither it nor the file can be written by others. An index
- * that proved wrong is removed, or, where that is not permitted, marked in the cache folder.
+ * Decides whether an index may be used, by its owner. One of this user or of root may. One of another user may only where
+ * that user alone decides what lies there: the folder is theirs, and others can write neither it nor the file. An index that
+ * proved wrong is removed, or, where that is not permitted, marked in the cache folder.
  */
 import { existsSync, readFileSync, rmSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The text of a user's CUDA kernel: its file, and the files beside it that it includes, since they decide what it draws
- * as much as the file itself. Headers that are not there are the compiler's or ours (`millrace.cuh`).
+ * The text of a user's CUDA kernel: its file and the files beside it that it includes, since they also decide what it draws.
+ * Headers that do not lie there belong to the compiler or to Millrace (`millrace.cuh`).
  */
 import { readdirSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'

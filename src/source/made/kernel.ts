@@ -1,6 +1,6 @@
 /**
- * Samples that a CUDA kernel of the user's makes on the GPU. Here there is nothing to read and nothing to decode: a row
- * is a number. The manifest carries the kernel's text to whoever launches it.
+ * Samples that a user's CUDA kernel makes on the GPU. There is nothing to read and nothing to decode: a row is a number. The
+ * manifest carries the kernel's text to the process that launches it.
  */
 import { createHash } from 'node:crypto'
 import { kernelThreads } from '../../define/check/kernel.js'

@@ -1,10 +1,10 @@
 /**
- * A dataset of the user's, in Python: rows are asked of the maker's own Python process. Nothing is read here, so `plan`
- * is empty. The rows of a claim are asked for together, and made over there while the first are already put into the
- * slot here. What comes is numbers, text, and bytes in shared memory; arrays come as .npy.
+ * A user's dataset in Python. The maker asks its own Python process for rows; nothing is read here, so `plan` is empty. It
+ * asks for all rows of a claim together, and puts the first into the slot while Python makes the others. Numbers and text
+ * come as they are, bytes in shared memory, arrays as .npy.
  *
- * An iterable has no rows, only an order: the process goes through it from the beginning, and once more for every epoch
- * and for every step back. Only one maker serves such a source.
+ * An iterable has no rows, only an order: the process goes through it from the beginning, and again for every epoch and for
+ * every step back. Only one maker serves such a source.
  */
 import { createHash } from 'node:crypto'
 import type { Random } from '../../basics/random.js'
@@ -93,7 +93,7 @@ class PythonSource extends MadeSource {
     return this.process.foresee({ payload: this.json.hash, row, epoch, key, columns, stream })
   }
 
-  /** A row that nobody has foreseen: for tools that look at single samples. */
+  /** A row that was not foreseen: for tools that look at single samples. */
   private alone(row: number, columns: readonly string[]): Record<string, Column> {
     const { hash: id, payload: path } = this.json
     if (!this.held) holdPayload(this.command, { id, path })

@@ -1,6 +1,6 @@
 /**
- * Data out of nothing, for demos, tests and measurements: row i is a function of (seed, i). Nothing is read, so
- * `plan` is empty and `sample` makes the bytes.
+ * Made-up data, for demos, tests and measurements: row i is a function of (seed, i). Nothing is read, so `plan` is empty and
+ * `sample` makes the bytes.
  *
  *   images   jpg: a JPEG that looks like a photograph to a codec; cls: i mod classes
  *   tensors  data: raw little-endian elements; the first one is i, the others uniform (floats in [0, 1))

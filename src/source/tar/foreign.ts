@@ -1,8 +1,7 @@
 /**
- * Indexes that others left beside a shard. DALI's `train-0000.idx` (made by wds2idx, format 1.2) is one line a
- * sample, `extension offset size name` for each member. It saves reading the bodies, but it is believed only as
- * far as the shard bears it out: members in order and inside the file, every member's header as the index has it,
- * nothing but zeros behind the last.
+ * Indexes that other programs left beside a shard. DALI's `train-0000.idx` (made by wds2idx, format 1.2) has one line a
+ * sample, `extension offset size name` for each member. With it the bodies need not be read. It is used only if the shard
+ * agrees: members in order and inside the file, every member's header as the index has it, only zeros after the last.
  */
 import { existsSync, statSync } from 'node:fs'
 import { readRegular } from '../../system/files/regular.js'

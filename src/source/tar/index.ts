@@ -1,7 +1,7 @@
 /**
- * The index of one tar shard: `.train-0000.tar.millrace` beside `train-0000.tar`. Built by a scan, or from an index
- * of DALI's if there is one that proves right; good as long as the shard is the file that was indexed. Where only inode
- * or ctime differ, as in a copy, a selection of members is compared, and the index is bound to the new file.
+ * The index of one tar shard: `.train-0000.tar.millrace` beside `train-0000.tar`. It is built by a scan, or from DALI's index
+ * if there is one that proves right. It is good as long as the shard is the file that was indexed. Where only inode or ctime
+ * differ, as in a copy, some members are compared, and the index is then bound to the new file.
  */
 import { closeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -72,7 +72,7 @@ function wanted(shard: ShardPath, context: ShardContext, progress?: (bytes: numb
   }
 }
 
-/** What an index of a shard must have, whatever its checksums say. */
+/** What an index of a shard must have. Right checksums do not show that: another program may have written it. */
 function malformed({ kind, count, columns, meta }: IndexHeader): string | undefined {
   if (kind !== 'tar') return `it is an index of "${kind}"`
   const { digest, columns: names, small, shard } = meta as Partial<ShardMeta>

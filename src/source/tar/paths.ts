@@ -1,6 +1,6 @@
 /**
- * Which shards a tar source means: paths, lists, brace patterns, globs, `::` joins, and the shard lists of wids
- * (`shards.json`). The order is the one written down; what a glob finds is sorted by name.
+ * Finds the shards that a tar source names: by paths, lists, brace patterns, globs, `::` joins, and the shard lists of wids
+ * (`shards.json`). They stay in the order of the definition; what a glob finds is sorted by name.
  */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Members to samples, by WebDataset's conventions: the key of a member is its directory and its basename up to
- * the first dot, its extension the rest in lower case; adjacent members of one key are one sample. What comes out
- * is the columns of a shard's index.
+ * Makes samples of a shard's members, as WebDataset does: the key of a member is its directory and its basename up to the
+ * first dot, its extension the rest in lower case; adjacent members of one key are one sample. The result is the columns of
+ * the shard's index.
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'

@@ -1,7 +1,6 @@
 /**
  * Walks over a tar file from header to header and tells a sink about each regular member. Reads large pieces in
- * sequence and jumps over large bodies. The walk itself is a plain state machine over the bytes at hand; reading
- * is somebody else's.
+ * sequence and jumps over large bodies. The walk is a state machine over the bytes that it is given; other code reads them.
  */
 import { SourceError } from '../../basics/errors.js'
 import { BLOCK, isZero, type Pax, readPax, readTarHeader, TarFault, type TarHeader } from './header.js'

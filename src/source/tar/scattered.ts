@@ -1,6 +1,6 @@
 /**
- * Samples whose members are not adjacent in their shard, as `tar` writes a folder that it does not sort. Each piece counts as
- * a sample: labels are lost, and there are more samples than there were.
+ * Finds samples whose members are not adjacent in their shard: `tar` writes them so from a folder that it does not sort. Each
+ * piece counts as a sample of its own, so labels are lost, and there are more samples than there should be.
  */
 import { IndexFile } from '../index/file.js'
 

@@ -1,4 +1,4 @@
-/** One shard while running: its index, mapped, and where the members of a sample lie. */
+/** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import type { FileIdentity } from '../../store/identity.js'

@@ -93,7 +93,7 @@ describe('samples', () => {
     const source = await open('a.tar')
     const { cls } = readRow(source, 0, ['cls'])
     expect(asText(cls)).toBe('007\n')
-    ;(cls as Uint8Array)[0] = 65 // a copy: writing to it harms nobody
+    ;(cls as Uint8Array)[0] = 65 // a copy: writing to it changes nothing else
     expect(asText(readRow(source, 0, ['cls']).cls)).toBe('007\n')
     expect([0, 1, 2].map(row => source.index('cls')?.at(row))).toEqual([7, -100, Number.NaN])
     expect([0, 1].map(row => source.index('txt')?.at(row))).toEqual(['a', ''])
