@@ -1,4 +1,4 @@
-/** A timeline in Chrome's JSON form, which Perfetto opens as it is: the trainer on one row, each maker on its own. */
+/** A timeline in Chrome's JSON form, which Perfetto opens as it is: the trainer on one row, each worker on its own. */
 
 import { SPAN_NAMES, type Span } from '../basics/spans.js'
 import { writeWhole } from '../system/files/draft.js'
@@ -8,7 +8,7 @@ export interface TraceData {
   steps: readonly { start: number; wait: number; compute: number }[]
   /** Beginning of the run, in ms since 1970. */
   begun: number
-  /** The spans of each maker. */
+  /** The spans of each worker. */
   lanes: readonly (readonly Span[])[]
 }
 

@@ -16,7 +16,7 @@ import type { DeviceBatch } from './device-batch.js'
 import { Loader } from './loader.js'
 
 /**
- * Opens a feed. Makers start at once; iterate with `for await`.
+ * Opens a feed. Workers start at once; iterate with `for await`.
  *
  *   for await (const batch of open(cats, { workers: 'auto' })) train(batch.image, batch.label)
  *
