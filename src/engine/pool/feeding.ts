@@ -20,9 +20,10 @@ import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
-import { Pool, type RingOwner } from './pool.js'
+import { Pool } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
 import { SampleTimeout } from './sample-timeout.js'
+import type { RingOwner } from './served-ring.js'
 
 /** How often (ms) hung samples are looked for while a batch is waited for. */
 const LOOK = 500

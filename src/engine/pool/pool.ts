@@ -2,20 +2,18 @@
  * The pool: the makers of this process, shared by all its rings. It starts them, gives them jobs, replaces those
  * that die, and collects what they report. On the hot path it does nothing at all.
  */
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { EngineError } from '../../basics/errors.js'
 import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
-import { type Claim, MAX_MAKERS, type Ring, UNDECIDED } from '../../batch/ring.js'
-import { BlockCache } from '../../store/block-cache.js'
+import { MAX_MAKERS, type Ring } from '../../batch/ring.js'
 import { mappings } from '../../system/memory/mmap.js'
-import { threadFlags } from '../../system/node/thread-flags.js'
-import { newDoor, shutDoor, shutDoorNow } from '../../system/node/unbroken.js'
 import { endChild } from '../../system/process/child.js'
 import { noteStuck, within } from '../../system/process/exit.js'
 import { needsPython } from '../make/python.js'
-import type { BadReport, Job } from '../plan/job.js'
+import type { Job } from '../plan/job.js'
 import { leftChild, POOL_WORDS } from './children.js'
-import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from './messages.js'
+import { MakerThread, type ThreadListener } from './maker-thread.js'
+import { type FromMaker, Life, PoolWord, type ToMaker } from './messages.js'
+import { type RingOwner, ServedRing } from './served-ring.js'
 
 /** Deaths of makers, for each of them, that no sample explains and after which the pool gives up. */
 const MAX_DEATHS = 8
@@ -28,37 +26,10 @@ const PATIENCE = 500
 const IDLE = 2000
 /** How long (ms) a maker may take to start: it loads native libraries, which must not be cut short. */
 const START = 3000
-/**
- * How long (ms) a thread may take to end once it was told to: a large picture may be decoded for seconds, and the machine
- * may be busy. One that takes longer is blocked in a system call.
- */
-const BLOCKED = 5000
-
-/** What the pool tells the owner of a ring. */
-export interface RingOwner {
-  bad(report: BadReport): void
-  failed(error: Error): void
-  /** A maker has taken up the ring's job. */
-  took(): void
-}
-
+/** A worker's thread, and whether the pool ends it: it was stuck in a ring that others have left. */
 interface Member {
-  worker: Worker
-  inbox: MessagePort
-  outbox: MessagePort
-  door: Int32Array
-  /** It was stuck in a ring that others have left, and is ended for that. */
+  thread: MakerThread
   ended?: true
-  /** Its thread has ended. */
-  gone: Promise<void>
-}
-
-interface Served {
-  job: Job
-  ring: Ring
-  owner: RingOwner
-  /** How many makers died at a row, by generation, batch and row. */
-  deaths: Map<string, number>
 }
 
 export class Pool {
@@ -73,7 +44,7 @@ export class Pool {
   private readonly words = new Int32Array(new SharedArrayBuffer(4 * POOL_WORDS))
   private readonly spanBuffer = new SharedArrayBuffer(spanBytes(MAX_MAKERS))
   private readonly members: (Member | undefined)[] = []
-  private readonly served = new Map<number, Served>()
+  private readonly served = new Map<number, ServedRing>()
   private deaths = 0
   /** How many wait for a batch at present. */
   private holders = 0
@@ -111,13 +82,13 @@ export class Pool {
 
   /** Gives a ring to the makers. Of those that were idle, no more than `workers` stay. */
   add(job: Job, ring: Ring, owner: RingOwner, workers: number): void {
-    if (this.idle) for (const member of this.members.splice(workers)) if (member) void dismiss(member)
+    if (this.idle) for (const member of this.members.splice(workers)) if (member) void dismiss(member.thread)
     clearTimeout(this.idle)
     this.idle = undefined
     const { feed } = job
     this.calls ||=
       needsPython(feed) || feed.map !== undefined || feed.fields.some(field => field.map !== undefined)
-    this.served.set(job.id, { job, ring, owner, deaths: new Map() })
+    this.served.set(job.id, new ServedRing(job, ring, owner))
     this.tell({ take: job })
   }
 
@@ -167,7 +138,7 @@ export class Pool {
     const member = this.members[maker]
     if (!member) return true
     member.ended = true
-    if (await ends(member)) return true
+    if (await member.thread.end()) return true
     if (this.members[maker] !== member) return false // another has found that already
     this.giveUp(maker, member)
     if (!this.ending) this.start(maker)
@@ -175,12 +146,11 @@ export class Pool {
   }
 
   /** Leaves a blocked thread to itself. It runs no line of ours any more, so that its number can be used again. */
-  private giveUp(maker: number, { worker, inbox, outbox }: Member): void {
+  private giveUp(maker: number, { thread }: Member): void {
     noteStuck()
     this.bury(maker)
-    worker.unref()
-    inbox.close()
-    outbox.close()
+    thread.hold(false)
+    thread.close()
   }
 
   /** Something changed that may give makers work: a slot is free, a ring moved. */
@@ -192,17 +162,12 @@ export class Pool {
   /** Keeps the process alive while a batch is waited for, and only then. */
   hold(yes: boolean): void {
     this.holders += yes ? 1 : -1
-    for (const member of this.members) if (member) this.holdBy(member.worker)
-  }
-
-  private holdBy(worker: Worker): void {
-    if (this.holders > 0) worker.ref()
-    else worker.unref()
+    for (const member of this.members) member?.thread.hold(this.holders > 0)
   }
 
   /** Hands on everything that makers have said so far. */
   collect(): void {
-    for (const member of this.members) if (member) this.read(member.outbox)
+    for (const member of this.members) member?.thread.read()
   }
 
   /** The latest spans of every maker. */
@@ -219,18 +184,18 @@ export class Pool {
     this.wake()
     await Promise.all(
       this.members.map(async (member, maker) => {
-        if (!member || member.worker.threadId < 0) return // gone already
-        member.worker.ref()
+        if (!member?.thread.alive) return
+        const { thread } = member
+        thread.hold(true)
         const begun = performance.now()
-        let gone = await within(member.gone, PATIENCE)
+        let gone = await within(thread.gone, PATIENCE)
         // One that is starting must not be cut short.
         while (!gone && this.life(maker) === Life.Starting && performance.now() - begun < START)
-          gone = await within(member.gone, PATIENCE)
-        if (!gone && !(await ends(member))) this.giveUp(maker, member)
+          gone = await within(thread.gone, PATIENCE)
+        if (!gone && !(await thread.end())) this.giveUp(maker, member)
         else {
-          this.read(member.outbox)
-          member.inbox.close()
-          member.outbox.close()
+          thread.read()
+          thread.close()
         }
       }),
     )
@@ -253,8 +218,7 @@ export class Pool {
         Atomics.wait(this.words, PoolWord.Life + maker, life, left)
       }
       // Node ends the others by itself.
-      const member = this.members[maker]
-      if (member && this.life(maker) !== Life.None) shutDoorNow(member.door, PATIENCE)
+      if (this.life(maker) !== Life.None) this.members[maker]?.thread.endNow(PATIENCE)
     }
   }
 
@@ -263,54 +227,32 @@ export class Pool {
   }
 
   private tell(message: ToMaker): void {
-    for (const member of this.members) member?.inbox.postMessage(message)
+    for (const member of this.members) member?.thread.tell(message)
     Atomics.add(this.words, PoolWord.Mail, 1)
     this.wake()
   }
 
   private start(maker: number): void {
-    const inbox = new MessageChannel()
-    const outbox = new MessageChannel()
-    const data: MakerData = {
-      maker,
-      words: this.words,
-      spans: this.spanBuffer,
-      mappings: mappings(),
-      door: newDoor(),
-      inbox: inbox.port2,
-      outbox: outbox.port2,
-    }
-    for (const { job } of this.served.values()) inbox.port1.postMessage({ take: job } satisfies ToMaker)
     Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
     Atomics.store(this.words, PoolWord.Taking + maker, 0)
-    const worker = new Worker(new URL('../make/maker.js', import.meta.url), {
-      workerData: data,
-      transferList: [inbox.port2, outbox.port2],
-      name: `millrace worker ${maker}`,
-      execArgv: threadFlags(),
-    })
-    this.holdBy(worker)
-    const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))
-    const member: Member = { worker, inbox: inbox.port1, outbox: outbox.port1, door: data.door, gone }
+    const jobs = Array.from(this.served.values(), ({ job }): ToMaker => ({ take: job }))
+    const data = { maker, words: this.words, spans: this.spanBuffer, mappings: mappings() }
+    const listener: ThreadListener = {
+      heard: message => this.hear(message),
+      left: cause => {
+        if (this.members[maker] === member) this.bury(maker)
+        void this.died(maker, member, cause)
+      },
+    }
+    const member: Member = { thread: new MakerThread(data, listener, jobs) }
+    member.thread.hold(this.holders > 0)
     this.members[maker] = member
-    outbox.port1.on('message', (message: FromMaker) => this.hear(message))
-    outbox.port1.unref()
-    let cause: Error | undefined
-    worker.on('error', error => {
-      cause = error
-    })
-    worker.on('exit', () => this.members[maker] === member && this.bury(maker))
-    worker.on('exit', code => void this.died(maker, member, cause ?? new Error(`it left with code ${code}`)))
   }
 
   /** A maker that was ended could not end the process that it drove. */
   private bury(maker: number): void {
     const child = leftChild(this.words, maker)
     if (child) endChild(child)
-  }
-
-  private read(port: MessagePort): void {
-    for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) this.hear(got.message)
   }
 
   private hear(message: FromMaker): void {
@@ -332,58 +274,31 @@ export class Pool {
     process.exitCode ??= 1
   }
 
-  /** Has what a dead maker held made again; the claim, if it held one. Another maker that is about to take the same one is waited for. */
-  private async abandon(ring: Ring, maker: number): Promise<Claim | undefined> {
-    const lives = (other: number): boolean => this.life(other) !== Life.None
-    for (;;) {
-      const claim = ring.abandon(maker, lives)
-      if (claim !== UNDECIDED) return claim
-      await new Promise(resolve => setTimeout(resolve, 1))
-    }
-  }
-
   /** A maker is gone: what it held is made by others, and a new one takes its place. */
   private async died(maker: number, member: Member, cause: Error): Promise<void> {
     if (this.ending || this.members[maker] !== member) return
-    this.read(member.outbox)
+    member.thread.read()
     Atomics.store(this.words, PoolWord.Life + maker, Life.None)
     let explained = member.ended ?? false
     for (const served of this.served.values()) {
-      if (served.job.cache) await new BlockCache(served.job.cache).forget(maker)
-      const held = served.ring.held(maker)
-      const claim = await this.abandon(served.ring, maker)
-      if (!held || !claim) continue
-      if (held.since === 0) continue // it was at no row: none is to blame
-      const row = `${served.ring.generation}/${claim.batch}/${held.row}`
-      const deaths = (served.deaths.get(row) ?? 0) + 1
-      served.deaths.set(row, deaths)
-      explained ||= deaths <= 2
-      if (deaths >= 2) served.ring.poisonRow(claim.batch, held.row)
-      else served.owner.took() // a batch may be waited for: look again
+      if (await served.recover(maker, other => this.life(other) !== Life.None)) explained = true
     }
     if (!explained) this.deaths++
-    if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) {
-      const error = new EngineError(`worker threads keep dying: ${cause.message}`)
-      for (const { owner } of this.served.values()) owner.failed(error)
-      // The dead are not replaced any more: feeds that come later have a pool of their own.
-      if (Pool.instance === this) Pool.instance = undefined
-      return
-    }
+    if (this.deaths > MAX_DEATHS * Math.max(1, this.members.length)) return this.fail(cause)
     if (!this.ending) this.start(maker)
     this.wake()
+  }
+
+  /** Makers keep dying, and no sample is to blame: they are not replaced. Feeds that come later have a pool of their own. */
+  private fail(cause: Error): void {
+    const error = new EngineError(`worker threads keep dying: ${cause.message}`)
+    for (const { owner } of this.served.values()) owner.failed(error)
+    if (Pool.instance === this) Pool.instance = undefined
   }
 }
 
 /** Ends a thread that has nothing to do. */
-async function dismiss(member: Member): Promise<void> {
-  await ends(member)
-  member.inbox.close()
-  member.outbox.close()
-}
-
-/** Tells a thread to end. False when it can't. */
-async function ends({ worker, door, gone }: Member): Promise<boolean> {
-  if (!(await shutDoor(door, BLOCKED))) return false
-  void worker.terminate()
-  return within(gone, BLOCKED)
+async function dismiss(thread: MakerThread): Promise<void> {
+  await thread.end()
+  thread.close()
 }
