@@ -103,4 +103,4 @@ def test_why_a_gpu_is_of_no_use(engine, shard, monkeypatch):
     with feed_of(shard(zlib.compress), "zlib") as feed:
         monkeypatch.setattr("millrace._view.staging.without_nvcomp", lambda: "libnvcomp.so.6: not found")
         why = "nvCOMP, to decompress arrays there, is missing: libnvcomp.so.6: not found"
-        assert impossible(feed, 0) == why
+        assert impossible(run_of(feed), 0) == why
