@@ -14,7 +14,7 @@ const FAILED = 1
 const MISUSED = 2
 const INTERRUPTED = 130
 
-/** Files that may be open at once: when there are too few, this can't be read any more. */
+/** Files that may be open at once. Read now: when no more can be opened, it can't be read any more. */
 const FILES = fileHandleLimit()
 
 async function main(words: readonly string[]): Promise<number> {
@@ -64,7 +64,7 @@ function print(text: string): void {
 }
 
 function complain(error: unknown): number {
-  // Further lines are set in: none of them can look like one of ours.
+  // Further lines are indented, so that none of them looks like a message of ours.
   process.stderr.write(`millrace: ${printable(wording(error), true).replaceAll('\n', '\n  ')}\n`)
   return error instanceof UsageError || isOption(error) ? MISUSED : FAILED
 }
@@ -75,7 +75,7 @@ function wording(error: unknown): string {
   if (isOption(error)) return error.message.replace(/^options\./, '--')
   if (error instanceof MillraceError) return error.message
   if ((error as NodeJS.ErrnoException).code === 'EMFILE') return tooFewFiles()
-  // What the system refuses is the user's to hear; anything else is a bug, whose stack is wanted in a report.
+  // An error of the system is told in words. Anything else is a bug of ours: a report needs its stack.
   return refusal(error) ?? error.stack ?? error.message
 }
 
@@ -118,8 +118,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 
-/** Runs while `main` does: nothing is left that could end it. */
-const forsaken = (): void => {
+/** Called when Node has nothing left to do, and `main` has not ended. */
+const neverEnding = (): void => {
   process.exitCode = complain(
     new MillraceError(
       'this would never end: there is nothing left to wait for. An `await` at the top of a module of yours does not end, ' +
@@ -127,16 +127,16 @@ const forsaken = (): void => {
     ),
   )
 }
-process.once('beforeExit', forsaken)
+process.once('beforeExit', neverEnding)
 
 main(process.argv.slice(2)).then(
   code => {
-    process.off('beforeExit', forsaken)
-    // What a function of the user's left behind may have failed meanwhile.
+    process.off('beforeExit', neverEnding)
+    // A promise that a user's function left behind may have failed meanwhile, and set the exit code.
     if (code !== 0 || process.exitCode === undefined) process.exitCode = code
   },
   error => {
-    process.off('beforeExit', forsaken)
+    process.off('beforeExit', neverEnding)
     process.exitCode = complain(error)
   },
 )

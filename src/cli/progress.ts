@@ -8,11 +8,6 @@ import { bytes, count, duration, rate } from './units.js'
 
 const REDRAW_MS = 100
 const LOG_MS = 5000
-/** Says what is worth knowing and no error. */
-export function notice(text: string): void {
-  process.stderr.write(`notice: ${printable(text)}\n`)
-}
-
 /** The rate is that of the last seconds, not of the whole: it has to show when something slows down. */
 const RATE_WINDOW_MS = 10_000
 
@@ -47,7 +42,7 @@ export class Progress {
     if (!this.stream.isTTY) this.drawnAt = this.now() // the first line of a log waits until there is something to say
   }
 
-  /** Says how much is done in all, and possibly of how much, what is being done now, and what is counted then. */
+  /** Shows how much is done in all. A verb that goes through several stages also says of how much, the stage, and its unit. */
   set(done: number, total = this.total, what = this.what, unit = this.unit): void {
     const now = this.now()
     if (printable(what) !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
@@ -97,4 +92,9 @@ export class Progress {
     const gauge = this.stream.isTTY ? ` ▕${bar(fraction, 24).padEnd(24)}▏${share.padStart(5)}` : `  ${share}`
     return `${this.what}${gauge}  ${amount(this.done)} of ${amount(this.total)}${unit}${speed}${left}`
   }
+}
+
+/** A message on stderr that is no error. */
+export function notice(text: string): void {
+  process.stderr.write(`notice: ${printable(text)}\n`)
 }

@@ -19,7 +19,7 @@ const THINGS = MIB
 const HANDED_ON = 4 * MIB
 /** The file of a picture that is gzipped. */
 const PICTURE = 64 * MIB
-/** Elements of an array may be stored as wide as this, whatever the field's are. */
+/** Elements of an array may be stored as wide as this, wider than the field's. */
 const WIDEST = 8
 /** NumPy's header in front of them has 10,012 bytes at most. */
 const HEADER = 10_012

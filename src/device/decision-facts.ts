@@ -1,5 +1,5 @@
 /**
- * By which numbers it is decided who decodes images with `decode: "auto"`, in Node (device-decision.ts) and in Python.
+ * By which numbers it is decided who decodes images with `decode: "auto"`, in Node (decision.ts) and in Python.
  * Python's copy (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 

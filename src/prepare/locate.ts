@@ -62,7 +62,7 @@ function isShardList(path: string): boolean {
   return path.endsWith('.json') && statSync(path).isFile() && readRegular(path).includes('wids-shard-index')
 }
 
-/** Whether a file is the JSON of a feed, not a sample of somebody's data. */
+/** Whether a file is the JSON of a feed, not a sample of a dataset. */
 function isDefinition(path: string): boolean {
   if (!path.endsWith('.json')) return false
   try {

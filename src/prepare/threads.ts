@@ -1,6 +1,6 @@
 /**
  * Independent pieces of work, spread over threads: whole shards to pack, runs of samples to verify. Each thread
- * is set up once and then asks for the next piece, so a slow piece holds up nobody. `threads: 0` does the same
+ * is set up once and then asks for the next piece, so a slow piece holds up no other. `threads: 0` does the same
  * in the calling thread, for debugging and for tests.
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'

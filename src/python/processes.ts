@@ -9,7 +9,7 @@ import type { Payload } from './wire.js'
 const processes = new Map<string, PythonProcess>()
 let watcher: ChildNote | undefined
 
-/** Has `listener` told which process this thread drives: the pool ends it should this thread die. Call it first. */
+/** Tells `listener` which process this thread drives, so that the pool can end it if this thread dies. Call it first. */
 export function watchProcess(listener: ChildNote): void {
   watcher = listener
 }

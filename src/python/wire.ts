@@ -54,7 +54,7 @@ export interface Payload {
 export type What = { payload: string } & (
   | { load: string }
   | { drop: true }
-  /** `stream` tells those apart who go through one dataset, each in their own time. */
+  /** `stream` is the number of the source that asks: each source goes through an iterable in its own time. */
   | { row: number; epoch: number; key: string; columns: readonly string[]; stream: number }
   | { call: WireValue; key: string }
   | { sample: Record<string, WireValue>; key: string }

@@ -1,7 +1,7 @@
 /**
  * Steps: what will be done to one sample, as plain data. Operators *choose* steps from the sample's size and a
  * keyed random source (pure, before any pixel is decoded); executors *apply* them. The same steps drive the CPU
- * kernels, a following mask, boxes or points, and, later, the GPU's parameter rows.
+ * kernels, a following mask, boxes or points, and the GPU's parameter rows.
  */
 
 export interface Size {

@@ -13,7 +13,7 @@ export const index = command({
   },
   examples: [
     ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],
-    ['millrace index photos --force', 'all of it anew, whatever is there'],
+    ['millrace index photos --force', 'all of it anew, in place of an index that is there'],
   ],
   async run({ args: [path], values }) {
     const [{ buildIndex }, { sourceAt }] = await Promise.all([

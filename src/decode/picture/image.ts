@@ -1,7 +1,7 @@
 /**
  * Pictures of any format to 8-bit RGB (or a mask of one channel) in a workspace.
  *
- * What comes out, whatever went in:
+ * What comes out of every format:
  * - gray becomes RGB with three equal channels; a palette becomes its colours;
  * - alpha is dropped, not blended, as PIL's `convert("RGB")` and torchvision do;
  * - 16 bits become 8 by keeping the upper byte;
@@ -180,7 +180,7 @@ function decodeOther(
   return { at: out, width, height, channels, stride: width * channels }
 }
 
-/** Of these libvips decodes all of the picture, whichever part is wanted, in memory of its own: that has the same limit. */
+/** libvips decodes the whole of such a picture for any part of it, in memory of its own, which has the same limit. */
 function checkWhole({ format, png, width, height }: ImageInfo, limit: number): void {
   const whole = format === 'webp' || format === 'avif' || png?.interlaced === true
   const bytes = width * height * 4

@@ -192,7 +192,7 @@ function unfilter(rows: Uint8Array, row: number, length: number, distance: numbe
   }
 }
 
-/** Whichever of the three is nearest to left + up − corner. */
+/** The one of the three that is nearest to left + up − corner. */
 function paeth(left: number, up: number, corner: number): number {
   const toLeft = Math.abs(up - corner)
   const toUp = Math.abs(left - corner)

@@ -1,6 +1,6 @@
 /**
  * A file that has no name until it is finished (law 7). On Linux it is an unnamed inode (O_TMPFILE) that gets
- * its name by linkat: whoever is killed while writing leaves nothing. Where the file system can't do that, it is
+ * its name by linkat: a process that is killed while writing leaves nothing. Where the file system can't do that, it is
  * a hidden temporary file beside the target, taken away on error and by `sweepDrafts` after a kill.
  */
 import {
@@ -55,7 +55,7 @@ export class Draft {
         const flags = O_TMPFILE_BIT | constants.O_DIRECTORY | constants.O_RDWR
         return new Draft(full, openSync(dirname(full), flags, 0o644), undefined)
       } catch (error) {
-        // NFS, old overlayfs and others have no unnamed files; a missing folder or right is the caller's to hear.
+        // NFS, old overlayfs and others have no unnamed files; the caller is told of a missing folder or right.
         const code = (error as NodeJS.ErrnoException).code
         if (code !== 'EOPNOTSUPP' && code !== 'EISDIR' && code !== 'EINVAL') throw error
       }
@@ -83,7 +83,7 @@ export class Draft {
     })
   }
 
-  /** Errors of a write (a full disk) say in which file: the system knows but a number. */
+  /** Names the file in errors of a write (a full disk): the system's error has but a number. */
   private named(write: () => void): void {
     try {
       write()

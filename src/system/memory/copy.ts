@@ -1,6 +1,6 @@
 /**
- * Copying bytes into shared memory. V8 copies into a shared buffer word by word, so that no word is torn; nobody looks
- * at a row that is being made, so the C library's memcpy will do, which is three to ten times as fast.
+ * Copies bytes into shared memory. V8 copies into a shared buffer word by word, so that no word is torn. No thread reads a
+ * row that is being made, so the C library's memcpy will do, which is three to ten times as fast.
  */
 import { memcpy } from '../native.js'
 import type { Workspace } from './workspace.js'

@@ -30,7 +30,7 @@ const F_SEAL_SIZE = 2 | 4
 const F_SEAL_FUTURE_WRITE = 16
 const ENOSPC = koffi.os.errno.ENOSPC
 
-/** Not everywhere: looked up when it is needed. */
+/** Some systems lack it: looked up when it is needed. */
 const posixFallocate = () => libc.func('int posix_fallocate(int fd, int64_t offset, int64_t length)')
 /** Linux's own. */
 const mremap = () => libc.func('void *mremap(void *from, size_t bytes, size_t newBytes, int flags, void *to)')
@@ -132,15 +132,15 @@ export function mapOver(
 
 /**
  * Gives the pages of a memory back to the system: what is under it from now on is blank, but for its first `kept` bytes.
- * V8 frees a memory once every thread that has known it has collected its garbage, and one with nothing to do never
- * does. Whoever comes late finds zeros; at no moment is there nothing.
+ * V8 frees a memory once every thread that has known it has collected its garbage, and a thread with nothing to do never
+ * does. A thread that still reads it finds zeros: the addresses stay mapped at every moment.
  */
 export function vacate(memory: WebAssembly.Memory, kept = 0): void {
   if (process.platform !== 'linux') return
   const address = addressOf(memory.buffer)
   const bytes = memory.buffer.byteLength
   const blank = map(null, bytes, PROT_READ_WRITE, MAP_BLANK, -1)
-  if (blank === undefined) return // no addresses left: then it is as without this
+  if (blank === undefined) return // no addresses left: the pages stay taken
   if (kept > 0) memcpy(blank, address, kept)
   if (BigInt(mremap()(blank, bytes, bytes, MREMAP_OVER, address)) !== address) unmap(blank, bytes)
 }

@@ -20,9 +20,9 @@ const MAP_POPULATE = process.platform === 'linux' ? 0x8000 : 0
 const PLACES_LOG = 16
 const PLACES = 1 << PLACES_LOG
 /** How long a thread waits for another that is mapping the same file, in ms; then it has a mapping of its own. */
-const PATIENCE = 100
+const WAIT_MS = 100
 
-/** Words of a place in the table: the file's fingerprint, its address, and marks for those who look at it. */
+/** Words of a place in the table: the file's fingerprint, its address, and its marks. */
 const WORDS = 3
 
 /** Which file lies where. Zeros: nothing yet. */
@@ -103,7 +103,7 @@ function known(file: bigint): Place | undefined {
   return undefined
 }
 
-/** Notes a mapping; the one to use: another thread's, if that was quicker. */
+/** Notes a mapping. Returns the one to use: that of another thread, if it was quicker. */
 function remember(file: bigint, address: bigint, size: number): Place {
   for (const at of places(file)) {
     const there = Atomics.compareExchange(table, at, 0n, file)
@@ -120,9 +120,9 @@ function remember(file: bigint, address: bigint, size: number): Place {
   return { address, marks: unshared() }
 }
 
-/** Whoever has taken a place writes the address at once; unless it was ended just then. */
+/** Waits for the address: the thread that took the place writes it at once, unless that thread was ended just then. */
 function placeAt(at: number): Place | undefined {
-  Atomics.wait(table, at + 1, 0n, PATIENCE)
+  Atomics.wait(table, at + 1, 0n, WAIT_MS)
   const address = Atomics.load(table, at + 1)
   return address === 0n ? undefined : { address, marks: { words: table, at: at + 2 } }
 }

@@ -40,7 +40,7 @@ export class Workspace {
     return new Workspace(memory, at, at + bytes, limit)
   }
 
-  /** Takes `bytes`, aligned to 64; returns their offset in the memory. Contents are whatever was there before. */
+  /** Takes `bytes`, aligned to 64; returns their offset in the memory. Their contents are left over from earlier. */
   take(bytes: number): number {
     const at = this.next
     const after = at + Math.ceil(bytes / ALIGN) * ALIGN

@@ -1,6 +1,6 @@
 /**
  * Importing a user's module, also when it is TypeScript, or lies where no Millrace is installed. Node strips types itself
- * since 22.18; on older ones a loader hook does it, with whichever of a few packages is installed.
+ * since 22.18; on older ones a loader hook does it, with the first of a few packages that is installed.
  */
 import { createRequire, register } from 'node:module'
 import { isAbsolute } from 'node:path'
@@ -14,7 +14,7 @@ const STRIPPERS: readonly Stripper['name'][] = ['sucrase', 'esbuild', 'typescrip
 /** Imports the module at a path or file URL, in any thread. */
 export async function importModule(file: string): Promise<Record<string, unknown>> {
   const url = isAbsolute(file) ? pathToFileURL(file).href : file
-  // Where our own code runs as TypeScript, whatever does that does the rest as well.
+  // Our own code runs as TypeScript: what strips its types strips those of the user's module as well.
   if (!import.meta.url.endsWith('.ts')) {
     if (/\.m?ts$/.test(new URL(url).pathname) && !stripsTypes()) installHook(findStripper(url))
     else if (!findsUs(url)) installHook()

@@ -1,10 +1,10 @@
 /**
- * What a thread may not be ended in. `koffi.view` and `koffi.load` call into V8, and where the thread is being terminated at
+ * Calls during which a thread must not be terminated. `koffi.view` and `koffi.load` call into V8, and where the thread is being terminated at
  * that moment, koffi ends the whole process (native.ts). A thread enters such a call through its door; the thread that
  * ends it shuts the door first, and waits until the call is over.
  */
 
-/** Nothing is going on; a call is; the door is shut: the thread comes no further. */
+/** No call is made; a call is being made; the door is shut: the thread makes no more calls. */
 const OPEN = 0
 const INSIDE = 1
 const SHUT = 2
@@ -28,7 +28,7 @@ export function useDoor(door: Int32Array): void {
 /** Makes a short call during which this thread is not terminated. */
 export function unbroken<T>(call: () => T): T {
   const door = own
-  // One in another: the outer one keeps the door.
+  // A call within a call: the outer one holds the door.
   if (door === undefined || Atomics.load(door, 0) === INSIDE) return call()
   if (Atomics.compareExchange(door, 0, OPEN, INSIDE) === SHUT) stay(door)
   try {

@@ -1,6 +1,6 @@
 /**
- * libnvidia-ml as a table of C functions. It is loaded when somebody first asks, never on import, and each function
- * is looked up when it is first called: drivers differ in what they have, and one that lacks a function answers
+ * libnvidia-ml as a table of C functions. It is loaded by `loadNvml`, never on import, and each function is
+ * looked up when it is first called: drivers differ in what they have, and one that lacks a function answers
  * NVML_ERROR_FUNCTION_NOT_FOUND like the library itself would.
  */
 import type { LibraryHandle } from 'koffi'
@@ -142,12 +142,12 @@ export function must(library: NvmlLibrary, name: NvmlFunction, ...args: NvmlArgu
   if (code !== SUCCESS) throw new NvmlError(name, code)
 }
 
-/** Calls a function for a value that not everybody has: false if it is not to be had here. */
+/** Calls a function for a value that not every GPU has; false if this one does not have it. */
 export function may(library: NvmlLibrary, name: NvmlFunction, ...args: NvmlArgument[]): boolean {
   return given(name, library.call(name, ...args))
 }
 
-/** Whether a call gave its value; false if that is not to be had here. */
+/** Whether a call gave its value; false if this GPU, driver or user can't have it. */
 export function given(name: NvmlFunction, code: number): boolean {
   if (code === SUCCESS) return true
   if (WITHOUT.includes(code)) return false

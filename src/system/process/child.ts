@@ -98,7 +98,7 @@ export class Child {
     }
   }
 
-  /** Writes all of it. Blocks; throws ChildEnded when there is nobody to read it. */
+  /** Writes all of it. Blocks; throws ChildEnded when the child is gone. */
   write(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) {
       this.wait(this.input, POLLOUT)
@@ -143,7 +143,7 @@ export class Child {
     }
   }
 
-  /** The child answers no more: whatever is left of it goes, and the error says how it ended. */
+  /** The child answers no more: ends what is left of it, and throws how it ended. */
   private fail(): never {
     // It may be in the middle of dying: its pipes close before it can be waited for.
     this.leave(END_MS)
@@ -207,7 +207,7 @@ function spawn(
       call.actionsDup(actions, from === STDERR ? stderr : from, to)
     })
     if (stderr >= descriptors.length) call.actionsClose(actions, stderr)
-    // No signal is blocked in it, whatever this thread blocks.
+    // No signal is blocked in the child, even if this thread blocks some.
     call.attributesMask(attributes, new Uint8Array(STRUCTURE))
     call.attributesFlags(attributes, POSIX_SPAWN_SETSIGMASK)
     const pid = new Int32Array(1)

@@ -31,7 +31,7 @@ export function cantExit(): string {
     : `${stuck}: this process can't exit normally. Save what you need, then end it by process.kill(process.pid, 'SIGKILL')`
 }
 
-/** Ends this process at once, whatever its threads do. Nothing that is asynchronous gets its turn. */
+/** Ends this process at once, even while its threads are blocked. Nothing asynchronous runs any more. */
 export function exitNow(code: number): never {
   try {
     // Not imported: most commands end without it.

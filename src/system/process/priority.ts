@@ -1,12 +1,12 @@
 /**
- * Giving way: makers may keep every core busy, but a trainer's threads, which launch kernels, come before them. Only
- * who is short of cores notices.
+ * Lower priority for makers: they may keep every core busy, but a trainer's threads, which launch kernels, come first. It
+ * matters only where cores are short.
  */
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { leadsSession } from './process.js'
 
-/** How nice: where both want a core, one of these gets a tenth of it. */
+/** Niceness: where a nice thread and an ordinary one want a core, the nice one gets a tenth of it. */
 const NICE = 10
 
 /** The calling thread gives way to threads of the ordinary priority. (On Linux; elsewhere to other processes, as one.) */
@@ -14,13 +14,13 @@ export function giveWay(): void {
   try {
     setPriority(NICE)
   } catch {
-    // Somewhere this may be forbidden: then everybody is equal, as before.
+    // Where it is forbidden, all threads stay equal.
   }
 }
 
 /**
- * So does this process's session, if that is its own: Linux may share the cores out by session before it looks at
- * threads. A session that others lead is theirs; a trainer may be in it.
+ * The session of this process gives way as well, if this process leads it: Linux may share the cores out by session
+ * before it looks at threads. A session that another process leads is left alone: a trainer may be in it.
  */
 export function giveWayAsSession(): void {
   if (!leadsSession()) return

@@ -1,5 +1,5 @@
 /**
- * The head of a row that holds a compressed array (device-array.ts). Python's copy (python/millrace/_generated/) is
+ * The head of a row that holds a compressed array (array.ts). Python's copy (python/millrace/_generated/) is
  * generated from this file: npm run generate.
  */
 

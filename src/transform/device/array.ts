@@ -92,7 +92,7 @@ export function redoArray(field: NormalField, layout: SlotField, at: number, con
   const size = sizeOf(field.layout)
   const head = headAt(work, at).slice()
   if (head[Head.Form] !== ArrayForm.Compressed) return
-  // The client may have written here, whatever it should have done.
+  // The client must not write here, but it could.
   if (head[Head.Bytes] + head[Head.Checksum] > layout.shape[0] - HEAD_BYTES)
     throw new DecodeError('its bytes in the slot were overwritten by the process that read them')
   const start = at + HEAD_BYTES

@@ -139,7 +139,7 @@ export function redoPicture(field: NormalField, layout: SlotField, at: number, c
   const { work } = context
   const writer = new RowWriter()
   const before = writer.header(work.memory, at).slice()
-  // The client may have written here, whatever it should have done.
+  // The client must not write here, but it could.
   if (before[Word.Bytes] >>> 0 > layout.shape[0] - words * 4) throw new DecodeError(SPOILT)
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
   const [x, y, width, height] = before.subarray(Word.Crop)

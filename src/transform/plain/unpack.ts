@@ -6,17 +6,17 @@ import { decompress, type Size } from '../../decode/decompress.js'
 import type { NormalField } from '../../define/types.js'
 import type { FieldValue } from '../field.js'
 
-/** Arrays may be stored with elements as wide as this, whatever the field's are. */
+/** Elements of an array may be stored as wide as this, wider than the field's. */
 const WIDEST = 8
-/** NumPy's header, as it is written mostly. */
+/** The usual size of NumPy's header. */
 const HEADER = 128
 
-/** What is to be done to a field's values before anything else. */
+/** Takes the compression off a field's values, where they have one. */
 export function unpacker(field: NormalField): (value: FieldValue) => FieldValue {
   const { compression } = field
   if (compression === undefined) return value => value
   const size = unpackedSize(field)
-  // What the index holds was never compressed; whoever reads the value says so.
+  // A value from the index was never compressed. The decoder of the field says what is wrong with it.
   return value => (value instanceof Uint8Array ? decompress(compression, value, size) : value)
 }
 

@@ -25,7 +25,7 @@ function drawn(
   return { data, width, height, channels: 3 }
 }
 
-/** Upright, whatever EXIF's `orientation`. */
+/** Turns a picture upright, by EXIF's `orientation`. */
 export function upright(stored: Pixels, orientation: number): Pixels {
   const { width: w, height: h } = stored
   const places = {

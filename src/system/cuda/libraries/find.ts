@@ -1,6 +1,6 @@
 /**
- * Finding NVIDIA's libraries. They may come with the driver, with a CUDA toolkit, or with a Python package; whichever
- * is there will do. Nothing is loaded before somebody asks for it.
+ * Finds NVIDIA's libraries. They may come with the driver, with a CUDA toolkit, or with a Python package; the first that is
+ * found is taken. A library is loaded when `loadLibrary` is first called for it.
  *
  *   1  the folders of $MILLRACE_CUDA_PATH
  *   2  the loader's path (LD_LIBRARY_PATH, ldconfig)

@@ -57,7 +57,7 @@ export function bindNvjpeg(): NvjpegCalls {
   }
 }
 
-/** Does work while nobody else in the process calls nvJPEG. */
+/** Does work while no other thread of the process calls nvJPEG. */
 export type Alone = <T>(work: () => T) => T
 
 /** Two calls at once, each with a handle and a state of its own, were once seen to wait for each other for ever. */

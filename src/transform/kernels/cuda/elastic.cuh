@@ -1,5 +1,5 @@
 // The op `elastic`: every pixel is fetched from its own place and a displacement. Displacements are noise that depends on a
-// key and the place alone, blurred by Gaussians, float32 as in ../../elastic.ts.
+// key and the place alone, blurred by Gaussians, float32 as in ../../picture/elastic.ts.
 #pragma once
 #include "filter.cuh"
 #include "picture.cuh"

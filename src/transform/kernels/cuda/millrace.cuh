@@ -52,7 +52,7 @@ __device__ inline Four philox(Four counter, unsigned key0, unsigned key1) {
  * a stream of its own, of up to 2³² draws of four words. What exceeds 32 bits goes into the key.
  */
 struct Philox {
-  /** The row at hand, and a stream of its own for each of its threads, or whatever else should differ. */
+  /** For the row at hand. `stream` keeps apart what should differ within a row, such as its threads. */
   __device__ Philox(const Batch& batch, unsigned long long stream = 0)
       : Philox(batch.seed, batch.epoch, batch.positions[row()], stream) {}
 

@@ -1,5 +1,5 @@
 // Weights of a resize along one axis, in 16-bit fixed point: the same numbers, in the same order of operations, as
-// ../../weights.ts. Every thread weighs outputs of its own.
+// ../../place/weights.ts. Every thread weighs outputs of its own.
 #pragma once
 #include "row.cuh"
 
