@@ -8,7 +8,7 @@ array's memory again when that is done.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Deque
+from typing import Any, Callable, Deque, Optional
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .carrier import Carrier, Staged
 from .jax import load_jax
 from .meter import HostMeter
 from .on_gpu import OnGpu, decide
-from .pins import driver_pins
+from .pins import Pins, driver_pins
 from .staging import Staging
 
 #: What JAX makes of 64 bits where it is not told to keep them (jax_enable_x64).
@@ -60,22 +60,32 @@ class JaxCuda(Carrier):
     """Arrays on a GPU, ``prefetch`` batches ahead of the user.
 
     All batches go through the device stage. JAX's own stream can't be asked: how long the host waits counts.
+    The last parameters are for tests of the order of things, without a GPU.
     """
 
-    def __init__(self, run: Run, device: Any, prefetch: int, decode: str) -> None:
+    def __init__(
+        self,
+        run: Run,
+        device: Any,
+        prefetch: int,
+        decode: str,
+        jax: Any = None,
+        open_stage: Optional[Callable[..., Any]] = None,
+        pins: Optional[Pins] = None,
+    ) -> None:
         super().__init__(run)
         self.prefetch = max(0, prefetch)
-        self._jax = jax = load_jax()
+        self._jax = jax = jax or load_jax()
         index = int(getattr(device, "local_hardware_id", None) or 0)
         narrow = {} if jax.config.jax_enable_x64 else NARROW
-        staging = Staging(run, index, fenced_memory(jax, device), narrow=narrow)
+        staging = Staging(run, index, fenced_memory(jax, device), open_stage=open_stage, narrow=narrow)
         self._meter = HostMeter()
 
         def beside(numbers: Any, array: Any) -> Any:
             return jax.device_put(numbers, device)
 
-        decision = decide(run, decode, index)
-        self._gpu = OnGpu(run, staging, driver_pins(index), decision, self._meter, beside)
+        decision, pins = decide(run, decode, index), pins or driver_pins(index)
+        self._gpu = OnGpu(run, staging, pins, decision, self._meter, beside)
 
     def enter(self) -> None:
         self._gpu.enter()
