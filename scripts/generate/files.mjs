@@ -1,17 +1,21 @@
 // Every file that is generated, and from what. A table that two languages share stands in one TypeScript file.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
+import { assemblyConstant, assemblyModule, cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
 import { controlTable, partlyGenerated, slotTable } from './docs.mjs'
 import { operatorsModule } from './operators.mjs'
-import { constant, constants, dictionary, literal, pythonModule, records } from './python.mjs'
+import { constant, constants, dictionary, hexadecimal, literal, pythonModule, records } from './python.mjs'
 import { readTable } from './read.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'src/transform/kernels/cuda/facts.cuh'
+const ASSEMBLY = 'src/transform/kernels/assembly/generated/facts.ts'
 const PROTOCOL = 'docs/protocol.md'
 /** It runs outside of the package, and imports nothing of it. */
 const WORKER = 'python/millrace/_data/worker_values.py'
+
+const RANDOM = ['MIX_FIRST', 'MIX_SECOND', 'KEY_SEED', 'KEY_POSITION', 'KEY_EPOCH', 'KEY_KEY', 'KEY_HIGH']
+const COLOR = ['LUMINANCE_RED', 'LUMINANCE_GREEN', 'LUMINANCE_BLUE', 'HUE_SCALE']
 
 /**
  * The files, as texts by path. `root` is the repository's folder; `importModule` imports a file of `src/` by its path
@@ -24,6 +28,9 @@ export async function generatedFiles(root, importModule) {
   const parameter = await table('src/transform/device/parameter-words.ts')
   const array = await table('src/transform/device/array-words.ts')
   const dtype = await table('src/basics/dtype.ts')
+  const random = await table('src/basics/random-words.ts')
+  const weights = await table('src/transform/place/weights.ts')
+  const color = await table('src/transform/picture/color-facts.ts')
   const cuda = await table('src/system/cuda/numbers.ts')
   const advice = await table('src/system/cuda/advice.ts')
   const nvjpeg = await table('src/system/cuda/libraries/nvjpeg-status.ts')
@@ -167,11 +174,18 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
+  python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [
+    ...RANDOM.map(name => hexadecimal(random(name))),
+    constant(random('ROUNDS')),
+  ])
   files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(
-    ['src/transform/device/parameter-words.ts', 'src/basics/dtype.ts'],
+    [
+      ...['src/transform/device/parameter-words.ts', 'src/basics/dtype.ts', 'src/basics/random-words.ts'],
+      ...['src/transform/place/weights.ts', 'src/transform/picture/color-facts.ts'],
+    ],
     'Numbers that the kernels share with those who call them.',
     [
       ...['HEADER_WORDS', 'OP_WORDS', 'MIX_WORDS'].map(name => cudaConstant(parameter(name))),
@@ -184,6 +198,17 @@ export async function generatedFiles(root, importModule) {
         value: Object.fromEntries(codes.map(([key, { kernel }]) => [key.toUpperCase(), kernel])),
         entries: {},
       }),
+      ...[...RANDOM, 'WEYL'].map(name => cudaConstant(random(name), 'unsigned')),
+      cudaConstant(random('ROUNDS')),
+      cudaConstant(weights('MOST_BITS')),
+      ...COLOR.map(name => cudaConstant(color(name), 'float')),
+    ],
+  )
+  files[ASSEMBLY] = assemblyModule(
+    ['src/basics/random-words.ts', 'src/transform/picture/color-facts.ts'],
+    [
+      ...['MIX_FIRST', 'MIX_SECOND', 'WEYL'].map(name => assemblyConstant(random(name), 'i32')),
+      ...COLOR.map(name => assemblyConstant(color(name), 'f32')),
     ],
   )
 

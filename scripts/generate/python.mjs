@@ -54,6 +54,11 @@ export function constant({ name, value, says }, as = name) {
   return `${comment(says)}${as} = ${literal(value)}`
 }
 
+/** A constant of 32 bits. */
+export function hexadecimal({ name, value, says }) {
+  return `${comment(says)}${name} = 0x${value.toString(16).toUpperCase()}`
+}
+
 /** An object whose members are constants: a class of them. `only` names the members that are wanted. */
 export function constants({ name, value, says, entries }, only = Object.keys(value)) {
   const members = only.map(

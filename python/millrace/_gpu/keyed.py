@@ -6,16 +6,24 @@ from typing import Any, Tuple
 
 import numpy as np
 
-Words = Any  # np.ndarray of uint32; all arithmetic wraps around, as it does there
+from .._generated.random_words import (
+    KEY_EPOCH,
+    KEY_HIGH,
+    KEY_KEY,
+    KEY_POSITION,
+    KEY_SEED,
+    MIX_FIRST,
+    MIX_SECOND,
+    ROUNDS,
+)
 
-#: Rounds before the first number, so that near keys give far streams.
-ROUNDS = 12
+Words = Any  # np.ndarray of uint32; all arithmetic wraps around, as it does there
 
 
 def mix32(x: Words) -> Words:
     """Murmur3's finaliser: every input bit reaches every output bit."""
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    x = (x ^ (x >> np.uint32(16))) * np.uint32(MIX_FIRST)
+    x = (x ^ (x >> np.uint32(13))) * np.uint32(MIX_SECOND)
     return x ^ (x >> np.uint32(16))
 
 
@@ -31,11 +39,11 @@ class Random:
         positions = np.asarray(positions, np.int64)
         keys, epochs = _words(key), _words(epoch)
         low, high = _words(positions), _words(positions >> 32)
-        self._a = mix32(_words(seed ^ 0x9E3779B9)) ^ mix32(low + np.uint32(0x3C6EF372))
-        self._b = mix32((_words(seed >> 32) ^ epochs) + np.uint32(0x78DDE6E4)) ^ mix32(
-            keys ^ np.uint32(0x1B873593)
+        self._a = mix32(_words(seed ^ KEY_SEED)) ^ mix32(low + np.uint32(KEY_POSITION))
+        self._b = mix32((_words(seed >> 32) ^ epochs) + np.uint32(KEY_EPOCH)) ^ mix32(
+            keys ^ np.uint32(KEY_KEY)
         )
-        self._c = mix32(self._a + keys) ^ mix32(high + epochs + np.uint32(0xDAA66D2B))
+        self._c = mix32(self._a + keys) ^ mix32(high + epochs + np.uint32(KEY_HIGH))
         self._d = np.ones(1, np.uint32)
         for _ in range(ROUNDS):
             self.bits()

@@ -10,6 +10,7 @@
  * Whether a row is made so, and where its point lies, depends on a seed of the batch and the row's number in it.
  */
 import { mix32, type Random } from '../../basics/random.js'
+import { WEYL } from '../../basics/random-words.js'
 import type { NormalOp } from '../../define/types.js'
 import { copyRows } from '../picture/copy.js'
 import type { Size } from '../steps.js'
@@ -33,7 +34,6 @@ export interface Part extends Size {
 }
 
 export const MOSAIC_ROWS = 4
-const WEYL = 0x9e3779b9
 const ALWAYS = 0xffffffff
 
 /** Chooses a seed from `random`, keyed by the batch. Undefined: no row is made of four. */

@@ -5,6 +5,7 @@
  */
 
 import { mix32 } from '../../basics/random.js'
+import { WEYL } from '../../basics/random-words.js'
 import type { Picture } from '../../decode/picture/picture.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { kernel } from '../kernels/load.js'
@@ -33,7 +34,6 @@ interface ElasticKernel {
 }
 
 const f32 = Math.fround
-const WEYL = 0x9e3779b9
 
 /** Along which axis pixels are displaced. */
 export type Axis = 'x' | 'y'

@@ -18,7 +18,8 @@ export interface Weights {
 /** Size of a filter in input pixels when it does not shrink. */
 const REACH = { bilinear: 1, bicubic: 2 } as const
 
-const MOST_BITS = 22 // a sum of 8-bit pixels with 22 fractional bits still fits 32 bits, overshoot included
+/** Fractional bits of weights at most: a sum of 8-bit pixels with so many still fits 32 bits, overshoot included. */
+export const MOST_BITS = 22
 
 /** Input index of every output index for nearest neighbour: floor(i · scale) in float32, as torch does. */
 export function nearestIndex(input: number, output: number): Int32Array {

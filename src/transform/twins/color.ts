@@ -1,5 +1,6 @@
 /** The colour kernels, plainly: pixel by pixel, in float32. Tests compare the kernels with these. */
 import type { Picture } from '../../decode/picture/picture.js'
+import { HUE_SCALE, LUMINANCE_BLUE, LUMINANCE_GREEN, LUMINANCE_RED } from '../picture/color-facts.js'
 
 const f32 = Math.fround
 
@@ -19,7 +20,8 @@ function toByte(x: number): number {
 }
 
 export function luminance([red, green, blue]: Pixel): number {
-  return Math.trunc(f32(f32(f32(red * f32(0.2989)) + f32(green * f32(0.587))) + f32(blue * f32(0.114))))
+  const [r, g, b] = [LUMINANCE_RED, LUMINANCE_GREEN, LUMINANCE_BLUE].map(f32)
+  return Math.trunc(f32(f32(f32(red * r) + f32(green * g)) + f32(blue * b)))
 }
 
 export function grayscale(picture: Picture, u8: Uint8Array): void {
@@ -56,7 +58,7 @@ export function hue(picture: Picture, u8: Uint8Array, sixths: number): void {
       const turned = f32(h + offset)
       const k = f32(turned - f32(6 * Math.floor(f32(turned * f32(1 / 6)))))
       const share = Math.min(Math.max(Math.min(k, f32(4 - k)), 0), 1)
-      return toByte(f32(f32(max - f32(range * share)) * f32(255.999 / 255)))
+      return toByte(f32(f32(max - f32(range * share)) * f32(HUE_SCALE)))
     }
     return [channel(5), channel(3), channel(1)]
   })

@@ -1,6 +1,8 @@
 // Colour kernels over pictures of interleaved bytes, in place unless said otherwise. Numbers are float32 in
 // torchvision's order of operations, so that results agree with it to the last bit but for rare ties.
 
+import { HUE_SCALE, LUMINANCE_BLUE, LUMINANCE_GREEN, LUMINANCE_RED } from './generated/facts'
+
 /** Every byte becomes table[byte]. */
 export function table(at: usize, stride: usize, bytes: usize, height: i32, tableAt: usize): void {
   for (let y = 0; y < height; y++, at += stride) {
@@ -110,9 +112,9 @@ function join(r: v128, g: v128, b: v128): v128 {
 /** Luminance, rounded down, as i32 lanes. */
 @inline
 function luminance(pixels: v128): v128 {
-  const r = f32x4.mul(red(pixels), f32x4.splat(0.2989))
-  const rg = f32x4.add(r, f32x4.mul(green(pixels), f32x4.splat(0.587)))
-  return i32x4.trunc_sat_f32x4_s(f32x4.add(rg, f32x4.mul(blue(pixels), f32x4.splat(0.114))))
+  const r = f32x4.mul(red(pixels), f32x4.splat(LUMINANCE_RED))
+  const rg = f32x4.add(r, f32x4.mul(green(pixels), f32x4.splat(LUMINANCE_GREEN)))
+  return i32x4.trunc_sat_f32x4_s(f32x4.add(rg, f32x4.mul(blue(pixels), f32x4.splat(LUMINANCE_BLUE))))
 }
 
 /** Clamps to 0…255 and rounds down. */
@@ -146,8 +148,7 @@ function channel(k: v128, max: v128, range: v128): v128 {
   k = f32x4.sub(k, f32x4.mul(six, f32x4.floor(f32x4.mul(k, f32x4.splat(1.0 / 6.0)))))
   const down = f32x4.pmin(k, f32x4.sub(f32x4.splat(4), k))
   const share = f32x4.pmin(f32x4.pmax(down, f32x4.splat(0)), f32x4.splat(1))
-  // torchvision maps 0…1 back to bytes by × 255.999, rounded down: 255.999 / 255 of ours.
-  return toByte(f32x4.mul(f32x4.sub(max, f32x4.mul(range, share)), f32x4.splat(1.003917647058824)))
+  return toByte(f32x4.mul(f32x4.sub(max, f32x4.mul(range, share)), f32x4.splat(HUE_SCALE)))
 }
 
 /** Turns the hue by `turn` sixths of the circle; saturation and value stay. */

@@ -1,10 +1,12 @@
 // Displacements of an elastic transform: noise that depends on a key and its place alone, blurred by Gaussians.
 
+import { MIX_FIRST, MIX_SECOND, WEYL } from './generated/facts'
+
 /** Uniform in [-1, 1), 24 bits each: f32[count], of places 0, 1, …; up to 12 bytes past the end are written. */
 export function noise(to: usize, count: i32, key: i32): void {
   let place = i32x4(0, 1, 2, 3)
   for (let i = 0; i < count; i += 4, to += 16) {
-    const bits = mix(i32x4.add(i32x4.mul(place, i32x4.splat(<i32>0x9e3779b9)), i32x4.splat(key)))
+    const bits = mix(i32x4.add(i32x4.mul(place, i32x4.splat(WEYL)), i32x4.splat(key)))
     const value = f32x4.convert_i32x4_s(i32x4.shr_u(bits, 8))
     v128.store(to, f32x4.sub(f32x4.mul(value, f32x4.splat(1.0 / 8388608.0)), f32x4.splat(1)))
     place = i32x4.add(place, i32x4.splat(4))
@@ -14,8 +16,8 @@ export function noise(to: usize, count: i32, key: i32): void {
 /** Murmur3's finaliser, as in basics/random.ts. */
 @inline
 function mix(x: v128): v128 {
-  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), i32x4.splat(<i32>0x85ebca6b))
-  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 13)), i32x4.splat(<i32>0xc2b2ae35))
+  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), i32x4.splat(MIX_FIRST))
+  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 13)), i32x4.splat(MIX_SECOND))
   return v128.xor(x, i32x4.shr_u(x, 16))
 }
 

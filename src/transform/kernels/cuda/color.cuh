@@ -1,6 +1,7 @@
 // Ops that change each pixel by itself, float32 as in ../../picture/lookups.ts and ../../twins/color.ts. Those that treat
 // channels alike or apart, not together, are done by tables of 256 bytes for each channel, in shared memory.
 #pragma once
+#include "facts.cuh"
 #include "picture.cuh"
 #include "row.cuh"
 
@@ -21,7 +22,7 @@ __device__ Picture byTables(Picture from, u8* to, Value value) {
 
 /** Rounded down. */
 __device__ inline int luminance(Pixel p) {
-  return (int)((float)p.red * 0.2989f + (float)p.green * 0.587f + (float)p.blue * 0.114f);
+  return (int)((float)p.red * LUMINANCE_RED + (float)p.green * LUMINANCE_GREEN + (float)p.blue * LUMINANCE_BLUE);
 }
 
 __device__ inline Picture grayscale(Picture from, u8* to) {
@@ -77,8 +78,7 @@ __device__ inline Picture saturation(Op op, Picture from, u8* to) {
 __device__ inline u8 hueChannel(float turned, float max, float range) {
   float k = turned - 6.0f * floorf(turned * (float)(1.0 / 6.0));
   float share = fminf(fmaxf(fminf(k, 4.0f - k), 0.0f), 1.0f);
-  // torchvision maps 0…1 back to bytes by × 255.999, rounded down: 255.999 / 255 of ours.
-  return toByte((max - range * share) * (float)(255.999 / 255));
+  return toByte((max - range * share) * HUE_SCALE);
 }
 
 __device__ inline Picture hue(Op op, Picture from, u8* to) {

@@ -9,7 +9,7 @@
 
 /** Uniform in [-1, 1), 24 bits. */
 __device__ inline float noiseAt(unsigned key, int place) {
-  return (float)(mix32((unsigned)place * 0x9e3779b9u + key) >> 8) * (1.0f / 8388608.0f) - 1.0f;
+  return (float)(mix32((unsigned)place * WEYL + key) >> 8) * (1.0f / 8388608.0f) - 1.0f;
 }
 
 /** Taps of a Gaussian, four sigmas to each side, odd. */
@@ -56,7 +56,7 @@ __device__ inline Picture elastic(Op op, Picture from, float* shifts, u8* to) {
   int width = from.width, height = from.height;
   float *shiftsX = shifts, *shiftsY = shifts + width * height;
   blurNoise(mix32(seed), width, height, gaussian(gaussY, tapsX, sigmaY), shiftsX);
-  blurNoise(mix32(seed + 0x9e3779b9u), width, height, gaussian(gaussY, tapsY, sigmaY), shiftsY);
+  blurNoise(mix32(seed + WEYL), width, height, gaussian(gaussY, tapsY, sigmaY), shiftsY);
   int radiusX = gaussian(gaussX, tapsX, sigmaX), radiusY = gaussian(gaussY, tapsY, sigmaX);
   Warp warp = warpOf(op, 8, from);
   return drawn(to, width, height, [&](int x, int y) -> Pixel {

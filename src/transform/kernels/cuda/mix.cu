@@ -86,7 +86,7 @@ __device__ void cutmix(Rows rows, Mix mix, const void* from, void* to) {
 struct Mosaic {
   unsigned seed, threshold, acrossX, acrossY;
 
-  __device__ unsigned bits(int row, int which) const { return mix32(seed + (unsigned)(row * 3 + which) * 0x9e3779b9u); }
+  __device__ unsigned bits(int row, int which) const { return mix32(seed + (unsigned)(row * 3 + which) * WEYL); }
 
   /** Whether the row is made of four. */
   __device__ bool has(int row) const { return threshold == 0xffffffffu || bits(row, 0) < threshold; }

@@ -1,9 +1,10 @@
 // Keyed random numbers, bit for bit those of basics/random.ts: sfc32, keyed by way of murmur3's finaliser.
 #pragma once
+#include "facts.cuh"
 
 __device__ inline unsigned mix32(unsigned x) {
-  x = (x ^ x >> 16) * 0x85ebca6bu;
-  x = (x ^ x >> 13) * 0xc2b2ae35u;
+  x = (x ^ x >> 16) * MIX_FIRST;
+  x = (x ^ x >> 13) * MIX_SECOND;
   return x ^ x >> 16;
 }
 
@@ -12,11 +13,11 @@ struct Random {
 
   /** The stream of (seed, epoch 0, position, key 0), both numbers below 2³². */
   __device__ Random(unsigned seed, unsigned position) {
-    a = mix32(seed ^ 0x9e3779b9u) ^ mix32(position + 0x3c6ef372u);
-    b = mix32(0x78dde6e4u) ^ mix32(0x1b873593u);
-    c = mix32(a) ^ mix32(0xdaa66d2bu);
+    a = mix32(seed ^ KEY_SEED) ^ mix32(position + KEY_POSITION);
+    b = mix32(KEY_EPOCH) ^ mix32(KEY_KEY);
+    c = mix32(a) ^ mix32(KEY_HIGH);
     d = 1;
-    for (int i = 0; i < 12; i++) bits();
+    for (int i = 0; i < ROUNDS; i++) bits();
   }
 
   __device__ unsigned bits() {

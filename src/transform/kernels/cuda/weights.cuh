@@ -1,9 +1,8 @@
 // Weights of a resize along one axis, in 16-bit fixed point: the same numbers, in the same order of operations, as
 // ../../place/weights.ts. Every thread weighs outputs of its own.
 #pragma once
+#include "facts.cuh"
 #include "row.cuh"
-
-constexpr int MOST_BITS = 22; // a sum of 8-bit pixels with 22 fractional bits still fits 32 bits, overshoot included
 
 /** The inputs of an output. */
 struct __align__(8) Span {
