@@ -4,6 +4,7 @@ The context is the device's primary one, which PyTorch and JAX use as well: memo
 the same thing to all of them. ``bind`` makes it the calling thread's own; anywhere else, calls go between
 the two ends of ``current``, which leaves the thread's context as it was.
 
+Threads: any. The libraries lock for themselves; here only the note which threads are bound is a thread's own.
 ctypes lets go of the GIL for the time of a call.
 """
 

@@ -1,4 +1,7 @@
-"""Events: moments on a stream, for which other streams or the host can wait. Kept for reuse, never timed."""
+"""Events: moments on a stream, for which other streams or the host can wait. Kept for reuse, never timed.
+
+Any thread may use an event, and it may die in any thread: its destructor puts its handle into a queue, from
+which ``Events`` takes it again. There is no lock."""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@
       ▲                                                        │ an event on each stream that used it
       └───────────── spare ◄─────── the events have come ◄── cooling
 
-A buffer's end may come in any thread, in the middle of a garbage collection: all that happens there is a
-``put`` into a queue. The stage's thread does the rest when it takes the next buffer. Its event is recorded a
-little later than the moment of dropping, so it stands for at least the work that was queued then.
+Threads. A pool belongs to the stage's thread. A buffer may die in any thread, in the middle of a garbage
+collection: its destructor only puts what is left of it into a queue. The stage's thread takes it from there
+when it needs the next buffer, and records the events then: they stand for at least the work that was queued
+when the buffer died. There is no lock.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def load(driver: Optional[int] = None, library: Optional[Any] = None) -> Any:
     return library
 
 
-#: Two calls at once, each with a handle and a state of its own, once waited for each other for ever.
-#: The hardware is shared anyway: one call at a time, in the whole process.
+#: Held during a call: two calls at once, each with a handle and a state of its own, once waited for each
+#: other for ever. The hardware is shared anyway. Only threads of device stages take it, under no other lock.
 _ALONE = threading.Lock()
 
 

@@ -1,4 +1,7 @@
-"""Page-locks slots, once each: copies from them run beside everything else, at the speed of the bus."""
+"""Page-locks slots, once each: copies from them run beside everything else, at the speed of the bus.
+
+The thread that loops locks. Slots are unlocked when their mapping goes, in any thread (a finalizer), but not
+in a forked child, which has the memory and no CUDA."""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Pins:
         """Locks the slots in use. Those beyond the depth have no memory yet."""
         if self._memory is None or self._memory() is not memory:
             self._memory, self._locked = weakref.ref(memory), []
-            # Before the mapping goes, with its last batch.
+            # Runs before the memory is unmapped, which happens when its last batch is dropped.
             weakref.finalize(memory, _unlock, self._unlock, self._locked, os.getpid())
         while len(self._locked) < memory.used and not self._refused:
             address, size = memory.fields(len(self._locked))

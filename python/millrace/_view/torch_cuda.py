@@ -119,7 +119,7 @@ class TorchCuda(Carrier):
         self._release()
         if staged:
             return self.run.stream.room
-        # A batch is needed now: a slot that is being copied from is soon free.
+        # A batch is needed now: wait for a slot that is being copied from, rather than copying on the host.
         while not self.run.stream.room and self.copies.wait_for_oldest():
             pass
         self._gpu.make_room()
@@ -150,7 +150,7 @@ def beside(torch: Any, numbers: Any, array: Any) -> Any:
     return array.new_tensor(numbers.tolist(), dtype=torch.long if index else array.dtype)
 
 
-# It may not refer to a carrier: what it makes outlives that.
+# A function, not a method: what it makes outlives the carrier, and must not refer to it.
 def torch_memory(torch: Any, device: int) -> Callable[[Any], Any]:
     """Finished batches are torch's own tensors."""
 
