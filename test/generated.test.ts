@@ -47,6 +47,17 @@ test('comments of tables go along, and long texts are broken', () => {
       for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(110)
 })
 
+test('Python has a class for every kind of error that a client can be told', () => {
+  const tags = [...read('src/basics/errors.ts').matchAll(/readonly tag(?:: string)? = '(\w+)'/g)].map(
+    ([, tag]) => tag,
+  )
+  const [, table] = /_BY_TAG = \{\n([^}]*)\}/.exec(read('python/millrace/errors.py'))!
+  const known = [...table.matchAll(/"(\w+)":/g)].map(([, tag]) => tag)
+  // A DecodeError becomes a SampleError before anyone is told; the others are MillraceErrors there as here.
+  const told = tags.filter(tag => tag !== 'Decode' && tag !== 'Millrace')
+  expect(known.sort()).toEqual(told.sort())
+})
+
 describe('what kernels declare', () => {
   const cuda = 'src/transform/kernels/cuda'
 

@@ -59,9 +59,11 @@ class EngineDied(EngineError):
         super().__init__("\n".join(parts))
 
 
+#: The engine's tags (src/basics/errors.ts). ``Changed``: a file is no longer the one that was indexed.
 _BY_TAG = {
     "Definition": DefinitionError,
     "Source": SourceError,
+    "Changed": SourceError,
     "Sample": SampleError,
     "State": StateError,
     "Budget": BudgetError,

@@ -58,6 +58,14 @@ def test_a_mistake_is_no_bad_sample(policy, tag, kind):
         Judge().sample(bad(0, mistake=tag), policy, 100)
 
 
+def test_a_file_that_changed_is_an_error_of_the_source():
+    with pytest.raises(millrace.SourceError, match="torn"):
+        Judge().sample(bad(-1, mistake="Changed"), "drop", 10)
+    with pytest.raises(millrace.MillraceError) as raised:
+        Judge().sample(bad(-1), "drop", 10)
+    assert type(raised.value) is millrace.MillraceError
+
+
 @pytest.mark.parametrize("suspect, words", [("code", "your code fails"), ("column", "no sample can be made")])
 def test_code_that_throws_for_every_sample_ends_the_run(suspect, words):
     judge = Judge()

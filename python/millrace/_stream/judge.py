@@ -35,7 +35,7 @@ class Judge:
         """One bad row of the batch whose turn it is. Raises where the run ends."""
         message = str(bad["message"])
         if bad["row"] < 0:
-            raise MillraceError(message)
+            raise from_engine({"tag": bad.get("mistake"), "message": message})
         name = str(bad["id"])
         if self._seen + bad["row"] < FIRST:
             self._bad_among_first += 1
