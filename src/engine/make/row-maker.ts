@@ -1,39 +1,34 @@
 /**
- * Makes rows: the way of a sample, from its position to its place in the slot, read from top to bottom.
+ * Makes the rows of a claim: the way of samples from their positions into the slot, read from top to bottom.
  *
- *   position ─ order ─► row of a source ─ fetch ─► bytes ─ sample ─► columns ─ programs ─► fields in the slot
+ *   positions ─ order ─► rows of sources ─ fetch ─► bytes ─► columns of each sample ─ sample-maker.ts ─► row of the slot
  *
- * One RowMaker per maker thread and ring. It allocates next to nothing per row and never waits; only where
+ * One RowMaker per worker thread and ring. It allocates next to nothing per row and never waits; only where
  * the feed calls functions of the user's may it be asynchronous.
  */
-
 import { ChangedError } from '../../basics/errors.js'
-import { hashText, operatorKey, Random } from '../../basics/random.js'
+import { hashText, Random } from '../../basics/random.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../../basics/spans.js'
-import { blankRow, closeSlot, putVarying } from '../../batch/close.js'
+import { blankRow, closeSlot } from '../../batch/close.js'
 import { type Claim, Ring } from '../../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../../batch/slot.js'
-import { columnsAreKnown } from '../../define/check/sources.js'
-import { tooLong } from '../../define/limits.js'
 import { type CompiledOrder, compileOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import { disownIndexOf } from '../../source/index/trust.js'
-import type { Column, Source } from '../../source/source.js'
+import type { Source } from '../../source/source.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
-import type { RowContext } from '../../transform/field.js'
 import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import { attachInOrder } from '../plan/plan.js'
-import { describeBad, FieldFailure, fieldFailed } from './failures.js'
+import { describeBad } from './failures.js'
 import { Fetcher } from './fetch.js'
-import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
 import { Future } from './future.js'
 import { mixSlot } from './mix.js'
+import { SampleMaker } from './sample-maker.js'
 import type { UserFunctions } from './user-functions.js'
 
-const SAMPLE_KEY = hashText('sample map')
 const SOURCE_KEY = hashText('source')
 
 export class RowMaker {
@@ -41,20 +36,13 @@ export class RowMaker {
   private readonly sources: Source[]
   private readonly order: CompiledOrder
   private readonly fetcher: Fetcher
-  private readonly fields: CompiledField[]
-  private readonly context: { -readonly [name in keyof RowContext]: RowContext[name] }
+  private readonly samples: SampleMaker
   private readonly random = new Random()
   private readonly draws: Draw[]
   private plan!: StepPlan
   private generation = -1
   /** Bytes read that the ring knows of. */
   private booked = 0
-  /** Of the row being made, for its random keys. */
-  private epoch = 0
-  /** What it is made of. */
-  private columns: Record<string, Column> = {}
-  private drawn!: Draw
-  private readonly columnNames: ColumnNames
 
   constructor(
     readonly job: Job,
@@ -73,28 +61,8 @@ export class RowMaker {
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
-    this.fields = compileFields(job, functions)
-    this.columnNames =
-      functions.sample !== undefined ? 'made' : columnsAreKnown(job.feed.source) ? 'all' : 'some'
+    this.samples = new SampleMaker(job, functions, this.sources, this.work)
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
-    this.context = {
-      work: this.work,
-      position: 0,
-      chosen: new Map(),
-      boxes: name => {
-        const field = this.fields.find(other => other.name === name)!
-        const { source, row } = this.drawn
-        const value = columnOf(field, this.columns, this.sources[source], row, this.columnNames)
-        return boxesOf(field, value)
-      },
-      random: (field, op) =>
-        this.random.key(
-          job.feed.seed,
-          this.epoch,
-          this.context.position,
-          operatorKey(field, op.name, op.ordinal),
-        ),
-    }
   }
 
   /** Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do. */
@@ -215,17 +183,11 @@ export class RowMaker {
 
   private makeRow(claim: Claim, slot: Slot, row: number): void | Promise<void> {
     this.ring.at(this.maker, row)
-    this.epoch = slot.stamps[Stamp.Epoch]
-    this.context.position = slot.positions[row]
-    this.work.reset()
     const draw = this.draws[row - claim.from]
     try {
       if (this.ring.poisoned(claim.batch, row))
         throw new Error('it ended two worker threads; look at its bytes and at your functions')
-      const columns = this.fetcher.sample(row - claim.from)
-      const pending = this.functions.sample
-        ? this.mapSample(columns, slot, row, draw)
-        : this.makeFields(columns, slot, row, draw)
+      const pending = this.samples.make(this.fetcher.sample(row - claim.from), slot, row, draw)
       if (pending)
         return pending.then(
           () => this.good(slot, row),
@@ -235,86 +197,6 @@ export class RowMaker {
     } catch (error) {
       this.bad(claim, slot, row, draw, error)
     }
-  }
-
-  private mapSample(
-    columns: Record<string, Column>,
-    slot: Slot,
-    row: number,
-    draw: Draw,
-  ): void | Promise<void> {
-    const mapped = this.functions.sample!(
-      columns,
-      this.random.key(this.job.feed.seed, this.epoch, this.context.position, SAMPLE_KEY),
-    )
-    if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
-    return mapped.then(async result => {
-      // The state of the row (this.columns, this.context) is still this row's: a maker makes one row at a time.
-      await this.makeFields(result, slot, row, draw)
-    })
-  }
-
-  private makeFields(
-    columns: Record<string, Column>,
-    slot: Slot,
-    row: number,
-    draw: Draw,
-  ): void | Promise<void> {
-    this.columns = columns
-    this.drawn = draw
-    for (let i = 0; i < this.fields.length; i++) {
-      const pending = this.makeField(this.fields[i], columns, slot, row, draw)
-      if (pending) return this.makeFieldsLater(i + 1, pending, columns, slot, row, draw)
-    }
-  }
-
-  private async makeFieldsLater(
-    next: number,
-    pending: Promise<void>,
-    columns: Record<string, Column>,
-    slot: Slot,
-    row: number,
-    draw: Draw,
-  ): Promise<void> {
-    await pending
-    for (let i = next; i < this.fields.length; i++)
-      await this.makeField(this.fields[i], columns, slot, row, draw)
-  }
-
-  private makeField(
-    field: CompiledField,
-    columns: Record<string, Column>,
-    slot: Slot,
-    row: number,
-    draw: Draw,
-  ): void | Promise<void> {
-    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.columnNames)
-    const place = this.job.layout.fields[field.index]
-    const { program } = field
-    try {
-      if (program.form === 'dense') {
-        const pending = program.run(value, slot.at + place.at + row * place.unitBytes, this.context)
-        return pending instanceof Promise ? pending.catch(error => fieldFailed(field.name, error)) : undefined
-      }
-      const result = program.run(value, this.context)
-      if (result instanceof Promise) {
-        return result.then(
-          ({ at, length }) => this.put(field, slot, row, at, length),
-          error => fieldFailed(field.name, error),
-        )
-      }
-      this.put(field, slot, row, result.at, result.length)
-    } catch (error) {
-      fieldFailed(field.name, error)
-    }
-  }
-
-  /** Puts a row of varying length into its place. */
-  private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
-    const place = this.job.layout.fields[field.index]
-    const most = place.each ?? place.max!
-    if (length > most) throw new FieldFailure(field.name, tooLong(length, most, place.each && place.max))
-    putVarying(slot, this.work.u8, field.index, row, at, length)
   }
 
   private good(slot: Slot, row: number): void {
