@@ -9,16 +9,8 @@ import { KINDS } from '../../dist/define/check/kinds.js'
 import { normalOps } from '../../dist/define/operators/table.js'
 import { Workspace } from '../../dist/system/memory/workspace.js'
 import { chooseSteps, sizeAfter } from '../../dist/transform/choose/choose.js'
-import {
-  Form,
-  HEADER_WORDS,
-  mosaicWords,
-  OP_WORDS,
-  OpCode,
-  RowWriter,
-  Word,
-  writeMix,
-} from '../../dist/transform/device/parameter-row.js'
+import { mosaicWords, RowWriter, writeMix } from '../../dist/transform/device/parameter-row.js'
+import { Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../../dist/transform/device/parameter-words.js'
 import { pictureOps, writePictureRow } from '../../dist/transform/device/picture-ops.js'
 import { mosaicRows } from '../../dist/transform/mix/mosaic.js'
 import { compileImage } from '../../dist/transform/picture/image.js'

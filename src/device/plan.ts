@@ -7,7 +7,7 @@ import { DTYPES, type Dtype, elements } from '../basics/dtype.js'
 import { MillraceError } from '../basics/errors.js'
 import type { FieldPlace, SlotLayout } from '../batch/layout.js'
 import type { DeviceCompressed, DevicePicture } from '../define/making.js'
-import { Form, HEADER_WORDS, Word } from '../transform/device/parameter-row.js'
+import { Form, HEADER_WORDS, Word } from '../transform/device/parameter-words.js'
 import { DEVICE_ALIGN } from './facts.js'
 
 /** The number of an element type in the kernels. */

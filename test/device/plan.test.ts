@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { layoutSlot } from '../../src/batch/layout.js'
 import type { SlotField } from '../../src/define/making.js'
 import { dtypeCode, layoutOutput, planPictures, up } from '../../src/device/plan.js'
-import { Form, HEADER_WORDS, Word } from '../../src/transform/device/parameter-row.js'
+import { Form, HEADER_WORDS, Word } from '../../src/transform/device/parameter-words.js'
 
 interface Row {
   form: number

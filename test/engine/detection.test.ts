@@ -9,7 +9,7 @@ import { Random } from '../../src/basics/random.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { NormalOp } from '../../src/define/types.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
-import { HEADER_WORDS } from '../../src/transform/device/parameter-row.js'
+import { HEADER_WORDS } from '../../src/transform/device/parameter-words.js'
 import {
   compileDevicePicture,
   pictureForDevice,

@@ -13,14 +13,8 @@ import type { Compression, FeedJson, FieldJson, NormalField } from '../../src/de
 import { fieldsForDevice } from '../../src/engine/plan/making.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
-import {
-  ArrayForm,
-  arrayForDevice,
-  arrayStaysOnCpu,
-  HEAD_BYTES,
-  Head,
-  redoArray,
-} from '../../src/transform/device/array.js'
+import { arrayForDevice, arrayStaysOnCpu, redoArray } from '../../src/transform/device/array.js'
+import { ArrayForm, HEAD_BYTES, Head } from '../../src/transform/device/array-words.js'
 import { payloadOf } from '../../src/transform/device/payload.js'
 import type { DenseProgram, RowContext } from '../../src/transform/field.js'
 

@@ -17,8 +17,6 @@ import { compileArray } from '../plain/scalar.js'
 import { ArrayForm, HEAD_BYTES, Head } from './array-words.js'
 import { DEVICE_CODECS, payloadOf, rewrap } from './payload.js'
 
-export * from './array-words.js'
-
 const ALIGN = 64
 /**
  * Smaller arrays are not worth it. It also keeps a .npy file of narrower elements from being taken for bare elements of

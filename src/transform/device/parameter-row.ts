@@ -11,8 +11,6 @@ import type { Mosaic } from '../mix/mosaic.js'
 import type { FinalStep } from '../steps.js'
 import { HEADER_WORDS, MIX_WORDS, MixKind, OP_WORDS, OpCode, Word } from './parameter-words.js'
 
-export * from './parameter-words.js'
-
 /** An op: its code, and its arguments as they follow it. Whole numbers, or `{ f32 }` and `{ f64 }` for others. */
 export interface Op {
   code: number

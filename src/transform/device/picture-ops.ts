@@ -9,7 +9,8 @@ import { fillColour, gridMap, perspectiveMap } from '../picture/warp.js'
 import type { Sizing } from '../place/place.js'
 import { isWeighted, mostTaps } from '../place/weights.js'
 import type { ColorStep, Filter, GeometryStep, Step } from '../steps.js'
-import { eraseOp, FILTER_CODES, type Op, OpCode, PAD_CODES, type RowWriter, Word } from './parameter-row.js'
+import { eraseOp, type Op, type RowWriter } from './parameter-row.js'
+import { FILTER_CODES, OpCode, PAD_CODES, Word } from './parameter-words.js'
 
 /** What will be done, and the memory that it takes on the device. */
 export interface PictureOps {

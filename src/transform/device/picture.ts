@@ -15,7 +15,8 @@ import { bytesOf, checkSize, choosePicture } from '../picture/image.js'
 import { type OpenedPicture, openPicture, type Uploadable } from '../picture/open-picture.js'
 import { compileValues, type Statistics } from '../place/values.js'
 import type { Step } from '../steps.js'
-import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, RowWriter, Word } from './parameter-row.js'
+import { RowWriter } from './parameter-row.js'
+import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, Word } from './parameter-words.js'
 import {
   mostOps,
   type PictureOps,

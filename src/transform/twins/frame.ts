@@ -1,6 +1,6 @@
 /** What the `picture` kernel does to a picture's frame, plainly: turned upright, cropped, padded, mirrored. */
 import { swapsAxes } from '../../decode/picture/exif.js'
-import { PAD_CODES } from '../device/parameter-row.js'
+import { PAD_CODES } from '../device/parameter-words.js'
 import type { Flips } from '../place/place.js'
 import type { Pixels } from './place.js'
 

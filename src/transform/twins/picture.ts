@@ -2,7 +2,7 @@
 
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import type { Picture } from '../../decode/picture/picture.js'
-import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../device/parameter-row.js'
+import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../device/parameter-words.js'
 import { applyErase } from '../picture/erase.js'
 import { gaussian } from '../picture/filter.js'
 import * as lookups from '../picture/lookups.js'

@@ -1,6 +1,6 @@
 /** What the `mix` kernel does, plainly: each row with those before it, as row 0's header says. */
 import { DTYPES, type Dtype, toBf16, toF16 } from '../../../src/basics/dtype.js'
-import { MIX_WORDS, MixKind, Word } from '../../../src/transform/device/parameter-row.js'
+import { MIX_WORDS, MixKind, Word } from '../../../src/transform/device/parameter-words.js'
 import { partsOf, rowBefore } from '../../../src/transform/mix/mosaic.js'
 import { roundEven } from '../../../src/transform/twins/filter.js'
 import { fromBf16, fromF16 } from '../../../src/transform/twins/mix.js'
