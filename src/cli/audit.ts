@@ -70,7 +70,7 @@ function placeOf(line: string, path: string): Place {
     // said below
   }
   throw new StateError(
-    `${path} is no log of ids that could be gone on with: give --ids another file, or take this one away`,
+    `${path} is no log of ids, so it can't be continued: give --ids another file, or remove this one`,
   )
 }
 

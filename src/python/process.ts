@@ -232,7 +232,7 @@ export class PythonProcess {
     if (culprit && ++culprit.deaths >= MAX_DEATHS) {
       left.splice(left.indexOf(culprit), 1)
       const { t } = culprit.ask
-      const why = `it ended ${MAX_DEATHS} Python processes; of the last one is known: ${error.message}`
+      const why = `it ended ${MAX_DEATHS} Python processes; the last one: ${error.message}`
       this.answers.set(t, { reply: { t, error: why }, buffers: [] })
     }
     this.start()

@@ -27,7 +27,7 @@ export const pack = command({
     'shard-size': {
       type: 'bytes',
       least: 1,
-      about: 'at most this many bytes a shard (256MiB, if nothing else is said)',
+      about: 'at most this many bytes a shard (256MiB by default)',
     },
     prefix: { type: 'text', value: 'NAME', default: 'train', about: "beginning of the shards' names" },
     shuffle: { type: 'flag', about: 'shuffle the samples on the way' },
