@@ -94,6 +94,16 @@ export class Progress {
   }
 }
 
+/** Notices of a verb: each is shown at once, and kept for `--json`. */
+export function keptNotices(): { notices: string[]; onNotice: (text: string) => void } {
+  const notices: string[] = []
+  const onNotice = (text: string): void => {
+    notices.push(text)
+    notice(text)
+  }
+  return { notices, onNotice }
+}
+
 /** A message on stderr that is no error. */
 export function notice(text: string): void {
   process.stderr.write(`notice: ${printable(text)}\n`)

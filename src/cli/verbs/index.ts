@@ -1,6 +1,6 @@
 /** `millrace index`: builds the index that otherwise the first run builds. */
 import { ALLOW_CODE, command } from '../command.js'
-import { notice, Progress } from '../progress.js'
+import { keptNotices, Progress } from '../progress.js'
 import { bytes, counted, duration } from '../units.js'
 
 export const index = command({
@@ -20,17 +20,14 @@ export const index = command({
       import('../../prepare/build-index.js'),
       import('../../prepare/locate.js'),
     ])
-    const notices: string[] = []
+    const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const before = performance.now()
     const result = await buildIndex(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       force: values.force,
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => {
-        notices.push(text)
-        notice(text)
-      },
+      onNotice,
     })
     progress.end()
     const seconds = (performance.now() - before) / 1000

@@ -3,7 +3,7 @@
 import { printable } from '../../basics/errors.js'
 import type { Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command } from '../command.js'
-import { notice, Progress } from '../progress.js'
+import { keptNotices, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
 
@@ -30,15 +30,12 @@ export const inspect = command({
       import('../../prepare/inspect.js'),
       import('../../prepare/locate.js'),
     ])
-    const notices: string[] = []
+    const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const summary = await inspect(sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => {
-        notices.push(text)
-        notice(text)
-      },
+      onNotice,
     })
     progress.end()
     return { json: { ...summary, notices }, text: describe(path, summary) }

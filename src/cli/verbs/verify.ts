@@ -31,17 +31,13 @@ export const verify = command({
     ])
     const { source, root, fields } = await locate(path, values['allow-code'])
     const progress = new Progress('verifying', { unit: 'samples' })
-    const notices: string[] = []
     const before = performance.now()
     const result = await verify(source, {
       root,
       fields,
       workers: values.workers ?? usableCores(),
       onProgress: (...told) => progress.set(...told),
-      onNotice: text => {
-        notices.push(text)
-        notice(text)
-      },
+      onNotice: notice,
     })
     progress.end()
     const seconds = (performance.now() - before) / 1000
