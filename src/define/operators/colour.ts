@@ -1,12 +1,13 @@
 /** Operators that change the values of pixels. */
 
-import { either, integer, interval, number, oneOf, withDefault } from '../check/schema.js'
+import { integer, interval, number, oneOf, withDefault } from '../check/schema.js'
 import { operator } from './operator.js'
 import {
   channels,
   hueJitter,
   jitter,
   kernel,
+  orNull,
   probability,
   sigma,
   sometimes,
@@ -16,14 +17,7 @@ import {
 /** What turns, shifts and shears pictures among other things. A fill of null: zeros, towards which the filter blends. */
 const augmenting = {
   filter: withDefault(warpFilter, 'nearest'),
-  fill: withDefault(
-    either(
-      (value: unknown) => value === null,
-      (): null => null,
-      channels,
-    ),
-    null,
-  ),
+  fill: withDefault(orNull(channels), null),
 }
 const factors = interval(number({ min: 0 }), 'factors [low, high]')
 

@@ -17,6 +17,7 @@ import { operator } from './operator.js'
 import {
   degrees,
   filling,
+  orNull,
   padding,
   pair,
   pixels,
@@ -43,13 +44,6 @@ export function resizedTo([height, width]: Size, size: number, maxSize: number |
   return height <= width ? [newShort, newLong] : [newLong, newShort]
 }
 
-/** A greatest size, or none. Apart, so that the types of the keys around it are inferred. */
-const upTo = either(
-  (value: unknown) => value === null,
-  (): null => null,
-  pixels,
-)
-
 /** Of a side. */
 const shareOf = number({ above: 0, max: 1 })
 
@@ -64,7 +58,7 @@ export const GEOMETRY = {
     keys: {
       size: sideOrBoth,
       ...resampling,
-      maxSize: withDefault(upTo, null),
+      maxSize: withDefault(orNull(pixels), null),
     },
     check: ({ size, maxSize }) =>
       typeof size !== 'number' && maxSize !== null

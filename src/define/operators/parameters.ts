@@ -28,17 +28,29 @@ export const mode = oneOf(['constant', 'edge', 'reflect', 'symmetric'], 'mode')
 export const positive = number({ above: 0 })
 
 export const pair = tuple(2, pixels, 'a size or [height, width]')
-/** A crop's size: one number is a square. */
-export const square: Parser<Size, number | Size> = (value, path) =>
-  isNumber(value) ? [pixels(value, path), value as number] : pair(value, path)
 
-/** One number is for both axes. */
-export const twice =
-  (one: Parser<number>): Parser<[number, number], number | [number, number]> =>
-  (value, path) =>
-    isNumber(value)
-      ? [one(value, path), value as number]
-      : tuple(2, one, 'a number or [horizontal, vertical]')(value, path)
+type Pair = [number, number]
+
+/** Two numbers, or one for both. */
+export function twice(
+  one: Parser<number>,
+  both: Parser<Pair> = tuple(2, one, 'a number or [horizontal, vertical]'),
+): Parser<Pair, number | Pair> {
+  return (value, path) => (isNumber(value) ? [one(value, path), value as number] : both(value, path))
+}
+
+/** [low, high], or a number d for [−d, d]. */
+function around(one: Parser<number>, both: Parser<Pair>): Parser<Pair, number | Pair> {
+  return (value, path) => (isNumber(value) ? [-one(value, path), value as number] : both(value, path))
+}
+
+/** The parser's value, or null. */
+export function orNull<O, I>(parse: Parser<O, I>): Parser<O | null, I | null> {
+  return (value, path) => (value === null ? null : parse(value, path))
+}
+
+/** A crop's size: one number is a square. */
+export const square: Parser<Size, number | Size> = twice(pixels, pair)
 
 /** A value for each channel: one number is for all three. */
 export const channels: Parser<[number, number, number], number | number[]> = (value, path) => {
@@ -57,11 +69,7 @@ export const padding: Parser<[number, number, number, number], number | number[]
   return [left, top, right, bottom]
 }
 
-/** A number d means [−d, d]. */
-export const degrees: Parser<[number, number], number | [number, number]> = (value, path) =>
-  isNumber(value)
-    ? [-number({ min: 0 })(value, path), value as number]
-    : interval(number(), 'degrees ≥ 0 or [low, high]')(value, path)
+export const degrees = around(number({ min: 0 }), interval(number(), 'degrees ≥ 0 or [low, high]'))
 
 export const shear: Parser<[number, number, number, number], number | number[]> = (value, path) => {
   if (isNumber(value)) return [-number({ min: 0 })(value, path), value as number, 0, 0]
@@ -73,7 +81,7 @@ export const shear: Parser<[number, number, number, number], number | number[]> 
 }
 
 /** A jitter b means factors in [1−b, 1+b], at least 0. One that can change nothing is null. */
-export const jitter: Parser<[number, number] | null, number | [number, number]> = (value, path) => {
+export const jitter: Parser<Pair | null, number | Pair> = (value, path) => {
   const [low, high] = isNumber(value)
     ? [Math.max(0, 1 - number({ min: 0 })(value, path)), 1 + (value as number)]
     : interval(number({ min: 0 }), 'a number ≥ 0 or [low, high]')(value, path)
@@ -81,27 +89,22 @@ export const jitter: Parser<[number, number] | null, number | [number, number]> 
 }
 
 /** A hue jitter h means turns in [−h, h]; half a turn is the most. */
-export const hueJitter: Parser<[number, number] | null, number | [number, number]> = (value, path) => {
-  const [low, high] = isNumber(value)
-    ? [-number({ min: 0, max: 0.5 })(value, path), value as number]
-    : interval(number({ min: -0.5, max: 0.5 }), 'a number from 0 to 0.5 or [low, high]')(value, path)
-  return low === 0 && high === 0 ? null : [low, high]
-}
+export const hueJitter = refine(
+  around(
+    number({ min: 0, max: 0.5 }),
+    interval(number({ min: -0.5, max: 0.5 }), 'a number from 0 to 0.5 or [low, high]'),
+  ),
+  turns => (turns[0] === 0 && turns[1] === 0 ? null : turns),
+)
 
 const odd: Parser<number> = (value, path) => {
   const n = integer({ min: 1, max: 255 })(value, path)
   if (n % 2 === 0) throw wrong(path, 'an odd whole number', value)
   return n
 }
-export const kernel: Parser<[number, number], number | [number, number]> = (value, path) =>
-  isNumber(value)
-    ? [odd(value, path), value as number]
-    : tuple(2, odd, 'an odd number or [horizontal, vertical]')(value, path)
 
-export const sigma: Parser<[number, number], number | [number, number]> = (value, path) =>
-  isNumber(value)
-    ? [positive(value, path), value as number]
-    : interval(positive, 'a number > 0 or [low, high]')(value, path)
+export const kernel = twice(odd, tuple(2, odd, 'an odd number or [horizontal, vertical]'))
+export const sigma = twice(positive, interval(positive, 'a number > 0 or [low, high]'))
 
 /** Mean and standard deviation of a data set, of values in 0…1, red, green, blue. */
 export const STATISTICS = {
