@@ -81,6 +81,31 @@ def test_a_main_program_without_its_guard_is_told(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+OWN_MODULES = """
+    import millrace
+
+    class Own:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            import payload, worker_values  # beside this program
+
+            return payload.VALUE + worker_values.VALUE + i
+
+    if __name__ == "__main__":
+        with millrace.dataset(Own()).fields(x=millrace.int("0")).batch(4).open(workers=1) as feed:
+            print([b["x"].tolist() for b in feed.numpy()])
+"""
+
+
+def test_a_users_modules_may_have_the_names_of_ours(tmp_path):
+    for name, value in (("payload", 10), ("worker_values", 100)):
+        (tmp_path / f"{name}.py").write_text(f"VALUE = {value}")
+    done = run(tmp_path, OWN_MODULES, capture_output=True)
+    assert done.stdout.strip() == str([[110, 111, 112, 113]]), done.stderr
+
+
 TALKING = """
     import sys
     import millrace

@@ -10,7 +10,7 @@ const ENVIRONMENT = {
   OPENBLAS_NUM_THREADS: '1',
   CUDA_VISIBLE_DEVICES: '',
   PYTHONHASHSEED: '0',
-  MILLRACE_MAKER: '1',
+  MILLRACE_WORKER: '1',
 }
 
 /** The environment of a Python process: ours, with these changes. */

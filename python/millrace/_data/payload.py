@@ -64,7 +64,7 @@ def command() -> List[str]:
 
 def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
     """Pickles a value; returns where it can be read and a hash of it. ``what`` names it in messages."""
-    if os.environ.get("MILLRACE_MAKER") == "1":
+    if os.environ.get("MILLRACE_WORKER") == "1":
         raise DefinitionError(
             f"{what} is made again in a process that only runs it: the script does its work when it is "
             f"imported. Put that work under{_GUARD}\nor install cloudpickle"
