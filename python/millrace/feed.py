@@ -131,7 +131,7 @@ class Feed(Opened):
     @named
     def numpy(self, tuple: Optional[Sequence[str]] = None) -> View:
         """Batches of NumPy arrays, without a copy."""
-        return View(self._run, Carrier(self._run), tuple or self.tuple)
+        return View(self._run, Carrier(self._run), tuple or self.tuple, self)
 
     @named
     def torch(
@@ -151,7 +151,7 @@ class Feed(Opened):
         from ._view.choose import torch_carrier
 
         carrier = torch_carrier(self._run, device, prefetch, decode, channels_last)
-        return View(self._run, carrier, tuple or self.tuple)
+        return View(self._run, carrier, tuple or self.tuple, self)
 
     @named
     def jax(
@@ -167,7 +167,8 @@ class Feed(Opened):
         """
         from ._view.choose import jax_carrier
 
-        return View(self._run, jax_carrier(self._run, device, prefetch, decode), tuple or self.tuple)
+        carrier = jax_carrier(self._run, device, prefetch, decode)
+        return View(self._run, carrier, tuple or self.tuple, self)
 
     @named
     def tensorflow(self, tuple: Optional[Sequence[str]] = None) -> Any:

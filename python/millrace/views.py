@@ -18,7 +18,11 @@ from .errors import DefinitionError, MillraceError
 class View(Opened):
     """An iterable of batches with a length and a state; one ``for`` is one epoch."""
 
-    def __init__(self, run: Run, carrier: Carrier, names: Optional[Sequence[str]] = None) -> None:
+    def __init__(
+        self, run: Run, carrier: Carrier, names: Optional[Sequence[str]] = None, feed: Any = None
+    ) -> None:
+        #: The feed that it is a view of, for ``stats()``, ``tune()`` and the like.
+        self.feed = feed
         self._run = run
         self._carrier = carrier
         self._names = names
@@ -111,7 +115,7 @@ class View(Opened):
         self._run.close()
 
     def __repr__(self) -> str:
-        return f"<View of {self._run.name}, {type(self._carrier).__name__}>"
+        return f"<View of {self.feed!r}>"
 
 
 def length(run: Run) -> int:

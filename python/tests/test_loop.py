@@ -211,6 +211,16 @@ def test_a_failure_comes_in_its_turn(fake):
         assert seen == [0, 4, 8]
 
 
+def test_a_view_knows_its_feed(fake):
+    with millrace.Feed(fake(8)) as feed:
+        view = feed.numpy()
+        assert view.feed is feed and len(view) == 2
+        list(view)
+        assert view.feed.stats()["batches"] == 2
+        assert repr(view) == f"<View of {feed!r}>"
+        assert view.state_dict() == feed.state_dict()
+
+
 def test_two_loops_at_once(fake):
     with millrace.Feed(fake(20)) as feed:
         first = iter(feed)
