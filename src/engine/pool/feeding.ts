@@ -1,24 +1,21 @@
 /**
- * A feeding: one (feed, rank) being made. It owns the ring and its memory, has the pool fill it, and is asked by
- * whoever delivers, here a Node iterator, elsewhere a server for another process. It knows batches by number.
+ * A feeding: one (feed, rank) being made. It owns the ring and its memory, has the pool fill it, and gives its batches, by
+ * number, to what delivers them: an iterator in this process, or a server for another one.
  */
-
 import { EngineError } from '../../basics/errors.js'
-import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
+import type { Span } from '../../basics/spans.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import { vacate, vacateBuffer } from '../../system/memory/memory.js'
-import type { Workspace } from '../../system/memory/workspace.js'
 import { cantExit } from '../../system/process/exit.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
 import { nameBad } from '../make/failures.js'
-import { loadFunctions } from '../make/functions.js'
-import { RowMaker } from '../make/row-maker.js'
 import type { Budget } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
+import { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Pool } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
@@ -31,9 +28,6 @@ const LOOK = 500
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
 
-/** Number of the maker in the calling thread, where there are no others. */
-const ALONE = 0
-
 export class Feeding {
   readonly budget: Budget
   readonly layout: SlotLayout
@@ -44,14 +38,12 @@ export class Feeding {
   private ending: Promise<void> | undefined
   private readonly timeout: SampleTimeout
   private reports: BadReport[] = []
-  private alone: RowMaker | undefined
+  /** Where there are no workers. */
+  private alone: CallingThread | undefined
   /** Decodes what the device of another process refused. */
   private decoder: CpuDecoder | undefined
   /** Memory that is being taken: what it is taken for must stay open until then. */
   private reserving: Promise<unknown> = Promise.resolve()
-  /** Spans of the maker of our own. */
-  private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
-
   readonly ring: Ring
   readonly shared: RingMemory
   private job: Job
@@ -85,7 +77,9 @@ export class Feeding {
       return feeding
     }
     try {
-      feeding.alone = await feeding.makerOfOwn()
+      feeding.alone = await CallingThread.start(feeding.job, feeding.ring, options, report =>
+        feeding.reports.push(report),
+      )
       return feeding
     } catch (error) {
       await feeding.close()
@@ -94,7 +88,7 @@ export class Feeding {
     }
   }
 
-  /** The slot of a batch, when it is ready: waits for it, or makes it where there are no makers. */
+  /** The slot of a batch, when it is ready: waits for it, or makes it where there are no workers. */
   async take(batch: number): Promise<number> {
     let index = this.ring.ready(batch)
     if (index === undefined) {
@@ -103,7 +97,9 @@ export class Feeding {
           `all ${this.ring.depth} slots are kept: release() a batch before asking for the next one, or raise the depth`,
         )
       }
-      index = this.alone ? await this.makeAlone(batch) : await this.waitFor(batch)
+      index = this.alone
+        ? await this.alone.make(batch, pending => this.unlessHung(pending))
+        : await this.waitFor(batch)
     }
     this.kept.add(index)
     return index
@@ -194,7 +190,7 @@ export class Feeding {
       this.plan = plan
       this.job = { ...this.job, order: plan.orderData, version: this.job.version + 1 }
       this.pool?.replace(this.job)
-      if (this.alone) this.alone = await this.renewed(this.alone)
+      await this.alone?.takeUp(this.job)
     }
     this.ring.reset(start, this.ring.depth, this.kept, this.job.version)
     this.pool?.wake()
@@ -230,7 +226,7 @@ export class Feeding {
 
   /** The latest spans of each maker. */
   spans(): Span[][] {
-    return this.pool?.spans() ?? [this.lane.read()]
+    return this.pool?.spans() ?? [this.alone!.spans()]
   }
 
   /** Bytes that makers have read for this feeding. */
@@ -242,11 +238,7 @@ export class Feeding {
   async close(): Promise<void> {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
-    if (this.alone) {
-      this.alone.close()
-      // It may still wait for a function of the user's: that is given up.
-      this.ring.drop(ALONE)
-    }
+    this.alone?.close()
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const until = performance.now() + LAST_ROWS
@@ -315,31 +307,6 @@ export class Feeding {
     if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
     this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
     return this.plan.attached[draw.source].id(draw.row)
-  }
-
-  // ---------------------------------------------------------------- no workers
-
-  private async makerOfOwn(number = ALONE, work?: Workspace): Promise<RowMaker> {
-    const functions = await loadFunctions(this.plan.feed, this.options.timeout, this.options.functions)
-    return new RowMaker(this.job, number, functions, report => this.reports.push(report), this.lane, work)
-  }
-
-  /** The same maker, for a job that has changed. */
-  private async renewed(former: RowMaker): Promise<RowMaker> {
-    const maker = await this.makerOfOwn(former.maker, former.work)
-    former.close()
-    return maker
-  }
-
-  private async makeAlone(batch: number): Promise<number> {
-    for (;;) {
-      const index = this.ring.ready(batch)
-      if (index !== undefined) return index
-      const claim = this.ring.next(ALONE)
-      if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
-      const pending = this.alone!.make(claim)
-      if (pending) await this.unlessHung(pending)
-    }
   }
 
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */

@@ -1,0 +1,69 @@
+/** Makes batches in the calling thread, when they are asked for: for a feed without workers. */
+import { EngineError } from '../../basics/errors.js'
+import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
+import type { Ring } from '../../batch/ring.js'
+import type { Workspace } from '../../system/memory/workspace.js'
+import { loadFunctions } from '../make/functions.js'
+import { RowMaker } from '../make/row-maker.js'
+import type { BadReport, Job } from '../plan/job.js'
+import type { FeedingOptions } from './new-ring.js'
+
+/** Its number among the workers of the ring, of which there are no others. */
+const ALONE = 0
+
+export class CallingThread {
+  private maker!: RowMaker
+  private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
+
+  private constructor(
+    private readonly ring: Ring,
+    private readonly options: Pick<FeedingOptions, 'timeout' | 'functions'>,
+    private readonly report: (bad: BadReport) => void,
+  ) {}
+
+  /** Loads the functions of the user's that the job calls. */
+  static async start(
+    job: Job,
+    ring: Ring,
+    options: Pick<FeedingOptions, 'timeout' | 'functions'>,
+    report: (bad: BadReport) => void,
+  ): Promise<CallingThread> {
+    const thread = new CallingThread(ring, options, report)
+    thread.maker = await thread.makerOf(job)
+    return thread
+  }
+
+  /** Goes on with a job that has changed. The workspace stays: the memory of a ring never shrinks. */
+  async takeUp(job: Job): Promise<void> {
+    const former = this.maker
+    this.maker = await this.makerOf(job, former.work)
+    former.close()
+  }
+
+  /** The slot of a batch, which is made now. `wait` waits for functions of the user's. */
+  async make(batch: number, wait: (pending: Promise<void>) => Promise<void>): Promise<number> {
+    for (;;) {
+      const index = this.ring.ready(batch)
+      if (index !== undefined) return index
+      const claim = this.ring.next(ALONE)
+      if (claim === undefined) throw new EngineError(`batch ${batch} can't be made: no slot is free`)
+      const pending = this.maker.make(claim)
+      if (pending) await wait(pending)
+    }
+  }
+
+  spans(): Span[] {
+    return this.lane.read()
+  }
+
+  close(): void {
+    this.maker.close()
+    // It may still wait for a function of the user's; its result is not wanted any more.
+    this.ring.drop(ALONE)
+  }
+
+  private async makerOf(job: Job, work?: Workspace): Promise<RowMaker> {
+    const functions = await loadFunctions(job.feed, this.options.timeout, this.options.functions)
+    return new RowMaker(job, ALONE, functions, this.report, this.lane, work)
+  }
+}
