@@ -19,7 +19,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draft } from '../../system/files/draft.js'
 import { openRegular } from '../../system/files/regular.js'
-import { startTime } from '../../system/process/process.js'
+import { startTime } from '../../system/process/proc.js'
 
 /** Between looks at a lock held by another: grows from the first to the last, in ms. */
 const WAIT = { first: 2, last: 200 }

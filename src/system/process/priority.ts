@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { leadsSession } from './process.js'
+import { leadsSession } from './proc.js'
 
 /** Niceness: where a nice thread and an ordinary one want a core, the nice one gets a tenth of it. */
 const NICE = 10
