@@ -1,6 +1,6 @@
 /**
- * A trainer without a GPU: takes batches, "computes" for a given time, and keeps a diary of waiting and computing.
- * It is how `run` and `demo` show whether a feed keeps up, and how the exactly-once audit is written.
+ * A trainer without a GPU: takes batches, "computes" for a given time, and records how long it waited and computed.
+ * `run` and `demo` show by it whether a feed keeps up, and write the exactly-once audit with it.
  */
 import type { Batch } from '../deliver/node/batch.js'
 import type { Loader } from '../deliver/node/loader.js'

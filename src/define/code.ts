@@ -1,6 +1,6 @@
 /**
- * The code that a definition asks to run: functions, datasets in Python and CUDA kernels. JSON may have come from
- * anywhere, so that the program that opens it has to allow this; what a program built itself it may run (docs/trust.md).
+ * The code that a definition asks to run: functions, datasets in Python and CUDA kernels. JSON may come from anywhere, so the
+ * program that opens it has to allow its code. The code of a feed that the program itself built may run (docs/trust.md).
  */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

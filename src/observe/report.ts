@@ -38,7 +38,7 @@ export interface ReportData {
 /** The parts of the page's script, in the order in which they build on each other. */
 const SCRIPTS = ['words.js', 'waits.js', 'timeline.js', 'moves.js']
 
-/** `{{name}}`, in the dress that makes it valid where it stands: a comment in style and script, a string in JSON. */
+/** `{{name}}` in the template: within a comment in style and script, a string in JSON, so that each is valid as it is. */
 const PLACE = /(?:\/\* |")?\{\{(\w+)\}\}(?: \*\/|")?/g
 
 /** Writes the report to `path`, whole or not at all. */

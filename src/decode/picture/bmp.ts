@@ -212,7 +212,7 @@ function unpackRuns(bytes: Uint8Array, { width, height, compression, data }: Bmp
 function readMasks(view: DataView, bits: number): readonly [number, number, number] {
   if (view.byteLength < 66) throw cutOff('header', view.byteLength)
   const masks = [54, 58, 62].map(at => view.getUint32(at, true)) as [number, number, number]
-  // Nothing said means what is usual.
+  // Zeros stand for the usual masks.
   return masks.some(mask => mask !== 0) ? masks : bits === 16 ? RGB_555 : RGB_888
 }
 

@@ -1,6 +1,6 @@
 /**
- * YCbCr to RGB, by JPEG's formula. PIL and libtiff round it differently: which of them is meant is said, so that a TIFF
- * becomes what PIL makes of it.
+ * YCbCr to RGB, by JPEG's formula. PIL and libtiff round it differently: the caller says which one to follow, so that a
+ * TIFF becomes what PIL makes of it.
  */
 
 interface Tables {

@@ -81,7 +81,7 @@ export function withKernelFields(value: unknown, path = ''): unknown {
   }
 }
 
-/** What is done to samples on the CPU can't be done to those that never are there. */
+/** Refuses what is done to samples on the CPU: those of a kernel are made on the GPU. */
 function refuse(feed: Record<string, unknown>, path: string): void {
   if (feed.map !== undefined) {
     throw new DefinitionError(

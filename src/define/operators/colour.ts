@@ -14,7 +14,7 @@ import {
   warpFilter,
 } from './parameters.js'
 
-/** What turns, shifts and shears pictures among other things. A fill of null: zeros, towards which the filter blends. */
+/** For operators that may turn, shift and shear pictures. A fill of null: zeros, towards which the filter blends. */
 const augmenting = {
   filter: withDefault(warpFilter, 'nearest'),
   fill: withDefault(orNull(channels), null),

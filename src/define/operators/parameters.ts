@@ -119,7 +119,7 @@ export const spread = refine(channels, (std, path) => {
   throw wrong(path, 'standard deviations > 0', std)
 })
 
-/** Both mix a batch with itself, and its labels with it. */
+/** Parameters of mixup and cutmix, which mix the images of a batch with each other, and their labels. */
 export const mixing = {
   alpha: withDefault(positive, 1),
   classes: integer({ min: 1, max: 2 ** 24 }),

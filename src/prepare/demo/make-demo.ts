@@ -1,6 +1,6 @@
 /**
- * Makes a small dataset out of nothing: photographs they are not, but JPEGs of their size and detail, so that
- * reading and decoding them costs what photographs cost. Picture i is the same on every machine.
+ * Makes a small dataset: JPEGs of the size and detail of photographs, so that reading and decoding them costs what
+ * photographs cost. Picture i is the same on every machine.
  *
  *   DIR/anemone/0000.jpg …     ten classes, pictures of 224 to 256 pixels a side
  */

@@ -1,6 +1,7 @@
 /**
- * Flags of Node for threads of ours. By default a thread has those of the program, and under `node --input-type=module -e …`
- * it dies of them. Those stay that say how modules are found and read: functions of the user's are imported in threads.
+ * Flags of Node for our threads. By default a thread gets all flags of the program, and some end it, such as those of
+ * `node --input-type=module -e …`. Kept are those that say how modules are found and read: threads import the user's
+ * functions.
  */
 const KEPT = [
   ...['--import', '--require', '-r', '--loader', '--experimental-loader', '--conditions', '-C'],

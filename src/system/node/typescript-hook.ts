@@ -58,7 +58,7 @@ export const resolve: ResolveHook = async (specifier, context, next) => {
       try {
         return await next(specifier.replace(from, to), context)
       } catch {
-        // The error worth showing is that of what was written.
+        // The error names the specifier as the user wrote it.
       }
     }
     throw error

@@ -47,7 +47,7 @@ function installHook(stripper?: Stripper): void {
   installed.add(stripper?.name)
 }
 
-/** A package that can strip types: the project's of the module, or ours. */
+/** A package that can strip types: from the module's project, or ours. */
 function findStripper(url: string): Stripper {
   for (const from of [url, import.meta.url]) {
     const require = createRequire(from)

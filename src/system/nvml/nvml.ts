@@ -55,7 +55,7 @@ export interface GpuReading {
   memory: structs.GpuMemory
   /**
    * Percent of the driver's last period (1/6 to 1 s) in which any kernel ran, device memory was read or written,
-   * the video decoders and the JPEG engines were busy. "Any kernel" says little: see GpmSampler for the truth.
+   * the video decoders and the JPEG engines were busy. "Any kernel" says little; GpmSampler (gpm.ts) measures how busy the SMs are.
    */
   utilization: { gpu: number; memory: number; decoder: number; jpeg: number }
   /** Watts. */
@@ -182,7 +182,7 @@ export class Nvml {
     }
   }
 
-  /** Watches the link for 20 ms in each direction, and blocks for as long. GpmSampler knows it for longer times. */
+  /** Watches the link for 20 ms in each direction, and blocks for as long. GpmSampler measures it over longer times. */
   pcieThroughput(index: number): PcieThroughput {
     const device = this.device(index)
     return {
