@@ -18,18 +18,18 @@ class Parts(NamedTuple):
     #: Those that are finished here.
     fields: Mapping[Hashable, DeviceField]
     #: What makes others out of nothing; None where nothing is.
-    maker: Any
+    generator: Any
 
 
 def make(parts: Parts, batch: HostBatch, ticket: Ticket) -> None:
     """Puts the work for a batch on the streams: the arrays of the ticket are where it goes."""
-    tools, memory, fields, maker = parts
-    if maker is not None and batch.made is not None:
+    tools, memory, fields, generator = parts
+    if generator is not None and batch.made is not None:
         addresses: Dict[str, int] = {}
-        for name, kind, shape in maker.outputs:
+        for name, kind, shape in generator.outputs:
             whole = (batch.made.count, *shape)
             addresses[name], ticket.arrays[name] = memory.array(whole, kind, tools.work)
-        maker.make(batch.made, addresses)
+        generator.make(batch.made, addresses)
     # Small things first: they come in while pictures are decoded.
     for name, values, kind in batch.arrays:
         if name not in fields:

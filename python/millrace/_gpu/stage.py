@@ -161,11 +161,11 @@ class DeviceStage:
                 fields: Dict[Hashable, DeviceField] = {}
                 ending.callback(fields.clear)
                 fields.update(device_fields(tools, pictures))
-                maker = None if generator is None else generator_of(tools, generator)
-                if maker is not None:
-                    ending.callback(maker.close)
+                made_by = None if generator is None else generator_of(tools, generator)
+                if made_by is not None:
+                    ending.callback(made_by.close)
                 opened.complete()
-                self._serve(Parts(tools, memory, fields, maker))
+                self._serve(Parts(tools, memory, fields, made_by))
         except BaseException as error:
             # While the stage opens, its constructor raises this. Later it comes from giving things back to a
             # GPU that is lost; the batch that it was lost with has raised that already.
