@@ -20,6 +20,7 @@ from conftest import HERE, alive, sockets
 from patience import PATIENCE, wait_until
 
 import millrace
+from millrace._client.client import Client
 from millrace.feed import run_of
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
@@ -109,6 +110,25 @@ def test_an_engine_that_dies_between_loops(fake):
             assert [b["number"][0] for b in feed] == [1000 * epoch, 1000 * epoch + 4]
             os.kill(engine_of(feed), signal.SIGKILL)
             assert wait_until(lambda: run_of(feed).stream.client.wire.ended)
+
+
+def test_a_feed_that_is_closed_while_its_engine_is_replaced_stays_closed(fake, monkeypatch):
+    opened = []
+    with millrace.Feed(fake(400)) as feed:
+        batches = iter(feed)
+        next(batches)
+
+        def closing(*arguments):
+            """Another thread closes the feed as the next engine has answered."""
+            opened.append(Client(*arguments))
+            feed.close()
+            return opened[-1]
+
+        monkeypatch.setattr("millrace._stream.stream.Client", closing)
+        os.kill(engine_of(feed), signal.SIGKILL)
+        with pytest.raises(millrace.MillraceError, match="closed"):
+            list(batches)
+        assert run_of(feed).stream.closed and [client.wire.closed for client in opened] == [True]
 
 
 def test_an_engine_that_cannot_start(fake, monkeypatch):

@@ -53,6 +53,8 @@ class Stream:
         self._stats = stats
         self._pid = os.getpid()
         self._client: Optional[Client] = None
+        #: Whether it was closed, for good.
+        self._ended = False
         self._turn = threading.RLock()
         #: The number of the next batch that is taken, counted from the last move of the ring.
         self.number = 0
@@ -91,6 +93,9 @@ class Stream:
             self.changes = list(state.get("changes", [])) or None
         before = self._client
         client = Client(self._meeting, request)
+        if self._ended:  # another thread closed the feed while the engine started
+            client.close()
+            raise MillraceError("this feed is closed: open it again")
         self._tell(client.opened)
         # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
         self.number, self.ahead = 0, client.opened.place
@@ -304,6 +309,7 @@ class Stream:
 
     def close(self) -> None:
         """Ends the ring; what is in the user's hands stays readable."""
+        self._ended = True  # first: a ring that is being opened is closed by the thread that opens it
         client, self._client = self._client, None
         if client is not None and not self.foreign:
             client.close()
