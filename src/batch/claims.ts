@@ -4,13 +4,13 @@
  * back-pressure. What a dead maker held waits in the redo list, for the next maker. docs/concurrency.md has the rules.
  */
 import { type Claim, Control, monotonic } from './control.js'
-import { MAX_DEPTH, MAX_POISON, MAX_REDO, OPENING_SLOT, Word } from './control-words.js'
-import { Header, type Slot, Stamp } from './slot.js'
+import { HELD, MAX_DEPTH, MAX_POISON, MAX_REDO, Word } from './control-words.js'
+import { Header, PASS, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
   /** Takes the next chunk of rows, or undefined when there is none to take now. */
   next(maker: number): Claim | undefined {
-    if (Atomics.load(this.words, Word.Redo) > 0) {
+    if (Atomics.load(this.words, Word.Redo) !== Atomics.load(this.words, Word.RedoSeen)) {
       const again = this.nextRedo(maker)
       if (again !== undefined) return again
     }
@@ -58,15 +58,14 @@ export class Claims extends Control {
   }
 
   private open(place: number, name: number, maker: number, open: (slot: Slot) => void): void {
-    const index = this.takeFree()
-    // Noted at once, with no call in between: if this maker dies before the batch is open, the owner frees the slot.
-    Atomics.store(this.words, Word.Opening + place, (maker + 1) | ((index + 1) << OPENING_SLOT))
+    const index = this.takeFree(maker)
     const slot = this.slots[index]
     slot.clear()
     slot.words[Header.Batch] = name
     open(slot)
     Atomics.store(this.words, Word.TableSlot + place, index)
     Atomics.store(this.words, Word.TableBatch + place, name)
+    Atomics.store(this.words, Word.Holder + index, HELD)
   }
 
   /** Notes which row a maker is at, so that a hung or deadly sample can be named. */
@@ -88,9 +87,11 @@ export class Claims extends Control {
   finish(claim: Claim, slot: Slot): boolean {
     const chunk = claim.number % this.layout.chunks
     if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
-    if (Atomics.sub(slot.words, Header.Remaining, 1) !== 1) return false
-    Atomics.or(slot.words, Header.Closer, chunk + 1)
-    return true
+    const { chunks } = this.layout
+    for (let i = 1; i < chunks; i++) if (Atomics.load(slot.done, (chunk + i) % chunks) === 0) return false
+    // All are made: of those that see it one closes the batch.
+    const pass = Atomics.load(slot.words, Header.Closer) & ~((1 << PASS) - 1)
+    return Atomics.compareExchange(slot.words, Header.Closer, pass, pass | (chunk + 1)) === pass
   }
 
   /** Makes a closed batch visible to the consumer. */
@@ -133,17 +134,19 @@ export class Claims extends Control {
   }
 
   protected nextRedo(maker: number): Claim | undefined {
+    const added = Atomics.load(this.words, Word.Redo)
     for (let i = 0; i < MAX_REDO; i++) {
       const word = Atomics.load(this.redo, i)
       if (word === 0n) continue
       Atomics.store(this.claims, maker, -word)
       // As for any claim: the owner does not move the ring while a maker is about to take one.
-      if (!this.paused && Atomics.compareExchange(this.redo, i, word, 0n) === word) {
-        Atomics.sub(this.words, Word.Redo, 1)
+      if (!this.paused && Atomics.compareExchange(this.redo, i, word, 0n) === word)
         return this.took(maker, word)
-      }
       Atomics.store(this.claims, maker, 0n)
+      if (this.paused) return undefined
     }
+    // What is added from now on is counted anew.
+    Atomics.store(this.words, Word.RedoSeen, added)
     return undefined
   }
 
@@ -159,12 +162,12 @@ export class Claims extends Control {
     return inUse < Atomics.load(this.words, Word.Depth)
   }
 
-  private takeFree(): number {
+  /** Takes the first free slot. There is one: no more batches are opened than there are slots. */
+  private takeFree(maker: number): number {
     for (;;) {
-      const free = Atomics.load(this.words, Word.Free)
-      const bit = free & -free
-      if (bit !== 0 && Atomics.compareExchange(this.words, Word.Free, free, free & ~bit) === free) {
-        return 31 - Math.clz32(bit)
+      for (let slot = 0; slot < this.capacity; slot++) {
+        if (Atomics.load(this.words, Word.Holder + slot) !== 0) continue
+        if (Atomics.compareExchange(this.words, Word.Holder + slot, 0, maker + 1) === 0) return slot
       }
     }
   }

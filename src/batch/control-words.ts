@@ -6,7 +6,7 @@
 /** Bytes of the control page. */
 export const CONTROL_BYTES = 65536
 
-/** Slots of a ring at most: free slots are bits of one 32-bit word. */
+/** Slots of a ring at most. */
 export const MAX_DEPTH = 32
 
 /** Workers of a ring at most. */
@@ -27,26 +27,28 @@ export const Word = {
   Depth: 0,
   /** Slots given back so far (wraps). */
   Released: 1,
-  /** Bits of the free slots. */
-  Free: 2,
   /** Batches completed so far (wraps). The consumer waits on it. */
   Completed: 3,
   /** 1 while nothing may be claimed: the ring is being moved or closed. */
   Paused: 4,
   /** Generation: counts moves of the ring. Workers then read the start anew. */
   Generation: 5,
-  /** How many claims wait to be made again. */
+  /** Counts claims that were put on the list of those to be made again (wraps). */
   Redo: 6,
   /** How many rows are poisoned. */
   Poisoned: 7,
   /** Version of the job that workers must have: another order came with it. */
   Version: 8,
+  /** The value of Redo at which that list was last found empty. */
+  RedoSeen: 9,
   /** Slot of batch k, at k modulo MAX_DEPTH. */
   TableSlot: 32,
   /** Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH. */
   TableBatch: 64,
-  /** Worker + 1 while it opens the batch of that place; and, from OPENING_SLOT on, slot + 1 once it has taken one. */
+  /** Worker + 1 while it opens the batch of that place. */
   Opening: 96,
+  /** Of slot s: 0, it is free; worker + 1 while that one opens a batch in it; HELD by a batch or its consumer. */
+  Holder: 128,
 } as const
 
 /** Byte offsets of the wider columns of the control page. */
@@ -74,5 +76,5 @@ export const At = {
 /** Bits of a claim's word that are its number + 1; those above tell how often its batch was begun again. */
 export const CLAIM_BITS = 48n
 
-/** Bits of a word `Opening` below the slot's. */
-export const OPENING_SLOT = 16
+/** A word `Holder` of a slot that has a batch. */
+export const HELD = -1

@@ -7,6 +7,7 @@ import {
   At,
   CLAIM_BITS,
   CONTROL_BYTES,
+  HELD,
   MAX_DEPTH,
   MAX_MAKERS,
   MAX_POISON,
@@ -53,7 +54,7 @@ export class Control {
     readonly capacity: number,
   ) {
     const buffer = memory.buffer
-    this.words = new Int32Array(buffer, 0, 128)
+    this.words = new Int32Array(buffer, 0, Word.Holder + MAX_DEPTH)
     this.heart = new Float64Array(buffer, At.Beat, 1)
     this.start = new Float64Array(buffer, At.Start, 3)
     this.claim = new BigInt64Array(buffer, At.Claim, 1)
@@ -77,20 +78,16 @@ export class Control {
   reset(start: RingStart, depth: number, kept: ReadonlySet<number> = new Set(), version = 0): void {
     this.start.set([start.epoch, start.position, start.limit])
     this.claim[0] = 0n
-    this.redo.fill(0n)
+    this.redo.fill(0n) // its count goes on: a maker may still be looking through the list
     this.poison.fill(0)
-    let free = 0
     for (const [i, { words }] of this.slots.entries()) {
-      if (kept.has(i)) continue
-      free |= 1 << i
-      words[Header.Batch] = words[Header.Ready] = 0 // as release() leaves it
+      this.words[Word.Holder + i] = kept.has(i) ? HELD : 0
+      if (!kept.has(i)) words[Header.Batch] = words[Header.Ready] = 0 // as release() leaves it
     }
     this.words.fill(0, Word.TableBatch, Word.Opening + MAX_DEPTH)
-    this.words[Word.Free] = free
     this.words[Word.Depth] = depth
     // Kept slots count as in use: batch 0 may only be opened while kept + 1 ≤ depth.
     this.words[Word.Released] = -kept.size
-    this.words[Word.Redo] = 0
     this.words[Word.Poisoned] = 0
     this.words[Word.Version] = version
     Atomics.add(this.words, Word.Generation, 1)

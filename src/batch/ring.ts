@@ -10,20 +10,12 @@
  *   claims.ts    the makers' side
  *   ring.ts      the consumer's side, and what is done when a maker dies
  *
- * Batches are numbered 0, 1, 2, … from where the ring started. Free slots are bits of one word, so slots are handed
- * out in the order of batches and come back in any order.
+ * Batches are numbered 0, 1, 2, … from where the ring started. Slots are taken lowest first, and come
+ * back in any order.
  */
 import { Claims } from './claims.js'
 import type { Claim } from './control.js'
-import {
-  CLAIM_BITS,
-  MAX_DEPTH,
-  MAX_MAKERS,
-  MAX_POISON,
-  MAX_REDO,
-  OPENING_SLOT,
-  Word,
-} from './control-words.js'
+import { CLAIM_BITS, HELD, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, Word } from './control-words.js'
 import { Header, PASS, type Slot, Stamp } from './slot.js'
 
 export type { Claim, RingStart } from './control.js'
@@ -50,7 +42,7 @@ export class Ring extends Claims {
 
   /** Whether a slot has a batch that is ready: it is neither free nor being filled. */
   filled(index: number): boolean {
-    if ((Atomics.load(this.words, Word.Free) & (1 << index)) !== 0) return false
+    if (Atomics.load(this.words, Word.Holder + index) !== HELD) return false
     return Atomics.load(this.slots[index].words, Header.Ready) === 1
   }
 
@@ -64,7 +56,7 @@ export class Ring extends Claims {
     const { words } = this.slots[index]
     Atomics.store(words, Header.Batch, 0)
     Atomics.store(words, Header.Ready, 0)
-    Atomics.or(this.words, Word.Free, 1 << index)
+    Atomics.store(this.words, Word.Holder + index, 0)
     Atomics.add(this.words, Word.Released, 1)
   }
 
@@ -90,37 +82,48 @@ export class Ring extends Claims {
     const held = Atomics.load(this.claims, maker)
     if (held === 0n) return undefined
     const word = held < 0n ? -held : held
+    const claim = this.describe(word)
     const had = held > 0n || this.hadTaken(word, maker, lives)
-    if (had === UNDECIDED) return UNDECIDED
+    const lost = had === true ? this.lost(word, claim, maker, lives) : had
+    if (lost === UNDECIDED) return UNDECIDED
     Atomics.store(this.claims, maker, 0n)
     this.since[maker] = 0
-    const claim = this.describe(word)
-    for (let i = 0; i < MAX_DEPTH; i++) {
-      const opening = Atomics.load(this.words, Word.Opening + i)
-      if ((opening & ((1 << OPENING_SLOT) - 1)) === maker + 1) this.openedByHalf(i, opening, claim.batch)
-    }
-    if (!had) return undefined
-    const place = claim.batch % MAX_DEPTH
-    const name = (claim.batch + 1) | 0
-    const seen = Atomics.load(this.words, Word.TableBatch + place)
-    if (seen === name) {
-      const slot = this.slots[Atomics.load(this.words, Word.TableSlot + place)]
-      if (Atomics.load(slot.words, Header.Batch) !== name) return undefined // given back
-      if (Atomics.load(slot.words, Header.Ready) === 1) return undefined
-      const closer = Atomics.load(slot.words, Header.Closer)
-      if (closer >> PASS !== Number(word >> CLAIM_BITS)) return undefined // finished, before all was made again
-      const chunk = claim.number % this.layout.chunks
-      if (Atomics.load(slot.words, Header.Remaining) === 0) {
-        const by = closer & ((1 << PASS) - 1)
-        // Another is closing it, or is about to say so.
-        if (by !== chunk + 1 && (by !== 0 || this.isBeingMade(claim.batch))) return undefined
-        this.beginAgain(slot, claim.batch)
-        return claim
-      }
-      if (Atomics.load(slot.done, chunk) === 1) return undefined
-    } else if (seen !== 0 && ((seen - name) | 0) > 0) return undefined // a later batch has its place
-    this.again(word)
+    this.endOpening(maker, claim.batch)
+    // It may have put the claim on the list, and not have counted it.
+    if (held < 0n) Atomics.add(this.words, Word.Redo, 1)
+    if (lost === false) return undefined
+    if (lost === 'claim') this.again(word)
+    else this.beginAgain(lost, claim.batch)
     return claim
+  }
+
+  /** What is lost with a maker that held a claim: the claim; the whole batch, which it was closing, in its slot; nothing. */
+  private lost(
+    word: bigint,
+    { batch, number }: Claim,
+    maker: number,
+    lives: (maker: number) => boolean,
+  ): 'claim' | Slot | false | typeof UNDECIDED {
+    const place = batch % MAX_DEPTH
+    const name = (batch + 1) | 0
+    const seen = Atomics.load(this.words, Word.TableBatch + place)
+    // A later batch may have its place.
+    if (seen !== name) return seen !== 0 && ((seen - name) | 0) > 0 ? false : 'claim'
+    const slot = this.slots[Atomics.load(this.words, Word.TableSlot + place)]
+    if (Atomics.load(slot.words, Header.Batch) !== name) return false // given back
+    if (Atomics.load(slot.words, Header.Ready) === 1) return false
+    const pass = Atomics.load(slot.words, Header.Closer) >> PASS
+    if (pass !== Number(word >> CLAIM_BITS)) return false // finished, before all was made again
+    const chunk = number % this.layout.chunks
+    if (Atomics.load(slot.done, chunk) === 0) return 'claim'
+    if (slot.done.some((_, i) => Atomics.load(slot.done, i) === 0)) return false
+    // First this: a maker that holds nothing any more has said whether it closes the batch.
+    const others = this.makersOf(batch).filter(other => other !== maker)
+    const by = Atomics.load(slot.words, Header.Closer) & ((1 << PASS) - 1)
+    if (by !== 0) return by === chunk + 1 ? slot : false
+    if (others.some(lives)) return UNDECIDED
+    // Of several dead ones the last to be looked at decides.
+    return others.length > 0 ? false : slot
   }
 
   /**
@@ -133,15 +136,18 @@ export class Ring extends Claims {
     lives: (maker: number) => boolean,
   ): boolean | typeof UNDECIDED {
     if (word > Atomics.load(this.claim, 0) && word >> CLAIM_BITS === 0n) return false
-    if (this.waitsAgain(word)) return false
-    for (let other = 0; other < MAX_MAKERS; other++) {
-      const held = Atomics.load(this.claims, other)
-      if (other === maker || (held !== word && held !== -word)) continue
-      // Of two dead ones the second to be looked at decides.
-      return held === -word && lives(other) ? UNDECIDED : false
+    for (;;) {
+      const added = Atomics.load(this.words, Word.Redo)
+      if (this.waitsAgain(word)) return false
+      for (let other = 0; other < MAX_MAKERS; other++) {
+        const held = Atomics.load(this.claims, other)
+        if (other === maker || (held !== word && held !== -word)) continue
+        // Of several dead ones the last to be looked at decides.
+        return held === -word && lives(other) ? UNDECIDED : false
+      }
+      // Where a claim was given back meanwhile, it may have been this one: look again.
+      if (Atomics.load(this.words, Word.Redo) === added) return true
     }
-    // Once more: a maker may have given it back meanwhile.
-    return !this.waitsAgain(word)
   }
 
   private waitsAgain(word: bigint): boolean {
@@ -149,10 +155,10 @@ export class Ring extends Claims {
     return false
   }
 
-  /** Whether a maker holds a claim of this batch. */
-  private isBeingMade(batch: number): boolean {
-    for (let maker = 0; maker < MAX_MAKERS; maker++) if (this.held(maker)?.claim.batch === batch) return true
-    return false
+  /** Makers that hold a claim of this batch. */
+  private makersOf(batch: number): number[] {
+    const makers = Array.from({ length: MAX_MAKERS }, (_, maker) => maker)
+    return makers.filter(maker => this.held(maker)?.claim.batch === batch)
   }
 
   /** The maker of a batch died while closing it: rows may have been moved already, so the whole batch is made again. */
@@ -168,12 +174,16 @@ export class Ring extends Claims {
     for (let chunk = 0; chunk < this.layout.chunks; chunk++) this.again(first + BigInt(chunk))
   }
 
-  /** A maker died while it opened a batch: others may, and the slot that it had taken for that is free again. */
-  private openedByHalf(place: number, word: number, batch: number): void {
-    const index = (word >>> OPENING_SLOT) - 1
+  /** A maker died, perhaps while it opened a batch: then others may, and a slot that it had taken for that is free again. */
+  private endOpening(maker: number, batch: number): void {
+    const place = batch % MAX_DEPTH
     const open = Atomics.load(this.words, Word.TableBatch + place) === ((batch + 1) | 0)
-    if (!open && index >= 0) Atomics.or(this.words, Word.Free, 1 << index)
-    Atomics.store(this.words, Word.Opening + place, 0)
+    const slot = open ? Atomics.load(this.words, Word.TableSlot + place) : -1
+    for (let i = 0; i < this.capacity; i++) {
+      if (Atomics.load(this.words, Word.Holder + i) === maker + 1)
+        Atomics.store(this.words, Word.Holder + i, i === slot ? HELD : 0)
+    }
+    Atomics.compareExchange(this.words, Word.Opening + place, maker + 1, 0)
   }
 
   /** From now on no maker tries this row: it is bad. */

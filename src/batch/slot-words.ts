@@ -11,8 +11,6 @@ export const MAX_FIELDS = 44
 
 /** Words of the header, as 32-bit integers. */
 export const Header = {
-  /** Chunks of rows not yet made. The worker that takes it to zero closes the batch. */
-  Remaining: 0,
   /** Rows planned for this batch. */
   Planned: 1,
   /** Rows in this batch: known after closing, without the dropped ones. */
@@ -25,7 +23,7 @@ export const Header = {
   Valid: 5,
   /** Low bits of the batch's number + 1, from its opening until it is given back. */
   Batch: 6,
-  /** Chunk + 1 that closes the batch; from bit PASS on, how often the batch was begun again after a closer died. */
+  /** Chunk + 1 whose worker closes the batch, once all chunks are made; from bit PASS on, how often the batch was begun again after a closer died. */
   Closer: 7,
   /** Of field f: the actual length of the padded axis, or of all ragged rows together. */
   Cursor: 8,

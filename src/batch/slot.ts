@@ -1,6 +1,6 @@
 /** Views of one slot: header words, and the small columns with one entry a row. */
 import type { SlotLayout } from './layout.js'
-import { HEADER_BYTES, Header, RowStatus } from './slot-words.js'
+import { HEADER_BYTES, RowStatus } from './slot-words.js'
 
 export { Header, PASS, RowStatus, Stamp } from './slot-words.js'
 
@@ -37,7 +37,6 @@ export class Slot {
     this.done.fill(0)
     this.status.fill(RowStatus.Empty)
     for (const field of this.layout.fields) if (field.placeAt >= 0) this.column(field.placeAt).fill(0)
-    this.words[Header.Remaining] = this.layout.chunks
   }
 
   /** A column of 32-bit integers, one a row. */

@@ -53,8 +53,8 @@ function makeRing(depth: number): Ring {
 class World {
   readonly ring: Ring
   private readonly makers: Maker[] = Array.from({ length: MAKERS }, () => ({}))
-  /** Who is in the middle of something: the innermost one runs. The owner is −1. `whole`: it can't end before its next operation. */
-  private readonly running: { actor: number; whole?: boolean }[] = []
+  /** Who is in the middle of something: the innermost one runs. The owner is −1. */
+  private readonly running: { actor: number }[] = []
   private readonly published = new Set<string>()
   private next = 0
   private moving = false
@@ -71,10 +71,10 @@ class World {
   /** Plays the schedule, then has all that was begun finished, without deaths. */
   play(): void {
     while (this.at < this.schedule.length) this.happen(this.schedule[this.at++])
-    for (let maker = 0; maker < MAKERS; maker++) this.bury(maker)
-    for (let round = 0; this.moving && round < 100; round++) {
+    for (let round = 0; round < 100; round++) {
+      this.bury(round % MAKERS)
       this.go(round % MAKERS)
-      this.move()
+      if (this.moving) this.move()
     }
     const last = this.next + 2 * CAPACITY
     this.ring.limit = last
@@ -93,9 +93,8 @@ class World {
     if (frame === undefined || this.at >= this.schedule.length || isSearch(operation, array, index)) return
     const event = this.schedule[this.at++]
     if (event.act === 'die') {
-      if (frame.actor >= 0 && !frame.whole) throw new Death()
+      if (frame.actor >= 0) throw new Death()
     } else this.happen(event)
-    frame.whole = needsNext(operation, array, index)
   }
 
   private happen({ act, maker }: Event): void {
@@ -255,23 +254,10 @@ class World {
     const { ring } = this
     while (this.taken.length > 0) this.release(0)
     expect(ring.busy).toBe(false)
-    expect(ring.words[Word.Redo]).toBe(0)
     expect(new BigInt64Array(ring.memory.buffer, At.Redo, MAX_REDO).some(word => word !== 0n)).toBe(false)
     expect(ring.words.slice(Word.Opening, Word.Opening + MAX_DEPTH).some(word => word !== 0)).toBe(false)
-    expect(ring.words[Word.Free]).toBe((1 << CAPACITY) - 1)
+    expect(ring.words.slice(Word.Holder).some(word => word !== 0)).toBe(false)
   }
-}
-
-/**
- * V8 ends a thread where a function is entered or a loop goes round, not between two operations that follow each other
- * without that. Three places need this: docs/concurrency.md has them.
- */
-function needsNext(operation: Operation, array: unknown, index: number): boolean {
-  if (operation === 'exchange') return true // Claims.finish: a chunk that is made is also counted
-  if (operation !== 'compareExchange') return false
-  const redo = array instanceof BigInt64Array && array.length > 1 // the list of claims to be made again, and its length
-  const free = array instanceof Int32Array && index === Word.Free // Claims.open: a slot that is taken is also noted
-  return redo || free
 }
 
 /** The owner looks through long lists when it buries a maker: of those only the first few have anything in them here. */
@@ -392,4 +378,28 @@ test('a claim with which a maker died is not lost, though another was about to t
   })
   expect(next?.number).toBe(lost!.number + 1)
   expect(ring.abandon(1, lives)).toEqual(lost)
+})
+
+test('a batch that another maker closes while a dead one is buried is not made again', () => {
+  for (let moment = 0; moment < 2 * MAX_DEPTH; moment++) {
+    const ring = makeRing(1)
+    const claims = Array.from({ length: ring.layout.chunks }, (_, maker) => ring.next(maker)!)
+    const slot = ring.slotOf(claims[0], 0, () => {})!
+    const last = claims.length - 1
+    for (let maker = 0; maker < last; maker++) {
+      ring.finish(claims[maker], slot)
+      if (maker > 0) ring.drop(maker) // maker 0 died before it could
+    }
+    let seen = 0
+    let inside = false
+    const close = (): void => {
+      if (inside || seen++ !== moment) return
+      inside = true
+      if (ring.finish(claims[last], slot)) ring.publish(slot)
+      ring.drop(last)
+      inside = false
+    }
+    interrupting(close, () => expect(ring.abandon(0)).toBeUndefined())
+    expect(ring.words[Word.Redo]).toBe(0)
+  }
 })

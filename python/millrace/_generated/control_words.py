@@ -8,7 +8,7 @@ from __future__ import annotations
 #: Bytes of the control page.
 CONTROL_BYTES = 65536
 
-#: Slots of a ring at most: free slots are bits of one 32-bit word.
+#: Slots of a ring at most.
 MAX_DEPTH = 32
 
 #: Workers of a ring at most.
@@ -22,27 +22,29 @@ class Word:
     DEPTH = 0
     #: Slots given back so far (wraps).
     RELEASED = 1
-    #: Bits of the free slots.
-    FREE = 2
     #: Batches completed so far (wraps). The consumer waits on it.
     COMPLETED = 3
     #: 1 while nothing may be claimed: the ring is being moved or closed.
     PAUSED = 4
     #: Generation: counts moves of the ring. Workers then read the start anew.
     GENERATION = 5
-    #: How many claims wait to be made again.
+    #: Counts claims that were put on the list of those to be made again (wraps).
     REDO = 6
     #: How many rows are poisoned.
     POISONED = 7
     #: Version of the job that workers must have: another order came with it.
     VERSION = 8
+    #: The value of Redo at which that list was last found empty.
+    REDO_SEEN = 9
     #: Slot of batch k, at k modulo MAX_DEPTH.
     TABLE_SLOT = 32
     #: Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH.
     TABLE_BATCH = 64
-    #: Worker + 1 while it opens the batch of that place; and, from OPENING_SLOT on, slot + 1 once it has
-    #: taken one.
+    #: Worker + 1 while it opens the batch of that place.
     OPENING = 96
+    #: Of slot s: 0, it is free; worker + 1 while that one opens a batch in it; HELD by a batch or its
+    #: consumer.
+    HOLDER = 128
 
 
 class At:

@@ -12,8 +12,6 @@ HEADER_BYTES = 256
 class Header:
     """Words of the header, as 32-bit integers."""
 
-    #: Chunks of rows not yet made. The worker that takes it to zero closes the batch.
-    REMAINING = 0
     #: Rows planned for this batch.
     PLANNED = 1
     #: Rows in this batch: known after closing, without the dropped ones.
@@ -26,8 +24,8 @@ class Header:
     VALID = 5
     #: Low bits of the batch's number + 1, from its opening until it is given back.
     BATCH = 6
-    #: Chunk + 1 that closes the batch; from bit PASS on, how often the batch was begun again after a closer
-    #: died.
+    #: Chunk + 1 whose worker closes the batch, once all chunks are made; from bit PASS on, how often the
+    #: batch was begun again after a closer died.
     CLOSER = 7
     #: Of field f: the actual length of the padded axis, or of all ragged rows together.
     CURSOR = 8
