@@ -31,6 +31,19 @@ const anchor = (heading: string): string =>
     .trim()
     .replaceAll(' ', '-')
 
+/** Files of code that a page names. */
+const namedIn = (text: string): string[] =>
+  [...text.matchAll(/`([\w/.-]+\.(?:ts|py|cu|cuh|mjs))`/g)].map(([, path]) => path)
+
+const files = ['src', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
+  const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
+  return names.map(name => `${folder}/${name}`)
+})
+
+/** A file by its path, or by the end of it. */
+const find = (path: string): string | undefined =>
+  files.find(file => file === path || file.endsWith(`/${path}`))
+
 describe('the guides', () => {
   test('have a row for every operator, with all its parameters', () => {
     const text = read('docs/define-a-feed.md')
@@ -87,7 +100,7 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'benchmarks', 'protocol', 'trust', 'install'].map(
+    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'trust', 'install'].map(
       name => `docs/${name}.md`,
     )
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))
@@ -110,7 +123,8 @@ describe('the guides', () => {
 
   test('call a worker a worker; maker is a word of the code', async () => {
     const told = pages.filter(
-      page => !['docs/architecture.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
+      page =>
+        !['docs/architecture.md', 'docs/concurrency.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
     )
     expect(told.filter(page => /\bmakers?\b/i.test(read(page)))).toEqual([])
     const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
@@ -134,5 +148,18 @@ describe('the guides', () => {
       ...folders('python/millrace').map(({ name }) => `${name}/`),
     ].filter(room => room !== '_engine/' && room !== '__pycache__/')
     expect(rooms.filter(room => !text.includes(`\`${room}\``))).toEqual([])
+  })
+
+  test('the rules of concurrency name only files and tests that are there', () => {
+    const text = read('docs/concurrency.md')
+    const named = namedIn(text)
+    expect(named.length).toBeGreaterThan(80)
+    expect(named.filter(path => find(path) === undefined)).toEqual([])
+    // `file` "part of a test's name", "of another one"
+    const cited = [...text.matchAll(/`([\w/.-]+)`((?:,? "[^"]+")+)/g)].flatMap(([, path, names]) =>
+      [...names.matchAll(/"([^"]+)"/g)].map(([, name]) => [path, name]),
+    )
+    expect(cited.length).toBeGreaterThan(20)
+    expect(cited.filter(([path, name]) => !read(find(path) ?? '').includes(name))).toEqual([])
   })
 })
