@@ -67,8 +67,8 @@ def imported_by(module: str) -> Iterator[str]:
         else:
             continue
         for name in names:
-            if name == "worker_values":  # the worker's neighbour, imported as a file
-                yield "_data.worker_values"
+            if name.split(".")[0] in ("worker_dataset", "worker_values"):  # neighbours, imported as files
+                yield f"_data.{name.split('.')[0]}"
             elif name.split(".")[0] == "millrace":
                 yield from nearest(name)
 

@@ -23,16 +23,15 @@ import sys
 import time
 import traceback
 
+from worker_dataset import Dataset, generator, seed
 from worker_values import Room, pack, pack_columns, unpack
 
 TYPE_CHECKING = False  # typing's own, without the time that it takes to load typing
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-    from numpy.random import Generator
-    from worker_values import Bytes, WireValue
+    from worker_values import Bytes
 
-    Function = Callable[[Any, Generator], Any]
     Ask = Dict[str, Any]
     Reply = Dict[str, Any]
 
@@ -108,102 +107,6 @@ class _Frames:
             view = view[os.write(self._write, view) :]
 
 
-# ------------------------------------------------------------------------------------ random numbers
-
-
-def _seed(key: int) -> None:
-    """Seeds every global generator that is loaded, so that a sample is the same in every process."""
-    if "random" in sys.modules:
-        sys.modules["random"].seed(key)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(key & 0xFFFFFFFF)
-    torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "default_generator"):
-        torch.default_generator.manual_seed(key >> 65)  # 63 bits; torch.manual_seed would bother CUDA as well
-
-
-def _generator(key: int) -> Generator:
-    import numpy as np
-
-    return np.random.Generator(np.random.Philox(key=key))
-
-
-# ------------------------------------------------------------------------------------ what is asked
-
-
-class _Dataset:
-    """A dataset of the user's, by row. ``count`` is given for iterables only."""
-
-    def __init__(
-        self,
-        dataset: Any,
-        names: Optional[Sequence[str]],
-        function: Optional[Function],
-        count: Optional[int],
-    ) -> None:
-        self._dataset = dataset
-        self._names = names
-        self._function = function
-        self._count = count
-        self._epoch: Optional[int] = None
-        self._passes: Dict[int, _Pass] = {}
-
-    def columns(self, ask: Ask, room: Room) -> Dict[str, WireValue]:
-        row, epoch = ask["row"], ask["epoch"]
-        key = int(ask["key"], 16)
-        if epoch != self._epoch and hasattr(self._dataset, "set_epoch"):
-            self._dataset.set_epoch(epoch)
-        self._epoch = epoch
-        if self._count is None:
-            _seed(key)
-            sample = self._dataset[row]
-        else:
-            sample = self._pass(ask["stream"], epoch, row).go(row)
-        if self._function is not None:
-            sample = self._function(sample, _generator(key))
-        return pack_columns(sample, ask["columns"], room, self._names)
-
-    def _pass(self, stream: int, epoch: int, row: int) -> _Pass:
-        """The pass that leads to a row: a new one when the row is behind, or the epoch another one."""
-        going = self._passes.get(stream)
-        if going is None or going.epoch != epoch or row < going.row:
-            going = self._passes[stream] = _Pass(self._dataset, self._count, epoch)
-        return going
-
-
-class _Pass:
-    """One way through an iterable, from its beginning."""
-
-    def __init__(self, dataset: Any, count: Optional[int], epoch: int) -> None:
-        self.epoch = epoch
-        self.row = 0
-        self._count = count
-        _seed(epoch + 1)
-        self._iterator: Iterator[Any] = iter(dataset if hasattr(dataset, "__iter__") else dataset())
-
-    def go(self, row: int) -> Any:
-        """The sample of a row that is not behind."""
-        while True:
-            # Rows that are passed over draw the same random numbers as those that are wanted.
-            _seed(((self.epoch + 1) << 64) + self.row)
-            self.row += 1
-            try:
-                sample = next(self._iterator)
-            except StopIteration:
-                passed, self.row = self.row - 1, row + 1
-                self._iterator = iter(())  # what comes after fails at once
-                raise ValueError(
-                    f"the iterable ended after {passed} samples, but {self._count} were announced; "
-                    "a generator also ends at its first error"
-                ) from None
-            except Exception:
-                if self.row > row:
-                    raise
-                continue  # it was the error of a row that this process was not asked for
-            if self.row > row:
-                return sample
-
-
 class _Worker:
     """Answers the requests of one worker thread, in order, until its input ends."""
 
@@ -245,14 +148,14 @@ class _Worker:
         if "row" in ask:
             return {"columns": target.columns(ask, room)}
         key = int(ask["key"], 16)
-        _seed(key)
+        seed(key)
         if "sample" in ask:
             sample = {name: unpack(value, self._memory, buffers) for name, value in ask["sample"].items()}
-            result = target(sample, _generator(key))
+            result = target(sample, generator(key))
             if not isinstance(result, dict):
                 raise TypeError(f"a function over the sample returns a dict, not {type(result).__name__}")
             return {"columns": pack_columns(result, None, room)}
-        return {"value": pack(target(unpack(ask["call"], self._memory, buffers), _generator(key)), room)}
+        return {"value": pack(target(unpack(ask["call"], self._memory, buffers), generator(key)), room)}
 
 
 def _load(path: str) -> Any:
@@ -273,7 +176,7 @@ def _load(path: str) -> Any:
     if torch is not None:
         torch.set_num_threads(1)
     if setting["kind"] == "dataset":
-        return _Dataset(loaded["dataset"], loaded["columns"], loaded["map"], loaded["count"])
+        return Dataset(loaded["dataset"], loaded["columns"], loaded["map"], loaded["count"])
     return loaded
 
 
@@ -342,7 +245,7 @@ def main() -> None:
     os.close(3)
     # This file's folder: a user's modules may have the names of its files.
     sys.path.pop(0)
-    del sys.modules["worker_values"]
+    del sys.modules["worker_dataset"], sys.modules["worker_values"]
     stdout: Any = sys.stdout
     stdout.reconfigure(line_buffering=True)
     try:
