@@ -483,18 +483,17 @@ describe('opening', () => {
     await failing.close()
   })
 
-  test('nobody waits forever for a GPU that stands still', async () => {
+  test('a GPU that stands still ends the run, and is named', async () => {
     const gpu = new SimulatedGpu()
-    const loader = openSimulated(feed(), gpu, { decode: 'gpu', timeout: 0.1 })
-    await loader.ready
     gpu.hangs = true
+    const loader = openSimulated(feed(), gpu, { decode: 'gpu', timeout: 0.1 })
     await expect(loader[Symbol.asyncIterator]().next()).rejects.toThrow(
       'the GPU has been at one batch for 0.1 s: use decode: "cpu"',
     )
     await loader.close()
   })
 
-  test('nor does whoever closes the loader', async () => {
+  test('closing a loader does not wait for such a GPU', async () => {
     const gpu = new SimulatedGpu()
     const loader = openSimulated(feed(), gpu, { decode: 'gpu', timeout: 0.1 })
     for await (const _ of loader) break

@@ -2,10 +2,12 @@
  * The engine as it is built: makers are threads that load compiled files, so these tests use dist/ with the types of
  * src/. `npm test` builds first.
  */
+
 import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Feeding } from '../../src/engine/pool/feeding.js'
 import type * as Millrace from '../../src/index.js'
 
 const built = new URL('../../dist/index.js', import.meta.url)
@@ -19,6 +21,11 @@ export const { open, feed, fromJson } = engine
 export type AnyLoader = Millrace.Loader<Millrace.Batch & Record<string, unknown>>
 export type AnyBatch = Millrace.Batch & Record<string, unknown>
 export type { FeedJson, OpenOptions, State } from '../../src/index.js'
+
+/** The feeding of an open loader, for tests that look at its ring. */
+export function feedingOf(loader: object): Feeding {
+  return (loader as { supply: { feeding: Feeding } }).supply.feeding
+}
 
 /** Rows whose only column is their own number: cheap to make, and every row can be checked. */
 export function numbers(count: number): Millrace.FeedJson['source'] {

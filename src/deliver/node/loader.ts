@@ -7,17 +7,17 @@ import { MillraceError, StateError } from '../../basics/errors.js'
 import type { Span } from '../../basics/spans.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
-import type { Feeding } from '../../engine/pool/feeding.js'
 import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import type { OpenedOptions } from '../options.js'
-import { openPlan, placeOf, startFeeding } from '../start.js'
+import { openPlan, placeOf } from '../start.js'
 import type { Batch, BatchOwner } from './batch.js'
-import { type Delivery, HostDelivery, type Taken } from './delivery.js'
+import type { Taken } from './delivery.js'
 import { DeviceRun } from './device-run.js'
 import { Judge } from './judge.js'
+import { Supply } from './supply.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
 const TURN = 5
@@ -26,19 +26,15 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */
   readonly ready: Promise<void>
   private plan!: FeedPlan
-  private feeding!: Feeding
-  /** The one before, which the device may still have its hands on. */
-  private former: Feeding | undefined
+  private supply!: Supply
   private share!: StepShare
   private steps!: StepPlan
-  private delivery!: Delivery
-  private device: DeviceRun | undefined
   private judge!: Judge
   private readonly counters = new Stats()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
     id: (source, row) => this.idOf(source, row),
-    release: index => this.delivery.release(index),
+    release: index => this.supply.release(index),
   }
   /** Batches handed out since the ring was last moved, and where the run stands after them. */
   private handed = 0
@@ -64,7 +60,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     private readonly options: OpenedOptions,
   ) {
     this.ready = this.start()
-    // Whoever iterates gets the error from there; nobody should have to await `ready` as well.
+    // A loop rejects with the same error: a program need not await `ready` as well.
     this.ready.catch(() => {})
   }
 
@@ -81,10 +77,12 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       this.changes = changes
       this.stepFrom(place)
       this.counters.opened()
-      this.device = await opening
-      this.device?.decide(this.plan.feed)
-      if (this.closing) await this.device?.close()
-      else this.deliver(await this.startMakers(this.prefetchLimit(this.loopLength())))
+      const device = await opening
+      device?.decide(plan.feed)
+      if (this.closing) return await device?.close()
+      const { feed, options, owner } = this
+      const limit = this.prefetchLimit(this.loopLength())
+      this.supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
     } catch (error) {
       await opening?.then(
         device => device.close(),
@@ -92,19 +90,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       )
       throw error
     }
-  }
-
-  /** Sets makers to work on the batches that come next. */
-  private startMakers(limit: number, changes: Partial<OpenedOptions> = {}): Promise<Feeding> {
-    const options = { ...this.options, ...this.device?.making, ...changes }
-    return startFeeding({ plan: this.plan, place: this.place }, options, limit)
-  }
-
-  /** Takes batches from a feeding from now on. */
-  private deliver(feeding: Feeding): void {
-    const { feed, owner } = this
-    this.feeding = feeding
-    this.delivery = this.device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
   }
 
   // ---------------------------------------------------------------- iterating
@@ -132,8 +117,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.epoch = this.place.epoch
     // What lies between two loops is no step.
     this.stepped = performance.now()
-    this.feeding.limit = this.prefetchLimit(this.until)
-    this.delivery.extended()
+    this.supply.limit = this.prefetchLimit(this.until)
   }
 
   /** One at a time: moving the ring, and taking a batch from it. */
@@ -162,8 +146,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     await this.changeDecoder()
     const asked = performance.now()
-    const taken = await this.delivery.take(this.handed)
-    this.forgetFormer()
+    const taken = await this.supply.take(this.handed)
     this.counters.waited(asked)
     this.judgeBatch(taken)
     const { epoch, nextState } = this.steps.at(this.handed)
@@ -173,47 +156,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.current = taken.batch()
     this.counters.delivered(this.current.samples)
     const now = performance.now()
-    this.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
+    this.supply.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
     this.stepped = now
     return this.current
   }
 
-  /** Goes on with another ring, when it was measured that the device should decode in place of the CPU, or not. */
-  private async changeDecoder(): Promise<void> {
-    const { device, feeding, handed } = this
-    const due = device?.due
-    if (device === undefined || due === undefined) return
-    const { who, ...making } = due
-    const limit = feeding.ring.startAt.limit - handed
-    let other: Feeding
-    try {
-      other = await this.startMakers(limit, { ...making, depth: feeding.depth - this.delivery.spare })
-    } catch (error) {
-      return device.refuse(error as Error)
+  /** Where somebody else is to decode from here on, batches come from another ring, and count from 0 again. */
+  private changeDecoder(): Promise<void> {
+    const changed = () => {
+      this.until -= this.handed
+      this.stepFrom(this.place)
     }
-    try {
-      // What the old ring has made ahead is made again by the new one.
-      await this.delivery.drain()
-      this.checkOpen()
-    } catch (error) {
-      // If close() was called meanwhile, it knew nothing of the new ring.
-      await other.close()
-      other.vacate()
-      this.checkOpen()
-      throw error
-    }
-    device.who = who
-    this.until -= handed
-    this.stepFrom(this.place)
-    this.deliver(other)
-    await feeding.close()
-    this.former = feeding
-  }
-
-  /** The device has come to another ring, and lets go of this one's slots before that. */
-  private forgetFormer(): void {
-    this.former?.vacate()
-    this.former = undefined
+    const { plan, place, handed } = this
+    return this.supply.changeDecoder({ plan, place }, handed, changed, () => this.checkOpen())
   }
 
   /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
@@ -231,7 +186,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       const line = nextState.epoch > epoch ? this.judge.epochEnds(epoch) : undefined
       if (line !== undefined) this.options.notice?.(line)
     } catch (error) {
-      this.delivery.release(index)
+      this.supply.release(index)
       throw error
     }
   }
@@ -275,22 +230,20 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const changes = this.plan.order.changed(this.changes, this.place, weights)
     if (changes === this.changes) return
     this.adopt(changes, this.place)
-    const ahead = this.feeding.ring.startAt.limit - this.handed
+    const ahead = this.supply.limit - this.handed
     this.until -= this.handed
     const { moveTo } = this
     await this.move(this.place)
     // A state that was loaded meanwhile goes before that.
     this.moveTo ??= moveTo
-    this.feeding.limit = ahead
-    this.delivery.extended()
+    this.supply.limit = ahead
   }
 
   private async move(place: Place): Promise<void> {
     this.moveTo = undefined
     if (this.changed) this.adopt(this.changes, place)
     this.stepFrom(place)
-    await this.delivery.drain()
-    await this.feeding.move({ ...place, limit: 0 }, this.plan)
+    await this.supply.move(place, this.plan)
   }
 
   /** Makes the order anew, with these changes of weights. Those that no longer matter are forgotten: batches know their samples. */
@@ -340,23 +293,24 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   stats(): LoaderStats {
     this.checkOpen()
-    const report = this.counters.report(this.feeding, this.feed, this.judge)
-    const depth = report.depth - this.delivery.spare
-    return { ...report, depth, ...(this.device && { device: this.device.stats }) }
+    const { feeding, spare, device } = this.supply
+    const report = this.counters.report(feeding, this.feed, this.judge)
+    return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }) }
   }
 
   /** The latest spans of each worker: what it did, and when. */
   spans(): Span[][] {
     this.checkOpen()
-    return this.feeding.spans()
+    return this.supply.feeding.spans()
   }
 
   /** Changes workers or depth while running. Neither changes what is delivered. */
   async tune(change: { workers?: number; depth?: number }): Promise<void> {
     await this.ready
     this.checkOpen()
-    if (change.workers !== undefined) this.feeding.workers = change.workers
-    if (change.depth !== undefined) await this.feeding.setDepth(change.depth + this.delivery.spare)
+    const { feeding, spare } = this.supply
+    if (change.workers !== undefined) feeding.workers = change.workers
+    if (change.depth !== undefined) await feeding.setDepth(change.depth + spare)
   }
 
   /** Ends the workers and gives all memory back; batches still kept are gone, too. */
@@ -368,10 +322,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async end(): Promise<void> {
     await this.ready.catch(() => {})
     this.current = undefined
-    // Whoever waits for a batch is told at once; the device goes on reading slots until it is closed as well.
-    await Promise.all([this.feeding?.close(), this.delivery?.close()])
-    this.forgetFormer()
-    this.feeding?.vacate()
+    await this.supply?.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -384,6 +335,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private checkOpen(): void {
     if (this.closing) throw new MillraceError('this loader is closed: open the feed again')
-    if (!this.feeding) throw new StateError('the feed is not open yet: await loader.ready first')
+    if (!this.supply) throw new StateError('the feed is not open yet: await loader.ready first')
   }
 }

@@ -6,6 +6,7 @@ import { WORKSPACE_BYTES } from '../../../src/engine/plan/budget.js'
 import {
   type AnyLoader,
   type FeedJson,
+  feedingOf,
   numberFeed,
   numbers,
   type State,
@@ -263,8 +264,8 @@ describe('changed weights', () => {
   test('take no more memory, however often they change', async () => {
     await using(FEED, { workers: 1, depth: 2 }, async loader => {
       await loader.ready
-      const { feeding } = loader as unknown as { feeding: { ring: { memory: WebAssembly.Memory } } }
-      const size = () => feeding.ring.memory.buffer.byteLength
+      const { ring } = feedingOf(loader)
+      const size = () => ring.memory.buffer.byteLength
       const before = size()
       // More makers than this feed was laid out for: the two others have their workspaces behind it.
       await using(numberFeed(64), { workers: 3 }, async other => {

@@ -3,11 +3,11 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Ring } from '../../../src/batch/ring.js'
-import type { Feeding } from '../../../src/engine/pool/feeding.js'
 import {
   digest,
   digests,
   engine,
+  feedingOf,
   feedModule,
   loopIds,
   numberFeed,
@@ -102,7 +102,7 @@ describe('a maker that dies', () => {
     const expected = await digests(feed, { workers: 0 })
     await using(feed, { workers: 0 }, async loader => {
       await loader.ready
-      const { feeding } = loader as unknown as { feeding: { ring: Ring; alone: { ring: Ring } } }
+      const feeding = feedingOf(loader) as unknown as { ring: Ring; alone: { ring: Ring } }
       const { ring } = feeding.alone
       const publish = ring.publish.bind(ring)
       let published = 0
@@ -210,7 +210,7 @@ describe('a sample that hangs', () => {
     for (let i = 0; i < 10; i++) {
       const stuck = open(endless, { workers: 1 })
       await stuck.ready
-      const { ring } = (stuck as unknown as { feeding: Feeding }).feeding
+      const { ring } = feedingOf(stuck)
       await until(() => ring.held(0))
       await stuck.close()
     }

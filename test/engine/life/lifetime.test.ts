@@ -1,10 +1,10 @@
 /** Lifetime: of a batch, whose memory is lent, and of a loader, which owns threads and memory. */
 import { describe, expect, test } from 'vitest'
-import type { Feeding } from '../../../src/engine/pool/feeding.js'
 import {
   type AnyBatch,
   type AnyLoader,
   type FeedJson,
+  feedingOf,
   loopIds,
   numberFeed,
   numbersIn,
@@ -167,7 +167,7 @@ describe('a loader', () => {
   test('is moved while it is paused, also by two who do not wait for each other', async () => {
     await using(numberFeed(64), { workers: 1, depth: 2 }, async loader => {
       await loader.ready
-      const { feeding } = loader as unknown as { feeding: Feeding }
+      const feeding = feedingOf(loader)
       const { ring } = feeding
       const paused: boolean[] = []
       const reset = ring.reset.bind(ring)

@@ -1,0 +1,137 @@
+/**
+ * Where a loader's batches come from: the ring that workers fill (Feeding), the way from there to the program (Delivery),
+ * and the device on that way, if there is one. When somebody else is to decode, one ring takes the place of another.
+ */
+import type { NormalFeed } from '../../define/types.js'
+import type { FeedPlan } from '../../engine/plan/plan.js'
+import type { Feeding } from '../../engine/pool/feeding.js'
+import type { Place } from '../../order/steps.js'
+import type { OpenedOptions } from '../options.js'
+import { startFeeding } from '../start.js'
+import type { BatchOwner } from './batch.js'
+import { type Delivery, HostDelivery, type Taken } from './delivery.js'
+import type { DeviceRun } from './device-run.js'
+
+/** What a supply is of: these stay as they are when rings change. */
+export interface SupplyOf {
+  feed: NormalFeed
+  options: OpenedOptions
+  owner: BatchOwner
+  device: DeviceRun | undefined
+}
+
+/** Which batches come next. */
+interface From {
+  plan: FeedPlan
+  place: Place
+}
+
+export class Supply {
+  private delivery: Delivery
+  /** The ring before this one, of which the device may still read slots. */
+  private former: Feeding | undefined
+
+  private constructor(
+    private readonly of: SupplyOf,
+    public feeding: Feeding,
+  ) {
+    this.delivery = this.deliveryOf(feeding)
+  }
+
+  /** Sets workers to work on the batches that come next, as many as `limit`. */
+  static async start(of: SupplyOf, from: From, limit: number): Promise<Supply> {
+    const feeding = await startFeeding(from, { ...of.options, ...of.device?.making }, limit)
+    return new Supply(of, feeding)
+  }
+
+  private deliveryOf(feeding: Feeding): Delivery {
+    const { feed, owner, device } = this.of
+    return device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
+  }
+
+  get device(): DeviceRun | undefined {
+    return this.of.device
+  }
+
+  /** Slots in use beside those that the option `depth` is about. */
+  get spare(): number {
+    return this.delivery.spare
+  }
+
+  /** How many batches the ring makes, counted from where it was last moved to. */
+  get limit(): number {
+    return this.feeding.ring.startAt.limit
+  }
+
+  set limit(batches: number) {
+    this.feeding.limit = batches
+    this.delivery.extended()
+  }
+
+  /** The batch of that number, when it is there: they are taken in order. */
+  async take(batch: number): Promise<Taken> {
+    const taken = await this.delivery.take(batch)
+    // The device has come to this ring, and let go of the former one's slots before that.
+    this.forgetFormer()
+    return taken
+  }
+
+  release(index: number): void {
+    this.delivery.release(index)
+  }
+
+  /** Throws away what was made ahead, and goes on from another place. */
+  async move(place: Place, plan: FeedPlan): Promise<void> {
+    await this.delivery.drain()
+    await this.feeding.move({ ...place, limit: 0 }, plan)
+  }
+
+  /**
+   * Goes on with another ring, if it was measured that somebody else should decode. The new ring begins at `from`, after
+   * `handed` batches of the old one; `changed` is called when it has taken the old one's place, and `check` throws
+   * where the loader was closed in between.
+   */
+  async changeDecoder(from: From, handed: number, changed: () => void, check: () => void): Promise<void> {
+    const { device, feeding } = this
+    const due = device?.due
+    if (device === undefined || due === undefined) return
+    const { who, ...making } = due
+    const options = { ...this.of.options, ...device.making, ...making, depth: feeding.depth - this.spare }
+    let other: Feeding
+    try {
+      other = await startFeeding(from, options, this.limit - handed)
+    } catch (error) {
+      return device.refuse(error as Error)
+    }
+    try {
+      // What the old ring has made ahead is made again by the new one.
+      await this.delivery.drain()
+      check()
+    } catch (error) {
+      // If close() was called meanwhile, it knew nothing of the new ring.
+      await other.close()
+      other.vacate()
+      check()
+      throw error
+    }
+    device.who = who
+    changed()
+    this.feeding = other
+    this.delivery = this.deliveryOf(other)
+    await feeding.close()
+    this.former = feeding
+  }
+
+  /** Ends the workers' part in it and gives all memory back. */
+  async close(): Promise<void> {
+    // What waits for a batch is rejected at once; the device goes on reading slots until it is closed as well.
+    await Promise.all([this.feeding.close(), this.delivery.close()])
+    this.forgetFormer()
+    this.feeding.vacate()
+  }
+
+  private forgetFormer(): void {
+    this.former?.vacate()
+    this.former = undefined
+  }
+}
