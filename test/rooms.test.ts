@@ -94,6 +94,15 @@ describe('rooms', () => {
     expect(found).toEqual(Object.fromEntries(table))
   })
 
+  test('the table of docs/architecture.md is this one', () => {
+    const page = readFileSync(join(src, '../docs/architecture.md'), 'utf8')
+    const lines = /```text imports\n(.*?)\n```/s.exec(page)?.[1].split('\n').slice(1)
+    const table = lines?.map(line => line.split(/\s+/)).map(([room, ...below]) => [room, below.join(' ')])
+    expect(table).toEqual(
+      Object.entries(ROOMS).map(([room, below]) => [room, [...below].sort().join(' ') || '–']),
+    )
+  })
+
   test('no room is below itself', () => {
     expect(cycles(new Map(Object.entries(ROOMS)))).toEqual([])
   })
