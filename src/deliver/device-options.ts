@@ -13,7 +13,7 @@ export interface DeviceOptions {
   device?: string
   /**
    * Who decodes images: "cpu", the workers; "gpu", the device; "auto" (the default): the workers, and if they don't keep
-   * up with the trainer in the first seconds, whoever is fastest, or both. Only pixel values change, and by less than
+   * up with the trainer in the first seconds, the faster of the two, or both. Only pixel values change, and by less than
    * 2/255 on average.
    */
   decode?: 'auto' | 'cpu' | 'gpu'

@@ -1,4 +1,4 @@
-/** Which rank this process is, by what started it: torchrun, Slurm, Open MPI, Kubernetes, or nobody. */
+/** Which rank this process is, by what started it: torchrun, Slurm, Open MPI, Kubernetes, or no launcher. */
 import { DefinitionError } from '../basics/errors.js'
 import { LAUNCHERS } from './launchers.js'
 

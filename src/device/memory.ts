@@ -1,7 +1,7 @@
 /** Scratch memory that grows to what is needed and then stays: a run in which batches are alike allocates nothing. */
 import type { Gpu } from '../system/cuda/index.js'
 
-/** Whoever has to grow gets a little more than asked for: batches of photographs differ. */
+/** Memory that has to grow gets a little more than was asked for: batches of photographs differ. */
 const SPARE = 1.25
 
 export class DeviceMemory {

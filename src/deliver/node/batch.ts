@@ -57,7 +57,7 @@ export class SlotWindow implements Window {
 
 /** What a batch asks of the loader that gave it. */
 export interface BatchOwner {
-  /** Whether it was closed: then its memory is given back, whoever still holds a batch. */
+  /** Whether it was closed: then its memory is given back, also under batches that the program still holds. */
   closed(): boolean
   id(source: number, row: number): string
   /** Takes the arrays of the batch back, and gives its slot to the makers. */

@@ -1,6 +1,6 @@
 /**
- * For programs that run kernels of their own on batches: compile, launch, and a little memory. Whoever has a CUDA
- * library of their own needs nothing of this: `batch.image.devicePointer` is an address in the device's primary context.
+ * For programs that run kernels of their own on batches: compile, launch, and a little memory. A program with a CUDA
+ * library of its own needs nothing of this: `batch.image.devicePointer` is an address in the device's primary context.
  *
  *   const means = cuda.compile('extern "C" __global__ void means(…) {…}', 'means')
  *   means.launch({ grid: [batch.count], block: [256] }, [batch.image, result, 3 * 224 * 224])

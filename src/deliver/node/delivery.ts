@@ -9,7 +9,7 @@ import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import { type AnyFields, type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
 
-/** A batch that was taken, before anybody has seen it. */
+/** A batch that was taken from the ring, and not yet handed to the program. */
 export interface Taken {
   /** By which it is released. */
   index: number

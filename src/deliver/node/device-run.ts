@@ -64,7 +64,7 @@ export class DeviceRun {
     return { ...madeBy(this.who, this.decision), nvcomp: this.opened.nvcomp !== undefined, channelsLast }
   }
 
-  /** Who is to decode from the next batch on, when that is not who does so now and nobody holds on to a batch. */
+  /** Who is to decode from the next batch on, when that is not who does so now and the program holds no batch. */
   get due(): Due | undefined {
     const { decision, delivery, who } = this
     if (decision === undefined || decision.who === who || !delivery?.vacant) return undefined

@@ -161,7 +161,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.current
   }
 
-  /** Where somebody else is to decode from here on, batches come from another ring, and count from 0 again. */
+  /** If the device is to decode in place of the CPU, or the other way round, batches come from another ring and count from 0. */
   private changeDecoder(): Promise<void> {
     const changed = () => {
       this.until -= this.handed

@@ -1,6 +1,6 @@
 /**
  * Where a loader's batches come from: the ring that workers fill (Feeding), the way from there to the program (Delivery),
- * and the device on that way, if there is one. When somebody else is to decode, one ring takes the place of another.
+ * and the device on that way, if there is one. When the device is to decode in place of the CPU, or the other way round, another ring takes over.
  */
 import type { NormalFeed } from '../../define/types.js'
 import type { FeedPlan } from '../../engine/plan/plan.js'
@@ -87,7 +87,7 @@ export class Supply {
   }
 
   /**
-   * Goes on with another ring, if it was measured that somebody else should decode. The new ring begins at `from`, after
+   * Goes on with another ring, if it was measured that the device should decode in place of the CPU, or the other way round. The new ring begins at `from`, after
    * `handed` batches of the old one; `changed` is called when it has taken the old one's place, and `check` throws
    * where the loader was closed in between.
    */

@@ -1,6 +1,5 @@
 /**
- * The server: feeds other processes through a Unix socket (docs/protocol.md). It lives as long as somebody needs it:
- * it ends with its last client, or with the process that started it.
+ * The server: feeds other processes through a Unix socket (docs/protocol.md). It ends with its last client, or with the process that started it.
  */
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -34,7 +33,7 @@ export interface ServeOptions {
   stay?: boolean
 }
 
-/** Serves until nobody needs it any more. Resolves when everything is given back. */
+/** Serves until no client and no starter needs it any more. Resolves when everything is given back. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
   const { find, version, allowCode = false } = options

@@ -154,7 +154,7 @@ export class Session {
     const { limit, ...given } = request.options ?? {}
     const decode = decodeOf(feed, given.decode ?? 'cpu')
     const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
-    // Here somebody else computes: there is always a thread to make batches.
+    // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
   }

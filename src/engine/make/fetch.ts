@@ -109,7 +109,7 @@ export class Fetcher {
     }
   }
 
-  /** Units hold several rows: each comes from the cache, read by whoever is first. */
+  /** Units hold several rows: each comes from the cache, read by the first worker that needs it. */
   private fetchUnits(draws: readonly Draw[], count: number): void {
     const held = new Map<number, readonly Uint8Array[] | Error | undefined>()
     for (let i = 0; i < count; i++) {

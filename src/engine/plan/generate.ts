@@ -10,7 +10,7 @@ import type { KernelManifest } from '../../source/made/kernel.js'
 import { PLACES, tensorPool } from '../../source/made/synthetic.js'
 import type { Job } from './job.js'
 
-/** What makes the generated fields of a feed, for whoever launches it. */
+/** What makes the generated fields of a feed: all that the device stage needs to launch it. */
 export type Generator = KernelGenerator | SyntheticGenerator
 
 export interface KernelGenerator {
