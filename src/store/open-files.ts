@@ -8,6 +8,7 @@ import { openWithoutWaiting } from '../system/files/regular.js'
 import { FILES_A_WORKER } from '../system/process/limits.js'
 
 interface OpenFile {
+  path: string
   fd: number
   /** The stores that read it. */
   users: Set<object>
@@ -15,15 +16,19 @@ interface OpenFile {
   used: number
 }
 
-/** Of this thread, by path. */
-const open = new Map<string, OpenFile>()
+/**
+ * Of this thread, by path. A path has several where its file was replaced: stores that read the old one go on with it, as
+ * they would if each had opened it by itself.
+ */
+const open = new Map<string, OpenFile[]>()
+let opened = 0
 let requests = 0
 
 /** The descriptor of a file for one of this thread's stores; `begin` gets it when this store has it for the first time. */
 export function openFile(path: string, user: object, begin?: (fd: number) => void): number {
-  let file = open.get(path)
-  if (file === undefined || !file.users.has(user)) {
-    file = file !== undefined && leadsTo(path, file.fd) ? file : openAnew(path)
+  let file = fileOf(path, user)
+  if (file === undefined) {
+    file = open.get(path)?.find(({ fd }) => leadsTo(path, fd)) ?? openAnew(path)
     file.users.add(user)
     begin?.(file.fd)
   }
@@ -33,15 +38,18 @@ export function openFile(path: string, user: object, begin?: (fd: number) => voi
 
 /** The descriptor that a store has of a file now. */
 export function openedFile(path: string, user: object): number | undefined {
-  const file = open.get(path)
-  return file?.users.has(user) ? file.fd : undefined
+  return fileOf(path, user)?.fd
 }
 
 /** Closes the files that no other store of this thread reads. */
 export function closeFiles(user: object): void {
-  for (const [path, file] of open) {
-    if (file.users.delete(user) && file.users.size === 0) close(path, file)
+  for (const file of [...open.values()].flat()) {
+    if (file.users.delete(user) && file.users.size === 0) close(file)
   }
+}
+
+function fileOf(path: string, user: object): OpenFile | undefined {
+  return open.get(path)?.find(({ users }) => users.has(user))
 }
 
 /** Whether a path is still that of the open file: a store that begins must not read one that was replaced. */
@@ -52,20 +60,21 @@ function leadsTo(path: string, fd: number): boolean {
 }
 
 function openAnew(path: string): OpenFile {
-  const replaced = open.get(path)
-  if (replaced !== undefined) close(path, replaced)
-  if (open.size >= FILES_A_WORKER) closeOldest()
-  const file = { fd: openWithoutWaiting(path), users: new Set<object>(), used: 0 }
-  open.set(path, file)
+  if (opened >= FILES_A_WORKER) closeOldest()
+  const file = { path, fd: openWithoutWaiting(path), users: new Set<object>(), used: 0 }
+  open.set(path, [...(open.get(path) ?? []), file])
+  opened++
   return file
 }
 
 function closeOldest(): void {
-  const [path, file] = [...open].reduce((a, b) => (a[1].used <= b[1].used ? a : b))
-  close(path, file)
+  close([...open.values()].flat().reduce((a, b) => (a.used <= b.used ? a : b)))
 }
 
-function close(path: string, file: OpenFile): void {
-  open.delete(path)
+function close(file: OpenFile): void {
+  const others = (open.get(file.path) ?? []).filter(other => other !== file)
+  if (others.length > 0) open.set(file.path, others)
+  else open.delete(file.path)
+  opened--
   closeSync(file.fd)
 }

@@ -143,6 +143,23 @@ describe('files', () => {
     late.close()
   })
 
+  it('that were replaced or deleted stay those of a store that reads them, also when another one begins', () => {
+    const { paths } = files(2, 'kept')
+    const [early, late, later] = [new FileStore(), new FileStore(), new FileStore()]
+    const size = (store: FileStore): number => store.sizeSync(paths[0])
+    const before = size(early)
+    writeFileSync(paths[1], 'new')
+    renameSync(paths[1], paths[0])
+    expect([size(late), size(early)]).toEqual([3, before])
+    rmSync(paths[0])
+    expect(() => size(later)).toThrow('there is no such file')
+    expect([size(late), size(early)]).toEqual([3, before])
+    const open = () => openPaths().filter(path => path.startsWith(paths[0]))
+    expect(open()).toHaveLength(2)
+    for (const store of [early, late, later]) store.close()
+    expect(open()).toEqual([])
+  })
+
   it('that were cut after the index was made say so', () => {
     const path = join(folder, 'cut')
     writeFileSync(path, bytes)
