@@ -44,6 +44,8 @@ export class Feeding {
   private decoder: CpuDecoder | undefined
   /** Memory that is being taken: what it is taken for must stay open until then. */
   private reserving: Promise<unknown> = Promise.resolve()
+  /** The latest move of the ring: the next one begins when it is done. */
+  private moving: Promise<void> = Promise.resolve()
   readonly ring: Ring
   readonly shared: RingMemory
   private job: Job
@@ -176,11 +178,19 @@ export class Feeding {
     return { memory, layout, feed, workspaces }
   }
 
-  /** Goes on from another place. Batches already made are thrown away; kept ones stay. */
-  async move(start: RingStart, plan: FeedPlan = this.plan): Promise<void> {
+  /**
+   * Goes on from another place. Batches already made are thrown away; kept ones stay. Moves are made in the order in
+   * which they are asked for: a client that was interrupted while it waited for one asks for another.
+   */
+  move(start: RingStart, plan?: FeedPlan): Promise<void> {
+    this.moving = this.moving.then(() => this.moveNow(start, plan ?? this.plan))
+    return this.moving
+  }
+
+  private async moveNow(start: RingStart, plan: FeedPlan): Promise<void> {
     this.timeout.begin()
-    // Pause again after every wait: a second move may have finished meanwhile, and its reset has set the ring going.
-    for (this.ring.pause(); this.ring.busy; this.ring.pause()) {
+    this.ring.pause()
+    while (this.ring.busy) {
       await new Promise(resolve => setTimeout(resolve, 1))
       this.checkHung()
       if (this.failure) throw this.failure

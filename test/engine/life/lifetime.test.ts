@@ -14,6 +14,7 @@ import {
 import { temporaryFolder } from '../../support/folder.js'
 import { mapped } from '../../support/maps.js'
 import { writeShards } from '../../support/pictures.js'
+import { until } from '../../support/until.js'
 
 const FEED = numberFeed(64, { batch: { size: 4, last: 'keep' } })
 const values = (batch: AnyBatch) => (batch.number as { values: Uint8Array }).values
@@ -182,6 +183,23 @@ describe('a loader', () => {
       setTimeout(() => ring.drop(busy), 20)
       await Promise.all(moves)
       expect(paused).toEqual([true, true])
+    })
+  })
+
+  test('that is moved twice, as by a client that was interrupted, stands where the second move says', async () => {
+    await using(numberFeed(64), { workers: 1, depth: 2 }, async loader => {
+      await loader.ready
+      const feeding = feedingOf(loader)
+      const { ring } = feeding
+      const busy = 200 // a maker that takes its time
+      while (!ring.next(busy)) await feeding.move({ epoch: 0, position: 0, limit: 9 })
+      const first = feeding.move({ epoch: 1, position: 0, limit: 9 })
+      await until(() => ring.paused)
+      ring.drop(busy)
+      while (ring.busy); // the worker as well; the first move, which waits for a timer, does not see that yet
+      await feeding.move({ epoch: 2, position: 0, limit: 9 })
+      await first
+      expect(ring.startAt.epoch).toBe(2)
     })
   })
 
