@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from contextlib import contextmanager
@@ -131,3 +132,13 @@ def test_a_failure_wakes_a_thread_that_waits_for_a_batch():
             raise wire.failure
         for end in pipe:
             end.close()
+
+
+def test_a_wait_that_meets_a_closed_connection_returns():
+    ready, other = os.pipe()
+    os.close(other)
+    with connected() as (wire, _):
+        os.close(ready)  # another thread closes the feed
+        wire.wait(ready, 0)
+        wire.close()
+        wire.wait(ready, 0)

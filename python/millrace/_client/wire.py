@@ -179,8 +179,8 @@ class Wire:
         for fd, _ in poll.poll(seconds * 1000):
             try:
                 os.read(fd, 65536)
-            except BlockingIOError:
-                pass
+            except OSError:
+                pass  # nothing is there any more, or another thread has closed the connection
 
     @property
     def ended(self) -> bool:
