@@ -112,7 +112,8 @@ def test_an_engine_that_dies_between_loops(fake):
             assert wait_until(lambda: run_of(feed).stream.client.wire.ended)
 
 
-def test_a_feed_that_is_closed_while_its_engine_is_replaced_stays_closed(fake, monkeypatch):
+@pytest.mark.parametrize("late", [False, True])
+def test_a_feed_that_is_closed_while_its_engine_is_replaced_stays_closed(fake, monkeypatch, late):
     opened = []
     with millrace.Feed(fake(400)) as feed:
         batches = iter(feed)
@@ -121,10 +122,17 @@ def test_a_feed_that_is_closed_while_its_engine_is_replaced_stays_closed(fake, m
         def closing(*arguments):
             """Another thread closes the feed as the next engine has answered."""
             opened.append(Client(*arguments))
-            feed.close()
+            if not late:
+                feed.close()
             return opened[-1]
 
+        def telling(*_):
+            """Or a moment later, before the new ring is put in place."""
+            if late:
+                feed.close()
+
         monkeypatch.setattr("millrace._stream.stream.Client", closing)
+        monkeypatch.setattr("millrace._stream.stream.Stream._tell", telling)
         os.kill(engine_of(feed), signal.SIGKILL)
         with pytest.raises(millrace.MillraceError, match="closed"):
             list(batches)

@@ -93,15 +93,15 @@ class Stream:
             self.changes = list(state.get("changes", [])) or None
         before = self._client
         client = Client(self._meeting, request)
-        if self._ended:  # another thread closed the feed while the engine started
-            client.close()
-            raise MillraceError("this feed is closed: open it again")
         self._tell(client.opened)
         # The client last: a Ctrl-C in between leaves the old one, which is known to be dead.
         self.number, self.ahead = 0, client.opened.place
         self._client = client
         if before is not None:
             before.close()
+        if self._ended:  # another thread closed the feed meanwhile, and may have missed the new client
+            self.close()
+            raise MillraceError("this feed is closed: open it again")
 
     def _tell(self, opened: Opened) -> None:
         """Says what the engine had to say about the data, such as files that were left out: once, on one
