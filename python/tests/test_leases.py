@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
+import sys
 import threading
 from queue import SimpleQueue
 
@@ -12,6 +14,7 @@ import pytest
 from patience import PATIENCE, wait_until
 
 import millrace
+from millrace._client.leases import Leases, _Lent
 from millrace.feed import run_of
 
 
@@ -229,3 +232,52 @@ def test_a_depth_that_is_lowered_leaves_a_slot_beside_those_that_are_kept(fake):
         del kept
         assert feed.tune(depth=1)["depth"] == 1
         assert len(list(feed)) == 10
+
+
+def test_a_lease_that_is_told_of_late_does_not_give_back_a_slot_that_was_lent_anew():
+    sent = []
+
+    class Told:
+        """A wire that notes what it sends."""
+
+        def send(self, message):
+            sent.append(message())
+
+    class Memory:
+        pass
+
+    leases = Leases(Told())
+    first, second = Memory(), Memory()
+    late = _Lent(first, leases._dropped.put)  # its entry was interrupted, then the ring moved
+    late.slot = 3
+    leases.add(3, second)
+    del first
+    leases.settle()
+    assert (sent, leases.held()) == ([None], {3})
+    del second
+    leases.settle()
+    assert (sent, leases.held()) == ([None, {"release": 3}], set())
+    leases.close()
+
+
+def test_ctrl_c_while_slots_are_settled_is_a_ctrl_c(monkeypatch):
+    """Wherever it comes: at every line that runs in the meantime, and every call."""
+    monkeypatch.setattr("millrace._client.leases.SETTLING", 0.001)
+    leases = Leases(None)
+    leases.close()  # no thread answers: every settling waits
+    for moment in range(1, 200):
+        left = itertools.count(1 - moment)
+
+        def interrupt(frame, event, _, left=left):
+            if next(left) == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return interrupt
+
+        try:
+            sys.settrace(interrupt)
+            leases.settle()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)

@@ -13,6 +13,9 @@ Locks. None of its own. A slot leaves ``_held`` inside ``Wire.send``, under the 
 message that gives it back. So a ``move``, which is made under the same lock, names exactly the slots that the
 engine has not been told of.
 
+Ctrl-C may come between any two lines. A lease and its slot are entered by one assignment; a lease that was
+never entered has no reference that could tell of its death, and the next move frees its slot.
+
 Fork: the child has no such thread, and tells nothing. The engine's death: what can't be told is dropped.
 """
 
@@ -21,7 +24,7 @@ from __future__ import annotations
 import threading
 import weakref
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Dict, Optional, Set
 
 from .wire import Wire
@@ -42,9 +45,8 @@ class Leases:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._refs: Dict[int, _Lent] = {}
-        #: Leased, and not yet given back to the engine.
-        self._held: Set[int] = set()
+        #: By slot: leased, and not yet given back to the engine.
+        self._held: Dict[int, _Lent] = {}
         self._dropped: "SimpleQueue[Any]" = SimpleQueue()
         args = (wire, self._dropped, self._held)
         threading.Thread(target=_tell, args=args, name="millrace-leases", daemon=True).start()
@@ -53,8 +55,7 @@ class Leases:
         """Watches a lease from now on."""
         ref = _Lent(lease, self._dropped.put)
         ref.slot = slot
-        self._refs[slot] = ref
-        self._held.add(slot)
+        self._held[slot] = ref
 
     def __len__(self) -> int:
         return len(self._held)
@@ -65,34 +66,38 @@ class Leases:
 
     def settle(self) -> None:
         """Waits until the engine has been told of everything that was dropped so far."""
-        told = threading.Event()
+        told: "SimpleQueue[None]" = (
+            SimpleQueue()
+        )  # not an Event: Ctrl-C in its `wait` may become a RuntimeError
         self._dropped.put(told)
-        told.wait(SETTLING)
+        try:
+            told.get(timeout=SETTLING)
+        except Empty:
+            pass
 
     def close(self) -> None:
         """Ends the thread."""
         self._dropped.put(None)
 
 
-def _tell(wire: Wire, dropped: "SimpleQueue[Any]", held: Set[int]) -> None:
+def _tell(wire: Wire, dropped: "SimpleQueue[Any]", held: Dict[int, _Lent]) -> None:
     while True:
         one = dropped.get()
         if one is None:
             return
-        if isinstance(one, threading.Event):
-            one.set()
+        if isinstance(one, SimpleQueue):
+            one.put(None)
             continue
         try:
-            wire.send(partial(_release, held, one.slot))
+            wire.send(partial(_release, held, one))
         except OSError:
             pass  # the engine is gone, and the slots with it
         del one
 
 
-def _release(held: Set[int], slot: int) -> Optional[Dict[str, int]]:
-    """The message that gives a slot back. A lease that died before it was entered is not told of: the next
-    move frees its slot."""
-    if slot not in held:
+def _release(held: Dict[int, _Lent], lent: _Lent) -> Optional[Dict[str, int]]:
+    """The message that gives a slot back, unless the slot has been lent anew."""
+    if held.get(lent.slot) is not lent:
         return None
-    held.discard(slot)
-    return {"release": slot}
+    del held[lent.slot]
+    return {"release": lent.slot}
