@@ -1,6 +1,6 @@
 /**
  * Keyed random numbers. A choice depends on (seed, epoch, position, field, operator, ordinal) and on nothing
- * else, so any worker makes the same choice for the same sample (law 2). The generator is sfc32: 128 bits of
+ * else, so any worker makes the same choice for the same sample. The generator is sfc32: 128 bits of
  * state, 32 bits an output, passes PractRand; the key is mixed into the state by murmur3's finaliser.
  */
 import * as words from './random-words.js'

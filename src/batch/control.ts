@@ -1,7 +1,7 @@
 /**
- * The control page of a ring: the words by which makers, the consumer and the owner agree. What threads agree by is read
- * and written by atomic operations. Plain are the words that an atomic one orders (start, poison, and all that `reset`
- * writes) and those that decide nothing but what is told (row, since, bytes, heart). docs/concurrency.md has them all.
+ * The control page of a ring: the words by which makers, the consumer and the owner agree. Most are read and written by
+ * atomic operations. Two kinds are not: words that an atomic one orders (start, poison, and all that `reset` writes), and
+ * words that only a message or a figure shows (row, since, bytes, heart). docs/concurrency.md has them all.
  */
 import {
   At,

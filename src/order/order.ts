@@ -1,6 +1,6 @@
 /**
- * The contract of an order: which row stands at position p of epoch e. A pure function (law 2); an order that
- * has been compiled from plain data gives the same answer in every thread.
+ * The contract of an order: which row stands at position p of epoch e. It is a pure function: compiled from the same plain
+ * data, it gives the same answer in every thread.
  */
 
 /** One draw: a row of one of the feed's sources. `source` is 0 unless the feed blends several. */

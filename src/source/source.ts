@@ -1,7 +1,7 @@
 /**
  * The contract of a source. A source knows how many samples there are, which bytes hold them, and how to find the columns
  * of a sample in those bytes. While a feed runs it does not read by itself: it *plans* byte ranges, and the maker reads
- * them (law 3).
+ * them.
  *
  * There are two steps. `open` runs once, in the main thread. It may take long (scan files, build an index), and returns a
  * manifest: plain data that can be posted to threads, with big tables in index files or SharedArrayBuffers. `attach` runs

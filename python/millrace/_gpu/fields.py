@@ -1,4 +1,4 @@
-"""Fields that are finished on the device, by what the engine calls them. Others are copied, or generated."""
+"""Which class finishes a field on the device, by its kind. Fields of other kinds are copied or generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds that are open in this process: their names, no two alike, and what an open feed is not made for."""
+"""Names of the feeds that are open in this process, no two alike; and what an open feed refuses, with why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of options: a misspelt one gets the nearest right one, and one of another loader what to do here."""
+"""Refuses unknown options, and names the nearest one, or what serves in place of another loader's option."""
 
 from __future__ import annotations
 

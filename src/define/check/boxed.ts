@@ -1,4 +1,4 @@
-/** Operators of an image that look at the boxes of the sample: which field these are. */
+/** Finds the field of boxes that an operator of an image looks at: `iouCrop` keeps some of them in the picture. */
 import { DefinitionError } from '../../basics/errors.js'
 import type { FieldJson, NormalOp } from '../types.js'
 import { at, unknownName } from './mistakes.js'

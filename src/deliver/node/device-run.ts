@@ -1,4 +1,7 @@
-/** The device of a loader: opened, asked who decodes, and served by one ring after another when that changes. */
+/**
+ * The device of a loader: opens it, decides who decodes images, and brings the batches of a ring to it. When another is to
+ * decode, the loader gives it a new ring.
+ */
 
 import type { NormalFeed } from '../../define/types.js'
 import { Decision, type Decoder } from '../../device/decision.js'

@@ -1,6 +1,6 @@
 /**
- * When a unit will be used next. The order is arithmetic, so the cache need not guess from the past: it gives up
- * what is wanted last (law 2 helps law 5).
+ * Tells the block cache when a unit will be used next. The order is arithmetic, so the cache need not guess from the
+ * past: it gives up the unit that is wanted last.
  *
  * Time is counted in draws of the feed. A source of a blend has a line of its own, on which the feed moves more
  * slowly; its distances are stretched accordingly.

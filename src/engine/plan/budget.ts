@@ -1,6 +1,6 @@
 /**
  * The budget: what a feed will take of the machine, known before it starts and checked against every limit we can
- * see (law 5). The error names the limit and the two ways out.
+ * see. The error names the limit and the two ways out.
  */
 
 import { BudgetError } from '../../basics/errors.js'

@@ -1,4 +1,7 @@
-/** Which process each maker drives, in words behind the pool's: a maker that is ended can't end its process itself. */
+/**
+ * Each maker notes the child process that it drives, in shared words behind those of the pool. A maker that is ended can't
+ * end its child, so the pool does.
+ */
 import { MAX_MAKERS } from '../../batch/ring.js'
 import type { ChildHandle } from '../../system/process/child.js'
 import { PoolWord } from './messages.js'

@@ -1,4 +1,4 @@
-/** The user's cache folder, for indexes of data that lie in read-only folders. */
+/** The user's cache folder: for indexes of data in read-only folders, and for compiled kernels. */
 import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'

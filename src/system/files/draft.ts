@@ -1,5 +1,5 @@
 /**
- * A file that has no name until it is finished (law 7). On Linux it is an unnamed inode (O_TMPFILE) that gets
+ * A file that has no name until it is finished. On Linux it is an unnamed inode (O_TMPFILE) that gets
  * its name by linkat: a process that is killed while writing leaves nothing. Where the file system can't do that, it is
  * a hidden temporary file beside the target, taken away on error and by `sweepDrafts` after a kill.
  */

@@ -1,7 +1,7 @@
 /**
  * Shared memory without names: a memfd that lies under a WebAssembly memory. Worker threads and SIMD kernels see
  * it through the memory, other processes through /proc/PID/fd/N, and when the last of them is gone the kernel
- * frees it: nothing to unlink, nothing left behind (law 7).
+ * frees it: nothing to unlink, nothing left behind.
  */
 import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
