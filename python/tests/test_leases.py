@@ -14,7 +14,7 @@ import pytest
 from patience import PATIENCE, wait_until
 
 import millrace
-from millrace._client.leases import Leases, _Lent
+from millrace._client.leases import Leases
 from millrace.feed import run_of
 
 
@@ -234,29 +234,44 @@ def test_a_depth_that_is_lowered_leaves_a_slot_beside_those_that_are_kept(fake):
         assert len(list(feed)) == 10
 
 
-def test_a_lease_that_is_told_of_late_does_not_give_back_a_slot_that_was_lent_anew():
-    sent = []
+@pytest.mark.parametrize("moment", range(1, 8))
+def test_a_lease_whose_entry_is_interrupted_never_gives_back_a_slot_that_was_lent_anew(moment):
+    gate = threading.Event()
 
-    class Told:
-        """A wire that notes what it sends."""
+    class Slow:
+        """A wire that sends nothing before the slot is lent anew."""
 
         def send(self, message):
-            sent.append(message())
+            assert gate.wait(PATIENCE)
+            message()
 
     class Memory:
         pass
 
-    leases = Leases(Told())
+    leases = Leases(Slow())
+    left = itertools.count(1 - moment)
+
+    def interrupt(frame, event, _):
+        if event == "line" and next(left) == 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return interrupt
+
     first, second = Memory(), Memory()
-    late = _Lent(first, leases._dropped.put)  # its entry was interrupted, then the ring moved
-    late.slot = 3
-    leases.add(3, second)
-    del first
+    try:
+        sys.settrace(interrupt)
+        leases.add(3, first)
+    except KeyboardInterrupt:
+        del first
+        leases.add(3, second)
+    finally:
+        sys.settrace(None)
+    gate.set()
     leases.settle()
-    assert (sent, leases.held()) == ([None], {3})
-    del second
+    assert leases.held() == {3}
+    first = second = None
     leases.settle()
-    assert (sent, leases.held()) == ([None, {"release": 3}], set())
+    assert leases.held() == set()
     leases.close()
 
 

@@ -13,8 +13,8 @@ Locks. None of its own. A slot leaves ``_held`` inside ``Wire.send``, under the 
 message that gives it back. So a ``move``, which is made under the same lock, names exactly the slots that the
 engine has not been told of.
 
-Ctrl-C may come between any two lines. A lease and its slot are entered by one assignment; a lease that was
-never entered has no reference that could tell of its death, and the next move frees its slot.
+Ctrl-C may come between any two lines. A lease is entered by one assignment. Of one that was not entered
+the engine is not told: the next move frees its slot.
 
 Fork: the child has no such thread, and tells nothing. The engine's death: what can't be told is dropped.
 """
@@ -96,8 +96,10 @@ def _tell(wire: Wire, dropped: "SimpleQueue[Any]", held: Dict[int, _Lent]) -> No
 
 
 def _release(held: Dict[int, _Lent], lent: _Lent) -> Optional[Dict[str, int]]:
-    """The message that gives a slot back, unless the slot has been lent anew."""
-    if held.get(lent.slot) is not lent:
+    """The message that gives a slot back. None for a lease that was never entered: a Ctrl-C may have come
+    before it knew its slot, or that slot may have been lent anew."""
+    slot: int = getattr(lent, "slot", -1)
+    if held.get(slot) is not lent:
         return None
-    del held[lent.slot]
-    return {"release": lent.slot}
+    del held[slot]
+    return {"release": slot}
