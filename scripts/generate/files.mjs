@@ -37,7 +37,7 @@ export async function generatedFiles(root, importModule) {
   const device = await table('src/device/facts.ts')
   const decision = await table('src/device/decision-facts.ts')
   const judge = await table('src/deliver/node/judge-facts.ts')
-  const launchers = await table('src/deliver/launchers.ts')
+  const launchers = await table('src/deliver/launcher-facts.ts')
   const protocol = await table('src/deliver/protocol-facts.ts')
   const stall = await table('src/observe/stall.ts')
 
@@ -152,7 +152,7 @@ export async function generatedFiles(root, importModule) {
       constant(judge(name)),
     ),
   ])
-  python('launchers', 'src/deliver/launchers.ts', 'Which variables tell a process its rank.', [
+  python('launchers', 'src/deliver/launcher-facts.ts', 'Which variables tell a process its rank.', [
     records(launchers('LAUNCHERS'), 'Launcher', 'What starts the ranks of a job.', {
       name: 'str',
       rank: 'str',

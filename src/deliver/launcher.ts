@@ -1,6 +1,6 @@
 /** Which rank this process is, by what started it: torchrun, Slurm, Open MPI, Kubernetes, or no launcher. */
 import { DefinitionError } from '../basics/errors.js'
-import { LAUNCHERS } from './launchers.js'
+import { LAUNCHERS } from './launcher-facts.js'
 
 export interface RankOf {
   rank: number

@@ -23,8 +23,8 @@ import type { Gpu, Lane } from '../system/cuda/index.js'
 import { ArrayMaker } from './compressed.js'
 import { LANES, SCRATCH_PARTS } from './facts.js'
 import { type GeneratorMaker, generatorMaker } from './generate.js'
-import { SlotLocks } from './locks.js'
 import { PictureMaker } from './pictures.js'
+import { SlotPins } from './pins.js'
 import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './plan.js'
 
 export interface StageOptions {
@@ -78,7 +78,7 @@ export class DeviceStage {
   private readonly lines: Line[]
   private readonly outputs: Output[] = []
   private readonly free: number[] = []
-  private readonly locks: SlotLocks
+  private readonly locks: SlotPins
   /** Those at work, the oldest batch first. */
   private busy: Line[] = []
 
@@ -87,7 +87,7 @@ export class DeviceStage {
     private readonly options: StageOptions,
   ) {
     this.output = layoutOutput(options.layout)
-    this.locks = new SlotLocks(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
+    this.locks = new SlotPins(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
     // A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels are made
     // for all of it, and end when the last of their blocks does. Two blocks fit on each multiprocessor: while one waits
     // for its memory, the other goes on.

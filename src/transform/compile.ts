@@ -9,7 +9,7 @@ import { compileDevicePicture } from './device/picture.js'
 import type { FieldProgram, UserMap } from './field.js'
 import { compileImage, compileMask } from './picture/image.js'
 import { compileBoxes, compilePoints } from './plain/follow.js'
-import { compileArray, compileNumber, compileText, compileVaryingArray } from './plain/scalar.js'
+import { compileArray, compileNumber, compileText, compileVaryingArray } from './plain/plain-field.js'
 
 /** How a field lies in the slot, and who makes it. */
 export interface InSlot {

@@ -6,8 +6,8 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FeedJson } from '../../src/define/types.js'
 import { librariesFor } from '../../src/deliver/device-options.js'
 import { Device, type StagePort } from '../../src/device/device.js'
-import { SlotLocks } from '../../src/device/locks.js'
 import { essence, type FromStage, type ToStage } from '../../src/device/messages.js'
+import { SlotPins } from '../../src/device/pins.js'
 import { Feeding } from '../../src/engine/pool/feeding.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -150,7 +150,7 @@ test('slots that can not be page-locked are copied from all the same, and it is 
     throw new CudaError('cuMemHostRegister_v2', 'CUDA_ERROR_OPERATING_SYSTEM')
   }
   try {
-    const locks = new SlotLocks(gpu, 64, slot => BigInt(slot))
+    const locks = new SlotPins(gpu, 64, slot => BigInt(slot))
     for (const slot of [0, 1, 0]) locks.lock(slot)
     locks.free()
   } finally {

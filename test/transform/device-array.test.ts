@@ -15,7 +15,7 @@ import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
 import { arrayForDevice, arrayStaysOnCpu, redoArray } from '../../src/transform/device/array.js'
 import { ArrayForm, HEAD_BYTES, Head } from '../../src/transform/device/array-words.js'
-import { payloadOf } from '../../src/transform/device/payload.js'
+import { payloadOf } from '../../src/transform/device/compressed.js'
 import type { DenseProgram, RowContext } from '../../src/transform/field.js'
 
 const folder = join(import.meta.dirname, '../golden/compressed')

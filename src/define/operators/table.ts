@@ -10,7 +10,7 @@ import { at, unknownName, wrong } from '../check/mistakes.js'
 import type { Parsed, Written } from '../check/schema.js'
 import { either, interval, isObject, isText, object, oneOf, text, withDefault } from '../check/schema.js'
 import type { NormalOp, OpJson } from '../types.js'
-import { COLOUR } from './colour.js'
+import { COLOUR } from './color.js'
 import { GEOMETRY } from './geometry.js'
 import { type Operator, operator } from './operator.js'
 import {

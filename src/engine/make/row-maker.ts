@@ -25,7 +25,7 @@ import { attachInOrder } from '../plan/plan.js'
 import { describeBad } from './failures.js'
 import { Fetcher } from './fetch.js'
 import { Future } from './future.js'
-import { mixSlot } from './mix.js'
+import { mixSlot } from './mix-batch.js'
 import { SampleMaker } from './sample-maker.js'
 import type { UserFunctions } from './user-functions.js'
 

@@ -16,7 +16,7 @@ import { SourceError } from '../../basics/errors.js'
 import type { SplitJson } from '../../define/types.js'
 import { hashKey, place } from '../index/key-hash.js'
 import type { Source } from '../source.js'
-import { placeOf, type Stretch } from './place.js'
+import { placeOf, type Stretch } from './stretch.js'
 import { indexColumn } from './subset.js'
 
 /** Values of a column, and for every row the number of its value. */

@@ -69,6 +69,8 @@ export function applyColor(step: ColorStep, picture: Picture, work: Workspace): 
     case 'solarize':
       byTable(table => lookups.solarize(table, step.threshold), picture, work, run)
       break
+    default:
+      step satisfies never
   }
   return picture
 }

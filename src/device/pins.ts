@@ -4,7 +4,7 @@
  */
 import { CudaError, type Gpu } from '../system/cuda/index.js'
 
-export class SlotLocks {
+export class SlotPins {
   private readonly locked = new Map<number, bigint>()
   private refused = false
 

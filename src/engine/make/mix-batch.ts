@@ -7,7 +7,7 @@ import { mixWords, writeMix } from '../../transform/device/parameter-row.js'
 import { pictureOf } from '../../transform/device/picture.js'
 import { chooseMix, mixRows, spareBytes } from '../../transform/mix/mix.js'
 import type { Job } from '../plan/job.js'
-import { mosaicSlot } from './mosaic.js'
+import { mosaicSlot } from './mosaic-batch.js'
 
 /**
  * Mixes the rows of a closed slot in place, keyed by the position at which they begin. Images that are finished on the
