@@ -70,7 +70,7 @@ export function applyColor(step: ColorStep, picture: Picture, work: Workspace): 
       byTable(table => lookups.solarize(table, step.threshold), picture, work, run)
       break
     default:
-      step satisfies never
+      step.do satisfies never
   }
   return picture
 }
