@@ -2,7 +2,7 @@
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
 import { DefinitionError, MillraceError, nearest, printable } from '../basics/errors.js'
 import { exitNow, ownProcess } from '../system/process/exit.js'
-import { FILES_A_WORKER, fileHandleLimit, OTHER_FILES } from '../system/process/limits.js'
+import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../system/process/limits.js'
 import { type Command, help, parse, UsageError } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
@@ -86,7 +86,7 @@ function isOption(error: unknown): error is DefinitionError {
 
 /** Too few files may be open, perhaps even to load Millrace itself: in the words of the budget (engine/plan/budget.ts). */
 function tooFewFiles(): string {
-  const needed = `${OTHER_FILES}, and ${FILES_A_WORKER} for each worker`
+  const needed = `${OTHER_FILES}, and ${filesAWorker(FILES)} for each worker`
   return `no more files can be opened, the limit is ${FILES}: a feed needs ${needed}. Raise it with \`ulimit -n\``
 }
 

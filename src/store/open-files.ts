@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, statSync } from 'node:fs'
 import { openWithoutWaiting } from '../system/files/regular.js'
-import { FILES_A_WORKER } from '../system/process/limits.js'
+import { filesAWorker } from '../system/process/limits.js'
 
 interface OpenFile {
   path: string
@@ -22,6 +22,8 @@ interface OpenFile {
  */
 const open = new Map<string, OpenFile[]>()
 let opened = 0
+/** As many as this thread keeps; known when it first opens one. */
+let most: number | undefined
 let requests = 0
 
 /** The descriptor of a file for one of this thread's stores; `begin` gets it when this store has it for the first time. */
@@ -60,7 +62,8 @@ function leadsTo(path: string, fd: number): boolean {
 }
 
 function openAnew(path: string): OpenFile {
-  if (opened >= FILES_A_WORKER) closeOldest()
+  most ??= filesAWorker()
+  if (opened >= most) closeOldest()
   const file = { path, fd: openWithoutWaiting(path), users: new Set<object>(), used: 0 }
   open.set(path, [...(open.get(path) ?? []), file])
   opened++

@@ -81,7 +81,7 @@ describe('errors', () => {
     const command = `ulimit -n 64; exec "$0" "$@"`
     const words = ['-c', command, process.execPath, CLI, 'run', INLINE, '--workers', '1']
     const { status, stderr } = spawnSync('bash', words, { encoding: 'utf8' })
-    expect(stderr).toMatch(/^millrace: .*the limit is 64.*64 for each worker.*`ulimit -n`\n$/)
+    expect(stderr).toMatch(/^millrace: .*the limit is 64.*32 for each worker.*`ulimit -n`\n$/)
     expect(status).toBe(1)
   })
 

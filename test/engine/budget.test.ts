@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SlotLayout } from '../../src/batch/layout.js'
 import { preflight } from '../../src/engine/plan/budget.js'
-import { FILES_A_WORKER, OTHER_FILES } from '../../src/system/process/limits.js'
+import { filesAWorker, OTHER_FILES } from '../../src/system/process/limits.js'
 import { engine, type FeedJson, loopIds, numberFeed, type OpenOptions, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { programs } from '../support/program.js'
@@ -64,7 +64,7 @@ test('more files than may be open: as many as workers really keep open', () => {
     const limited = ['-c', `ulimit -n ${limit}; exec "$0" "$@"`, process.execPath, cli, ...words]
     return spawnSync('bash', limited, { encoding: 'utf8' })
   }
-  const needed = OTHER_FILES + 2 * FILES_A_WORKER
+  const needed = OTHER_FILES + 2 * filesAWorker(256)
   expect(run(needed - 1, 2).stderr).toContain(
     `2 workers need ${needed} open files, but the limit is ${needed - 1}`,
   )

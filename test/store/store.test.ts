@@ -16,7 +16,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Store } from '../../src/store/store.js'
-import { FILES_A_WORKER } from '../../src/system/process/limits.js'
+import { filesAWorker } from '../../src/system/process/limits.js'
+
+/** Files that a thread keeps open here. */
+const MOST = filesAWorker()
 
 const bytes = Uint8Array.from({ length: 10_000 }, (_, i) => (i * 31 + (i >> 8)) & 255)
 let folder: string
@@ -102,30 +105,30 @@ describe('files', () => {
   }
 
   it('stay open, never more than a worker may have, the least recently used closed first', () => {
-    const { paths, openNow } = files(FILES_A_WORKER + 8, 'many')
+    const { paths, openNow } = files(MOST + 8, 'many')
     const store = new FileStore({ access: 'random' })
     const read = (path: string): void => store.readSync(path, 0, one)
     const [first, second, ...others] = paths
-    for (const path of [first, second, ...others.slice(0, FILES_A_WORKER - 2)]) read(path)
-    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    for (const path of [first, second, ...others.slice(0, MOST - 2)]) read(path)
+    expect(openNow()).toHaveLength(MOST)
     read(first)
     read(others.at(-1)!)
-    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    expect(openNow()).toHaveLength(MOST)
     expect(openNow()).toContain(first)
     expect(openNow()).not.toContain(second)
     for (let i = 0; i < 200; i++) read(paths[(i * 7) % paths.length])
-    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    expect(openNow()).toHaveLength(MOST)
     store[Symbol.dispose]()
     expect(openNow()).toEqual([])
   })
 
   it('are shared by the stores of a thread, which together keep to that number', () => {
-    const { paths, openNow } = files(FILES_A_WORKER, 'shared')
+    const { paths, openNow } = files(MOST, 'shared')
     const [a, b] = [new FileStore(), new FileStore({ access: 'sequential' })]
     for (const path of paths) for (const store of [a, b]) store.readSync(path, 0, one)
-    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    expect(openNow()).toHaveLength(MOST)
     a.close()
-    expect(openNow()).toHaveLength(FILES_A_WORKER)
+    expect(openNow()).toHaveLength(MOST)
     b.close()
     expect(openNow()).toEqual([])
   })

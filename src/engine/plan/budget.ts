@@ -7,7 +7,7 @@ import { BudgetError } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { CONTROL_BYTES } from '../../batch/ring.js'
 import { MEMORY_LIMIT } from '../../system/memory/memory.js'
-import { FILES_A_WORKER, fileHandleLimit, memoryLimit, OTHER_FILES } from '../../system/process/limits.js'
+import { fileHandleLimit, filesAWorker, memoryLimit, OTHER_FILES } from '../../system/process/limits.js'
 import type { FeedPlan } from './plan.js'
 
 /** A maker's workspace to begin with: a decoded 1,000 × 1,000 picture and its intermediate. It grows when needed. */
@@ -83,7 +83,7 @@ export function preflight(wanted: Wanted): Budget {
     )
   }
   const files = fileHandleLimit()
-  const needed = OTHER_FILES + makers * FILES_A_WORKER
+  const needed = OTHER_FILES + makers * filesAWorker(files)
   if (needed > files) {
     throw new BudgetError(
       `${makers} workers need ${needed} open files, but the limit is ${files}: lower workers, or raise it with \`ulimit -n\``,

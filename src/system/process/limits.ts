@@ -54,12 +54,19 @@ export function memoryLimit(machine = thisMachine()): MemoryLimit {
   return { ...least, bytes: Math.max(0, least.bytes) }
 }
 
-/**
- * The files that a feed keeps open: as many as this in each worker, more than the shards that it touches at a time, and
- * these for all else: sockets, libraries, logs. The workers keep to it, the budget counts it, and messages name it.
- */
-export const FILES_A_WORKER = 64
+/** Files that a feed keeps open besides those of its workers: sockets, libraries, logs. */
 export const OTHER_FILES = 64
+
+/** From this limit on, files are plenty. */
+const PLENTY = 8192
+
+/**
+ * The files that each worker keeps open at most: more than the shards that it touches at a time, fewer where many
+ * workers would come near the process's limit. The workers keep to it, the budget counts it, and messages name it.
+ */
+export function filesAWorker(limit = fileHandleLimit()): number {
+  return limit < PLENTY ? 32 : 64
+}
 
 /** Files that this process may have open at once; Infinity where there is no limit, or none that can be read. */
 export function fileHandleLimit(machine = thisMachine()): number {
