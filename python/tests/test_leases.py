@@ -15,6 +15,7 @@ from patience import PATIENCE, wait_until
 
 import millrace
 from millrace._client.leases import Leases
+from millrace._stream.reading import read
 from millrace.feed import run_of
 
 
@@ -232,6 +233,22 @@ def test_a_depth_that_is_lowered_leaves_a_slot_beside_those_that_are_kept(fake):
         del kept
         assert feed.tune(depth=1)["depth"] == 1
         assert len(list(feed)) == 10
+
+
+def test_a_traceback_that_is_kept_keeps_no_slot_of_a_batch_that_was_being_read(fake, monkeypatch):
+    def interrupted(*arguments):
+        taken = read(*arguments)
+        raise KeyboardInterrupt(taken.epoch)
+
+    with millrace.Feed(fake(), depth=2) as feed:
+        state = feed.state_dict()
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as kept:
+            patch.setattr("millrace._stream.stream.read", interrupted)
+            next(iter(feed))
+        assert held(feed) == 0  # with all slots held, no batch could be made any more
+        feed.load_state_dict(state)
+        assert [batch["number"][0] for batch in feed] == list(range(0, 20, 4))
+        del kept
 
 
 @pytest.mark.parametrize("moment", range(1, 8))

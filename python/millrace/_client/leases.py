@@ -57,6 +57,11 @@ class Leases:
         ref.slot = slot
         self._held[slot] = ref
 
+    def forget(self, slot: int) -> None:
+        """A batch that was interrupted while it was read is never handed out: its slot is free with the next
+        move, though the frames of a traceback may refer to its memory for long."""
+        self._held.pop(slot, None)
+
     def __len__(self) -> int:
         return len(self._held)
 

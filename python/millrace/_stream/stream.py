@@ -260,7 +260,11 @@ class Stream:
         copy = not self.room
         if copy:
             self._copied(client)
-        taken = read(client, slot, copy, self.names)
+        try:
+            taken = read(client, slot, copy, self.names)
+        except BaseException:
+            client.leases.forget(slot)
+            raise
         self.number += 1
         self.ahead = taken.after
         taken.bad = bad
