@@ -13,7 +13,8 @@ if (!there) {
   const why = lacks?.trim().split('\n').at(-1) ?? 'there is no python3'
   console.warn(`The Python client's tests are skipped, they need python3 with numpy and pytest: ${why}`)
 }
-const files = readdirSync(`${folder}/tests`).filter(name => /^test_.*\.py$/.test(name))
+const names = readdirSync(`${folder}/tests`, { recursive: true, encoding: 'utf8' })
+const files = names.filter(name => /(^|\/)test_[^/]*\.py$/.test(name)).sort()
 
 describe.skipIf(!there)('Python', () => {
   test.each(files)('%s', file => {

@@ -127,6 +127,9 @@ def test_a_folder_can_be_taken_in_at_a_glance():
     for folder in {path.parent for path in MODULES.values()} - {PACKAGE / GENERATED}:
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         assert FEWEST <= len(files) <= MOST, f"{folder.name} has {len(files)} files"
+    for folder in [TESTS, *(path for path in TESTS.iterdir() if path.is_dir())]:
+        files = list(folder.glob("*.py"))
+        assert len(files) <= MOST, f"tests/{folder.name} has {len(files)} files"
 
 
 def test_public_names_hide_no_folder():

@@ -11,7 +11,7 @@ pytest.importorskip("torchvision")
 from torchvision import transforms as v1  # noqa: E402
 from torchvision.transforms import InterpolationMode, v2  # noqa: E402
 
-BUILT = Path(__file__).parents[2] / "dist" / "index.js"
+BUILT = Path(__file__).parents[3] / "dist" / "index.js"
 IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 TO_FLOAT = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
 GENERATIONS = pytest.mark.parametrize("t", [v1, v2], ids=["v1", "v2"])

@@ -10,7 +10,7 @@ import pytest
 import millrace
 from millrace.errors import DefinitionError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "dist" / "index.js"
 image, label = millrace.image("jpg").center_crop(32), millrace.int("cls")
 base = millrace.tar("a.tar").fields(image=image).batch(8)

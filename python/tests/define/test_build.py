@@ -11,7 +11,7 @@ from patience import PATIENCE
 
 import millrace
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "dist" / "index.js"
 image, label = millrace.image("jpg").center_crop(32), millrace.int("cls")
 base = millrace.tar("a.tar").fields(image=image).batch(8)
