@@ -125,7 +125,7 @@ def complaints(found: dict[str, Any]) -> Iterator[str]:
 
 
 def mixed(found: Found) -> Iterator[Row]:
-    """Photographs of mixed kinds; gpu-mixed-train.json may be of an earlier run."""
+    """Photographs of mixed kinds."""
     plain = found.rate("mixed", "mixed-420, GPU decodes")
     every = found.rate("mixed", "mixed-all, GPU decodes")
     part = ratio(every, plain)
@@ -136,8 +136,7 @@ def mixed(found: Found) -> Iterator[Row]:
     what = "30 % progressive, GPU mode, of CPU mode"
     reached = f"{share(ratio(gpu, cpu))} ({number(gpu)} of {number(cpu)} img/s)"
     yield Row("8", what, "more", reached, at_least(ratio(gpu, cpu), 1))
-    trained = "mixed" if found.rate("mixed", "resnet18, mixed-all, auto") else "mixed-train"
-    cached, fed = (found.rate(trained, f"resnet18, {name}") for name in ("cached", "mixed-all, auto"))
+    cached, fed = (found.rate("mixed", f"resnet18, {name}") for name in ("cached", "mixed-all, auto"))
     what = 'ResNet-18, kinds mixed, device="cuda", of the cached batch\'s rate'
     reached = f"{share(ratio(fed, cached))} ({number(fed)} img/s)"
     yield Row("8", what, "≥ 95 %", reached, at_least(ratio(fed, cached), 0.95))
