@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import HERE
 from fake_cuda import FakeDecoder, FakeDriver, FakeKernels
+from forked import in_fork
 from patience import PATIENCE, wait_until
 from picture_slots import Slot, field
 
@@ -243,29 +243,6 @@ def test_what_a_failed_batch_left_on_the_streams_harms_no_other(seed):
     stage.close()
 
 
-def in_fork(work):
-    """What a forked child's exit status is, when it does this; None when it does not end."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(7)
-        finally:
-            os._exit(1)
-    status = []
-
-    def ended():
-        done, code = os.waitpid(child, os.WNOHANG)
-        status.append(code)
-        return done == child
-
-    if wait_until(ended):
-        return os.WEXITSTATUS(status[-1])
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return None
-
-
 def test_a_fork_has_no_stages_and_waits_for_none():
     stage = open_stage({"image": field()}, FakeDriver())
     ticket = stage.submit(pictures()).wait(PATIENCE)
@@ -298,7 +275,7 @@ def test_a_fork_unlocks_nothing():
 def test_the_process_ends_with_batches_under_way():
     program = f"""
 import sys, time
-sys.path[:0] = [{str(HERE)!r}, {str(HERE.parent)!r}]
+sys.path[:0] = [{str(HERE / "gpu")!r}, {str(HERE)!r}, {str(HERE.parent)!r}]
 from test_gpu_ends import FakeDriver, open_stage, pictures
 from picture_slots import field
 driver = FakeDriver()

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fake_torch import FakeCuda, FakeEvent, FakeStream, FakeTensor, view_of
+from forked import in_fork
 from patience import wait_until
-from test_gpu_ends import in_fork
 
 import millrace
 from millrace._view import torch_cuda
