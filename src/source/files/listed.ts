@@ -13,7 +13,6 @@ import { type FileListManifest, fileListManifest } from './file-list.js'
 import { FileListSource } from './file-list-source.js'
 import { IMAGE_EXTENSIONS } from './folder.js'
 import type { ListColumn, ListMeta } from './list-build.js'
-import { obtainListIndex } from './list-index.js'
 
 /** As many files are looked at to see whether they are pictures. */
 const LOOKED_AT = 100
@@ -34,6 +33,8 @@ export async function openList(json: ListJson, context: OpenContext): Promise<Li
   const { path = 'path' } = json
   const list = resolve(context.root, json.list)
   const root = json.root === undefined ? dirname(list) : resolve(context.root, json.root)
+  // Loaded here: workers, which attach to an index that is there, start sooner without it.
+  const { obtainListIndex } = await import('./list-index.js')
   const index = await obtainListIndex({ list, root, path }, context)
   const { columns, from } = index.header.meta as unknown as ListMeta
   const manifest = fileListManifest('files', join(root, from), index)

@@ -9,6 +9,7 @@ import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns
 import { hashKey } from '../index/key-hash.js'
 import { KeySet } from '../index/key-set.js'
 import { numberIn } from '../index/number-in.js'
+import { columnOf } from './column.js'
 import type { TarSink } from './scan.js'
 
 /** As many extensions of a shard may have their small values in the index. */
@@ -41,13 +42,6 @@ export function splitName(name: string): { key: string; extension: string } | un
     dot = slash + 1
   }
   return { key: name.slice(0, dot), extension: name.slice(dot + 1).toLowerCase() }
-}
-
-/** The column that an extension fills: `json.gz` is `json`, gunzipped. */
-export function columnOf(extension: string): { column: string; gzip: boolean } {
-  return extension.length > 3 && extension.endsWith('.gz')
-    ? { column: extension.slice(0, -3), gzip: true }
-    : { column: extension, gzip: false }
 }
 
 /** The values of one extension, as long as all of them are small. */

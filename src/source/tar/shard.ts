@@ -5,7 +5,7 @@ import type { FileIdentity } from '../../store/identity.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
 import type { ByteRange, Column, Present } from '../source.js'
-import { columnOf } from './samples.js'
+import { columnOf } from './column.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
 const MOST_UNPACKED = 256 << 20
