@@ -15,7 +15,6 @@ import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import type { Batch, BatchOwner } from './batch.js'
 import type { Taken } from './delivery.js'
-import { DeviceRun } from './device-run.js'
 import { Judge } from './judge.js'
 import { Supply } from './supply.js'
 
@@ -66,7 +65,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private async start(): Promise<void> {
     const { device: choice, notice } = this.options
-    const opening = choice && DeviceRun.open(choice, this.feed, notice)
+    // Loaded here: a program without a GPU starts sooner without it.
+    const opening =
+      choice && import('./device-run.js').then(({ DeviceRun }) => DeviceRun.open(choice, this.feed, notice))
     // What is wrong with the device is said below; until then it must not count as forgotten.
     opening?.catch(() => {})
     try {
