@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../../basics/errors.js'
 import { koffi } from '../native.js'
-import { unbroken } from '../node/unbroken.js'
+import { alone } from '../process/process-lock.js'
 
 /** A picture as libvips would deliver it: interleaved bands of one format. */
 export interface VipsHeader {
@@ -160,7 +160,7 @@ function findLibrary(): Library {
   const tried: string[] = []
   for (const path of candidates()) {
     try {
-      return unbroken(() => start(koffi.load(path)))
+      return alone(() => start(koffi.load(path)))
     } catch (error) {
       tried.push(`${path}: ${(error as Error).message.trim()}`)
     }
@@ -187,6 +187,10 @@ function candidates(): string[] {
   return [...found, 'libvips.so.42', 'libvips.42.dylib']
 }
 
+/**
+ * Only one thread of a process may be in here: to a second one, `vips_init` says that all is well while the first is still
+ * at it, and a picture that is opened then is of no known format, or ends the process.
+ */
 function start(lib: LibraryHandle): Library {
   const init = lib.func('int vips_init(const char *program)')
   if (init('millrace') !== 0) throw new MillraceError('libvips did not start')
