@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { nearest, SourceError } from '../../basics/errors.js'
-import { isHidden } from '../find/walk.js'
+import { isHidden } from '../find/hidden.js'
 import { IndexFile } from '../index/file.js'
 import type { Manifest } from '../source.js'
 

@@ -63,9 +63,7 @@ export abstract class FileListSource implements Source {
   }
 
   wholeFile(row: number): WholeFile {
-    const name = this.name(row)
-    const dot = name.lastIndexOf('.')
-    return { ...this.whole, extension: dot < 0 ? '' : name.slice(dot + 1).toLowerCase() }
+    return { ...this.whole, extension: extensionOf(this.name(row)) }
   }
 
   index(name: string): IndexColumn | undefined {
@@ -98,4 +96,10 @@ export abstract class FileListSource implements Source {
   private file(row: number): string {
     return `${this.manifest.root}/${this.path(row)}`
   }
+}
+
+/** Lower case, without the dot; empty where there is none. */
+export function extensionOf(name: string): string {
+  const dot = name.lastIndexOf('.')
+  return dot < 0 ? '' : name.slice(dot + 1).toLowerCase()
 }

@@ -3,62 +3,11 @@
  * line of the list is a sample, in the order of the list. Every column of the list is a column of the sample and of the
  * index. The file's bytes have several names: `image`, `file`, the column that holds the path, and the file's extension.
  */
-import { dirname, join, resolve } from 'node:path'
-import { SourceError } from '../../basics/errors.js'
-import type { ListJson } from '../../define/types.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
-import type { Column, IndexColumn, OpenContext, Present, WholeFile } from '../source.js'
-import { type FileListManifest, fileListManifest } from './file-list.js'
+import type { Column, IndexColumn, Present, WholeFile } from '../source.js'
 import { FileListSource } from './file-list-source.js'
-import { IMAGE_EXTENSIONS } from './folder.js'
-import type { ListColumn, ListMeta } from './list-build.js'
-
-/** As many files are looked at to see whether they are pictures. */
-const LOOKED_AT = 100
-
-export interface ListManifest extends FileListManifest {
-  kind: 'files'
-  listed: {
-    columns: ListColumn[]
-    /** The column that holds the path. */
-    path: string
-    /** The first of the names that the file's bytes go by, and all of them. */
-    bytes: string
-    alsoBytes: string[]
-  }
-}
-
-export async function openList(json: ListJson, context: OpenContext): Promise<ListManifest> {
-  const { path = 'path' } = json
-  const list = resolve(context.root, json.list)
-  const root = json.root === undefined ? dirname(list) : resolve(context.root, json.root)
-  // Loaded here: workers, which attach to an index that is there, start sooner without it.
-  const { obtainListIndex } = await import('./list-index.js')
-  const index = await obtainListIndex({ list, root, path }, context)
-  const { columns, from } = index.header.meta as unknown as ListMeta
-  const manifest = fileListManifest('files', join(root, from), index)
-  const alsoBytes = bytesNames(index.path, columns, path)
-  if (alsoBytes.length === 0) {
-    throw new SourceError(
-      `${list} has columns "image" and "file" besides "path": rename one of them, so that the file's bytes have a name`,
-      { file: list },
-    )
-  }
-  return { ...manifest, kind: 'files', listed: { columns, path, bytes: alsoBytes[0], alsoBytes } }
-}
-
-/** What the file's bytes go by: the list's own columns come first. */
-function bytesNames(indexPath: string, columns: readonly ListColumn[], path: string): string[] {
-  const names = new IndexFile(indexPath).text('name')
-  const looked = Math.min(LOOKED_AT, names.length)
-  const pictures = Array.from({ length: looked }, (_, i) => names.at(i)).every(name =>
-    IMAGE_EXTENSIONS.includes(name.slice(name.lastIndexOf('.') + 1).toLowerCase()),
-  )
-  const usual = pictures ? ['image', 'file'] : ['file', 'image']
-  const own = usual.filter(name => !columns.some(column => column.name === name))
-  return path === 'path' || own.includes(path) ? own : [...own, path]
-}
+import type { ListManifest } from './open-list.js'
 
 export class ListSource extends FileListSource {
   readonly columns: readonly string[]

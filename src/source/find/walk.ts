@@ -43,11 +43,6 @@ export interface FileColumns {
   digest: string
 }
 
-/** Whether the last name of a path begins with a dot. */
-export function isHidden(path: string): boolean {
-  return path.startsWith('.', path.lastIndexOf('/') + 1)
-}
-
 export async function walkFiles(root: string, options: WalkOptions): Promise<FileColumns> {
   const walk = new Walk(root, options)
   await walk.visit('', [])
