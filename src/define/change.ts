@@ -15,6 +15,8 @@ export interface OrderDescription {
   digest: string
   /** What values of index columns decided: selected rows, weights. */
   values?: string
+  /** At which rows units of many rows begin, for windowed orders. */
+  units?: string
   /** Four hexadecimal digits for each part (shard, folder) of the source, or for each of 64 runs of parts. */
   marks?: { parts: number; digits: string }
   /** Hash of the combinators with their parameters. */
@@ -35,7 +37,7 @@ const MAX_NAMES = 3
 
 export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint): OrderDescription {
   const { order } = feed
-  const { kind: source, count, digest, values, parts } = fingerprint
+  const { kind: source, count, digest, values, units, parts } = fingerprint
   const rules = rulesOf(feed.source)
   return {
     hash: orderHash(feed, fingerprint),
@@ -43,6 +45,7 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     count,
     digest: digest.slice(0, 16),
     ...(values && { values: values.slice(0, 16) }),
+    ...(units && { units: units.slice(0, 16) }),
     ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
     ...(rules.length > 0 && { rules }),
@@ -75,6 +78,11 @@ export function explainOrderChange(
   const divided = rules.some(rule => rule.startsWith('split'))
   if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
   changes.push(...valuesChange(before, after))
+  if (before.units !== after.units && before.order === after.order) {
+    changes.push(
+      'The row groups or chunks of the data begin at other rows, and a windowed shuffle goes by them.',
+    )
+  }
   if (before.combinators !== after.combinators) {
     changes.push('The way the sources are combined (concat, zip, subset, split, blend) is another.')
   }

@@ -16,6 +16,8 @@ export interface SourceFingerprint {
   digest: string
   /** A digest of what values of index columns decided: selected rows, weights. */
   values?: string
+  /** A digest of the rows at which units of many rows begin, where the order depends on them. */
+  units?: string
   parts?: readonly { name: string; count: number; bytes: number }[]
 }
 
@@ -34,10 +36,13 @@ export function shortHash(text: string): string {
 }
 
 /** The hash of everything that decides which sample stands at which position. */
-export function orderHash(feed: NormalFeed, { kind, count, digest, values }: SourceFingerprint): string {
+export function orderHash(
+  feed: NormalFeed,
+  { kind, count, digest, values, units }: SourceFingerprint,
+): string {
   return shortHash(
     canonicalJson({
-      contents: { kind, count, digest, values },
+      contents: { kind, count, digest, values, units },
       source: sourceSkeleton(feed, true),
       order: feed.order,
     }),

@@ -89,6 +89,15 @@ export function weightsDigest(order: NormalOrder, { sources }: OrderData): strin
   return hash.digest('hex').slice(0, 32)
 }
 
+/** A digest of the units that windowed orders are cut along; undefined where there are none. */
+export function unitsDigest({ sources }: OrderData): string | undefined {
+  const cut = sources.map(data => (data.kind === 'window' ? data.units : undefined))
+  if (cut.every(units => units === undefined)) return undefined
+  const hash = createHash('sha256')
+  for (const units of cut) hash.update(`${units?.length ?? 0} `).update(units ?? '')
+  return hash.digest('hex').slice(0, 32)
+}
+
 /** The same order with other changes of the blend's weights. */
 export function withChanges(data: OrderData, changes: readonly BlendChange[]): OrderData {
   if (data.blend !== undefined) return { ...data, blend: planBlend(data.blend, changes) }

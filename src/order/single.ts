@@ -11,6 +11,8 @@ export interface OrderSource {
   readonly count: number
   /** First row of each shard, ascending from 0. */
   readonly runs: Float64Array
+  /** First row of each unit, ascending from 0, where rows share units. Equal starts: units that share their rows. */
+  readonly unitStarts?: Float64Array
   /** Columns of the index, for weights by column and class balance. */
   index?(name: string): { at(row: number): number | string } | undefined
 }
@@ -50,7 +52,15 @@ export function planSource(
     case 'global':
       return { kind: 'global', count, seed: order.seed, stream }
     case 'window':
-      return { kind: 'window', count, window: order.window, runs: source.runs, seed: order.seed, stream }
+      return {
+        kind: 'window',
+        count,
+        window: order.window,
+        runs: source.runs,
+        ...(source.unitStarts && { units: shared(source.unitStarts) }),
+        seed: order.seed,
+        stream,
+      }
     case 'weights': {
       const samples = order.samples ?? count
       if (count === 0 && samples > 0)
@@ -59,6 +69,14 @@ export function planSource(
       return { kind: 'weights', count, samples, ...tables, seed: order.seed, stream }
     }
   }
+}
+
+/** The same numbers in memory that all threads see: a table of a million units is not copied to each of them. */
+function shared(numbers: Float64Array): Float64Array {
+  if (numbers.buffer instanceof SharedArrayBuffer) return numbers
+  const copy = new Float64Array(new SharedArrayBuffer(numbers.byteLength))
+  copy.set(numbers)
+  return copy
 }
 
 export function compileSource(data: SourceOrderData): SourceOrder {

@@ -1,7 +1,7 @@
 /**
  * The windowed shuffle: nearly the mixing of a global shuffle, with the reads of a sequential one.
  *
- *   shards ──cut──► blocks of consecutive rows ──permuted──► a line of blocks ──mixed within windows──► positions
+ *   shards ──cut──► blocks of whole units ──permuted──► a line of blocks ──mixed within windows──► positions
  *
  * The line is mixed twice: samples are permuted within windows of half the asked size, and then again within
  * windows that are shifted by half of theirs. No border between windows remains to be seen, and the samples of
@@ -16,6 +16,7 @@
  * because makers begin the next one before this one ends.
  */
 import { lastAtMost } from '../basics/search.js'
+import { type Blocks, blockSize, equalBlocks, unitBlocks } from './blocks.js'
 import { type Permutation, permutation } from './permutation.js'
 
 /** Plain data that makes a windowed order in any thread. */
@@ -25,68 +26,50 @@ export interface WindowData {
   window: number
   /** First row of each shard, ascending from 0. Blocks never reach over the end of a shard. */
   runs: Float64Array
+  /**
+   * First row of each unit, ascending from 0; equal starts are units that share their rows. A block is made of whole
+   * units. Absent: every row is a unit of its own.
+   */
+  units?: Float64Array
   seed: number
   stream?: string | number
-}
-
-/**
- * A window should hold this many blocks. A batch is drawn from as many places as a window has blocks, so with as
- * many as a usual batch has rows its mixture is nearly that of a global shuffle; `order-quality` shows it.
- */
-const BLOCKS_A_WINDOW = 256
-
-/** Small windows get fewer blocks, of this many rows: reads of single rows would be what a window is to avoid. */
-const SMALL_BLOCK = 8
-const FEWEST_BLOCKS_A_WINDOW = 32
-
-/** Larger blocks bring nothing: reading along a thousand samples is sequential by any measure. */
-const LARGEST_BLOCK = 1024
-
-/** Tables of 12 MB an epoch at most, in every thread: beyond a billion rows blocks grow instead. */
-const MOST_BLOCKS = 2 ** 20
-
-/** Rows of a full block. The last block of a shard may be shorter. */
-export function blockSize(count: number, window: number): number {
-  const least = Math.min(SMALL_BLOCK, Math.floor(window / FEWEST_BLOCKS_A_WINDOW))
-  const wanted = Math.min(LARGEST_BLOCK, Math.max(1, least, Math.floor(window / BLOCKS_A_WINDOW)))
-  return Math.max(wanted, Math.ceil(count / MOST_BLOCKS))
 }
 
 export class WindowOrder {
   readonly length: number
   /** First row of each block, and the count at the end: block b is rows blocks[b] … blocks[b + 1] − 1. */
   readonly blocks: Float64Array
-  /** Rows of a full block. */
+  /** Rows of a full block; blocks that are one large unit have more. */
   readonly blockSize: number
+  /** Rows of the largest block: a cache needs room for `window` rows and two such blocks. */
+  readonly largestBlock: number
   /** Length of the windows of both passes, and how far those of the second are shifted. */
   private readonly span: number
   private readonly shift: number
-  private readonly firstBlocks: Uint32Array
+  private readonly blocksOfRuns: Blocks['ofRuns']
   private readonly epochs: (Epoch | undefined)[] = [undefined, undefined]
 
   constructor(private readonly data: WindowData) {
-    const { count, window, runs } = data
+    const { count, window, runs, units } = data
     this.length = count
     this.blockSize = blockSize(count, window)
     // A window that holds everything is the global shuffle.
     this.span = window >= count ? Math.max(1, count) : Math.ceil(window / 2)
     this.shift = this.span >> 1
-    this.firstBlocks = new Uint32Array(runs.length + 1)
-    for (let run = 0; run < runs.length; run++) {
-      const rows = (runs[run + 1] ?? count) - runs[run]
-      this.firstBlocks[run + 1] = this.firstBlocks[run] + Math.ceil(rows / this.blockSize)
-    }
-    this.blocks = new Float64Array(this.firstBlocks[runs.length] + 1).fill(count)
-    for (let run = 0; run < runs.length; run++)
-      for (let block = this.firstBlocks[run]; block < this.firstBlocks[run + 1]; block++)
-        this.blocks[block] = runs[run] + (block - this.firstBlocks[run]) * this.blockSize
+    const blocks = units
+      ? unitBlocks(count, runs, units, this.blockSize)
+      : equalBlocks(count, runs, this.blockSize)
+    this.blocks = blocks.starts
+    this.blocksOfRuns = blocks.ofRuns
+    this.largestBlock = blocks.largest
   }
 
   /** The row that stands at a position. */
   at(epoch: number, position: number): number {
     const { first, second, order, starts } = this.epoch(epoch)
     const place = first.at(second.at(position))
-    const slot = lastAtMost(starts, place, Math.floor(place / this.blockSize))
+    // No slot is longer than the largest block, so at least this many end before the place.
+    const slot = lastAtMost(starts, place, Math.floor(place / this.largestBlock))
     return this.blocks[order[slot]] + (place - starts[slot])
   }
 
@@ -100,8 +83,12 @@ export class WindowOrder {
 
   /** The block that holds a row. */
   blockOf(row: number): number {
-    const run = lastAtMost(this.data.runs, row, 0)
-    return this.firstBlocks[run] + Math.floor((row - this.data.runs[run]) / this.blockSize)
+    const { runs, units } = this.data
+    const run = lastAtMost(runs, row, 0)
+    const first = this.blocksOfRuns[run]
+    return units === undefined
+      ? first + Math.floor((row - runs[run]) / this.blockSize)
+      : lastAtMost(this.blocks, row, first, this.blocksOfRuns[run + 1] - 1)
   }
 
   /** Number of windows in an epoch: those of the second pass, in which samples are handed out. */
@@ -132,8 +119,30 @@ export class WindowOrder {
   spanOf(epoch: number, block: number): [from: number, to: number] {
     const { permuted, starts } = this.epoch(epoch)
     const slot = permuted.inverse(block)
-    const from = Math.floor(starts[slot] / this.span) * this.span
-    const to = Math.min(this.length, Math.ceil(starts[slot + 1] / this.span) * this.span)
+    return this.spanOfPlaces(starts[slot], starts[slot + 1])
+  }
+
+  /** Positions between which rows from … to − 1 come, such as those of a unit: no earlier, no later. */
+  spanOfRows(epoch: number, from: number, to: number): [from: number, to: number] {
+    const { permuted, starts } = this.epoch(epoch)
+    const { blocks } = this
+    let [first, end] = [this.length, 0]
+    if (from >= to) return [first, end]
+    for (let block = this.blockOf(from); blocks[block] < to; block++) {
+      const start = starts[permuted.inverse(block)]
+      const a = start + Math.max(from - blocks[block], 0)
+      const b = start + Math.min(to, blocks[block + 1]) - blocks[block]
+      const span = this.spanOfPlaces(a, b)
+      first = Math.min(first, span[0])
+      end = Math.max(end, span[1])
+    }
+    return [first, end]
+  }
+
+  /** Positions to which both passes may carry what stands at places a … b − 1 of the line. */
+  private spanOfPlaces(a: number, b: number): [from: number, to: number] {
+    const from = Math.floor(a / this.span) * this.span
+    const to = Math.min(this.length, Math.ceil(b / this.span) * this.span)
     return [this.windowStart(this.windowOf(from)), this.windowStart(this.windowOf(to - 1) + 1)]
   }
 

@@ -131,6 +131,16 @@ describe('what changed', () => {
     ])
   })
 
+  test('units of many rows, where the order goes by them', () => {
+    const [was, now] = ['0', '1'].map(digit =>
+      describeOrder(normal(), { ...fingerprint, units: digit.repeat(32) }),
+    )
+    expect(explainOrderChange(was, now)).toEqual([
+      'The row groups or chunks of the data begin at other rows, and a windowed shuffle goes by them.',
+    ])
+    expect(describeOrder(normal(), { ...fingerprint, units: undefined })).toEqual(before)
+  })
+
   test('values that decide over samples, also against a state of before they counted', () => {
     const chosen = describeOrder(normal(), { ...fingerprint, values: '0'.repeat(32) })
     const now = describeOrder(normal(), { ...fingerprint, values: '1'.repeat(32) })

@@ -2,8 +2,10 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import type { NormalOrder } from '../../src/define/types.js'
-import { compileOrder, type OrderData, planOrder, withChanges } from '../../src/order/compile.js'
+import { compileOrder, type OrderData, planOrder, unitsDigest, withChanges } from '../../src/order/compile.js'
 import type { OrderSource } from '../../src/order/single.js'
+import { checkUnits } from '../../src/order/units.js'
+import type { WindowOrder } from '../../src/order/window.js'
 
 const labels = ['cat', 'dog', 'owl']
 
@@ -124,4 +126,46 @@ test('per batch needs to know the batch', () => {
   expect(
     compileOrder(planOrder({ kind: 'none' }, [source(5), source(5)], { ...blend, group: 4 })).length,
   ).toBe(12)
+})
+
+describe('units of many rows', () => {
+  const starts = (...rows: number[]) => Float64Array.from(rows)
+  const units = (...rows: number[]): OrderSource => ({ ...source(700), unitStarts: starts(...rows) })
+  const by40 = Array.from({ length: 21 }, (_, i) => Math.floor(i / 3) * 100 + (i % 3) * 40)
+  const window: NormalOrder = { kind: 'window', window: 128, seed: 3 }
+
+  test('each source of a blend has a window along its own units, the same in every thread', () => {
+    const data = planOrder(window, [units(...by40), source(300)], {
+      entries: [{ weight: 3 }, { weight: 1 }],
+    })
+    const [first, second] = compileOrder(posted(data)).sources as WindowOrder[]
+    expect([...first.blocks]).toEqual([...by40, 700])
+    expect(second.blocks.length).toBeGreaterThan(70)
+    expect(rows(posted(data), 1)).toEqual(rows(data, 1))
+  })
+
+  test('their borders are part of the order only where it goes by them', () => {
+    const digest = (order: NormalOrder, ...rows: number[]) => unitsDigest(planOrder(order, [units(...rows)]))
+    expect(digest(window, ...by40)).toHaveLength(32)
+    expect(digest(window, ...by40)).not.toBe(digest(window, 0, 100, 200, 300, 400, 500, 600))
+    expect(digest({ kind: 'global', seed: 3 }, ...by40)).toBeUndefined()
+    expect(unitsDigest(planOrder(window, [source(700)]))).toBeUndefined()
+  })
+
+  test('that are told wrongly are refused, by the name of their source', () => {
+    const check =
+      (...rows: number[]) =>
+      () =>
+        checkUnits('zarr', units(...rows))
+    expect(check(...by40)).not.toThrow()
+    expect(check(0, 0, ...by40, 700)).not.toThrow()
+    expect(() => checkUnits('zarr', source(700))).not.toThrow()
+    expect(check(0, 100, 200, 300, 400, 600)).toThrow(
+      /source "zarr" .*unit 4 has rows 400 to 599, but a run begins at row 500/,
+    )
+    expect(check(5, 100)).toThrow(/first begins at row 5/)
+    expect(check()).toThrow(/first begins at row undefined/)
+    expect(check(0, 200, 100)).toThrow(/unit 2 begins at row 100, after 200/)
+    expect(check(0, 100, 800)).toThrow(/unit 2 begins at row 800.*700 rows/)
+  })
 })

@@ -1,7 +1,8 @@
 /** The windowed shuffle: a bijection that reads each block once an epoch out of a cache of one window. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blockSize, WindowOrder } from '../../src/order/window.js'
+import { blockSize } from '../../src/order/blocks.js'
+import { WindowOrder } from '../../src/order/window.js'
 
 /** Shards of the given numbers of rows. */
 function shards(sizes: number[]): { runs: Float64Array; count: number } {
@@ -12,6 +13,37 @@ function shards(sizes: number[]): { runs: Float64Array; count: number } {
 
 const equalShards = (shard: number, shardCount: number) =>
   shards(Array.from({ length: shardCount }, () => shard))
+
+/** Rows of each unit of each run: 1 … 500, some runs empty. 0 rows: it shares those of the next unit. */
+const wildUnits = fc.array(
+  fc.array(fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 1, max: 500 })), { maxLength: 12 }),
+  { minLength: 1, maxLength: 8 },
+)
+
+/** The same as what an order needs to know. */
+function unitsIn(sizes: number[][]): { runs: Float64Array; count: number; units: Float64Array } {
+  const units = shards(sizes.flat())
+  return { ...shards(sizes.map(run => run.reduce((a, b) => a + b, 0))), units: units.runs }
+}
+
+/** First row of each block, as the rule has it: whole units up to the block size, at least one, never across a run. */
+function greedily(sizes: number[][], size: number): number[] {
+  const starts: number[] = []
+  let row = 0
+  for (const run of sizes) {
+    let rows = Infinity
+    for (const unit of run) {
+      if (unit === 0) continue
+      if (rows + unit > size) {
+        starts.push(row)
+        rows = 0
+      }
+      rows += unit
+      row += unit
+    }
+  }
+  return starts
+}
 
 function rowsOf(order: WindowOrder, epoch: number): number[] {
   return Array.from({ length: order.length }, (_, position) => order.at(epoch, position))
@@ -103,6 +135,98 @@ describe('blocks', () => {
     expect([...loads].every(n => n === 1)).toBe(true)
     // The window itself, and the rest of the blocks that reach over its two ends.
     expect(most).toBeLessThanOrEqual(640 + 2 * order.blockSize)
+  })
+})
+
+describe('units of many rows', () => {
+  test('blocks are whole units, as many as fit, within runs; every row comes once', () => {
+    fc.assert(
+      fc.property(wildUnits, fc.integer({ min: 1, max: 3000 }), fc.nat(3), (sizes, window, epoch) => {
+        const data = { ...unitsIn(sizes), window, seed: 5 }
+        const order = new WindowOrder(data)
+        const { blocks } = order
+        expect(greedily(sizes, order.blockSize)).toEqual([...blocks.subarray(0, -1)])
+        expect(blocks.at(-1)).toBe(data.count)
+        const rows = rowsOf(order, epoch)
+        expect([...rows].sort((a, b) => a - b)).toEqual(rows.map((_, i) => i))
+        rows.forEach((row, position) => {
+          if (order.inverse(epoch, row) !== position) throw new Error(`inverse of row ${row}`)
+          const block = order.blockOf(row)
+          if (!(blocks[block] <= row && row < blocks[block + 1])) throw new Error(`block of row ${row}`)
+        })
+      }),
+      { seed: 3, numRuns: 80 },
+    )
+  })
+
+  test('units of one row give the blocks and the order of no units', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 3000 }),
+        (sizes, window) => {
+          const data = { ...shards(sizes), window, seed: 5 }
+          const plain = new WindowOrder(data)
+          const order = new WindowOrder({
+            ...data,
+            units: Float64Array.from({ length: data.count }, (_, i) => i),
+          })
+          expect(order.blocks).toEqual(plain.blocks)
+          expect(rowsOf(order, 1)).toEqual(rowsOf(plain, 1))
+        },
+      ),
+      { seed: 4, numRuns: 60 },
+    )
+  })
+
+  test('the rows of a unit, or any others, come within the span that is told', () => {
+    fc.assert(
+      fc.property(
+        wildUnits,
+        fc.integer({ min: 1, max: 1500 }),
+        fc.array(fc.tuple(fc.nat(9999), fc.nat(9999)), { maxLength: 5 }),
+        (sizes, window, ranges) => {
+          const { units, ...data } = unitsIn(sizes)
+          const { count } = data
+          const order = new WindowOrder({ ...data, units, window, seed: 6 })
+          const asked = Array.from(units, (from, i) => [from, units[i + 1] ?? count])
+          for (const [a, b] of ranges) asked.push([a % (count + 1), b % (count + 1)].sort((x, y) => x - y))
+          for (const [from, to] of asked) {
+            const span = order.spanOfRows(2, from, to)
+            for (let row = from; row < to; row++) {
+              const position = order.inverse(2, row)
+              if (position < span[0] || position >= span[1])
+                throw new Error(`row ${row} at ${position}: ${span}`)
+            }
+          }
+          for (let block = 0; block + 1 < order.blocks.length; block++)
+            expect(order.spanOfRows(2, order.blocks[block], order.blocks[block + 1])).toEqual(
+              order.spanOf(2, block),
+            )
+        },
+      ),
+      { seed: 5, numRuns: 80 },
+    )
+  })
+
+  test.each([
+    ['100 units of 100 rows', [Array.from({ length: 100 }, () => 100)], 1000],
+    ['units of 1 to 500 rows', [Array.from({ length: 200 }, (_, i) => 1 + ((i * 197) % 500))], 2000],
+  ])('%s are each held once an epoch, in the window and room for two', (_, sizes, window) => {
+    const { units, ...data } = unitsIn(sizes)
+    const order = new WindowOrder({ ...data, units, window, seed: 9 })
+    const spans = Array.from(units, (from, i) => order.spanOfRows(0, from, units[i + 1] ?? data.count))
+    const rowsFrom = new Float64Array(data.count + 1)
+    // A unit is held while the window of the second pass lies within its span: once, since a span is a stretch.
+    spans.forEach(([from, to], i) => {
+      rowsFrom[from] += sizes[0][i]
+      rowsFrom[to] -= sizes[0][i]
+    })
+    let held = 0
+    let most = 0
+    for (const change of rowsFrom) most = Math.max(most, (held += change))
+    expect(most).toBeLessThanOrEqual(window + 2 * order.largestBlock)
+    expect(order.largestBlock).toBe(Math.max(...sizes[0]))
   })
 })
 

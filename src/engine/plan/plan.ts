@@ -12,10 +12,12 @@ import {
   compileOrder,
   type OrderData,
   planOrder,
+  unitsDigest,
   weightsDigest,
   withChanges,
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
+import { checkUnits } from '../../order/units.js'
 import { WindowOrder } from '../../order/window.js'
 import { inBlocks } from '../../source/combine/blocks.js'
 import { joined } from '../../source/combine/combined.js'
@@ -60,11 +62,12 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   })
   const { sources, fingerprint, blend } = opened
   const plain = sources.map(({ manifest }) => attachSource(manifest))
+  for (const [i, source] of plain.entries()) checkUnits(sources[i].manifest.kind, source)
   const group = feed.batch.size ?? feed.batch.global
   const orderData = planOrder(feed.order, plain, blend && { ...blend, group, changes })
   const order = compileOrder(orderData)
   const values = joined([fingerprint.values, weightsDigest(feed.order, orderData)])
-  const description = describeOrder(feed, { ...fingerprint, values })
+  const description = describeOrder(feed, { ...fingerprint, values, units: unitsDigest(orderData) })
   return {
     feed,
     sources,
