@@ -2,13 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { decodeImage, imageInfo } from '../dist/decode/picture/image.js'
 import { attachSource, openSource } from '../dist/source/registry.js'
-import { FileStore } from '../dist/store/file.js'
 import { Reader } from '../dist/store/reader.js'
+import { Stores } from '../dist/store/stores.js'
 import { Workspace } from '../dist/system/memory/workspace.js'
 
 const { source: json, threads, thread } = workerData
 const source = attachSource(await openSource(json, { root: '/', wanted: ['jpg'] }))
-const reader = new Reader(new FileStore())
+const reader = new Reader(new Stores())
 const pictures = []
 for (let row = thread; row < source.count; row += threads) {
   const pieces = reader.read(source.plan(source.unitOf(row), ['jpg'])).map(piece => piece.slice())

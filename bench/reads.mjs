@@ -7,8 +7,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FileStore } from '../dist/store/file.js'
 import { Reader } from '../dist/store/reader.js'
+import { Stores } from '../dist/store/stores.js'
 
 const SHARDS = 8
 const SAMPLES = 1024 // a shard
@@ -26,7 +26,7 @@ const range = i => ({ file: files[Math.floor(i / SAMPLES)], offset: (i % SAMPLES
 const shuffled = i => range((i * 2_654_435_761) % total)
 
 function measure(name, claim, at) {
-  const store = new FileStore({ access: at === range ? 'sequential' : 'random' })
+  const store = new Stores({ access: at === range ? 'sequential' : 'random' })
   const reader = new Reader(store)
   const claims = n => Array.from({ length: claim }, (_, i) => at((n * claim + i) % total))
   const began = performance.now()

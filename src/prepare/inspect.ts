@@ -5,8 +5,8 @@ import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { OnProgress, Source } from '../source/source.js'
-import { FileStore } from '../store/file.js'
-import { Reader } from '../store/reader.js'
+import { atOnce, Reader } from '../store/reader.js'
+import { Stores } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
 import { commonClasses } from './class-names.js'
 import { kindOf } from './verify/checks.js'
@@ -115,7 +115,7 @@ function imageSizes(source: Source): ImageSummary | undefined {
   const columns = source.columns.filter(name => kindOf(name) === 'image')
   if (columns.length === 0) return undefined
   const seen = new Set<string>()
-  const store = new FileStore()
+  const store = new Stores()
   const reader = new Reader(store)
   const wanted = Math.min(LOOKED_AT, source.count)
   const widths: number[] = []
@@ -162,7 +162,7 @@ function firstOf(
 
 function readColumn(source: Source, reader: Reader, row: number, column: string): unknown {
   const unit = source.unitOf(row)
-  const pieces = reader.read(source.plan(unit, [column]))
+  const pieces = atOnce(reader.read(source.plan(unit, [column])))
   return source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
 }
 

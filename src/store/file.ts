@@ -1,11 +1,30 @@
 /** Local files as a store. It reads with blocking positional reads, and checks that a file is still what was indexed. */
-import { fstatSync, readSync } from 'node:fs'
+import { fstatSync, read, readSync, statSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { ChangedError, SourceError } from '../basics/errors.js'
 import { type Advice, advise } from '../system/files/advise.js'
+import { readAhead } from '../system/files/read-ahead.js'
 import { refuseOthers } from '../system/files/regular.js'
+import { filesBelow } from './files-below.js'
 import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
-import { closeFiles, openedFile, openFile } from './open-files.js'
-import { type Store, tooShort } from './store.js'
+import { closeFiles, openedFile, openFile, whileOpen } from './open-files.js'
+import {
+  type ByteRange,
+  type Listed,
+  type MergeLimits,
+  type ReadHow,
+  type Stat,
+  type Store,
+  tooShort,
+  type Version,
+} from './store.js'
+
+const readAsync = promisify(read)
+
+/** What is known of a local file. */
+export interface FileStat extends Stat {
+  version: Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>>
+}
 
 export interface FileStoreOptions {
   /**
@@ -18,7 +37,19 @@ export interface FileStoreOptions {
 /** Node takes the length of one read as a signed 32-bit number; larger ranges are read in pieces of this. */
 const LARGEST_READ = 2 ** 30
 
+/** Bytes beyond which a hint is cut off: a range of that size is read faster than it is waited for. */
+const LARGEST_HINT = 64 << 20
+
+const LIMITS: MergeLimits = {
+  // Warm, 64 KiB too many cost 5–10 µs of copying; cold, a second request costs ten times that on an SSD and a
+  // thousand times on a disk. The kernel's own read-ahead of 128 KiB would mostly fetch the gap anyway.
+  gap: 64 << 10,
+  // Beyond 8 MiB a larger read is no faster, and a claim's buffer should not grow because its rows are adjacent.
+  most: 8 << 20,
+}
+
 export class FileStore implements Store {
+  readonly merge = LIMITS
   private readonly begin: ((fd: number) => void) | undefined
   /** Files with probes that were believed once, by path: the identity that they had then. */
   private readonly believed = new Map<string, FileIdentity>()
@@ -27,19 +58,32 @@ export class FileStore implements Store {
     this.begin = access && (fd => advise(fd, access))
   }
 
-  sizeSync(path: string): number {
+  async stat(path: string): Promise<FileStat> {
+    return this.statNow(path)
+  }
+
+  /** Of the file that this store has open, or else of the one that the path leads to, which is not opened for this. */
+  statNow(path: string): FileStat {
     return this.attempt(path, 0, () => {
-      const stat = fstatSync(openFile(path, this, this.begin))
-      refuseOthers(path, stat)
-      return stat.size
+      const fd = openedFile(path, this)
+      const stats = fd === undefined ? statSync(path) : fstatSync(fd)
+      refuseOthers(path, stats)
+      const { size, mtimeMs, ctimeMs, ino } = stats
+      return { bytes: size, version: { size, mtimeMs, ctimeMs, ino } }
     })
+  }
+
+  /** All regular files whose paths begin with `prefix`, in the order of their folders. Links are followed. */
+  async *list(prefix: string): AsyncGenerator<Listed> {
+    for (const path of filesBelow(prefix)) yield { name: path, ...this.statNow(path) }
   }
 
   /**
    * With `was`, the file is looked at after every read (some 1.4 µs): what was read is what was indexed, even when the
    * file is written to while it stays open here.
    */
-  readSync(path: string, offset: number, into: Uint8Array, was?: FileIdentity): void {
+  readNow(path: string, offset: number, into: Uint8Array, was?: Version): true {
+    const known = was as FileIdentity | undefined
     this.attempt(
       path,
       offset,
@@ -52,11 +96,45 @@ export class FileStore implements Store {
           if (got === 0) break
           done += got
         }
-        if (was !== undefined) this.believe(path, fd, was)
+        if (known !== undefined) this.believe(path, fd, known)
         if (done < into.length) throw tooShort(path, offset, into.length, done)
       },
-      was,
+      known,
     )
+    return true
+  }
+
+  /** The same in threads of Node's pool: for long reads that should not keep this thread from other work. */
+  async read(path: string, offset: number, into: Uint8Array, { was, signal }: ReadHow = {}): Promise<void> {
+    const known = was as FileIdentity | undefined
+    try {
+      await whileOpen(path, this, this.begin, async fd => {
+        let done = 0
+        while (done < into.length) {
+          signal?.throwIfAborted()
+          const wanted = Math.min(into.length - done, LARGEST_READ)
+          const { bytesRead } = await readAsync(fd, into, done, wanted, offset + done)
+          if (bytesRead === 0) break
+          done += bytesRead
+        }
+        if (known !== undefined) this.believe(path, fd, known)
+        if (done < into.length) throw tooShort(path, offset, into.length, done)
+      })
+    } catch (error) {
+      throw this.explained(error, path, offset, known)
+    }
+  }
+
+  /** Has the kernel fetch a range into the page cache, in pieces of the device's read-ahead. */
+  hint({ file, offset, length }: ByteRange): void {
+    try {
+      const fd = openFile(file, this, this.begin)
+      const piece = readAhead(fstatSync(fd).dev)
+      const end = offset + Math.min(length, LARGEST_HINT)
+      for (let at = offset; at < end; at += piece) advise(fd, 'willNeed', at, Math.min(piece, end - at))
+    } catch {
+      // The read will say what is wrong.
+    }
   }
 
   close(): void {
@@ -89,12 +167,16 @@ export class FileStore implements Store {
     try {
       return work()
     } catch (error) {
-      if (error instanceof SourceError) throw error
-      const { code } = error as NodeJS.ErrnoException
-      if (was !== undefined && (code === 'ENOENT' || code === 'ESTALE'))
-        throw changed(path, was, 'it is gone')
-      throw explain(path, offset, this.notRegular(path) ?? (error as NodeJS.ErrnoException))
+      throw this.explained(error, path, offset, was)
     }
+  }
+
+  private explained(error: unknown, path: string, offset: number, was?: FileIdentity): unknown {
+    if (error instanceof SourceError) return error
+    const { code, name } = error as NodeJS.ErrnoException
+    if (name === 'AbortError') return error
+    if (was !== undefined && (code === 'ENOENT' || code === 'ESTALE')) return changed(path, was, 'it is gone')
+    return explain(path, offset, this.notRegular(path) ?? (error as NodeJS.ErrnoException))
   }
 
   /** Reading what is no regular file fails in many ways; what it is explains them all. */

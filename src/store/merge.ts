@@ -4,22 +4,7 @@
  * Samples that lie next to each other are fetched by one read, even across a small gap: reading a few unwanted
  * bytes is cheaper than asking twice.
  */
-import type { ByteRange } from './store.js'
-
-export interface MergeLimits {
-  /** Largest gap, in bytes, that is read along between two wanted ranges. */
-  gap: number
-  /** Largest read, in bytes, that merging may produce. A single range that is larger stays whole. */
-  most: number
-}
-
-export const LIMITS: MergeLimits = {
-  // Warm, 64 KiB too many cost 5–10 µs of copying; cold, a second request costs ten times that on an SSD and a
-  // thousand times on a disk. The kernel's own read-ahead of 128 KiB would mostly fetch the gap anyway.
-  gap: 64 << 10,
-  // Beyond 8 MiB a larger read is no faster, and a claim's buffer should not grow because its rows are adjacent.
-  most: 8 << 20,
-}
+import type { ByteRange, MergeLimits } from './store.js'
 
 /** Range i stands at `offsets[i]` inside read `of[i]`; an empty range needs no read: `of[i]` is −1. */
 export interface Merged {
@@ -30,7 +15,8 @@ export interface Merged {
   offsets: number[]
 }
 
-export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS): Merged {
+/** `limitsOf` gives the limits of the store that holds an object. */
+export function merge(ranges: readonly ByteRange[], limitsOf: (file: string) => MergeLimits): Merged {
   const of = new Array<number>(ranges.length).fill(-1)
   const offsets = new Array<number>(ranges.length).fill(0)
   const reads: ByteRange[] = []
@@ -38,7 +24,7 @@ export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS
   let read: ByteRange | undefined
   for (const i of byPlace(ranges)) {
     const { file, offset, length, was } = ranges[i]
-    if (read === undefined || !fits(read, ranges[i], limits)) {
+    if (read === undefined || !fits(read, ranges[i], limitsOf)) {
       read = { file, offset, length, was }
       reads.push(read)
       first.push(i)
@@ -51,8 +37,9 @@ export function merge(ranges: readonly ByteRange[], limits: MergeLimits = LIMITS
 }
 
 /** Whether `next`, which begins no earlier than `read`, may be served by it. */
-function fits(read: ByteRange, next: ByteRange, { gap, most }: MergeLimits): boolean {
+function fits(read: ByteRange, next: ByteRange, limitsOf: (file: string) => MergeLimits): boolean {
   if (read.file !== next.file) return false
+  const { gap, most } = limitsOf(read.file)
   const end = read.offset + read.length
   const nextEnd = next.offset + next.length
   return nextEnd <= end || (next.offset - end <= gap && nextEnd - read.offset <= most)

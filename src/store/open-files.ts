@@ -14,6 +14,8 @@ interface OpenFile {
   users: Set<object>
   /** When it was last asked for, as a count of all requests. */
   used: number
+  /** Reads in flight: until they end it stays open, though it may have left the table. */
+  reading: number
 }
 
 /**
@@ -28,6 +30,27 @@ let requests = 0
 
 /** The descriptor of a file for one of this thread's stores; `begin` gets it when this store has it for the first time. */
 export function openFile(path: string, user: object, begin?: (fd: number) => void): number {
+  return opening(path, user, begin).fd
+}
+
+/** Runs `work` with the descriptor of a file, which stays open until `work` ends. */
+export async function whileOpen<T>(
+  path: string,
+  user: object,
+  begin: ((fd: number) => void) | undefined,
+  work: (fd: number) => Promise<T>,
+): Promise<T> {
+  const file = opening(path, user, begin)
+  file.reading++
+  try {
+    return await work(file.fd)
+  } finally {
+    file.reading--
+    if (file.users.size === 0) closeUnread(file)
+  }
+}
+
+function opening(path: string, user: object, begin?: (fd: number) => void): OpenFile {
   let file = fileOf(path, user)
   if (file === undefined) {
     file = open.get(path)?.find(({ fd }) => leadsTo(path, fd)) ?? openAnew(path)
@@ -35,7 +58,7 @@ export function openFile(path: string, user: object, begin?: (fd: number) => voi
     begin?.(file.fd)
   }
   file.used = ++requests
-  return file.fd
+  return file
 }
 
 /** The descriptor that a store has of a file now. */
@@ -64,7 +87,7 @@ function leadsTo(path: string, fd: number): boolean {
 function openAnew(path: string): OpenFile {
   most ??= filesAWorker()
   if (opened >= most) closeOldest()
-  const file = { path, fd: openWithoutWaiting(path), users: new Set<object>(), used: 0 }
+  const file = { path, fd: openWithoutWaiting(path), users: new Set<object>(), used: 0, reading: 0 }
   open.set(path, [...(open.get(path) ?? []), file])
   opened++
   return file
@@ -79,5 +102,10 @@ function close(file: OpenFile): void {
   if (others.length > 0) open.set(file.path, others)
   else open.delete(file.path)
   opened--
-  closeSync(file.fd)
+  file.users.clear()
+  closeUnread(file)
+}
+
+function closeUnread(file: OpenFile): void {
+  if (file.reading === 0) closeSync(file.fd)
 }

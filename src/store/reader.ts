@@ -1,9 +1,13 @@
 /**
  * Reads the ranges of one claim: merges them, reads them into one buffer, and returns views in the order in which they were
  * asked for. A maker has one Reader for each ring; its buffer is used again for every claim, and grows to the largest.
+ *
+ * What is at hand is read at once, one range after the other. Where a store has a range not at hand, the answer is a promise,
+ * and all such ranges are in flight together.
  */
-import { LIMITS, type MergeLimits, merge } from './merge.js'
-import { type ByteRange, type Store, tooShort } from './store.js'
+import { ChangedError, MillraceError, SourceError } from '../basics/errors.js'
+import { type Merged, merge } from './merge.js'
+import { type ByteRange, codeOf, isMissing, type MergeLimits, type Store, tooShort } from './store.js'
 
 const EMPTY = new Uint8Array(0)
 const ALIGN = 64 // each read begins on a cache line of its own
@@ -15,57 +19,189 @@ export interface ReadCounts {
   bytesUsed: number
 }
 
+/** Told which range is being read: one that hangs can then be blamed. */
+type Reading = (range: number) => void
+
 export class Reader {
   readonly counts: ReadCounts = { reads: 0, bytesRead: 0, bytesUsed: 0 }
-  private readonly limits: MergeLimits
   private buffer: Uint8Array = new Uint8Array(0)
+  private readonly limitsOf = (file: string): MergeLimits => this.stores.of(file).merge
 
-  constructor(
-    private readonly store: Store,
-    limits: Partial<MergeLimits> = {},
-  ) {
-    this.limits = { ...LIMITS, ...limits }
-  }
+  constructor(private readonly stores: { of(name: string): Store }) {}
 
-  /** The bytes of each range, in input order. The views are valid until the next call. `reading` is told which range comes now. */
-  read(ranges: readonly ByteRange[], reading?: (range: number) => void): Uint8Array[] {
-    const { reads, first, of, offsets } = merge(ranges, this.limits)
-    const starts = this.makeRoom(reads)
-    for (let i = 0; i < reads.length; i++) {
-      const { file, offset, length, was } = reads[i]
-      reading?.(first[i])
-      this.store.readSync(file, offset, this.buffer.subarray(starts[i], starts[i] + length), was)
-      this.counts.bytesRead += length
-    }
-    this.counts.reads += reads.length
-    return ranges.map(({ file, length, was }, i) => {
-      // A file that was empty when it was indexed needs no read, but a look: it may have grown.
-      if (length === 0 && was !== undefined) this.store.readSync(file, 0, EMPTY, was)
-      this.counts.bytesUsed += length
-      const start = of[i] < 0 ? 0 : starts[of[i]] + offsets[i]
-      return this.buffer.subarray(start, start + length)
-    })
-  }
-
-  /** Where each read goes in the buffer, which is made large enough. */
-  private makeRoom(reads: readonly ByteRange[]): number[] {
+  /**
+   * The bytes of each range, in input order. The views are valid until the next call. Where a promise is given, none of its
+   * reads goes on after it has settled.
+   */
+  read(ranges: readonly ByteRange[], reading?: Reading): Uint8Array[] | Promise<Uint8Array[]> {
+    const merged = merge(ranges, this.limitsOf)
+    const { reads } = merged
+    const starts = new Array<number>(reads.length)
     let end = 0
-    const starts = reads.map(({ length }) => {
-      const start = end
-      end += Math.ceil(length / ALIGN) * ALIGN
-      return start
-    })
+    for (let i = 0; i < reads.length; i++) {
+      starts[i] = end
+      end += Math.ceil(reads[i].length / ALIGN) * ALIGN
+    }
     if (end > this.buffer.length) {
-      for (const read of reads) this.checkEnd(read)
+      const looks = this.checkEnds(reads)
+      if (looks !== undefined)
+        return looks.then(() => {
+          this.buffer = new Uint8Array(Math.max(end, 2 * this.buffer.length))
+          return this.fill(ranges, merged, starts, reading)
+        })
       this.buffer = new Uint8Array(Math.max(end, 2 * this.buffer.length))
     }
-    return starts
+    return this.fill(ranges, merged, starts, reading)
+  }
+
+  /** Reads one range into memory of the caller's. */
+  readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
+    this.counts.reads++
+    this.counts.bytesRead += range.length
+    this.counts.bytesUsed += range.length
+    return this.readOne(range, into.length === range.length ? into : into.subarray(0, range.length))
+  }
+
+  private fill(
+    ranges: readonly ByteRange[],
+    { reads, first, of, offsets }: Merged,
+    starts: readonly number[],
+    reading?: Reading,
+  ): Uint8Array[] | Promise<Uint8Array[]> {
+    const { buffer } = this
+    const flight = new Flight(reading)
+    let views: Uint8Array[] = []
+    let failure: { error: unknown } | undefined
+    try {
+      for (let i = 0; i < reads.length; i++) {
+        const { length } = reads[i]
+        reading?.(first[i])
+        flight.add(first[i], this.readOne(reads[i], buffer.subarray(starts[i], starts[i] + length)))
+        this.counts.bytesRead += length
+      }
+      this.counts.reads += reads.length
+      views = ranges.map((range, i) => {
+        const { length, was } = range
+        // A file that was empty when it was indexed needs no read, but a look: it may have grown.
+        if (length === 0 && was !== undefined) flight.add(i, this.readOne(range, EMPTY))
+        this.counts.bytesUsed += length
+        const start = of[i] < 0 ? 0 : starts[of[i]] + offsets[i]
+        return buffer.subarray(start, start + length)
+      })
+    } catch (error) {
+      if (flight.empty) throw error
+      failure = { error }
+    }
+    if (flight.empty) return views
+    // Until the reads have ended, they alone write to this buffer: another claim takes another one.
+    this.buffer = EMPTY
+    return flight.landed().then(error => {
+      if (buffer.length > this.buffer.length) this.buffer = buffer
+      if (failure ?? error) throw (failure ?? error)?.error
+      return views
+    })
+  }
+
+  private readOne(range: ByteRange, into: Uint8Array): undefined | Promise<void> {
+    const { file, offset, was } = range
+    const store = this.stores.of(file)
+    try {
+      if (store.readNow?.(file, offset, into, was)) return undefined
+    } catch (error) {
+      throw named(error, range)
+    }
+    return store.read(file, offset, into, { was }).catch(error => {
+      throw named(error, range)
+    })
   }
 
   /** A torn index may ask for anything: no memory is taken for bytes that don't exist. */
-  private checkEnd({ file, offset, length, was }: ByteRange): void {
-    if (was !== undefined) this.store.readSync(file, 0, EMPTY, was)
-    const size = this.store.sizeSync(file)
-    if (offset + length > size) throw tooShort(file, offset, length, Math.max(0, size - offset))
+  private checkEnds(reads: readonly ByteRange[]): undefined | Promise<unknown> {
+    const looks: Promise<void>[] = []
+    for (const read of reads) {
+      const { file, offset, length, was } = read
+      const store = this.stores.of(file)
+      const check = (bytes: number): void => {
+        if (offset + length > bytes) throw tooShort(file, offset, length, Math.max(0, bytes - offset))
+      }
+      if (store.statNow === undefined) {
+        const look = store.stat(file).catch(error => {
+          throw named(error, read)
+        })
+        looks.push(
+          look.then(({ bytes, version }) => {
+            if (typeof was === 'string' && version !== was) throw changed(read, `it is version ${version}`)
+            check(bytes)
+          }),
+        )
+        continue
+      }
+      if (was !== undefined) store.readNow?.(file, 0, EMPTY, was)
+      check(store.statNow(file).bytes)
+    }
+    return looks.length === 0 ? undefined : Promise.all(looks)
   }
+}
+
+/** The reads of a claim that are under way, by the range that each begins with. */
+class Flight {
+  private reads: Map<number, Promise<void>> | undefined
+  private failure: { error: unknown } | undefined
+
+  constructor(private readonly reading?: Reading) {}
+
+  get empty(): boolean {
+    return this.reads === undefined
+  }
+
+  add(range: number, read: Promise<void> | undefined): void {
+    if (read === undefined) return
+    const reads = (this.reads ??= new Map())
+    const ended = read
+      .catch(error => {
+        this.failure ??= { error }
+      })
+      .then(() => {
+        reads.delete(range)
+        const [next] = reads.keys()
+        if (next !== undefined) this.reading?.(next)
+      })
+    reads.set(range, ended)
+  }
+
+  /** Settles when all have ended: with the first error, if there was one. */
+  async landed(): Promise<{ error: unknown } | undefined> {
+    await Promise.all(this.reads?.values() ?? [])
+    return this.failure
+  }
+}
+
+/** An error that says which bytes of which object could not be read. Files say it themselves. */
+function named(error: unknown, range: ByteRange): unknown {
+  const { file, offset, length, was } = range
+  if (error instanceof MillraceError) return error
+  const { message, name } = error as Error
+  if (name === 'AbortError') return error
+  if (was !== undefined && isMissing(error)) return changed(range, 'it is gone')
+  if (was !== undefined && codeOf(error) === 'ESTALE') return changed(range, message)
+  return new SourceError(`${file}: can't read ${length} bytes at offset ${offset}: ${message}`, {
+    file,
+    offset,
+    cause: error,
+  })
+}
+
+function changed({ file, was }: ByteRange, how: string): ChangedError {
+  return new ChangedError(
+    `${file} changed during the run: ${how}. What was read no longer fits its index: start again, the index is then made anew`,
+    { file },
+    typeof was === 'object' ? was.index : undefined,
+  )
+}
+
+/** Pieces that must have come at once, where the caller can't wait. */
+export function atOnce(pieces: Uint8Array[] | Promise<Uint8Array[]>): Uint8Array[] {
+  if (Array.isArray(pieces)) return pieces
+  pieces.catch(() => {})
+  throw new SourceError('a store whose bytes must be waited for can not be read here yet')
 }

@@ -1,30 +1,74 @@
 /**
- * The contract of a store: named objects whose bytes can be read by range. What a name means is up to the store: a path,
- * a URL, a key in a bucket.
+ * The contract of a store: named objects whose bytes can be read by range. A name is a path of a local file (file.ts), or
+ * begins with the scheme of another store: `scheme://…` (stores.ts finds it). A store keeps the names as they are, scheme
+ * included.
  *
- * A store answers in the calling thread, which waits. Files are read with blocking positional reads, since a promise
- * would cost more than the read. A store of high latency would keep many ranges in flight in I/O threads and let the
- * caller wait for the one that it asks for.
+ * What is at hand is read in the calling thread, which waits (`readNow`): a promise would cost more than the read. What is
+ * far away is asked for by `read`: all ranges that a maker needs are then in flight together. Retries, limits and caches are
+ * stores that stand around another store, not options of one.
+ *
+ * Errors. An object that is not there has the code ENOENT. One that is no longer `was` has the code ESTALE. An object
+ * that ends before the range does is `tooShort`. The reader puts the name and the range to any other error.
  */
 import { SourceError } from '../basics/errors.js'
 import type { FileIdentity } from './identity.js'
 
+/** What an object was when it was indexed: an ETag, say; of a local file all that is known of it. */
+export type Version = string | FileIdentity
+
 /** A contiguous piece of an object. */
 export interface ByteRange {
+  /** The object's name: a path, or `scheme://…`. */
   file: string
   offset: number
   length: number
-  /** What the object was when it was indexed: anything else is a ChangedError. */
-  was?: FileIdentity
+  /** Anything else than this is a ChangedError. */
+  was?: Version
+}
+
+export interface Stat {
+  bytes: number
+  version: Version
+}
+
+export interface Listed extends Stat {
+  name: string
+}
+
+export interface ReadHow {
+  was?: Version
+  signal?: AbortSignal
+}
+
+export interface MergeLimits {
+  /** Largest gap, in bytes, that is read along between two wanted ranges. */
+  gap: number
+  /** Largest read, in bytes, that merging may produce. A single range that is larger stays whole. */
+  most: number
 }
 
 export interface Store {
-  /** How many bytes the object has. */
-  sizeSync(name: string): number
-  /** Fills all of `into` with the bytes from `offset` on; an object that ends before that is a SourceError. */
-  readSync(name: string, offset: number, into: Uint8Array, was?: FileIdentity): void
+  /** Size and version of an object. */
+  stat(name: string): Promise<Stat>
+  /** The same at once: for stores that always have it at hand. */
+  statNow?(name: string): Stat
+  /** All objects whose names begin with `prefix`, in any order. */
+  list?(prefix: string): AsyncIterable<Listed>
+  /** Fills all of `into` with the bytes from `offset` on. An empty `into` asks only whether the object is still `was`. */
+  read(name: string, offset: number, into: Uint8Array, how: ReadHow): Promise<void>
+  /** The same at once, where the bytes are at hand: false where they are not. */
+  readNow?(name: string, offset: number, into: Uint8Array, was?: Version): boolean
+  /** A range that will be read soon. It changes speed, never results, and never throws. */
+  hint?(range: ByteRange): void
+  /** How far ranges that lie near each other are read by one request. */
+  readonly merge: MergeLimits
   /** Gives back what the store holds open. It can be used again afterwards. */
   close(): void
+}
+
+/** How a scheme is served. `attach` is called in every thread, for every ring. */
+export interface StoreKind {
+  attach(): Store
 }
 
 /** The error for a range that reaches beyond the end of its object. */
@@ -34,4 +78,15 @@ export function tooShort(name: string, offset: number, wanted: number, got: numb
       'the file is shorter than it should be: copy or write it again',
     { file: name, offset },
   )
+}
+
+/** Whether an error says that there is no such object. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT'
+}
+
+/** The code of an error of a store, or of what caused it. */
+export function codeOf(error: unknown): string | undefined {
+  const { code, cause } = (error ?? {}) as NodeJS.ErrnoException
+  return code ?? (cause as NodeJS.ErrnoException | undefined)?.code
 }

@@ -39,7 +39,7 @@ describe('a file', () => {
   ])('that can not be opened (%s) is named, with what to do', (code, message) => {
     system.openFails = code
     const store = new FileStore()
-    const read = () => store.readSync('shards/07.tar', 512, new Uint8Array(10))
+    const read = () => store.readNow('shards/07.tar', 512, new Uint8Array(10))
     expect(read).toThrow(message)
     expect(read).toThrow(/^shards\/07\.tar: can't read at offset 512: /)
   })
@@ -51,7 +51,7 @@ describe('a file', () => {
   ])('that can not be read (%s) is named, and keeps the cause', (code, message) => {
     const store = new FileStore()
     system.readFails = code
-    const read = () => store.readSync(self, 3, new Uint8Array(1))
+    const read = () => store.readNow(self, 3, new Uint8Array(1))
     expect(read).toThrow(SourceError)
     expect(read).toThrow(
       expect.objectContaining({ file: self, offset: 3, message: expect.stringMatching(message) }),
@@ -63,12 +63,12 @@ describe('a file', () => {
   it('that comes in short reads is put together', () => {
     using store = new FileStore()
     const whole = new Uint8Array(500)
-    store.readSync(self, 0, whole)
+    store.readNow(self, 0, whole)
     system.largestRead = 7
     const pieces = new Uint8Array(500)
-    store.readSync(self, 0, pieces)
+    store.readNow(self, 0, pieces)
     expect(pieces).toEqual(whole)
-    const size = store.sizeSync(self)
-    expect(() => store.readSync(self, size - 20, new Uint8Array(30))).toThrow(/wanted 30 .* got 20/)
+    const size = store.statNow(self).bytes
+    expect(() => store.readNow(self, size - 20, new Uint8Array(30))).toThrow(/wanted 30 .* got 20/)
   })
 })

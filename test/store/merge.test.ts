@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MergeLimits, merge } from '../../src/store/merge.js'
-import type { ByteRange } from '../../src/store/store.js'
+import { merge } from '../../src/store/merge.js'
+import type { ByteRange, MergeLimits } from '../../src/store/store.js'
 
-const limits: MergeLimits = { gap: 100, most: 1000 }
+const limits = (): MergeLimits => ({ gap: 100, most: 1000 })
 const range = (file: string, offset: number, length: number): ByteRange => ({ file, offset, length })
 
 describe('merge', () => {
@@ -51,7 +51,7 @@ describe('merge', () => {
     const someLimits = fc.record({ gap: fc.nat(200), most: fc.integer({ min: 1, max: 2000 }) })
     fc.assert(
       fc.property(ranges, someLimits, (wanted, limits) => {
-        const { reads, of, offsets } = merge(wanted, limits)
+        const { reads, of, offsets } = merge(wanted, () => limits)
         const largest = Math.max(0, ...wanted.map(r => r.length))
         for (const [i, w] of wanted.entries()) {
           expect(of[i] < 0).toBe(w.length === 0)

@@ -6,15 +6,15 @@ import type { Draw } from '../../order/order.js'
 import type { BlockedSource } from '../../source/combine/blocks.js'
 import type { ByteRange, Column, Source } from '../../source/source.js'
 import { BlockCache, type BlockCacheData, type Lease, pack, packedBytes } from '../../store/block-cache.js'
-import { FileStore } from '../../store/file.js'
-import { Reader } from '../../store/reader.js'
+import { atOnce, Reader } from '../../store/reader.js'
+import { Stores } from '../../store/stores.js'
 import type { Future } from './future.js'
 
 /** The pieces of a row that needs none. */
 const NOTHING: readonly Uint8Array[] = []
 
 export class Fetcher {
-  private readonly store = new FileStore()
+  private readonly store = new Stores()
   private readonly reader = new Reader(this.store)
   private readonly cache: BlockCache | undefined
   private readonly future: Future | undefined
@@ -87,7 +87,7 @@ export class Fetcher {
       return
     }
     try {
-      const views = this.reader.read(ranges, range => this.reading(rowOf(range)))
+      const views = atOnce(this.reader.read(ranges, range => this.reading(rowOf(range))))
       for (let i = 0, from = 0; i < count; from = ends[i++]) {
         const { source, row } = draws[i]
         this.pieces[i] = loaded(this.sources[source], row, views.slice(from, ends[i]))
@@ -102,7 +102,7 @@ export class Fetcher {
   private readAlone(from: Source, { source, row }: Draw, i: number): Uint8Array[] | Error {
     this.reading(i)
     try {
-      const pieces = this.reader.read(from.plan(from.unitOf(row), this.wanted(source)))
+      const pieces = atOnce(this.reader.read(from.plan(from.unitOf(row), this.wanted(source))))
       return loaded(from, row, pieces).map(view => view.slice())
     } catch (error) {
       return error as Error
@@ -133,7 +133,7 @@ export class Fetcher {
     const own = source.unitOf(draw.row)
     const ranges = this.plan(draw)
     if (ranges.length === 0) return NOTHING
-    const load = (): Uint8Array[] => loaded(source, draw.row, this.reader.read(ranges))
+    const load = (): Uint8Array[] => loaded(source, draw.row, atOnce(this.reader.read(ranges)))
     try {
       const lease = this.cache!.use(unit, {
         bytes: source.loadedBytes?.(own) ?? packedBytes(ranges.map(range => range.length)),

@@ -2,8 +2,8 @@
 import { missingColumn } from '../../source/missing.js'
 import { attachSource } from '../../source/registry.js'
 import type { Column, Manifest, Source } from '../../source/source.js'
-import { FileStore } from '../../store/file.js'
-import { Reader } from '../../store/reader.js'
+import { atOnce, Reader } from '../../store/reader.js'
+import { Stores } from '../../store/stores.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import type { Handler } from '../threads.js'
 import { checkFor, type Expectation } from './checks.js'
@@ -37,14 +37,14 @@ export interface RunVerified {
 
 export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<RowRun, RunVerified> {
   const source = attachSource(manifest)
-  const reader = new Reader(new FileStore({ access: 'sequential' }))
+  const reader = new Reader(new Stores({ access: 'sequential' }))
   const work = Workspace.alone()
   const wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
   const checks = expectations.map(expectation => ({ ...expectation, check: checkFor(expectation) }))
 
   const readRow = (row: number): { sample: Record<string, Column>; bytes: number } => {
     const unit = source.unitOf(row)
-    const pieces = reader.read(source.plan(unit, wanted))
+    const pieces = atOnce(reader.read(source.plan(unit, wanted)))
     const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, wanted)
     return { sample, bytes: pieces.reduce((sum, piece) => sum + piece.byteLength, 0) }
   }

@@ -2,7 +2,7 @@
 import { libc } from '../native.js'
 
 /** Numbers as in <fcntl.h> on Linux, x64 and arm64. */
-const ADVICES = { random: 1, sequential: 2 } as const
+const ADVICES = { random: 1, sequential: 2, willNeed: 3 } as const
 
 export type Advice = keyof typeof ADVICES
 
@@ -10,9 +10,9 @@ type Fadvise = (fd: number, offset: number, length: number, advice: number) => n
 
 const fadvise = find()
 
-/** Says how an open file will be read. True if the kernel took it. */
-export function advise(fd: number, advice: Advice): boolean {
-  return fadvise !== undefined && fadvise(fd, 0, 0, ADVICES[advice]) === 0
+/** Says how an open file, or a range of it, will be read. A length of 0: up to its end. True if the kernel took it. */
+export function advise(fd: number, advice: Advice, offset = 0, length = 0): boolean {
+  return fadvise !== undefined && fadvise(fd, offset, length, ADVICES[advice]) === 0
 }
 
 function find(): Fadvise | undefined {

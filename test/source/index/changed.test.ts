@@ -21,8 +21,8 @@ import { LOOKED_AT } from '../../../src/source/files/file-list.js'
 import { disownIndexOf } from '../../../src/source/index/trust.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
-import { FileStore } from '../../../src/store/file.js'
-import { Reader } from '../../../src/store/reader.js'
+import { atOnce, Reader } from '../../../src/store/reader.js'
+import { Stores } from '../../../src/store/stores.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { type TarEntry, tarFile } from '../../support/tar.js'
 
@@ -41,14 +41,14 @@ async function open(json: SourceJson, more: Partial<OpenContext> = {}): Promise<
 
 /** Reads rows as a maker does, with files kept open. */
 class Rows {
-  private readonly reader = new Reader(new FileStore())
+  private readonly reader = new Reader(new Stores())
   constructor(
     readonly source: Source,
     readonly columns: string[],
   ) {}
 
   at(row: number): string {
-    const pieces = this.reader.read(this.source.plan(row, this.columns))
+    const pieces = atOnce(this.reader.read(this.source.plan(row, this.columns)))
     const sample = this.source.sample(row, pieces, this.columns)
     return this.columns.map(name => Buffer.from(sample[name] as Uint8Array).toString()).join(' ')
   }

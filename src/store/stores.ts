@@ -1,0 +1,74 @@
+/**
+ * Finds the store of a name by its scheme: `s3://bucket/key` is served by the store that was added for `s3`; a name without a
+ * scheme is a local file. A maker has one `Stores` for each ring, which makes a store when it is first asked for.
+ */
+import { SourceError } from '../basics/errors.js'
+import { FileStore, type FileStoreOptions } from './file.js'
+import type { Store, StoreKind } from './store.js'
+
+/** Two letters at least: `C://` is a drive. */
+const SCHEME = /^([a-z][a-z0-9+.-]+):\/\//
+const SLASH = 0x2f
+
+/** Of this thread, by scheme. */
+const kinds = new Map<string, StoreKind>()
+
+/** Has a scheme served, in this thread. */
+export function addStore(scheme: string, kind: StoreKind): void {
+  if (!SCHEME.test(`${scheme}://`) || scheme === 'file') {
+    throw new SourceError(
+      `"${scheme}" can't be the scheme of a store: two or more of a–z, 0–9, "+", "." and "-", beginning with a letter, and not "file"`,
+    )
+  }
+  const known = kinds.get(scheme)
+  if (known !== undefined && known !== kind) {
+    throw new SourceError(`there are two stores for ${scheme}://: leave one of the plugins out`)
+  }
+  kinds.set(scheme, kind)
+}
+
+/** The scheme of a name; undefined for a path. */
+export function schemeOf(name: string): string | undefined {
+  return name.charCodeAt(0) === SLASH ? undefined : SCHEME.exec(name)?.[1]
+}
+
+export class Stores {
+  private readonly files: FileStore
+  private readonly others = new Map<string, Store>()
+
+  constructor(options: FileStoreOptions = {}) {
+    this.files = new FileStore(options)
+  }
+
+  /** The store that holds an object. */
+  of(name: string): Store {
+    const scheme = schemeOf(name)
+    if (scheme === undefined) return this.files
+    let store = this.others.get(scheme)
+    if (store === undefined) {
+      store = kindOf(scheme, name).attach()
+      this.others.set(scheme, store)
+    }
+    return store
+  }
+
+  close(): void {
+    this.files.close()
+    for (const store of this.others.values()) store.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+function kindOf(scheme: string, name: string): StoreKind {
+  const kind = kinds.get(scheme)
+  if (kind !== undefined) return kind
+  const others = [...kinds.keys()].map(known => `, ${known}://`).join('')
+  throw new SourceError(
+    `${name}: there is no store for ${scheme}://. There are: local files${others}. Download the data, or name the plugin ` +
+      'that has the store',
+    { file: name },
+  )
+}

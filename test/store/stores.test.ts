@@ -1,0 +1,76 @@
+/** Which store serves a name. */
+import { describe, expect, it } from 'vitest'
+import { SourceError } from '../../src/basics/errors.js'
+import { FileStore } from '../../src/store/file.js'
+import type { Store, StoreKind } from '../../src/store/store.js'
+import { addStore, Stores, schemeOf } from '../../src/store/stores.js'
+
+/** A store that does nothing but count how often it is made and closed. */
+class Counted implements Store {
+  static made = 0
+  closed = 0
+  readonly merge = { gap: 0, most: 1 }
+  constructor() {
+    Counted.made++
+  }
+  async stat() {
+    return { bytes: 0, version: '' }
+  }
+  async read() {}
+  close() {
+    this.closed++
+  }
+}
+
+const counted: StoreKind = { attach: () => new Counted() }
+
+describe('the scheme of a name', () => {
+  it.each([
+    ['s3://bucket/key', 's3'],
+    ['web+x.y-1://a', 'web+x.y-1'],
+    ['/data/s3://odd', undefined],
+    ['data/a:b.tar', undefined],
+    ['a:b', undefined],
+    ['C://drive', undefined],
+    ['C:\\drive', undefined],
+    ['S3://upper', undefined],
+    ['', undefined],
+  ])('of %j is %j', (name, scheme) => {
+    expect(schemeOf(name)).toBe(scheme)
+  })
+})
+
+describe('Stores', () => {
+  it('make a store of a scheme when it is first asked for, one for each of them', () => {
+    addStore('counted', counted)
+    const [a, b] = [new Stores(), new Stores()]
+    expect(Counted.made).toBe(0)
+    const store = a.of('counted://x')
+    expect(a.of('counted://y')).toBe(store)
+    expect(b.of('counted://x')).not.toBe(store)
+    expect(Counted.made).toBe(2)
+    a.close()
+    expect([store, b.of('counted://x')].map(one => (one as Counted).closed)).toEqual([1, 0])
+  })
+
+  it('serve paths by local files', () => {
+    expect(new Stores().of('/data/x')).toBeInstanceOf(FileStore)
+    expect(new Stores().of('data/a:b')).toBeInstanceOf(FileStore)
+  })
+
+  it('say which stores there are where there is none for a scheme', () => {
+    addStore('counted', counted)
+    const of = () => new Stores().of('s3://bucket/0.tar')
+    expect(of).toThrow(SourceError)
+    expect(of).toThrow(
+      /^s3:\/\/bucket\/0\.tar: there is no store for s3:\/\/\. There are: local files, counted:\/\//,
+    )
+  })
+
+  it('take one store for a scheme, and no scheme that a path may have', () => {
+    addStore('counted', counted)
+    expect(() => addStore('counted', { attach: () => new Counted() })).toThrow(/two stores for counted:/)
+    for (const scheme of ['c', 'file', 'S3', 'a/b', ''])
+      expect(() => addStore(scheme, counted)).toThrow(/can't be the scheme/)
+  })
+})
