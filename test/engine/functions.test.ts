@@ -137,6 +137,23 @@ test('a module that fails in the makers says why', async () => {
   ).rejects.toThrow(/not here/)
 })
 
+test('an error of ours that a module throws in the makers stays what it is', async () => {
+  const feed = await feedModule(
+    root,
+    'ours.feed.mjs',
+    `import { isMainThread } from 'node:worker_threads'
+    if (!isMainThread) throw new DefinitionError('batch', 'must be even')
+    export default feed({
+      source: synthetic({ count: 8, tensors: { shape: [1] } }),
+      fields: { x: bytes('data').map(value => value) }, batch: 8 })`,
+  )
+  const failure = using(feed, { workers: 1 }, async loader => {
+    for await (const _ of loader);
+  })
+  await expect(failure).rejects.toThrow(/must be even/)
+  await expect(failure).rejects.not.toThrow(/can't be imported/)
+})
+
 test('a function that is another one in the makers is refused', async () => {
   const feed = await withMap('value => value')
   const call = (feed.json.fields.label.map as { call: { hash: string } }).call
