@@ -51,6 +51,7 @@ export {
   kernel,
   sequential,
   shuffle,
+  source,
   split,
   subset,
   synthetic,

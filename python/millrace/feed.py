@@ -19,6 +19,7 @@ from ._generated.protocol import DEPTH, TIMEOUT
 from ._open.definition import resolve
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
+from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank
 from ._open.request import options_of, request_of
 from ._stream.loop import ONCE, Limits, Once
@@ -52,6 +53,8 @@ class Feed(Opened):
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
       needed for a builder or a module: see docs/trust.md.
+    * ``plugins``: modules with sources of your own, by paths or file URLs, which the engine loads: see
+      docs/plugins.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
@@ -79,6 +82,7 @@ class Feed(Opened):
         restart: Union[bool, int] = True,
         socket: "str | os.PathLike[str] | None" = None,
         allow_code: bool = False,
+        plugins: "Sequence[str | os.PathLike[str]]" = (),
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
@@ -89,6 +93,8 @@ class Feed(Opened):
         asked, name = resolve(feed, variant)
         if allow_code:
             asked["allowCode"] = True
+        if plugins:
+            asked["plugins"] = plugin_urls(plugins)
         if map is not None:
             asked = with_map(asked, map)
         #: The definition as JSON, where Python knows it.

@@ -8,8 +8,11 @@ import { expandHome } from '../basics/path.js'
 import { pairs, wrap } from './table.js'
 import { parseBytes } from './units.js'
 
-/** flag: given or not; text: as it stands; number: not negative; count: a whole one; bytes: `256MiB`, `3e9`. */
-export type OptionType = 'flag' | 'text' | 'number' | 'count' | 'bytes'
+/**
+ * flag: given or not; text: as it stands; texts: the same, and it may be given several times; number: not negative; count:
+ * a whole one; bytes: `256MiB`, `3e9`.
+ */
+export type OptionType = 'flag' | 'text' | 'texts' | 'number' | 'count' | 'bytes'
 
 export interface Option {
   type: OptionType
@@ -37,12 +40,14 @@ type ValueOf<O extends Option> = O['type'] extends 'flag'
   ? boolean
   : O['type'] extends 'text'
     ? string
-    : number
+    : O['type'] extends 'texts'
+      ? string[]
+      : number
 
 /** Values by option name; undefined only where there is no default and nothing was given. */
 export type Values<O extends Record<string, Option>> = {
-  [K in keyof O]: O[K]['type'] extends 'flag'
-    ? boolean
+  [K in keyof O]: O[K]['type'] extends 'flag' | 'texts'
+    ? ValueOf<O[K]>
     : O[K] extends { default: string | number }
       ? ValueOf<O[K]>
       : ValueOf<O[K]> | undefined
@@ -98,6 +103,15 @@ export const ALLOW_CODE = {
   },
 } as const satisfies Record<string, Option>
 
+/** For verbs that take a definition or data. */
+export const PLUGIN = {
+  plugin: {
+    type: 'texts',
+    value: 'URL',
+    about: 'a module with sources of your own; may be given several times (docs/plugins.md)',
+  },
+} as const satisfies Record<string, Option>
+
 /** Reads the words after the verb. */
 export function parse(
   verb: Command,
@@ -117,12 +131,15 @@ export function parse(
   })
   const values: Record<string, unknown> = {}
   for (const [name, option] of Object.entries(options)) {
-    values[name] = option.type === 'flag' ? false : option.default
+    values[name] = option.type === 'flag' ? false : option.type === 'texts' ? [] : option.default
   }
   const args: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') args.push(expandHome(token.value))
-    if (token.kind === 'option') values[token.name] = convert(verb, options, token)
+    if (token.kind !== 'option') continue
+    const value = convert(verb, options, token)
+    if (options[token.name].type === 'texts') (values[token.name] as unknown[]).push(value)
+    else values[token.name] = value
   }
   if (!values.help) checkArguments(verb, args)
   return {
@@ -152,7 +169,7 @@ function convert(
   }
   if (token.value === undefined)
     throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${valueName(option)}`)
-  if (option.type === 'text') return expandHome(token.value)
+  if (option.type === 'text' || option.type === 'texts') return expandHome(token.value)
   const number = quantity(option, token.value)
   if (number === undefined) {
     throw new UsageError(`${token.rawName} wants ${wanted(option)}, not "${token.value}"`)
@@ -220,7 +237,10 @@ export function help(verb: Command, columns = 100): string {
 }
 
 function valueName(option: Option): string {
-  return option.value ?? { flag: '', text: 'TEXT', number: 'N', count: 'N', bytes: 'BYTES' }[option.type]
+  return (
+    option.value ??
+    { flag: '', text: 'TEXT', texts: 'TEXT', number: 'N', count: 'N', bytes: 'BYTES' }[option.type]
+  )
 }
 
 function indent(text: string): string {

@@ -25,8 +25,15 @@ export interface LoadedFeed {
 
 const MODULES = ['.ts', '.mts', '.js', '.mjs']
 
-/** The feed that an argument means, checked. Only with `allowCode` may a feed that is JSON name code. */
-export async function loadFeed(argument: string, allowCode: AllowCode = false): Promise<LoadedFeed> {
+/**
+ * The feed that an argument means, checked. Only with `allowCode` may a feed that is JSON name code. It may have sources of
+ * these plugins, which are loaded.
+ */
+export async function loadFeed(
+  argument: string,
+  allowCode: AllowCode = false,
+  plugins: readonly string[] = [],
+): Promise<LoadedFeed> {
   const inline = /^\s*\{/.test(argument)
   const [place, variant] = inline ? splitInline(argument) : splitPath(argument)
   const file = resolve(place)
@@ -36,7 +43,7 @@ export async function loadFeed(argument: string, allowCode: AllowCode = false): 
     const whole = validateFeed(definition)
     const json = variant === undefined ? whole : applyVariant(whole, variant)
     const root = inline ? process.cwd() : dirname(file)
-    if (!built) refuseCode(codeIn(normalizeFeed(json, root)), allowCode)
+    if (!built) refuseCode(codeIn(normalizeFeed(json, root, plugins)), allowCode)
     return {
       json,
       root,

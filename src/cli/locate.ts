@@ -12,14 +12,30 @@ export interface Located {
   fields?: readonly NormalField[]
 }
 
-export async function locate(argument: string, allowCode: boolean): Promise<Located> {
+export async function locate(
+  argument: string,
+  allowCode: boolean,
+  plugins: readonly string[],
+): Promise<Located> {
   if (!looksLikeFeed(argument)) return { source: sourceAt(argument, allowCode), root: process.cwd() }
-  const { source, root, fields } = await normalFeed(argument, allowCode)
+  const { source, root, fields } = await normalFeed(argument, allowCode, plugins)
   return { source, root, fields }
 }
 
 /** A feed in its normal form. */
-export async function normalFeed(argument: string, allowCode: boolean): Promise<NormalFeed> {
-  const { json, root } = await loadFeed(argument, allowCode)
-  return normalizeFeed(json, root)
+export async function normalFeed(
+  argument: string,
+  allowCode: boolean,
+  plugins: readonly string[],
+): Promise<NormalFeed> {
+  const { json, root } = await loadFeed(argument, allowCode, plugins)
+  return normalizeFeed(json, root, plugins)
+}
+
+/** Loads the modules of `--plugin`, before anything else is looked at. Gives their URLs. */
+export async function givenPlugins(given: readonly string[]): Promise<string[]> {
+  const { loadPlugins, pluginUrls } = await import('../source/plugins.js')
+  const urls = pluginUrls(given, '--plugin')
+  await loadPlugins(urls)
+  return urls
 }

@@ -51,6 +51,11 @@ const INNER: {
 /** The kinds of sources that hold others. */
 export const COMBINATORS = (Object.keys(INNER) as SourceName[]).filter(name => INNER[name] !== undefined)
 
+/** Whether a name is that of a source of Millrace's own, not of a plugin's. */
+export function isBuiltIn(name: string): name is SourceName {
+  return Object.hasOwn(INNER, name)
+}
+
 export function nameOf(source: SourceJson): SourceName {
   return Object.keys(source)[0] as SourceName
 }
@@ -58,6 +63,8 @@ export function nameOf(source: SourceJson): SourceName {
 /** The same source with other inner sources. One that holds none is returned as it is. */
 export function withInner(source: SourceJson, change: Change): SourceJson {
   const name = nameOf(source)
+  // A plugin's source holds no others.
+  if (!isBuiltIn(name)) return source
   const inner = INNER[name] as ((json: unknown, change: Change) => unknown) | undefined
   if (inner === undefined) return source
   const json = (source as Record<string, unknown>)[name]

@@ -10,6 +10,7 @@ import { parseSource } from './check/sources.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { normalOps } from './operators/table.js'
+import { checkPlugins } from './plugin-sources.js'
 import type {
   BatchJson,
   CallJson,
@@ -27,15 +28,24 @@ import type {
 /** Bad samples that a run survives, where the definition lets it survive any and gives no number. */
 const DEFAULT_BUDGET = 100
 
-/** The normal form of a feed, checked. Relative paths in it are relative to the folder `root`. */
-export function normalizeFeed(definition: unknown, root: string): NormalFeed {
+/**
+ * The normal form of a feed, checked. Relative paths in it are relative to the folder `root`; it may have sources of these
+ * plugins, which are loaded.
+ */
+export function normalizeFeed(
+  definition: unknown,
+  root: string,
+  plugins: readonly string[] = [],
+): NormalFeed {
   const json = withKernelFields(validateFeed(definition)) as FeedJson
   const order = normalOrder(json.order ?? 'none')
   const batch = normalBatch(json.batch, order, json.fields)
   const followers = Object.keys(json.fields).filter(name => json.fields[name].follow !== undefined)
   const leaders = Object.keys(json.fields).filter(name => json.fields[name].follow === undefined)
+  const source = parseSource(json.source, 'source')
+  checkPlugins(source, plugins)
   return {
-    source: parseSource(json.source, 'source'),
+    source,
     order,
     seed: order.kind === 'none' ? 0 : order.seed,
     fields: [...leaders, ...followers].map(name => {
@@ -46,6 +56,7 @@ export function normalizeFeed(definition: unknown, root: string): NormalFeed {
     batch,
     onError: normalOnError(json.onError ?? 'fail'),
     root,
+    ...(plugins.length > 0 && { plugins }),
   }
 }
 

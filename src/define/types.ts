@@ -279,4 +279,6 @@ export interface NormalFeed {
   root: string
   /** The command of a Python process, by the program that opens the feed; undefined: the usual one. */
   python?: readonly string[]
+  /** URLs of the plugins that the program loads for it: their sources and stores may be named. Every thread loads them. */
+  plugins?: readonly string[]
 }

@@ -46,6 +46,8 @@ export interface OpenOptions extends DeviceOptions {
   allowCode?: boolean
   /** The interpreter of functions and datasets in Python, or the whole command. Default: MILLRACE_PYTHON, or python3. */
   python?: string | readonly string[]
+  /** Modules with sources of your own, as file: URLs or paths: every thread loads them (docs/plugins.md). */
+  plugins?: readonly (string | URL)[]
   /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */
   root?: string
 }
@@ -70,6 +72,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   notice: true,
   allowCode: true,
   python: true,
+  plugins: true,
   root: true,
   device: true,
   decode: true,

@@ -1,7 +1,7 @@
 /** What a path on the command line means: a folder of files, tar shards, or a definition. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { SourceError } from '../basics/errors.js'
-import { parseSource, SOURCE_NAMES } from '../define/check/sources.js'
+import { parseSource } from '../define/check/sources.js'
 import { codeInSource, refuseCode } from '../define/code.js'
 import type { SourceJson } from '../define/types.js'
 import { TABLE_EXTENSIONS } from '../source/files/table.js'
@@ -73,11 +73,11 @@ function isDefinition(path: string): boolean {
   }
 }
 
-/** Whether JSON is a source alone, such as `{"files": …}`, and no feed. */
+/** Whether JSON is a source alone, such as `{"files": …}`, and no feed, which has several keys. */
 function isSource(text: string): boolean {
   try {
     const keys = Object.keys(JSON.parse(text) as object)
-    return keys.length === 1 && SOURCE_NAMES.includes(keys[0])
+    return keys.length === 1 && keys[0] !== 'source'
   } catch {
     return false
   }

@@ -85,8 +85,11 @@ async function inCaller<Setup, Task, Result>(work: Spread<Setup, Task, Result>):
   }
 }
 
-/** The thread's side: sets up, then does one task after the other. */
-export function serve<Setup, Task, Result>(start: (setup: Setup) => Handler<Task, Result>): void {
+/** The thread's side: loads what it needs, sets up, then does one task after the other. */
+export function serve<Setup, Task, Result>(
+  start: (setup: Setup) => Handler<Task, Result>,
+  load?: (setup: Setup) => Promise<void>,
+): void {
   const say = (message: FromThread<Result>) => parentPort!.postMessage(message)
   const guarded = (act: () => FromThread<Result>) => {
     try {
@@ -95,13 +98,16 @@ export function serve<Setup, Task, Result>(start: (setup: Setup) => Handler<Task
       say({ failed: essence(error) })
     }
   }
-  guarded(() => {
-    const handle = start(workerData as Setup)
-    parentPort!.on('message', (task: Task) =>
-      guarded(() => ({ result: handle(task, more => say({ more })) })),
-    )
-    return { ready: true }
-  })
+  const begin = () =>
+    guarded(() => {
+      const handle = start(workerData as Setup)
+      parentPort!.on('message', (task: Task) =>
+        guarded(() => ({ result: handle(task, more => say({ more })) })),
+      )
+      return { ready: true }
+    })
+  if (load === undefined) begin()
+  else load(workerData as Setup).then(begin, error => say({ failed: essence(error) }))
 }
 
 function essence(error: unknown): Failure {

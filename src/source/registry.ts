@@ -34,6 +34,19 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   named,
 }
 
+/** Those of plugins that this thread has loaded. */
+const plugged = new Map<string, SourceKind<never>>()
+
+/** Adds a plugin's kind of source, in this thread (plugins.ts). */
+export function addSource(name: string, kind: SourceKind<never>): void {
+  plugged.set(name, kind)
+}
+
+/** Whether there is a kind of source of this name. */
+export function hasSource(name: string): boolean {
+  return Object.hasOwn(KINDS, name) || name === 'blend' || plugged.has(name)
+}
+
 const nesting: Nesting = { open: openSource, attach: attachSource }
 
 /** Opens a source: finds its files, builds its index if need be. Runs once, in the main thread. */
@@ -59,6 +72,9 @@ export async function openSources(json: SourceJson, context: OpenContext): Promi
 
 function kind(name: string): SourceKind<never> {
   if (Object.hasOwn(KINDS, name)) return KINDS[name as keyof typeof KINDS]
-  const near = nearest(name, Object.keys(KINDS))
-  throw new SourceError(`there is no source "${name}"${near ? `; did you mean "${near}"?` : ''}`)
+  const own = plugged.get(name)
+  if (own !== undefined) return own
+  const near = nearest(name, [...Object.keys(KINDS), ...plugged.keys()])
+  const hint = near ? `did you mean "${near}"?` : 'if a plugin has it, load that: --plugin URL'
+  throw new SourceError(`there is no source "${name}"; ${hint}`)
 }

@@ -9,7 +9,7 @@ from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
 from .fields import json_ as json
-from .sources import blend, concat, files, folder, kernel, split, subset, synthetic, tar
+from .sources import blend, concat, files, folder, kernel, source, split, subset, synthetic, tar
 from .sources import zip_ as zip
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
@@ -39,6 +39,7 @@ __all__ = [
     "points",
     "sequential",
     "shuffle",
+    "source",
     "split",
     "subset",
     "synthetic",

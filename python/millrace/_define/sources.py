@@ -92,6 +92,15 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
+def source(name: str, json: Any = None, **parts: Any) -> Builder:
+    """A source that a plugin brings, by its name there: ``source("units", path="a.bin")``. What the plugin
+    wants to know is given by name, or as one value of another kind. ``open(plugins=[…])`` loads it: see
+    docs/plugins.md."""
+    if json is not None and parts:
+        raise TypeError("source takes one value, or parts by name, not both")
+    return _source(name, parts if json is None else json)
+
+
 def concat(*sources: Source) -> Builder:
     """One after the other."""
     return _source("concat", [source_json(source, "concat") for source in sources])

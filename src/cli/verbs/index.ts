@@ -1,5 +1,5 @@
 /** `millrace index`: builds the index that otherwise the first run builds. */
-import { ALLOW_CODE, command } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bytes, counted, duration } from '../units.js'
 
@@ -10,16 +10,19 @@ export const index = command({
   options: {
     force: { type: 'flag', about: 'build it again even if it seems right' },
     ...ALLOW_CODE,
+    ...PLUGIN,
   },
   examples: [
     ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],
     ['millrace index photos --force', 'all of it anew, in place of an index that is there'],
   ],
   async run({ args: [path], values }) {
-    const [{ buildIndex }, { sourceAt }] = await Promise.all([
+    const [{ buildIndex }, { sourceAt }, { givenPlugins }] = await Promise.all([
       import('../../prepare/build-index.js'),
       import('../../prepare/locate.js'),
+      import('../locate.js'),
     ])
+    await givenPlugins(values.plugin)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const before = performance.now()

@@ -2,7 +2,7 @@
 
 import { printable } from '../../basics/errors.js'
 import type { Summary } from '../../prepare/inspect.js'
-import { ALLOW_CODE, command } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
@@ -20,16 +20,18 @@ export const inspect = command({
       about: 'a folder, a list such as train.csv, a tar file, a pattern of tar files, or a shard list',
     },
   ],
-  options: { ...ALLOW_CODE },
+  options: { ...ALLOW_CODE, ...PLUGIN },
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
   async run({ args: [path], values }) {
-    const [{ inspect }, { sourceAt }] = await Promise.all([
+    const [{ inspect }, { sourceAt }, { givenPlugins }] = await Promise.all([
       import('../../prepare/inspect.js'),
       import('../../prepare/locate.js'),
+      import('../locate.js'),
     ])
+    await givenPlugins(values.plugin)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const summary = await inspect(sourceAt(path, values['allow-code']), {

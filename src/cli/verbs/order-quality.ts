@@ -1,7 +1,7 @@
 /** `millrace order-quality`: how well a feed's order mixes, and what it costs to read. */
 import type { OrderQuality } from '../../order/quality.js'
 import type { Source } from '../../source/source.js'
-import { ALLOW_CODE, command, UsageError } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { count } from '../units.js'
@@ -22,10 +22,11 @@ export const orderQuality = command({
       about: 'index column that holds the class (label or cls, if there)',
     },
     ...ALLOW_CODE,
+    ...PLUGIN,
   },
   examples: [['millrace order-quality cats.json', 'the order of its training set, in a second or so']],
   async run({ args: [path], values }) {
-    const [{ normalFeed }, { planFeed }, { orderQuality }, { WindowOrder }, { attachSource }] =
+    const [{ givenPlugins, normalFeed }, { planFeed }, { orderQuality }, { WindowOrder }, { attachSource }] =
       await Promise.all([
         import('../locate.js'),
         import('../../engine/plan/plan.js'),
@@ -33,7 +34,8 @@ export const orderQuality = command({
         import('../../order/window.js'),
         import('../../source/registry.js'),
       ])
-    const feed = await normalFeed(path, values['allow-code'])
+    const plugins = await givenPlugins(values.plugin)
+    const feed = await normalFeed(path, values['allow-code'], plugins)
     const progress = new Progress('indexing', { unit: 'bytes' })
     const plan = await planFeed(feed, { progress: (...told) => progress.set(...told) })
     progress.end()

@@ -1,5 +1,5 @@
 /** `millrace pack`: a folder of files becomes tar shards that are read fast. */
-import { ALLOW_CODE, command, UsageError } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
@@ -35,6 +35,7 @@ export const pack = command({
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
     force: { type: 'flag', about: 'replace the shards of another pack' },
     ...ALLOW_CODE,
+    ...PLUGIN,
   },
   examples: [
     ['millrace pack photos --out shards', 'photos/cat/*.jpg, photos/dog/*.jpg … → shards/train-0000.tar …'],
@@ -48,12 +49,14 @@ export const pack = command({
       throw new UsageError(
         `--prefix is the beginning of a file's name, not "${values.prefix}": folders go to --out`,
       )
-    const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
+    const [{ pack }, { sourceAt }, { givenPlugins }, { usableCores }, { sweepDrafts }] = await Promise.all([
       import('../../prepare/pack/pack.js'),
       import('../../prepare/locate.js'),
+      import('../locate.js'),
       import('../../system/process/limits.js'),
       import('../../system/files/draft.js'),
     ])
+    const plugins = await givenPlugins(values.plugin)
     const { out, prefix } = values
     const progress = new Progress('packing', { unit: 'samples' })
     const notices: string[] = []
@@ -66,6 +69,7 @@ export const pack = command({
         division: divided,
         ...(values.shuffle && { shuffle: values.seed }),
         workers: values.workers ?? usableCores(),
+        plugins,
         force: values.force,
         onProgress: (...told) => progress.set(...told),
         onNotice: text => notices.push(text),

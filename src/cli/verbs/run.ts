@@ -3,7 +3,7 @@
 import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
 import type { State } from '../../order/state.js'
-import { ALLOW_CODE, command, type Outcome, workersOf } from '../command.js'
+import { ALLOW_CODE, command, type Outcome, PLUGIN, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -33,6 +33,7 @@ export const run = command({
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,
+    ...PLUGIN,
   },
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
@@ -40,18 +41,21 @@ export const run = command({
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
-    const [{ loadFeed }, { open }, audit] = await Promise.all([
+    const [{ loadFeed }, { givenPlugins }, { open }, audit] = await Promise.all([
       import('../feed-argument.js'),
+      import('../locate.js'),
       import('../../deliver/node/open.js'),
       import('../audit.js'),
     ])
     for (const name of ['save', 'ids', 'trace'] as const)
       audit.checkPlace(`--${name}`, values[name], name !== 'ids')
-    const { json, root } = await loadFeed(feed, values['allow-code'])
+    const plugins = await givenPlugins(values.plugin)
+    const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
     const loader = open(json, {
       root,
+      plugins,
       allowCode: true, // loadFeed has refused what may not run
       state,
       workers: workersOf(values.workers),

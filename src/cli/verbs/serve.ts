@@ -1,6 +1,6 @@
 /** `millrace serve`: feeds other processes, such as a PyTorch or JAX trainer, through shared memory. */
 import { resolve } from 'node:path'
-import { command } from '../command.js'
+import { command, PLUGIN } from '../command.js'
 import { version } from '../version.js'
 
 /** How long (ms) makers may take to leave when the engine ends. */
@@ -20,6 +20,7 @@ export const serve = command({
       type: 'flag',
       about: 'FEED may run the code that it names, and so may the feeds of clients',
     },
+    ...PLUGIN,
     stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
   },
   examples: [
@@ -34,6 +35,7 @@ export const serve = command({
       { exitNow },
       { giveWayAsSession },
       { loadFeed, refuseModule },
+      { givenPlugins },
       { UsageError },
       { onInterrupt },
       { rmSync },
@@ -42,6 +44,7 @@ export const serve = command({
       import('../../system/process/exit.js'),
       import('../../system/process/priority.js'),
       import('../feed-argument.js'),
+      import('../locate.js'),
       import('../command.js'),
       import('../interrupt.js'),
       import('node:fs'),
@@ -50,7 +53,8 @@ export const serve = command({
     const socket = resolve(values.socket)
     giveWayAsSession()
     const mayRun = values['allow-code']
-    const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun)
+    const own = await givenPlugins(values.plugin)
+    const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun, own)
     onInterrupt(() => rmSync(socket, { force: true }))
     await serve({
       socket,
@@ -58,13 +62,14 @@ export const serve = command({
       stay: values.stay,
       version: version(),
       allowCode: mayRun,
-      find: async request => {
+      plugins: own,
+      find: async (request, plugins) => {
         const allowCode = mayRun && (request.allowCode ?? false)
         if (request.feed !== undefined)
           return { json: request.feed, root: request.root ?? process.cwd(), allowCode }
         if (request.feedPath !== undefined) {
           if (allowCode !== true) refuseModule(request.feedPath)
-          return loadFeed(request.feedPath, allowCode)
+          return loadFeed(request.feedPath, allowCode, plugins)
         }
         if (standard !== undefined) return standard
         throw new UsageError('the client brings no feed, and serve was given none')

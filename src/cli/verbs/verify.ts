@@ -1,7 +1,7 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
 
 import { printable } from '../../basics/errors.js'
-import { ALLOW_CODE, command } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
@@ -18,23 +18,26 @@ export const verify = command({
   options: {
     workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
     ...ALLOW_CODE,
+    ...PLUGIN,
   },
   examples: [
     ["millrace verify 'shards/train-{0000..0015}.tar'", 'every column, as what its name says'],
     ['millrace verify cats.json#val --json', 'the columns that the fields of a feed take'],
   ],
   async run({ args: [path], values }) {
-    const [{ verify }, { locate }, { usableCores }] = await Promise.all([
+    const [{ verify }, { givenPlugins, locate }, { usableCores }] = await Promise.all([
       import('../../prepare/verify/verify.js'),
       import('../locate.js'),
       import('../../system/process/limits.js'),
     ])
-    const { source, root, fields } = await locate(path, values['allow-code'])
+    const plugins = await givenPlugins(values.plugin)
+    const { source, root, fields } = await locate(path, values['allow-code'], plugins)
     const progress = new Progress('verifying', { unit: 'samples' })
     const before = performance.now()
     const result = await verify(source, {
       root,
       fields,
+      plugins,
       workers: values.workers ?? usableCores(),
       onProgress: (...told) => progress.set(...told),
       onNotice: notice,

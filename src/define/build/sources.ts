@@ -1,4 +1,7 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
+import { DefinitionError } from '../../basics/errors.js'
+import { isBuiltIn } from '../nested.js'
+import { nameSource } from '../plugin-sources.js'
 import type {
   BlendJson,
   KernelJson,
@@ -39,6 +42,14 @@ export const kernel = <Fields extends KernelJson['fields']>(
   file: string,
   options: Omit<KernelOf<Fields>, 'file'>,
 ): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
+
+/** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
+export function source(name: string, json: unknown = {}): SourceJson {
+  if (isBuiltIn(name))
+    throw new DefinitionError('', `"${name}" is a source of Millrace's own: write ${name}(…)`)
+  nameSource(name)
+  return { [name]: json } as unknown as SourceJson
+}
 
 /** One after the other. */
 export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })

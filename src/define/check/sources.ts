@@ -6,7 +6,8 @@
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
-import { allSources, type SourceName, someSource } from '../nested.js'
+import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
+import { mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
 import { kernel } from './kernel.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
@@ -211,7 +212,8 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   if (!isObject(value)) throw wrong(path, 'a source, such as {"tar": "shards/train-{0000..0015}.tar"}', value)
   const kinds = Object.keys(value).filter(key => value[key] !== undefined)
   for (const kind of kinds) {
-    if (!Object.hasOwn(SOURCES, kind)) throw unknownName(path, 'source', kind, SOURCE_NAMES)
+    if (isBuiltIn(kind) || mayBePlugin(kind)) continue
+    throw unknownName(path, 'source', kind, [...SOURCE_NAMES, ...pluginSourceNames()])
   }
   if (kinds.length !== 1) {
     throw new DefinitionError(
@@ -233,7 +235,11 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
       'a kernel can only stand at the top of source, not inside another: the GPU fills whole batches with it',
     )
   }
-  return { [kind]: SOURCES[kind as SourceName](value[kind], at(path, kind)) } as unknown as SourceJson
+  const below = at(path, kind)
+  const parsed = isBuiltIn(kind)
+    ? SOURCES[kind](value[kind], below)
+    : parsePluginSource(kind, value[kind], below)
+  return { [kind]: parsed } as unknown as SourceJson
 }
 
 /** Whether a source names all columns that its samples may have: `files` looks at some, `python` may say none. */

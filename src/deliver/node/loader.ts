@@ -24,6 +24,7 @@ const TURN = 5
 export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */
   readonly ready: Promise<void>
+  private feed!: NormalFeed
   private plan!: FeedPlan
   private supply!: Supply
   private share!: StepShare
@@ -54,34 +55,36 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** The latest that takes a batch or moves the ring. */
   private turn: Promise<unknown> = Promise.resolve()
 
+  /** `feed` is a promise where plugins are loaded first. */
   constructor(
-    private readonly feed: NormalFeed,
+    feed: NormalFeed | Promise<NormalFeed>,
     private readonly options: OpenedOptions,
   ) {
-    this.ready = this.start()
+    this.ready = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
     // A loop rejects with the same error: a program need not await `ready` as well.
     this.ready.catch(() => {})
   }
 
-  private async start(): Promise<void> {
+  private async start(feed: NormalFeed): Promise<void> {
+    this.feed = feed
     const { device: choice, notice } = this.options
     // Loaded here: a program without a GPU starts sooner without it.
     const opening =
-      choice && import('./device-run.js').then(({ DeviceRun }) => DeviceRun.open(choice, this.feed, notice))
+      choice && import('./device-run.js').then(({ DeviceRun }) => DeviceRun.open(choice, feed, notice))
     // What is wrong with the device is said below; until then it must not count as forgotten.
     opening?.catch(() => {})
     try {
-      const { plan, share, place, changes } = await openPlan(this.feed, this.options)
+      const { plan, share, place, changes } = await openPlan(feed, this.options)
       this.plan = plan
       this.share = share
-      this.judge = new Judge(this.feed.onError, Math.floor(share.length / share.world))
+      this.judge = new Judge(feed.onError, Math.floor(share.length / share.world))
       this.changes = changes
       this.stepFrom(place)
       this.counters.opened()
       const device = await opening
       device?.decide(plan.feed)
       if (this.closing) return await device?.close()
-      const { feed, options, owner } = this
+      const { options, owner } = this
       const limit = this.prefetchLimit(this.loopLength())
       this.supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
     } catch (error) {

@@ -9,6 +9,7 @@ import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, KernelFeedJson, NormalFeed } from '../../define/types.js'
 import type { DeviceArray, DeviceRagged } from '../../device/array.js'
 import { pythonCommand } from '../../python/interpreter.js'
+import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { readDeviceOptions } from '../device-options.js'
 import { checkNames, fillOptions, type OpenOptions } from '../options.js'
 import type { Batch } from './batch.js'
@@ -34,13 +35,20 @@ export function open<
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
   const functions = 'functions' in feed ? (feed as Feed).functions : undefined
   const device = readDeviceOptions(options)
-  const normal: NormalFeed = {
-    ...normalizeFeed(chosen, root),
-    ...(options.python !== undefined && { python: pythonCommand(options.python) }),
+  const plugins = pluginUrls(options.plugins, 'options.plugins')
+  const normalize = (): NormalFeed => {
+    const normal: NormalFeed = {
+      ...normalizeFeed(chosen, root, plugins),
+      ...(options.python !== undefined && { python: pythonCommand(options.python) }),
+    }
+    if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
+    return normal
   }
-  if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
   const notice = options.notice ?? warn
-  return new Loader(normal, { ...fillOptions({ ...options, notice }), functions, device })
+  const filled = { ...fillOptions({ ...options, notice }), functions, device }
+  // What a plugin brings can be checked once that is loaded: then `ready` says what is wrong, else it is said at once.
+  const normal = plugins.length === 0 ? normalize() : loadPlugins(plugins, filled.timeout).then(normalize)
+  return new Loader(normal, filled)
 }
 
 /** Where a program does not say who is told, Node prints notices as its warnings: what is left out is never left out in silence. */

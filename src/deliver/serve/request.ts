@@ -24,9 +24,11 @@ export interface OpenRequest {
   allowCode?: AllowCode
   /** The command of a Python process that runs such code. */
   python?: string[]
+  /** Modules with sources of the client's own, which the engine is to load: URLs or absolute paths. */
+  plugins?: string[]
   options?: Omit<
     OpenOptions,
-    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python'
+    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins'
   > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
@@ -171,6 +173,7 @@ const CHECKS: Record<string, Check> = {
       variant: text,
       allowCode: code,
       python: listOf(text),
+      plugins: listOf(text),
       options,
       share: parts({ name: text, members: some }),
     },

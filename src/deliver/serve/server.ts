@@ -26,6 +26,8 @@ export interface ServeOptions {
   find: ServerContext['find']
   /** Clients may have the engine run code: of feeds that they vouch for. */
   allowCode?: boolean
+  /** URLs of plugins, which are loaded: every client may name their sources. */
+  plugins?: readonly string[]
   /** Process without which the server has no reason to live. */
   starter?: number
   version: string
@@ -36,8 +38,8 @@ export interface ServeOptions {
 /** Serves until no client and no starter needs it any more. Resolves when everything is given back. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
-  const { find, version, allowCode = false } = options
-  const context: ServerContext = { find, version, allowCode, shared: new Map() }
+  const { find, version, allowCode = false, plugins = [] } = options
+  const context: ServerContext = { find, version, allowCode, plugins, shared: new Map() }
   const starter = options.starter === undefined ? undefined : startTime(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 

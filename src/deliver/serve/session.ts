@@ -2,12 +2,13 @@
  * One client of the server: a connection, and what is said over it (docs/protocol.md). Batches do not pass through
  * here; only words about them do.
  */
-import { MillraceError, StateError } from '../../basics/errors.js'
+import { DefinitionError, MillraceError, StateError } from '../../basics/errors.js'
 import { applyVariant } from '../../define/check/variants.js'
 import { type AllowCode, codeIn, refuseCode } from '../../define/code.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, NormalFeed } from '../../define/types.js'
 import { decodeOf } from '../../engine/plan/making.js'
+import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import { answer } from './answers.js'
@@ -23,10 +24,18 @@ const NO_CODE_HERE =
 /** What all sessions of a server share. */
 export interface ServerContext {
   version: string
-  /** Finds the feed that a request means; modules are loaded by the command line. `allowCode`: what of its code may run. */
-  find(request: OpenRequest): Promise<{ json: FeedJson; root: string; allowCode: AllowCode }>
+  /**
+   * Finds the feed that a request means; modules are loaded by the command line. It may have sources of these plugins.
+   * `allowCode`: what of its code may run.
+   */
+  find(
+    request: OpenRequest,
+    plugins: readonly string[],
+  ): Promise<{ json: FeedJson; root: string; allowCode: AllowCode }>
   /** Whether clients may have the engine run code. */
   allowCode: boolean
+  /** URLs of the plugins that the engine was started with. */
+  plugins: readonly string[]
   /** Rings that are shared, by name, until a client leaves; as promises, so that the second waits for the first one's. */
   shared: Map<string, Promise<Serving>>
 }
@@ -145,9 +154,12 @@ export class Session {
   }
 
   private async start(request: OpenRequest, notices: string[], members: number): Promise<Serving> {
-    const { json, root, allowCode } = await this.context.find(request)
+    const plugins = this.plugins(request)
+    await loadPlugins(plugins, request.options?.timeout)
+    const { json, root, allowCode } = await this.context.find(request, plugins)
+    const chosen = request.variant === undefined ? json : applyVariant(json, request.variant)
     const feed: NormalFeed = {
-      ...normalizeFeed(request.variant === undefined ? json : applyVariant(json, request.variant), root),
+      ...normalizeFeed(chosen, root, plugins),
       ...this.interpreter(request),
     }
     refuseCode(codeIn(feed), allowCode, this.context.allowCode ? undefined : NO_CODE_HERE)
@@ -157,6 +169,21 @@ export class Session {
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
+  }
+
+  /**
+   * The engine's own plugins and those that a client names. To load a plugin is to run it: an engine that runs no code for
+   * its clients loads none for them.
+   */
+  private plugins({ plugins }: OpenRequest): string[] {
+    const own = this.context.plugins
+    const asked = pluginUrls(plugins, 'plugins').filter(url => !own.includes(url))
+    if (asked.length > 0 && !this.context.allowCode)
+      throw new DefinitionError(
+        'plugins',
+        `${asked[0]} is a plugin, and to load it is to run it. ${NO_CODE_HERE}`,
+      )
+    return [...own, ...asked]
   }
 
   /**

@@ -3,16 +3,12 @@
  * their modules, those of Python run in this thread's Python process.
  */
 
-import { DefinitionError, MillraceError } from '../../basics/errors.js'
 import { isPython, resolveCall, type UserFunction } from '../../define/build/call.js'
 import type { CallJson, NormalFeed } from '../../define/types.js'
 import type { Column } from '../../source/source.js'
-import { importModule } from '../../system/node/typescript.js'
+import { importWithin } from '../../system/node/import-within.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
 import type { FieldFunction, SampleFunction, UserFunctions } from './user-functions.js'
-
-/** Of a timer (ms). */
-const LONGEST = 2 ** 31 - 1
 
 /** What a function of the user's threw, whatever it was: marks the stage at which the sample failed. */
 export class MapError extends Error {
@@ -65,29 +61,8 @@ async function imported<T>(
   here: ReadonlyMap<string, UserFunction>,
 ): Promise<T> {
   const found = map.call.path === undefined ? undefined : here.get(map.call.path)
-  return (found ?? (await resolveCall(map, url => importWithin(url, seconds)))) as T
-}
-
-/** An `await` at the top of a module may never end, and would stop whatever else this thread has to do. */
-async function importWithin(url: string, seconds: number): Promise<Record<string, unknown>> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const error = new DefinitionError(
-      '',
-      `${url} is still loading after ${seconds} s: an "await" at its top level does not end. ` +
-        'Do that inside the function, or raise the option "timeout"',
-    )
-    timer = setTimeout(reject, Math.min(seconds * 1000, LONGEST), error)
-  })
-  try {
-    return await Promise.race([importModule(url), late])
-  } catch (error) {
-    if (error instanceof MillraceError) throw error
-    const reason = (error as Error).message.replace(/ imported from .*/s, '')
-    throw new DefinitionError('', `${url}, the module of a function, can't be imported: ${reason}`)
-  } finally {
-    clearTimeout(timer)
-  }
+  return (found ??
+    (await resolveCall(map, url => importWithin(url, seconds, 'the module of a function')))) as T
 }
 
 /** Calls a function, which may be asynchronous, and checks its result. */

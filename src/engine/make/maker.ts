@@ -6,6 +6,7 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../../basics/errors.js'
 import { SpanLane } from '../../basics/spans.js'
 import { watchProcess } from '../../python/processes.js'
+import { loadPlugins } from '../../source/plugins.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { useDoor } from '../../system/node/unbroken.js'
@@ -123,6 +124,7 @@ class Maker {
     this.fetchMail()
     try {
       if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
+      await loadPlugins(job.feed.plugins, job.timeout)
       const functions = await loadFunctions(job.feed, job.timeout)
       if (functions.sample || functions.fields.size > 0) this.watchLate(job.id)
       const report = (bad: BadReport): void => this.say({ bad })

@@ -32,6 +32,8 @@ export interface PackOptions {
   shuffle?: number
   /** Threads; 0 packs in the calling one. */
   workers: number
+  /** URLs of plugins, which are loaded here: threads load them as well. */
+  plugins?: readonly string[]
   /** Starts over, in place of what another pack left in `out`. */
   force?: boolean
   onProgress?: OnProgress
@@ -136,7 +138,7 @@ async function writeShards(
     await spread({
       threads: options.workers,
       worker: new URL('./worker.js', import.meta.url),
-      setup: { manifest, order: plan.order, keys: plan.keys, out: options.out },
+      setup: { manifest, plugins: options.plugins, order: plan.order, keys: plan.keys, out: options.out },
       start: shardPacker,
       tasks: left,
       onProgress: more => options.onProgress?.((samples += more), plan.samples, 'packing', 'samples'),

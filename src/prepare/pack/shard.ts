@@ -12,6 +12,7 @@ import { TarWriter } from './tar-writer.js'
 
 export interface PackSetup {
   manifest: Manifest
+  plugins?: readonly string[]
   order: Uint32Array | undefined
   keys: PackedKeys
   out: string

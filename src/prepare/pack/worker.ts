@@ -1,6 +1,7 @@
 /** The thread that packs shards. */
 
+import { loadPlugins } from '../../source/plugins.js'
 import { serve } from '../threads.js'
 import { shardPacker } from './shard.js'
 
-serve(shardPacker)
+serve(shardPacker, ({ plugins }) => loadPlugins(plugins))

@@ -10,6 +10,7 @@ import { checkFor, type Expectation } from './checks.js'
 
 export interface VerifySetup {
   manifest: Manifest
+  plugins?: readonly string[]
   expectations: Expectation[]
 }
 

@@ -18,6 +18,8 @@ export interface VerifyOptions {
   fields?: readonly NormalField[]
   /** Threads; 0 verifies in the calling one. */
   workers: number
+  /** URLs of plugins, which are loaded here: threads load them as well. */
+  plugins?: readonly string[]
   onProgress?: OnProgress
   /** Told what was left out, or rebuilt. */
   onNotice?: (text: string) => void
@@ -51,6 +53,7 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
       worker: new URL('./worker.js', import.meta.url),
       setup: {
         manifest,
+        plugins: options.plugins,
         expectations: fields?.map(expected) ?? columns.map(column => byName(source, column)),
       },
       start: rowVerifier,

@@ -1,5 +1,6 @@
 /** The thread that verifies rows. */
+import { loadPlugins } from '../../source/plugins.js'
 import { serve } from '../threads.js'
 import { rowVerifier } from './rows.js'
 
-serve(rowVerifier)
+serve(rowVerifier, ({ plugins }) => loadPlugins(plugins))

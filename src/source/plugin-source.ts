@@ -1,0 +1,106 @@
+/** A source of a plugin's: what it returns is checked once, in the thread that opens it, so that mistakes are named. */
+import { MillraceError, SourceError } from '../basics/errors.js'
+import type { Manifest, OpenContext, Source, SourceKind } from './source.js'
+
+/**
+ * A kind of source in a plugin. It opens no other sources: what a definition may run is checked without a look into the
+ * plugin's own JSON.
+ */
+export interface PluginSourceKind<Json = unknown> {
+  /** Throws where the JSON in a definition is wrong. `path` says where it stands there. */
+  check?(json: unknown, path: string): void
+  /** Runs once, in the main thread. */
+  open(json: Json, context: OpenContext): Promise<PluginManifest> | PluginManifest
+  /** Runs in every thread; quick and synchronous. */
+  attach(manifest: Manifest): Source
+}
+
+/** What `open` of a plugin's source returns: plain data that can be posted to threads. */
+export interface PluginManifest {
+  fingerprint: Omit<Manifest['fingerprint'], 'kind'>
+  indexBytes?: number
+  [more: string]: unknown
+}
+
+/** The members of a source that must be functions. */
+const FUNCTIONS = ['id', 'key', 'index', 'unitOf', 'plan', 'sample'] as const
+
+/** The plugin's source as the registry has them. */
+export function checkedSource(name: string, url: string, kind: PluginSourceKind): SourceKind {
+  const wrong = (problem: string, cause?: unknown) =>
+    new SourceError(`the source "${name}" of ${url}: ${problem}`, { cause })
+  const told = (what: string, error: unknown): Error => {
+    if (error instanceof MillraceError) return error
+    return wrong(`${what} failed: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+  const attach = (manifest: Manifest): Source => {
+    try {
+      return kind.attach(manifest)
+    } catch (error) {
+      throw told('attach', error)
+    }
+  }
+  return {
+    attach,
+    async open(json, context) {
+      let opened: PluginManifest
+      try {
+        opened = await kind.open(json, context)
+      } catch (error) {
+        throw told('open', error)
+      }
+      const problem = manifestProblem(opened)
+      if (problem !== undefined) throw wrong(`its manifest ${problem}`)
+      const { fingerprint, indexBytes = 0 } = opened
+      const manifest: Manifest = {
+        ...opened,
+        kind: name,
+        fingerprint: { ...fingerprint, kind: name },
+        indexBytes,
+      }
+      let copy: Manifest
+      try {
+        copy = structuredClone(manifest)
+      } catch (error) {
+        throw wrong(`its manifest can't be posted to threads: ${(error as Error).message}`, error)
+      }
+      // From the copy, as in other threads.
+      const lack = sourceProblem(attach(copy), fingerprint.count)
+      if (lack !== undefined) throw wrong(`what attach returned ${lack}`)
+      return manifest
+    },
+  }
+}
+
+/** What is wrong with a manifest; undefined: nothing. */
+function manifestProblem(manifest: unknown): string | undefined {
+  if (typeof manifest !== 'object' || manifest === null) return 'is no object'
+  const { fingerprint, indexBytes } = manifest as Partial<PluginManifest>
+  if (typeof fingerprint !== 'object' || fingerprint === null) return 'has no fingerprint'
+  if (!isCount(fingerprint.count)) return 'has no fingerprint.count, which is the number of rows'
+  if (typeof fingerprint.digest !== 'string' || fingerprint.digest === '')
+    return 'has no fingerprint.digest, a text that is another for other contents'
+  if (indexBytes !== undefined && !isCount(indexBytes)) return 'has indexBytes that are no number of bytes'
+  return undefined
+}
+
+/** What is wrong with a source; undefined: nothing. */
+function sourceProblem(source: Source, count: number): string | undefined {
+  if (typeof source !== 'object' || source === null) return 'is no source'
+  if (source.count !== count) return `has a count of ${source.count}, and the fingerprint ${count}`
+  if (!Array.isArray(source.columns) || source.columns.some(name => typeof name !== 'string'))
+    return 'has no columns, a list of names'
+  if (!ascends(source.runs, count) || (count > 0 && source.runs.length === 0))
+    return 'has no runs: a Float64Array of the first row of each file or run, ascending from 0'
+  const missing = FUNCTIONS.find(name => typeof source[name] !== 'function')
+  return missing && `has no function ${missing}`
+}
+
+function ascends(rows: Float64Array, count: number): boolean {
+  if (!(rows instanceof Float64Array)) return false
+  return rows.every((row, i) => (i === 0 ? row === 0 : row > rows[i - 1]) && row < Math.max(1, count))
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
