@@ -148,6 +148,12 @@ describe('what is wrong with a plugin is said', () => {
     ['tar.mjs', `export default { sources: { tar: ${two} } }`, '"tar" is there already, as Millrace\'s own'],
     ['twice.mjs', example, `its source "records" is there already, from ${url}`],
     [
+      'file.mjs',
+      'export default { stores: { file: { attach() {} } } }',
+      '"file" can\'t be the scheme of a store',
+    ],
+    ['store.mjs', 'export default { stores: { far: {} } }', 'its store "far" needs a function attach'],
+    [
       'half.mjs',
       'export default { sources: { half: { open() {} } } }',
       '"half" needs two functions, open and attach',

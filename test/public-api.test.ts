@@ -48,6 +48,7 @@ test('millrace', async () => {
       "points",
       "sequential",
       "shuffle",
+      "source",
       "split",
       "subset",
       "synthetic",

@@ -12,7 +12,6 @@ const root = join(import.meta.dirname, '..')
 const ELSEWHERE: Record<string, string> = {
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
-  'src/store/stores.ts addStore': 'for stores that come with plugins',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 

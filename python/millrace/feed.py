@@ -53,8 +53,8 @@ class Feed(Opened):
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
       needed for a builder or a module: see docs/trust.md.
-    * ``plugins``: modules with sources of your own, by paths or file URLs, which the engine loads: see
-      docs/plugins.md.
+    * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
+      see docs/plugins.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.

@@ -108,7 +108,7 @@ export const PLUGIN = {
   plugin: {
     type: 'texts',
     value: 'URL',
-    about: 'a module with sources of your own; may be given several times (docs/plugins.md)',
+    about: 'a module with sources or stores of your own; may be given several times (docs/plugins.md)',
   },
 } as const satisfies Record<string, Option>
 

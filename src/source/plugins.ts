@@ -1,5 +1,5 @@
 /**
- * Plugins: modules of the user's with sources of their own (docs/plugins.md). The program that opens a feed
+ * Plugins: modules of the user's with sources and stores of their own (docs/plugins.md). The program that opens a feed
  * names them, never a definition. Each thread loads them for itself, once.
  */
 import { isAbsolute, resolve } from 'node:path'
@@ -7,6 +7,8 @@ import { pathToFileURL } from 'node:url'
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
 import { addPluginSource, pluginSource } from '../define/plugin-sources.js'
+import type { StoreKind } from '../store/store.js'
+import { addStore } from '../store/stores.js'
 import { importWithin } from '../system/node/import-within.js'
 import { checkedSource, type PluginSourceKind } from './plugin-source.js'
 import { addSource, hasSource } from './registry.js'
@@ -15,9 +17,11 @@ import { addSource, hasSource } from './registry.js'
 export interface Plugin {
   /** Kinds of sources, by the names that they have in a definition. */
   sources?: Record<string, PluginSourceKind>
+  /** Stores, by the schemes of the names that they serve: `s3` for `s3://…`. */
+  stores?: Record<string, StoreKind>
 }
 
-const MEMBERS = ['sources']
+const MEMBERS = ['sources', 'stores']
 
 /** Seconds that a plugin may take to load, where no option says so. */
 const USUAL_SECONDS = 60
@@ -68,8 +72,17 @@ export async function loadPlugins(urls: readonly string[] = [], seconds = USUAL_
 
 /** Adds all that a plugin brings, or nothing of it. */
 function register(url: string, exported: unknown): void {
-  const { sources } = checkedPlugin(url, exported)
+  const { sources, stores } = checkedPlugin(url, exported)
   for (const [name, kind] of Object.entries(sources)) checkName(url, name, kind)
+  for (const [scheme, kind] of Object.entries(stores)) {
+    if (typeof (kind as Partial<StoreKind> | undefined)?.attach !== 'function')
+      throw wrong(url, `its store "${scheme}" needs a function attach`)
+    try {
+      addStore(scheme, kind)
+    } catch (error) {
+      throw wrong(url, (error as Error).message)
+    }
+  }
   for (const [name, kind] of Object.entries(sources)) {
     addSource(name, checkedSource(name, url, kind))
     addPluginSource(name, { url, ...(kind.check && { check: (json, path) => kind.check!(json, path) }) })
@@ -78,16 +91,20 @@ function register(url: string, exported: unknown): void {
 
 function checkedPlugin(url: string, exported: unknown): Required<Plugin> {
   if (!isObject(exported))
-    throw wrong(url, 'its default export is no plugin: write `export default { sources: { … } }`')
+    throw wrong(
+      url,
+      'its default export is no plugin: write `export default { sources: { … }, stores: { … } }`',
+    )
   for (const name of Object.keys(exported)) {
     if (MEMBERS.includes(name)) continue
     const near = nearest(name, MEMBERS)
     const hint = near ? `did you mean "${near}"?` : `known: ${MEMBERS.join(', ')}`
     throw wrong(url, `a plugin has no member "${name}"; ${hint}`)
   }
-  const { sources = {} } = exported
+  const { sources = {}, stores = {} } = exported
   if (!isObject(sources)) throw wrong(url, 'its "sources" should be an object: kinds of sources by name')
-  return { sources: sources as Record<string, PluginSourceKind> }
+  if (!isObject(stores)) throw wrong(url, 'its "stores" should be an object: kinds of stores by scheme')
+  return { sources, stores } as unknown as Required<Plugin>
 }
 
 function checkName(url: string, name: string, kind: unknown): void {

@@ -90,3 +90,31 @@ def test_a_module_that_is_named_runs(engine, tmp_path):
                                fields: {{ n: int('cls').map(v => v + 10) }}, batch: 4 }})"""
     )
     assert values(file) == list(range(10, 18))
+
+
+PLUGIN = """
+const rows = {
+  open: ({ count }) => ({ fingerprint: { count, digest: String(count) } }),
+  attach: ({ fingerprint: { count } }) => ({
+    count, units: count, columns: ["n"], runs: Float64Array.of(0),
+    id: row => String(row), key: row => String(row), index: () => undefined,
+    unitOf: row => row, plan: () => [], need() {}, sample: row => ({ n: row }),
+  }),
+}
+export default { sources: { rows } }
+"""
+
+
+def test_a_plugin_is_loaded_by_the_engine_of_this_program(engine, tmp_path, monkeypatch):
+    (tmp_path / "rows.mjs").write_text(PLUGIN)
+    monkeypatch.chdir(tmp_path)
+    rows = millrace.source("rows", count=6)
+    feed = rows.fields(n=millrace.int("n")).batch(4, last="keep")
+    assert feed.json()["source"] == {"rows": {"count": 6}}
+    path = tmp_path / "rows.mjs"
+    for plugin in ["rows.mjs", path, path.as_uri()]:
+        assert values(feed, plugins=[plugin]) == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(millrace.DefinitionError, match="is no source of Millrace's own|unknown source"):
+        values(feed)
+    with pytest.raises(millrace.DefinitionError, match=r"plugins is a list: plugins=\['rows.mjs'\]"):
+        values(feed, plugins="rows.mjs")
