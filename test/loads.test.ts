@@ -42,6 +42,10 @@ test('what only opens sources is loaded when one is opened', () => {
   }
 })
 
+test('a program with workers loads nothing that makes rows', () => {
+  expect(loads('index.js')).not.toContain('engine/make/row-maker.js')
+})
+
 test('lines of a worker thread can be shown as lines of src', () => {
   const map = JSON.parse(readFileSync(join(dist, 'engine/make/maker.js.map'), 'utf8'))
   const sources: string[] = map.sources.map((path: string) => resolve(dist, 'engine/make', path))

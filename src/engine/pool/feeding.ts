@@ -15,7 +15,7 @@ import type { Budget } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
-import { CallingThread } from './calling-thread.js'
+import type { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Pool } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
@@ -79,6 +79,7 @@ export class Feeding {
       return feeding
     }
     try {
+      const { CallingThread } = await import('./calling-thread.js')
       feeding.alone = await CallingThread.start(feeding.job, feeding.ring, options, report =>
         feeding.reports.push(report),
       )
