@@ -1,6 +1,9 @@
 /** What every consumer begins with: the plan of a feed, its steps from a saved state on, and the makers at work. */
 import type { NormalFeed } from '../define/types.js'
+import { usualCache } from '../engine/plan/budget.js'
 import { type FeedPlan, planFeed } from '../engine/plan/plan.js'
+import { cachedSources } from '../engine/plan/unit-facts.js'
+import { unitNotices } from '../engine/plan/unit-price.js'
 import { Feeding } from '../engine/pool/feeding.js'
 import type { BlendChange } from '../order/blend.js'
 import { checkState, readState, type State } from '../order/state.js'
@@ -18,6 +21,7 @@ export interface Opened {
 export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promise<Opened> {
   const saved = options.state === undefined ? undefined : readState(options.state)
   const plan = await planFeed(feed, { ...options, changes: saved?.changes ?? [] })
+  tellOfUnits(plan, options)
   const changes = plan.order.settled?.() ?? []
   const { rank, world } = options
   const share: StepShare = {
@@ -29,6 +33,13 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
   }
   const place = saved ? placeOf(saved, plan, share, options.notice) : { epoch: 0, position: 0 }
   return { plan, share, place, changes }
+}
+
+/** Says, once a feed, what its order costs where its sources have units of many rows. */
+function tellOfUnits(plan: FeedPlan, { cacheBytes, notice }: OpenedOptions): void {
+  const sources = cachedSources(plan)
+  if (notice === undefined || sources.every(({ units }) => units === undefined)) return
+  for (const text of unitNotices(sources, cacheBytes ?? usualCache(sources))) notice(text)
 }
 
 /** The place of a saved state, if this feed can take it up; what is different and no reason to refuse is said. */

@@ -8,7 +8,8 @@ import type { SlotLayout } from '../../batch/layout.js'
 import { CONTROL_BYTES } from '../../batch/ring.js'
 import { MEMORY_LIMIT } from '../../system/memory/memory.js'
 import { fileHandleLimit, filesAWorker, memoryLimit, OTHER_FILES } from '../../system/process/limits.js'
-import type { FeedPlan } from './plan.js'
+import type { CachedSource } from './unit-facts.js'
+import { cacheWanted } from './unit-price.js'
 
 /** A maker's workspace to begin with: a decoded 1,000 × 1,000 picture and its intermediate. It grows when needed. */
 export const WORKSPACE_BYTES = 8 * 2 ** 20
@@ -27,12 +28,9 @@ const RING_LIMIT = MEMORY_LIMIT - 2 ** 28
 const LEAST_CACHE = 64 * 2 ** 20
 const CACHE_SHARE = 1 / 4
 
-/** Bytes of the cache that a windowed order needs so that every block is read once: its window, and some room to move. */
-export function usualCache({ orderData, parts = [], length }: FeedPlan): number {
-  const window = Math.max(...orderData.sources.map(source => (source.kind === 'window' ? source.window : 0)))
-  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
-  const wanted = Math.ceil(1.5 * bytes * Math.min(1, window / Math.max(1, length)))
-  return Math.max(LEAST_CACHE, Math.min(wanted, Math.floor(memoryLimit().bytes * CACHE_SHARE)))
+/** The cache that a feed gets by itself: what every unit and block needs to be loaded once, as far as memory allows. */
+export function usualCache(sources: readonly CachedSource[]): number {
+  return Math.max(LEAST_CACHE, Math.min(cacheWanted(sources), Math.floor(memoryLimit().bytes * CACHE_SHARE)))
 }
 
 export interface Wanted {

@@ -28,7 +28,9 @@ import type { JobSource } from './job.js'
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
   sources: JobSource[]
-  /** The sources, attached in this thread. */
+  /** The sources as they are, attached in this thread. */
+  plain: Source[]
+  /** The same as the order reads them. */
   attached: Source[]
   orderData: OrderData
   order: CompiledOrder
@@ -71,6 +73,7 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   return {
     feed,
     sources,
+    plain,
     attached: attachInOrder(sources, order),
     orderData,
     order,

@@ -11,6 +11,8 @@ import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/bud
 import type { Job } from '../plan/job.js'
 import { type MakingOptions, planMaking } from '../plan/making.js'
 import type { FeedPlan } from '../plan/plan.js'
+import { cachedSources } from '../plan/unit-facts.js'
+import { checkUnitsFit } from '../plan/unit-price.js'
 import { RingMemory } from './ring-memory.js'
 
 export interface FeedingOptions extends MakingOptions {
@@ -41,13 +43,21 @@ export interface NewRing {
 
 let nextId = 1
 
+/** Bytes of the cache that the feed's units go through. */
+function cacheOf(plan: FeedPlan, options: FeedingOptions): number {
+  const sources = cachedSources(plan)
+  const bytes = options.cacheBytes ?? usualCache(sources)
+  checkUnitsFit(sources, bytes)
+  return bytes
+}
+
 /** Throws a BudgetError where there is not enough memory. No worker knows of the ring yet. */
 export async function newRing(plan: FeedPlan, options: FeedingOptions, start: RingStart): Promise<NewRing> {
   const { depth, workers, scratchBytes } = options
   const { fields: making, batch, layout } = planMaking(plan, options)
 
   const cached = plan.attached.some(source => source.units < source.count)
-  const cacheBytes = cached ? (options.cacheBytes ?? usualCache(plan)) : 0
+  const cacheBytes = cached ? cacheOf(plan, options) : 0
   const python = needsPython(plan.feed)
   const { indexBytes } = plan
   const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })

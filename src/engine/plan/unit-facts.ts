@@ -1,0 +1,122 @@
+/**
+ * What must be known of a source's units to plan for them: how many there are, and what they take in memory once loaded.
+ * Units are what rows share, such as row groups and chunks. Sources whose rows share nothing have no facts.
+ */
+import type { SourceOrderData } from '../../order/single.js'
+import type { FeedPlan } from './plan.js'
+
+/** What is asked of a source. */
+export interface UnitSource {
+  readonly count: number
+  readonly unitStarts?: Float64Array
+  /** Of a leaf: bytes that a unit takes once it is loaded. */
+  unitBytes?(unit: number, columns: readonly string[]): number
+  /** Which units a row needs, of which leaves. */
+  need?(row: number, epoch: number, columns: readonly string[], out: UnitNeed): void
+}
+
+interface UnitNeed {
+  ranges: unknown[]
+  units: { leaf: UnitSource; unit: number; columns: readonly string[] }[]
+}
+
+export interface UnitFacts {
+  rows: number
+  /** Stretches of rows that share their units: all rows of a row group, for instance. */
+  stretches: number
+  /** Bytes of all units, loaded. */
+  bytes: number
+  /** Bytes of the units that one row needs, loaded: the most that any row does. */
+  largest: number
+}
+
+/** A source of a feed, as far as its cache goes. */
+export interface CachedSource {
+  /** What messages call it. */
+  name: string
+  order: SourceOrderData
+  /** Bytes of the source, as far as they are known. */
+  bytes: number
+  /** Only for sources that have units of many rows. */
+  units?: UnitFacts
+}
+
+/** Facts are looked up once a feed: its rings and notices ask for them again. */
+const kept = new WeakMap<FeedPlan['plain'], (UnitFacts | undefined)[]>()
+
+/** The sources of a feed, as far as its cache goes. */
+export function cachedSources({ feed, sources, plain, orderData }: FeedPlan): CachedSource[] {
+  const bytes = sources.map(({ manifest }) =>
+    (manifest.fingerprint.parts ?? []).reduce((sum, part) => sum + part.bytes, 0),
+  )
+  let facts = kept.get(plain)
+  if (facts === undefined) {
+    // A function over the sample gets every column.
+    const wanted = feed.map === undefined ? [...new Set(feed.fields.flatMap(field => field.from))] : undefined
+    facts = plain.map((source, i) => unitFacts(source, wanted ?? source.columns, bytes[i]))
+    kept.set(plain, facts)
+  }
+  return sources.map(({ manifest, name }, i) => ({
+    name: name ?? manifest.kind,
+    order: orderData.sources[i],
+    bytes: bytes[i],
+    units: facts[i],
+  }))
+}
+
+/** Stretches that are looked at, evenly: a look takes under a microsecond. */
+const MOST_LOOKS = 2 ** 16
+
+/**
+ * The facts of a source that has units of many rows; undefined for others, at no cost. `bytes` stands in for the loaded
+ * size of sources that don't tell it.
+ */
+export function unitFacts(
+  source: UnitSource,
+  columns: readonly string[],
+  bytes: number,
+): UnitFacts | undefined {
+  const { count: rows, unitStarts } = source
+  if (unitStarts === undefined || rows === 0) return undefined
+  const starts = stretchesOf(unitStarts, rows)
+  const stretches = starts.length
+  if (stretches === rows) return undefined
+
+  const looks = Math.min(stretches, MOST_LOOKS)
+  const seen = new Map<UnitSource, Set<number>>()
+  let told = false
+  let sum = 0
+  let largest = 0
+  let mostRows = 0
+  for (let look = 0; look < looks; look++) {
+    const i = Math.floor((look * stretches) / looks)
+    const need: UnitNeed = { ranges: [], units: [] }
+    source.need?.(starts[i], 0, columns, need)
+    let together = 0
+    for (const { leaf, unit, columns } of need.units) {
+      if (leaf.unitBytes === undefined) continue
+      told = true
+      const own = leaf.unitBytes(unit, columns)
+      together += own
+      // Rows that are selected here and there can come back to a unit: its bytes count once.
+      if (!seen.has(leaf)) seen.set(leaf, new Set())
+      if (seen.get(leaf)!.has(unit)) continue
+      seen.get(leaf)!.add(unit)
+      sum += own
+    }
+    largest = Math.max(largest, together)
+    mostRows = Math.max(mostRows, (starts[i + 1] ?? rows) - starts[i])
+  }
+  return told
+    ? { rows, stretches, bytes: Math.ceil((sum * stretches) / looks), largest }
+    : { rows, stretches, bytes, largest: Math.ceil((bytes * mostRows) / rows) }
+}
+
+/** The first row of each stretch: units with equal starts share their rows, and those past the end have none. */
+function stretchesOf(unitStarts: Float64Array, rows: number): Float64Array {
+  let stretches = 0
+  const starts = new Float64Array(unitStarts.length)
+  for (const start of unitStarts)
+    if (start < rows && (stretches === 0 || start > starts[stretches - 1])) starts[stretches++] = start
+  return starts.subarray(0, stretches)
+}

@@ -1,0 +1,249 @@
+/** Units of many rows: what they take in the cache, what an order over them costs, and what the user is told of it. */
+import { describe, expect, test } from 'vitest'
+import type { FeedPlan } from '../../src/engine/plan/plan.js'
+import {
+  cachedSources,
+  type UnitFacts,
+  type UnitSource,
+  unitFacts,
+} from '../../src/engine/plan/unit-facts.js'
+import {
+  cacheWanted,
+  checkUnitsFit,
+  heldShare,
+  loadsPerUnit,
+  unitNotices,
+  windowThatFits,
+} from '../../src/engine/plan/unit-price.js'
+import type { SourceOrderData } from '../../src/order/single.js'
+
+const MB = 1e6
+
+/** A leaf whose units have these rows. A column takes 10 bytes a row, and 1,000 more in every fifth unit. */
+function leaf(sizes: number[]): UnitSource {
+  let count = 0
+  const unitStarts = Float64Array.from(sizes, size => (count += size) - size)
+  const source: UnitSource = {
+    count,
+    unitStarts,
+    unitBytes: (unit, columns) => columns.length * (10 * sizes[unit] + (unit % 5 === 0 ? 1000 : 0)),
+    need(row, _epoch, columns, out) {
+      const unit = unitStarts.findLastIndex(start => start <= row)
+      out.units.push({ leaf: source, unit, columns })
+    },
+  }
+  return source
+}
+
+describe('facts', () => {
+  test('of a leaf: its units as they are loaded, for the columns that are wanted', () => {
+    const source = leaf(Array.from({ length: 100 }, () => 100))
+    expect(unitFacts(source, ['a'], 0)).toEqual({
+      rows: 10_000,
+      stretches: 100,
+      bytes: 120_000,
+      largest: 2000,
+    })
+    expect(unitFacts(source, ['a', 'b'], 0)).toMatchObject({ bytes: 240_000, largest: 4000 })
+  })
+
+  test('of rows that need two units, or come back to one: each unit counts once, a row needs all of its own', () => {
+    const inner = leaf([50, 50])
+    // Rows of unit 0, of unit 1, and of unit 0 again.
+    const picked: UnitSource = {
+      count: 30,
+      unitStarts: Float64Array.of(0, 10, 20),
+      need: (row, ...more) => inner.need!([0, 50, 20][Math.floor(row / 10)], ...more),
+    }
+    expect(unitFacts(picked, ['a'], 0)).toEqual({ rows: 30, stretches: 3, bytes: 2000, largest: 1500 })
+    const zipped: UnitSource = {
+      ...inner,
+      need(row, ...more) {
+        inner.need!(row, ...more)
+        other.need!(row, ...more)
+      },
+    }
+    const other = leaf([50, 50])
+    expect(unitFacts(zipped, ['a'], 0)).toMatchObject({ bytes: 4000, largest: 3000 })
+  })
+
+  test('units with equal starts share their rows, and one past the end has none', () => {
+    const source = { count: 20, unitStarts: Float64Array.of(0, 0, 10, 10, 20) }
+    expect(unitFacts(source, ['a'], 400)).toEqual({ rows: 20, stretches: 2, bytes: 400, largest: 200 })
+  })
+
+  test('without units of many rows there are none, and nothing is looked at', () => {
+    const need = () => {
+      throw new Error('asked')
+    }
+    expect(unitFacts({ count: 20, need }, ['a'], 400)).toBeUndefined()
+    expect(unitFacts({ count: 2, unitStarts: Float64Array.of(0, 1), need }, ['a'], 400)).toBeUndefined()
+    expect(unitFacts({ count: 0, unitStarts: Float64Array.of(0), need }, ['a'], 400)).toBeUndefined()
+  })
+
+  test('a million units are sampled', () => {
+    let asked = 0
+    const many: UnitSource = {
+      count: 2e6,
+      unitStarts: Float64Array.from({ length: 1e6 }, (_, i) => 2 * i),
+      unitBytes: () => 100,
+      need(row, _epoch, columns, out) {
+        asked++
+        out.units.push({ leaf: many, unit: row / 2, columns })
+      },
+    }
+    expect(unitFacts(many, [], 0)).toEqual({ rows: 2e6, stretches: 1e6, bytes: 1e8, largest: 100 })
+    expect(asked).toBe(2 ** 16)
+  })
+
+  test('of a feed: each of its sources by its name, with its own bytes, for the columns of its fields', () => {
+    const manifest = (bytes: number) => ({
+      kind: 'tar',
+      fingerprint: { parts: [{ name: 'x', count: 1, bytes }] },
+    })
+    const plan = {
+      feed: { fields: [{ from: ['a'] }, { from: ['a', 'b'] }] },
+      sources: [{ manifest: manifest(7), name: 'street' }, { manifest: manifest(9) }],
+      plain: [leaf([100, 100]), { count: 5 }],
+      orderData: { sources: [global, global] },
+    } as unknown as FeedPlan
+    expect(cachedSources(plan)).toEqual([
+      {
+        name: 'street',
+        order: global,
+        bytes: 7,
+        units: { rows: 200, stretches: 2, bytes: 6000, largest: 4000 },
+      },
+      { name: 'tar', order: global, bytes: 9, units: undefined },
+    ])
+    expect(cachedSources(plan)[0].units).toBe(cachedSources({ ...plan })[0].units)
+  })
+})
+
+const global: SourceOrderData = { kind: 'global', count: 10_000, seed: 1 }
+const weights = { kind: 'weights', count: 10_000, samples: 10_000 } as SourceOrderData
+const none: SourceOrderData = { kind: 'none', count: 10_000 }
+const window = (window: number, count = 10_000): SourceOrderData => ({
+  kind: 'window',
+  count,
+  window,
+  runs: Float64Array.of(0),
+  seed: 1,
+})
+
+/** 100 units of 100 rows and 1 MB. */
+const units: UnitFacts = { rows: 10_000, stretches: 100, bytes: 100 * MB, largest: MB }
+const source = (order: SourceOrderData, facts: Partial<UnitFacts> = {}): CachedSource => ({
+  name: 'rows',
+  order,
+  bytes: 30 * MB,
+  units: { ...units, ...facts },
+})
+const rowsAlone = (order: SourceOrderData): CachedSource => ({ name: 'tar', order, bytes: 30 * MB })
+
+describe('the cache that is wanted', () => {
+  test('rows by themselves: half as much again as a window, nothing for other orders', () => {
+    expect(cacheWanted([rowsAlone(window(1000))])).toBe(4.5 * MB)
+    expect(cacheWanted([rowsAlone(window(1e6))])).toBe(45 * MB)
+    for (const order of [global, weights, none]) expect(cacheWanted([rowsAlone(order)])).toBe(0)
+  })
+
+  test('units: what they take loaded, at least a window and two of the largest', () => {
+    expect(cacheWanted([source(window(1000))])).toBe(15 * MB)
+    expect(cacheWanted([source(window(1000), { largest: 20 * MB })])).toBe(80 * MB)
+    expect(cacheWanted([source(window(9000), { largest: 24 * MB })])).toBe(138 * MB)
+  })
+
+  test('a blend: the windows of all sources, each by its own size', () => {
+    const small = { ...rowsAlone(window(1000, 2000)), bytes: 2 * MB }
+    expect(cacheWanted([rowsAlone(window(1000)), small])).toBe((4.5 + 1.5) * MB)
+    expect(cacheWanted([source(window(1000)), small, source(window(500))])).toBe((15 + 1.5 + 7.5) * MB)
+  })
+
+  test('a random order over units: all of them; one row after the other: four of the largest', () => {
+    expect(cacheWanted([source(global)])).toBe(100 * MB)
+    expect(cacheWanted([source(weights)])).toBe(100 * MB)
+    expect(cacheWanted([source(none)])).toBe(4 * MB)
+  })
+})
+
+test('a unit above a quarter of the cache is refused, with the cache that would do', () => {
+  const sources = [
+    rowsAlone(global),
+    source(none),
+    { ...source(global, { largest: 30 * MB }), name: 'scans' },
+  ]
+  expect(() => checkUnitsFit(sources, 120 * MB)).not.toThrow()
+  expect(() => checkUnitsFit(sources, 120 * MB - 1)).toThrow(
+    /row of "scans" needs units .* up to 29 MiB.*cache of 115 MiB.*"cache" to at least 120000000 bytes, or write/,
+  )
+  expect(() => checkUnitsFit([rowsAlone(window(1000))], 0)).not.toThrow()
+})
+
+describe('the price of a random order', () => {
+  test('is the rows of a unit, but for those that the cache holds; never less than once', () => {
+    expect(loadsPerUnit(units, 0.07)).toBeCloseTo(93)
+    expect(loadsPerUnit(units, 1)).toBe(1)
+    expect(heldShare([source(global), source(global)], 50 * MB)).toBe(0.25)
+    expect(heldShare([rowsAlone(global)], 0)).toBe(1)
+  })
+
+  test('above three loads gives one notice, with a window that fits', () => {
+    const [text, ...others] = unitNotices([source(global)], 7 * MB)
+    expect(others).toEqual([])
+    expect(text).toBe(
+      'a global shuffle loads each unit (row group, chunk) of "rows" about 93 times an epoch: a unit has 100 rows, and ' +
+        'the cache of 7 MiB holds 7 % of all units. {"shuffle": {"window": 460}} loads each once; a larger cache ' +
+        '(option "cache") or data in smaller row groups or chunks make it less',
+    )
+    expect(unitNotices([source(global)], 96.9 * MB)).toHaveLength(1)
+    expect(unitNotices([source(global)], 97.1 * MB)).toEqual([])
+    expect(unitNotices([source(global, { stretches: 3334 })], 0)).toEqual([])
+  })
+
+  test('names the dearest source of a blend', () => {
+    const finer = { ...source(global, { stretches: 1000 }), name: 'finer' }
+    expect(unitNotices([finer, source(global), rowsAlone(global)], 20 * MB)).toEqual([
+      expect.stringMatching(/of "rows" about 90 times/),
+    ])
+  })
+
+  test('weights have no windowed alternative', () => {
+    const [text] = unitNotices([source(weights)], 7 * MB)
+    expect(text).toMatch(/^an order by weights loads .* of all units\. A larger cache/)
+  })
+
+  test('other orders and sources give none', () => {
+    expect(unitNotices([source(none), rowsAlone(global), rowsAlone(window(20))], 0)).toEqual([])
+  })
+})
+
+test('the window that is named fits: its own cache is no larger', () => {
+  for (const cache of [3 * MB, 7 * MB, 20 * MB, 90 * MB, 500 * MB])
+    for (const largest of [MB, 4 * MB]) {
+      const found = windowThatFits({ ...units, largest }, cache)
+      if (found > 0) expect(cacheWanted([source(window(found), { largest: 1 })])).toBeLessThanOrEqual(cache)
+      if (found > 0) expect(found / 100 + (2 * largest) / MB).toBeLessThanOrEqual(cache / MB)
+      else expect(cache).toBeLessThanOrEqual(2 * largest + 3 * MB)
+    }
+  // More than 256 units mix no better.
+  expect(windowThatFits({ ...units, rows: 1e6, stretches: 1e4 }, 500 * MB)).toBe(25_000)
+})
+
+describe('mixing', () => {
+  test('fewer than 16 units a window give one notice, with the window that has as many', () => {
+    expect(unitNotices([source(window(1000)), source(window(1200))], 0)).toEqual([
+      'a window of 1000 samples holds 10 units (row groups, chunks) of "rows", of 100 rows each: batches mix few places ' +
+        'of the data. Take a window of at least 1600, or write the data in smaller row groups or chunks',
+    ])
+    expect(unitNotices([source(window(1599))], 0)).toHaveLength(1)
+    expect(unitNotices([source(window(1600))], 0)).toEqual([])
+  })
+
+  test('a window that holds all rows is a global shuffle: nothing to be told', () => {
+    expect(unitNotices([source(window(10_000), { stretches: 5 })], 0)).toEqual([])
+    expect(unitNotices([source(window(9999), { stretches: 5 })], 0)).toEqual([
+      expect.stringMatching(/holds 5 units.*at least 10000/),
+    ])
+  })
+})
