@@ -28,7 +28,7 @@ export interface OpenOptions extends DeviceOptions {
   state?: State
   /** The variant of the feed to open: its merge patch is applied first. */
   variant?: string
-  /** Bytes for the block cache, where the source or the order needs one. Default: what the order's window takes. */
+  /** Bytes for the block cache, where the source or the order needs one. Default: what windows and units take. */
   cache?: number
   /** Bytes that the workspace of one worker may grow to. Default 512 MiB. */
   scratch?: number

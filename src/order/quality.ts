@@ -6,7 +6,8 @@
  * - spread: from how many places of the source a batch is drawn. The source is cut into as many cells as a batch
  *   has rows; counted are the cells that a batch touches, in units of the global shuffle's count.
  * - entropy: of the classes in a batch, in units of the global shuffle's. Only with labels.
- * - bytes read per byte used, sample by sample and block by block.
+ * - bytes read per byte used, sample by sample and block by block; and for sources with units of many rows, how often
+ *   each unit is loaded.
  *
  * score = the mean of mixing, spread and (with labels) entropy, each cut to 0…1: about 0 for an unshuffled source
  * that is sorted by class, 1 for the global shuffle. Large sources are sampled, evenly, so it takes about a second.
@@ -26,6 +27,8 @@ export interface QualityOptions {
   blocks?: Float64Array
   /** … through a cache that holds this many rows. */
   cacheRows?: number
+  /** First row of each unit, where rows share units: with it, loads through the cache are counted. */
+  units?: Float64Array
 }
 
 export interface OrderQuality {
@@ -40,6 +43,8 @@ export interface OrderQuality {
     blocks?: number
     globalBlocks?: number
   }
+  /** Loads of a unit in an epoch, on average, through the cache. */
+  loadsPerUnit?: number
 }
 
 const MOST_BATCHES = 400
@@ -52,7 +57,7 @@ const PAGE = 4096
 type RowAt = (position: number) => number
 
 export function orderQuality(order: SourceOrder, count: number, options: QualityOptions): OrderQuality {
-  const { epoch = 0, label, blocks, cacheRows = 0 } = options
+  const { epoch = 0, label, blocks, cacheRows = 0, units } = options
   const rowAt: RowAt = position => order.at(epoch, position)
   const global = permutation(count, { seed: 0, epoch, stream: 'quality' })
   const globalAt: RowAt = position => global.at(position)
@@ -89,7 +94,15 @@ export function orderQuality(order: SourceOrder, count: number, options: Quality
         globalBlocks: readByBlocks(globalAt, count, blocks, cacheRows),
       }),
     },
+    ...(units !== undefined && {
+      loadsPerUnit: readByBlocks(rowAt, length, stretches(units, count), cacheRows),
+    }),
   }
+}
+
+/** Stretches of rows that share their units, in the form of blocks. Units with equal starts share their rows. */
+function stretches(units: Float64Array, count: number): Float64Array {
+  return Float64Array.from(new Set(units).add(count))
 }
 
 /** Two equal measures of nothing, such as the entropy of a single class, are equally good. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FeedPlan } from '../../src/engine/plan/plan.js'
 import {
+  type CachedSource,
   cachedSources,
   type UnitFacts,
   type UnitSource,
@@ -10,8 +11,8 @@ import {
 import {
   cacheWanted,
   checkUnitsFit,
-  heldShare,
   loadsPerUnit,
+  unitFigures,
   unitNotices,
   windowThatFits,
 } from '../../src/engine/plan/unit-price.js'
@@ -184,8 +185,6 @@ describe('the price of a random order', () => {
   test('is the rows of a unit, but for those that the cache holds; never less than once', () => {
     expect(loadsPerUnit(units, 0.07)).toBeCloseTo(93)
     expect(loadsPerUnit(units, 1)).toBe(1)
-    expect(heldShare([source(global), source(global)], 50 * MB)).toBe(0.25)
-    expect(heldShare([rowsAlone(global)], 0)).toBe(1)
   })
 
   test('above three loads gives one notice, with a window that fits', () => {
@@ -216,6 +215,12 @@ describe('the price of a random order', () => {
   test('other orders and sources give none', () => {
     expect(unitNotices([source(none), rowsAlone(global), rowsAlone(window(20))], 0)).toEqual([])
   })
+})
+
+test('figures for order-quality: the cache is shared by all sources that have units', () => {
+  const figures = unitFigures([source(global), rowsAlone(global), source(window(1500))], 50 * MB)
+  const shared = { units: 100, rowsPerUnit: 100, cacheRows: 2500, globalLoads: 75 }
+  expect(figures).toEqual([shared, undefined, { ...shared, unitsPerWindow: 15 }])
 })
 
 test('the window that is named fits: its own cache is no larger', () => {

@@ -1,6 +1,7 @@
 /** The measures say 0 of no shuffle, 1 of the global one, and the right thing in between. */
 import { describe, expect, test } from 'vitest'
 import type { NormalOrder } from '../../src/define/types.js'
+import { loadsPerUnit } from '../../src/engine/plan/unit-price.js'
 import { orderQuality, type QualityOptions } from '../../src/order/quality.js'
 import { compileSource, planSource } from '../../src/order/single.js'
 import { WindowOrder } from '../../src/order/window.js'
@@ -94,6 +95,35 @@ describe('bytes read per byte used', () => {
     )
     expect(quality({ kind: 'none' }, { bytesOf }).bytesReadPerByteUsed.samples).toBeCloseTo(1, 3)
     expect(quality({ kind: 'none' }).bytesReadPerByteUsed.samples).toBe(1)
+  })
+})
+
+describe('loads per unit', () => {
+  // 400 units of 100 rows; some share their rows with another, and one past the end has none.
+  const units = Float64Array.from({ length: 410 }, (_, i) => Math.min(i, 400) * 100)
+  const loads = (order: NormalOrder, cacheRows: number) => {
+    const compiled = compileSource(planSource(order, { count, runs, unitStarts: units }))
+    return orderQuality(compiled, count, { batch: 256, units, cacheRows }).loadsPerUnit
+  }
+
+  test('are one for a window whose cache holds it and two more units', () => {
+    expect(loads({ kind: 'window', window: 2000, seed: 4 }, 2200)).toBe(1)
+    expect(loads({ kind: 'window', window: 2000, seed: 4 }, 1000)).toBeGreaterThan(2)
+    expect(loads({ kind: 'none' }, 100)).toBe(1)
+  })
+
+  test('are the rows that the cache does not hold, for the global shuffle: the price that opening a feed tells', () => {
+    for (const share of [0.02, 0.1, 0.5]) {
+      const price = loadsPerUnit({ rows: count, stretches: 400, bytes: 0, largest: 0 }, share)
+      // Units leave the cache when they are used up: near the end of an epoch it holds more than its share.
+      const simulated = loads({ kind: 'global', seed: 1 }, share * count)!
+      expect(simulated / price).toBeGreaterThan(0.9)
+      expect(simulated / price).toBeLessThan(1.02)
+    }
+  })
+
+  test('are left out where rows share nothing', () => {
+    expect('loadsPerUnit' in quality({ kind: 'global', seed: 1 })).toBe(false)
   })
 })
 

@@ -58,14 +58,46 @@ export function loadsPerUnit({ rows, stretches }: UnitFacts, heldShare: number):
 }
 
 /** The share of all units of a feed that the cache holds. */
-export function heldShare(sources: readonly CachedSource[], cacheBytes: number): number {
+function heldShare(sources: readonly CachedSource[], cacheBytes: number): number {
   const bytes = sources.reduce((sum, { units }) => sum + (units?.bytes ?? 0), 0)
   return bytes === 0 ? 1 : Math.min(1, cacheBytes / bytes)
 }
 
 /** Units that the window of an order holds, on average; undefined for other orders. */
-export function unitsPerWindow(order: SourceOrderData, { rows, stretches }: UnitFacts): number | undefined {
+function unitsPerWindow(order: SourceOrderData, { rows, stretches }: UnitFacts): number | undefined {
   return order.kind === 'window' ? (Math.min(order.window, rows) * stretches) / rows : undefined
+}
+
+/** Units of a source in figures, for `order-quality`. */
+export interface UnitFigures {
+  /** Stretches of rows that share their units. */
+  units: number
+  rowsPerUnit: number
+  /** Windowed orders only. */
+  unitsPerWindow?: number
+  /** Rows of the source whose units the cache holds. */
+  cacheRows: number
+  /** The price: how often a global shuffle loads a unit in an epoch. */
+  globalLoads: number
+}
+
+/** The figures of a feed's sources; undefined for those without units of many rows. */
+export function unitFigures(
+  sources: readonly CachedSource[],
+  cacheBytes: number,
+): (UnitFigures | undefined)[] {
+  const held = heldShare(sources, cacheBytes)
+  return sources.map(({ order, units }) => {
+    if (units === undefined) return undefined
+    const window = unitsPerWindow(order, units)
+    return {
+      units: units.stretches,
+      rowsPerUnit: units.rows / units.stretches,
+      ...(window !== undefined && { unitsPerWindow: window }),
+      cacheRows: Math.floor(held * units.rows),
+      globalLoads: loadsPerUnit(units, held),
+    }
+  })
 }
 
 /** What a user should know before a run: at most one notice about the price, and one about the mixing. */

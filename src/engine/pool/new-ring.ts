@@ -22,7 +22,7 @@ export interface FeedingOptions extends MakingOptions {
   depth: number
   /** Slots to lay out: the depth can be raised to this while running. */
   maxDepth: number
-  /** Bytes for the block cache, where one is needed; undefined: as many as the order's window takes. */
+  /** Bytes for the block cache, where one is needed; undefined: as many as windows and units take. */
   cacheBytes?: number
   /** Bytes that one worker's workspace may grow to. */
   scratchBytes: number
