@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs'
 import type { SourceJson } from '../define/types.js'
 import { openSource } from '../source/registry.js'
 import type { OnProgress, OpenContext } from '../source/source.js'
-import { sidecarPath } from '../source/tar/index.js'
+import { shardIndexPaths } from '../source/tar/index.js'
 import { findShards } from '../source/tar/paths.js'
-import { cachedPath } from '../system/files/cache-folder.js'
+import { Stores } from '../store/stores.js'
 
 export interface BuildIndexOptions {
   root: string
@@ -32,7 +32,9 @@ export async function buildIndex(json: SourceJson, options: BuildIndexOptions): 
 /** Where indexes of this source lie or may lie. */
 async function indexPaths(json: SourceJson, context: OpenContext): Promise<string[]> {
   if ('tar' in json) {
-    return findShards(json.tar, context.root).flatMap(({ file }) => [sidecarPath(file), cachedPath(file)])
+    using stores = new Stores()
+    const shards = await findShards(json.tar, context.root, stores)
+    return shards.flatMap(({ file }) => shardIndexPaths(file))
   }
   const { index } = await openSource(json, context) // a list of files has one index, and its manifest says where
   return typeof index === 'string' ? [index] : []

@@ -1,20 +1,29 @@
 /** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { SourceError } from '../basics/errors.js'
 import type { SourceJson } from '../define/types.js'
 import { folderClasses } from '../source/files/classes.js'
+import { folderOf, prefixOf } from '../source/find/names.js'
 import type { Manifest, Source } from '../source/source.js'
 import { findShards } from '../source/tar/paths.js'
-import { readRegular } from '../system/files/regular.js'
+import { readWhole } from '../store/access.js'
+import { isMissing } from '../store/store.js'
+import { Stores } from '../store/stores.js'
 
 /** The list of class names that shards in one folder share. */
 export const CLASSES = 'classes.json'
 
+/** Bytes that a list of class names may have. */
+const MOST = 64 << 20
+
 /** No names where nothing is known of them. Classes without a sample are among them. */
-export function classNames(json: SourceJson, manifest: Manifest, source: Source): string[] {
-  if ('tar' in json) return namesBeside(findShards(json.tar, process.cwd()).map(({ file }) => dirname(file)))
-  return commonClasses(manifest) ?? seenClasses(source)
+export async function classNames(json: SourceJson, manifest: Manifest, source: Source): Promise<string[]> {
+  if (!('tar' in json)) return commonClasses(manifest) ?? seenClasses(source)
+  using stores = new Stores()
+  const shards = await findShards(json.tar, process.cwd(), stores)
+  return namesBeside(
+    shards.map(({ file }) => file),
+    stores,
+  )
 }
 
 /** The classes of the folders that a source is made of; undefined where it is made of others. */
@@ -48,15 +57,24 @@ function seenClasses(source: Source): string[] {
   return Array.from(found, name => name ?? '')
 }
 
-/** What the classes.json of these folders says, if all of them say the same. */
-function namesBeside(folders: readonly string[]): string[] {
+/** What the classes.json in the folders of these files says, if all of them say the same. */
+export async function namesBeside(files: readonly string[], stores: Stores): Promise<string[]> {
   const lists = new Set<string>()
-  for (const folder of new Set(folders)) {
-    const path = join(folder, CLASSES)
-    lists.add(existsSync(path) ? readRegular(path) : '')
+  for (const folder of new Set(files.map(folderOf))) {
+    lists.add(await textOf(`${prefixOf(folder)}${CLASSES}`, stores))
   }
   const [text = ''] = lists
   if (lists.size !== 1 || text === '') return []
   const names: unknown = JSON.parse(text)
   return Array.isArray(names) && names.every(name => typeof name === 'string') ? names : []
+}
+
+/** Empty where there is no such file. */
+async function textOf(name: string, stores: Stores): Promise<string> {
+  try {
+    return (await readWhole(stores, name, MOST)).toString()
+  } catch (error) {
+    if (isMissing(error)) return ''
+    throw error
+  }
 }

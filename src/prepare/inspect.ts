@@ -1,14 +1,11 @@
 /** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
 import { attachSource, openSource } from '../source/registry.js'
 import type { OnProgress, Source } from '../source/source.js'
-import { atOnce, Reader } from '../store/reader.js'
+import { Reader } from '../store/reader.js'
 import { Stores } from '../store/stores.js'
-import { readRegular } from '../system/files/regular.js'
-import { commonClasses } from './class-names.js'
+import { commonClasses, namesBeside } from './class-names.js'
 import { kindOf } from './verify/checks.js'
 
 export interface Summary {
@@ -65,8 +62,8 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
       kind: source.index(name)?.type === 'string' ? 'text' : kindOf(name),
       indexed: source.index(name) !== undefined,
     })),
-    classes: classCounts(source, commonClasses(manifest)),
-    images: imageSizes(source),
+    classes: await classCounts(source, commonClasses(manifest)),
+    images: await imageSizes(source),
     parts: manifest.fingerprint.parts ?? [],
     indexBytes: manifest.indexBytes,
   }
@@ -79,7 +76,7 @@ function sampleBytes(source: Source): Float64Array {
 }
 
 /** `known`: the classes by number, where the source knows them. They are counted even where there is no sample. */
-function classCounts(source: Source, known: readonly string[] = []): Summary['classes'] {
+async function classCounts(source: Source, known: readonly string[] = []): Promise<Summary['classes']> {
   const labels = source.index('label') ?? source.index('cls')
   if (labels === undefined) return []
   const counts = new Map<number | string, number>(known.map((_, label) => [label, 0]))
@@ -87,7 +84,7 @@ function classCounts(source: Source, known: readonly string[] = []): Summary['cl
     const label = labels.at(row)
     counts.set(label, (counts.get(label) ?? 0) + 1)
   }
-  const names = known.length > 0 ? (label: number | string) => known[Number(label)] : classNames(source)
+  const names = known.length > 0 ? (label: number | string) => known[Number(label)] : await classNames(source)
   return [...counts]
     .sort(([a], [b]) =>
       typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)),
@@ -96,7 +93,7 @@ function classCounts(source: Source, known: readonly string[] = []): Summary['cl
 }
 
 /** Names by label: from the source's own index, or from the classes.json that `pack` leaves beside the shards. */
-function classNames(source: Source): (label: number | string) => string | undefined {
+async function classNames(source: Source): Promise<(label: number | string) => string | undefined> {
   const own = source.index('class')
   const labels = source.index('label')
   if (own !== undefined && labels !== undefined) {
@@ -105,18 +102,18 @@ function classNames(source: Source): (label: number | string) => string | undefi
     return label => names.get(label)
   }
   const file = source.count > 0 ? source.plan(source.unitOf(0), source.columns)[0]?.file : undefined
-  const list = file === undefined ? undefined : join(dirname(file), 'classes.json')
-  if (list === undefined || !existsSync(list)) return () => undefined
-  const names: unknown = JSON.parse(readRegular(list))
-  return label => (Array.isArray(names) ? names[Number(label)] : undefined)
+  if (file === undefined) return () => undefined
+  using stores = new Stores()
+  const names = await namesBeside([file], stores)
+  return label => names[Number(label)]
 }
 
-function imageSizes(source: Source): ImageSummary | undefined {
+async function imageSizes(source: Source): Promise<ImageSummary | undefined> {
   const columns = source.columns.filter(name => kindOf(name) === 'image')
   if (columns.length === 0) return undefined
   const seen = new Set<string>()
-  const store = new Stores()
-  const reader = new Reader(store)
+  using stores = new Stores()
+  const reader = new Reader(stores)
   const wanted = Math.min(LOOKED_AT, source.count)
   const widths: number[] = []
   const heights: number[] = []
@@ -125,7 +122,7 @@ function imageSizes(source: Source): ImageSummary | undefined {
   for (let i = 0; i < wanted; i++) {
     const row = Math.floor((i * source.count) / wanted)
     try {
-      const found = firstOf(columns, column => readColumn(source, reader, row, column))
+      const found = await firstOf(columns, column => readColumn(source, reader, row, column))
       if (found === undefined) continue // a sample without a picture
       seen.add(found.column)
       const { format, width, height } = imageInfo(found.bytes)
@@ -136,7 +133,6 @@ function imageSizes(source: Source): ImageSummary | undefined {
       bad++ // `verify` says which and why
     }
   }
-  store.close()
   const looked = widths.length + bad
   return {
     column: [...seen].join('|'),
@@ -149,20 +145,20 @@ function imageSizes(source: Source): ImageSummary | undefined {
 }
 
 /** The first column that a sample has: its pictures may be of several kinds. */
-function firstOf(
+async function firstOf(
   columns: readonly string[],
-  value: (column: string) => unknown,
-): { column: string; bytes: Uint8Array } | undefined {
+  value: (column: string) => Promise<unknown>,
+): Promise<{ column: string; bytes: Uint8Array } | undefined> {
   for (const column of columns) {
-    const bytes = value(column)
+    const bytes = await value(column)
     if (bytes instanceof Uint8Array) return { column, bytes }
   }
   return undefined
 }
 
-function readColumn(source: Source, reader: Reader, row: number, column: string): unknown {
+async function readColumn(source: Source, reader: Reader, row: number, column: string): Promise<unknown> {
   const unit = source.unitOf(row)
-  const pieces = atOnce(reader.read(source.plan(unit, [column])))
+  const pieces = await reader.read(source.plan(unit, [column]))
   return source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
 }
 

@@ -12,7 +12,7 @@ import { within } from '../system/process/exit.js'
 const START = 3000
 
 /** Does one piece; tells of progress inside it by `report(n more)`. */
-export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result
+export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result | Promise<Result>
 
 export interface Spread<Setup, Task, Result> {
   threads: number
@@ -77,10 +77,8 @@ export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Resu
 async function inCaller<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
   const handle = work.start(work.setup)
   for (const task of work.tasks) {
-    work.onResult(
-      handle(task, more => work.onProgress?.(more)),
-      task,
-    )
+    const result = await handle(task, more => work.onProgress?.(more))
+    work.onResult(result, task)
     await new Promise(setImmediate) // so that Ctrl-C and progress get their turn
   }
 }
@@ -91,23 +89,21 @@ export function serve<Setup, Task, Result>(
   load?: (setup: Setup) => Promise<void>,
 ): void {
   const say = (message: FromThread<Result>) => parentPort!.postMessage(message)
-  const guarded = (act: () => FromThread<Result>) => {
+  const guarded = async (act: () => FromThread<Result> | Promise<FromThread<Result>>) => {
     try {
-      say(act())
+      say(await act())
     } catch (error) {
       say({ failed: essence(error) })
     }
   }
-  const begin = () =>
-    guarded(() => {
-      const handle = start(workerData as Setup)
-      parentPort!.on('message', (task: Task) =>
-        guarded(() => ({ result: handle(task, more => say({ more })) })),
-      )
-      return { ready: true }
-    })
-  if (load === undefined) begin()
-  else load(workerData as Setup).then(begin, error => say({ failed: essence(error) }))
+  guarded(async () => {
+    await load?.(workerData as Setup)
+    const handle = start(workerData as Setup)
+    parentPort!.on('message', (task: Task) =>
+      guarded(async () => ({ result: await handle(task, more => say({ more })) })),
+    )
+    return { ready: true }
+  })
 }
 
 function essence(error: unknown): Failure {

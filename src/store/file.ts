@@ -6,7 +6,7 @@ import { type Advice, advise } from '../system/files/advise.js'
 import { readAhead } from '../system/files/read-ahead.js'
 import { refuseOthers } from '../system/files/regular.js'
 import { filesBelow } from './files-below.js'
-import { changeOf, type FileIdentity, likeness, probesAgree } from './identity.js'
+import { changeOf, type FileIdentity, type LocalVersion, likeness, probesAgree } from './identity.js'
 import { closeFiles, openedFile, openFile, whileOpen } from './open-files.js'
 import {
   type ByteRange,
@@ -23,7 +23,7 @@ const readAsync = promisify(read)
 
 /** What is known of a local file. */
 export interface FileStat extends Stat {
-  version: Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>>
+  version: LocalVersion
 }
 
 export interface FileStoreOptions {

@@ -24,21 +24,30 @@ export interface FileIdentity {
   index?: { path: string; checksum: number; checked: boolean }
 }
 
+/** All that is known of a local file. */
+export type LocalVersion = Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>>
+
 export type Likeness = 'same' | 'moved' | 'changed'
 
-export function likeness(
-  was: FileIdentity,
-  now: Pick<Stats, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>,
-): Likeness {
+export function likeness(was: FileIdentity, now: LocalVersion): Likeness {
   if (was.size !== now.size || was.mtimeMs !== now.mtimeMs) return 'changed'
   if (was.ctimeMs === undefined) return 'same'
   return was.ctimeMs === now.ctimeMs && was.ino === now.ino ? 'same' : 'moved'
 }
 
-/** The probes of an open file at some offsets. */
-export function takeProbes(fd: number, size: number, offsets: readonly number[]): number[] {
-  const buffer = Buffer.allocUnsafe(PROBE_BYTES)
-  return offsets.flatMap(offset => [offset, probe(fd, size, offset, buffer)])
+/** The probes of a file at some offsets; `read` fills what it is given from an offset on. */
+export async function takeProbes(
+  read: (into: Buffer, offset: number) => Promise<unknown>,
+  size: number,
+  offsets: readonly number[],
+): Promise<number[]> {
+  const probes: number[] = []
+  for (const offset of offsets) {
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(PROBE_BYTES, size - offset)))
+    await read(buffer, offset)
+    probes.push(offset, crc32(buffer))
+  }
+  return probes
 }
 
 /** Whether the contents at the probes are what they were. `most` looks at the first few only. */

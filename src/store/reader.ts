@@ -5,9 +5,10 @@
  * What is at hand is read at once, one range after the other. Where a store has a range not at hand, the answer is a promise,
  * and all such ranges are in flight together.
  */
-import { ChangedError, MillraceError, SourceError } from '../basics/errors.js'
+import { SourceError } from '../basics/errors.js'
+import { changed, named, readRange, type StoreOf } from './access.js'
 import { type Merged, merge } from './merge.js'
-import { type ByteRange, codeOf, isMissing, type MergeLimits, type Store, tooShort } from './store.js'
+import { type ByteRange, type MergeLimits, tooShort } from './store.js'
 
 const EMPTY = new Uint8Array(0)
 const ALIGN = 64 // each read begins on a cache line of its own
@@ -27,7 +28,7 @@ export class Reader {
   private buffer: Uint8Array = new Uint8Array(0)
   private readonly limitsOf = (file: string): MergeLimits => this.stores.of(file).merge
 
-  constructor(private readonly stores: { of(name: string): Store }) {}
+  constructor(private readonly stores: StoreOf) {}
 
   /**
    * The bytes of each range, in input order. The views are valid until the next call. Where a promise is given, none of its
@@ -110,9 +111,7 @@ export class Reader {
     } catch (error) {
       throw named(error, range)
     }
-    return store.read(file, offset, into, { was }).catch(error => {
-      throw named(error, range)
-    })
+    return readRange(this.stores, range, into)
   }
 
   /** A torn index may ask for anything: no memory is taken for bytes that don't exist. */
@@ -174,29 +173,6 @@ class Flight {
     await Promise.all(this.reads?.values() ?? [])
     return this.failure
   }
-}
-
-/** An error that says which bytes of which object could not be read. Files say it themselves. */
-function named(error: unknown, range: ByteRange): unknown {
-  const { file, offset, length, was } = range
-  if (error instanceof MillraceError) return error
-  const { message, name } = error as Error
-  if (name === 'AbortError') return error
-  if (was !== undefined && isMissing(error)) return changed(range, 'it is gone')
-  if (was !== undefined && codeOf(error) === 'ESTALE') return changed(range, message)
-  return new SourceError(`${file}: can't read ${length} bytes at offset ${offset}: ${message}`, {
-    file,
-    offset,
-    cause: error,
-  })
-}
-
-function changed({ file, was }: ByteRange, how: string): ChangedError {
-  return new ChangedError(
-    `${file} changed during the run: ${how}. What was read no longer fits its index: start again, the index is then made anew`,
-    { file },
-    typeof was === 'object' ? was.index : undefined,
-  )
 }
 
 /** Pieces that must have come at once, where the caller can't wait. */

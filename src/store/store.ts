@@ -7,8 +7,8 @@
  * far away is asked for by `read`: all ranges that a maker needs are then in flight together. Retries, limits and caches are
  * stores that stand around another store, not options of one.
  *
- * Errors. An object that is not there has the code ENOENT. One that is no longer `was` has the code ESTALE. An object
- * that ends before the range does is `tooShort`. The reader puts the name and the range to any other error.
+ * Errors. One with the code ENOENT says that there is no such object, one with ESTALE that it is no longer `was`. Any other
+ * error, such as that the object ends before the range does, is told as it is, with the object and the range before it.
  */
 import { SourceError } from '../basics/errors.js'
 import type { FileIdentity } from './identity.js'

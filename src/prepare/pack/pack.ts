@@ -14,6 +14,7 @@ import type { SourceJson } from '../../define/types.js'
 import { withLock } from '../../source/index/lock.js'
 import { attachSource, openSource } from '../../source/registry.js'
 import type { Manifest, OnProgress, OpenContext } from '../../source/source.js'
+import { schemeOf } from '../../store/stores.js'
 import { sweepDrafts, writeWhole } from '../../system/files/draft.js'
 import { makeFolder } from '../../system/files/folder.js'
 import { readRegular } from '../../system/files/regular.js'
@@ -65,7 +66,7 @@ interface ShardList {
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 export async function pack(json: SourceJson, options: PackOptions): Promise<PackResult> {
-  const out = resolve(options.out)
+  const out = localFolder(options.out)
   const context: OpenContext = {
     root: process.cwd(),
     wanted: ['cls'],
@@ -81,7 +82,7 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
     async () => {
       sweepDrafts(out)
       const plan = planPack(source, manifest, options)
-      const classes = keepClasses(out, classNames(json, manifest, source), options.force === true)
+      const classes = keepClasses(out, await classNames(json, manifest, source), options.force === true)
       const journal = new Journal(out, options.prefix)
       const done = resume(out, plan, journal, options)
       const reused = done.size
@@ -95,6 +96,13 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
       return { out, shards, samples: plan.samples, bytes, classes, reused, list }
     },
     { notice: options.onNotice, what: `packs into ${out}` },
+  )
+}
+
+function localFolder(out: string): string {
+  if (schemeOf(out) === undefined) return resolve(out)
+  throw new SourceError(
+    `${out}: shards are written into a local folder: give a path, and copy them afterwards`,
   )
 }
 

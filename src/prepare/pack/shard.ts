@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { attachSource } from '../../source/registry.js'
 import type { Manifest } from '../../source/source.js'
-import { atOnce, Reader } from '../../store/reader.js'
+import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import type { Handler } from '../threads.js'
 import { keyOfRow, type PackedKeys } from './keys.js'
@@ -33,13 +33,13 @@ export function shardPacker({ manifest, order, keys, out }: PackSetup): Handler<
   const { columns } = source
   const names = memberNames(source)
   const reader = new Reader(new Stores({ access: 'sequential' }))
-  return ({ name: shard, begin, end }, report) => {
+  return async ({ name: shard, begin, end }, report) => {
     const writer = new TarWriter(join(out, shard))
     try {
       for (let place = begin; place < end; place++) {
         const row = order === undefined ? place : order[place]
         const unit = source.unitOf(row)
-        const pieces = atOnce(reader.read(source.plan(unit, columns)))
+        const pieces = await reader.read(source.plan(unit, columns))
         const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, columns)
         const { name, own } = keyOfRow(source, row, keys)
         writer.add(name, membersOf(source, row, sample, names), own)

@@ -2,7 +2,7 @@
 import { missingColumn } from '../../source/missing.js'
 import { attachSource } from '../../source/registry.js'
 import type { Column, Manifest, Source } from '../../source/source.js'
-import { atOnce, Reader } from '../../store/reader.js'
+import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import type { Handler } from '../threads.js'
@@ -43,14 +43,14 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
   const wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
   const checks = expectations.map(expectation => ({ ...expectation, check: checkFor(expectation) }))
 
-  const readRow = (row: number): { sample: Record<string, Column>; bytes: number } => {
+  const readRow = async (row: number): Promise<{ sample: Record<string, Column>; bytes: number }> => {
     const unit = source.unitOf(row)
-    const pieces = atOnce(reader.read(source.plan(unit, wanted)))
+    const pieces = await reader.read(source.plan(unit, wanted))
     const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, wanted)
     return { sample, bytes: pieces.reduce((sum, piece) => sum + piece.byteLength, 0) }
   }
 
-  const verifyRow = (row: number, found: RunVerified): void => {
+  const verifyRow = async (row: number, found: RunVerified): Promise<void> => {
     const blame = (stage: 'read' | 'decode', error: unknown, column?: string) =>
       found.bad.push({
         id: source.id(row),
@@ -62,7 +62,7 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
       })
     let sample: Record<string, Column>
     try {
-      const read = readRow(row)
+      const read = await readRow(row)
       sample = read.sample
       found.bytes += read.bytes
     } catch (error) {
@@ -82,9 +82,9 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
     }
   }
 
-  return ({ begin, end }, report) => {
+  return async ({ begin, end }, report) => {
     const found: RunVerified = { bytes: 0, bad: [] }
-    for (let row = begin; row < end; row++) verifyRow(row, found)
+    for (let row = begin; row < end; row++) await verifyRow(row, found)
     report(end - begin)
     return found
   }

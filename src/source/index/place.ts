@@ -16,20 +16,25 @@ import type { IndexTarget } from './write.js'
 /** Indexes of up to this size in all are compared with their checksums when they are opened: some 30 ms. In bytes. */
 export const CHECKED_AT_ONCE = 96 << 20
 
-export interface IndexWanted {
+/** An index that is looked for. */
+export interface IndexSought {
   /** What is indexed, as an absolute path: names the index in the cache folder, and in messages. */
   data: string
   /** The path beside the data; without it the index lies in the cache folder only. */
   beside?: string
   /** Why an index that was found doesn't describe the data; undefined when it does. */
   problem(header: IndexHeader, path: string): string | undefined
-  /** Makes the index at `target`, with `writeIndex`. */
-  build(target: IndexTarget): Promise<void>
   /** An index that is there is not believed: it is made anew, and compared. */
   doubted?: boolean
   /** Leaves the checksums of columns to those who first use them. */
   unchecked?: boolean
   notice?: (text: string) => void
+}
+
+/** One that is made where there is none. */
+export interface IndexWanted extends IndexSought {
+  /** Makes the index at `target`, with `writeIndex`. */
+  build(target: IndexTarget): Promise<void>
 }
 
 export interface IndexFound {
@@ -41,7 +46,7 @@ export interface IndexFound {
 const inMemory = new Map<string, Draft>()
 
 /** An index that is there and fits. Synchronous and quick: this is all that opening costs, but for the first time. */
-export function findIndex(wanted: IndexWanted): IndexFound | undefined {
+export function findIndex(wanted: IndexSought): IndexFound | undefined {
   for (const path of [...places(wanted), ...heldInMemory(wanted)]) {
     const header = fitting(path, wanted)
     if (header !== undefined) return { path, header }
@@ -134,7 +139,7 @@ class NotOurs extends Error {}
  * The header of the index at `path` if it is whole and fits. Who is about to build there is told what is wrong with one
  * that is not, and kept from replacing another user's.
  */
-function fitting(path: string, wanted: IndexWanted, building = false): IndexHeader | undefined {
+function fitting(path: string, wanted: IndexSought, building = false): IndexHeader | undefined {
   let problem: string | undefined
   try {
     const header = readHeader(path, stats => {
@@ -154,17 +159,17 @@ function fitting(path: string, wanted: IndexWanted, building = false): IndexHead
 }
 
 /** What the checksums of the columns say. Beyond a size, columns are checked when they are first used. */
-function damage(path: string, header: IndexHeader, { unchecked }: IndexWanted): string | undefined {
+function damage(path: string, header: IndexHeader, { unchecked }: IndexSought): string | undefined {
   if (isDisowned(path, header.checksum)) return 'it was found not to fit the data'
   if (!unchecked && header.bytes <= CHECKED_AT_ONCE) new IndexFile(path, false, header).check()
   return undefined
 }
 
-function places({ data, beside }: IndexWanted): string[] {
+function places({ data, beside }: IndexSought): string[] {
   return beside === undefined ? [cachedPath(data)] : [beside, cachedPath(data)]
 }
 
-function heldInMemory({ data }: IndexWanted): string[] {
+function heldInMemory({ data }: IndexSought): string[] {
   const draft = inMemory.get(data)
   return draft === undefined ? [] : [draft.path]
 }

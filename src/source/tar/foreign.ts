@@ -3,8 +3,8 @@
  * sample, `extension offset size name` for each member. With it the bodies need not be read. It is used only if the shard
  * agrees: members in order and inside the file, every member's header as the index has it, only zeros after the last.
  */
-import { existsSync, statSync } from 'node:fs'
-import { readRegular } from '../../system/files/regular.js'
+import { readWhole, type StoreOf } from '../../store/access.js'
+import { isMissing } from '../../store/store.js'
 import { BLOCK, isZero, PAX_KEY, type Pax, readPax, readTarHeader, type TarHeader } from './header.js'
 import { SampleColumns, splitName } from './samples.js'
 import { type ReadAt, SMALL } from './scan.js'
@@ -14,19 +14,19 @@ const MOST_EXTENSION = 1 << 20
 
 /** The samples as DALI's index has them; undefined when there is none, or none that is right. */
 export async function readDaliIndex(
-  file: string,
-  bytes: number,
+  { file, bytes }: { file: string; bytes: number },
   read: ReadAt,
+  stores: StoreOf,
   notice?: (text: string) => void,
 ): Promise<SampleColumns | undefined> {
   const path = file.replace(/\.tar$/, '.idx')
-  if (path === file || !existsSync(path)) return undefined
+  if (path === file) return undefined
   try {
     // A member takes more bytes in the shard, by its header alone, than in the index.
-    const size = statSync(path).size
-    if (size > bytes) throw new Error(`it has ${size} bytes, more than the shard`)
-    return await convert(readRegular(path), file, bytes, read)
+    const text = (await readWhole(stores, path, bytes)).toString()
+    return await convert(text, file, bytes, read)
   } catch (error) {
+    if (isMissing(error)) return undefined
     notice?.(`${path} is not used, the shard is scanned instead: ${(error as Error).message}`)
     return undefined
   }

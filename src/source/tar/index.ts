@@ -1,25 +1,34 @@
 /**
- * The index of one tar shard: `.train-0000.tar.millrace` beside `train-0000.tar`. It is built by a scan, or from DALI's index
+ * The index of one tar shard: `.train-0000.tar.millrace` beside `train-0000.tar`; of an object in another store it lies in
+ * the cache folder. It is built by a scan, or from DALI's index
  * if there is one that proves right. It is good as long as the shard is the file that was indexed. Where only inode or ctime
  * differ, as in a copy, some members are compared, and the index is then bound to the new file.
  */
 import { closeSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../../basics/errors.js'
-import { type FileIdentity, likeness, probesAgree, takeProbes } from '../../store/identity.js'
-import { openRegular, refuseOthers, WITHOUT_WAITING } from '../../system/files/regular.js'
+import { readRange, statOf } from '../../store/access.js'
+import {
+  type FileIdentity,
+  type LocalVersion,
+  likeness,
+  probesAgree,
+  takeProbes,
+} from '../../store/identity.js'
+import { type Stores, schemeOf } from '../../store/stores.js'
+import { cachedPath } from '../../system/files/cache-folder.js'
+import { openRegular } from '../../system/files/regular.js'
 import { NumberBuilder } from '../index/columns.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
-import { findIndex, type IndexFound, type IndexWanted, obtainIndex } from '../index/place.js'
+import { findIndex, type IndexFound, type IndexSought, obtainIndex } from '../index/place.js'
 import { type IndexTarget, rewriteMeta, writeIndex } from '../index/write.js'
 import type { OpenContext } from '../source.js'
 import { readDaliIndex } from './foreign.js'
 import { BLOCK } from './header.js'
 import type { ShardPath } from './paths.js'
 import { SampleColumns, type SampleMeta } from './samples.js'
-import { type ReadAt, scanTar } from './scan.js'
+import { buffered, PIECE, type ReadAt, scanTar } from './scan.js'
 
 /** As many samples of a shard, spread evenly, have probes: their first and their last member. */
 const PROBED = 32
@@ -28,7 +37,8 @@ const TICK = 50
 
 /** What the header of a shard's index tells besides the samples. */
 export interface ShardMeta extends SampleMeta {
-  shard: Required<Pick<FileIdentity, 'size' | 'mtimeMs' | 'ctimeMs' | 'ino'>>
+  /** The file that was indexed, or the version of the object. */
+  shard: LocalVersion | { size: number; version: string }
 }
 
 export interface ShardIndex extends IndexFound {
@@ -37,9 +47,15 @@ export interface ShardIndex extends IndexFound {
 
 type ShardContext = Pick<OpenContext, 'notice' | 'check'>
 
-/** The sidecar of a shard. */
-export function sidecarPath(file: string): string {
-  return join(dirname(file), `.${basename(file)}.millrace`)
+/** Where the index of a shard may lie: beside a local file, and in the cache folder. */
+export function shardIndexPaths(file: string): string[] {
+  const beside = sidecarPath(file)
+  return beside === undefined ? [cachedPath(file)] : [beside, cachedPath(file)]
+}
+
+/** The sidecar of a shard; undefined for an object of another store. */
+function sidecarPath(file: string): string | undefined {
+  return schemeOf(file) === undefined ? join(dirname(file), `.${basename(file)}.millrace`) : undefined
 }
 
 /** An index that is there and up to date. `unchecked` leaves its checksums to those who first use it. */
@@ -52,21 +68,23 @@ export function findShardIndex(shard: ShardPath, unchecked = false): ShardIndex 
 export async function obtainShardIndex(
   shard: ShardPath,
   context: ShardContext,
+  stores: Stores,
   progress?: (bytes: number) => void,
 ): Promise<ShardIndex> {
-  return withMeta(await obtainIndex(wanted(shard, context, progress)))
+  const build = (target: IndexTarget): Promise<void> =>
+    buildShardIndex(shard, target, context, stores, progress)
+  return withMeta(await obtainIndex({ ...wanted(shard, context), build }))
 }
 
 function withMeta(found: IndexFound): ShardIndex {
   return { ...found, meta: found.header.meta as unknown as ShardMeta }
 }
 
-function wanted(shard: ShardPath, context: ShardContext, progress?: (bytes: number) => void): IndexWanted {
+function wanted(shard: ShardPath, context: ShardContext): IndexSought {
   return {
     data: shard.file,
     beside: sidecarPath(shard.file),
     problem: (header, path) => malformed(header) ?? staleness(header, path, shard),
-    build: target => buildShardIndex(shard, target, context, progress),
     doubted: context.check === 'nothing',
     notice: context.notice,
   }
@@ -80,9 +98,7 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
   const isSmall = Array.isArray(small) && small.every(entry => typeof entry?.name === 'string')
   if (typeof digest !== 'string' || !isNames || !isSmall)
     return 'it is malformed: what it tells of its samples'
-  const { size, mtimeMs, ctimeMs, ino } = shard ?? {}
-  if ([size, mtimeMs, ctimeMs, ino].some(number => typeof number !== 'number'))
-    return 'it is malformed: what it tells of its shard'
+  if (!isIdentity(shard)) return 'it is malformed: what it tells of its shard'
   const members = columns.offset?.length
   const lengths: [string, number | undefined][] = [
     ['key', count],
@@ -105,16 +121,29 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
   return wrong && `it is malformed: the length of column "${wrong[0]}"`
 }
 
+function isIdentity(shard: Partial<LocalVersion & { version: string }> = {}): boolean {
+  const { size, mtimeMs, ctimeMs, ino, version } = shard
+  const numbers = version === undefined ? [size, mtimeMs, ctimeMs, ino] : [size]
+  return (
+    numbers.every(number => typeof number === 'number') && ['undefined', 'string'].includes(typeof version)
+  )
+}
+
 function staleness(header: IndexHeader, path: string, now: ShardPath): string | undefined {
   const { shard: was } = header.meta as unknown as ShardMeta
-  const like = likeness(was, { ...now, size: now.bytes })
-  if (like === 'same') return undefined
   if (was.size !== now.bytes) return `the shard had ${was.size} bytes, now it has ${now.bytes}`
+  const version = now.version as LocalVersion | string
+  if (typeof version === 'string' || 'version' in was) {
+    const same = 'version' in was && was.version === version
+    return same ? undefined : 'the shard has another version than the one that was indexed'
+  }
+  const like = likeness(was, version)
+  if (like === 'same') return undefined
   if (like === 'changed') return 'the shard was changed after the index was made'
   const probes = new IndexFile(path, false, header).numbers('probes')
   if (!contentsAgree(now.file, { ...was, probes }))
     return 'the shard has other contents under the same size and time of change'
-  rebind(path, header, now)
+  rebind(path, header, version)
   return undefined
 }
 
@@ -128,7 +157,7 @@ function contentsAgree(file: string, was: FileIdentity): boolean {
 }
 
 /** Binds the index to the file that the shard is now. Where that can't be written, the next run compares again. */
-function rebind(path: string, { meta }: IndexHeader, { ctimeMs, ino }: ShardPath): void {
+function rebind(path: string, { meta }: IndexHeader, { ctimeMs, ino }: LocalVersion): void {
   try {
     rewriteMeta(path, { ...meta, shard: { ...(meta as unknown as ShardMeta).shard, ctimeMs, ino } })
   } catch {
@@ -140,43 +169,42 @@ async function buildShardIndex(
   shard: ShardPath,
   target: IndexTarget,
   { notice, check }: ShardContext,
+  stores: Stores,
   progress?: (bytes: number) => void,
 ): Promise<void> {
-  if (Math.abs(Date.now() - shard.mtimeMs) < TICK) await sleep(TICK)
-  const handle = await open(shard.file, WITHOUT_WAITING).catch(error => {
-    throw new SourceError(`can't read ${shard.file}: ${error.code}`, { file: shard.file, cause: error })
-  })
-  try {
-    const read: ReadAt = async (into, position) => {
-      let filled = 0
-      while (filled < into.length) {
-        const { bytesRead } = await handle.read(into, filled, into.length - filled, position + filled)
-        if (bytesRead === 0) break
-        filled += bytesRead
-      }
-      return filled
-    }
-    refuseOthers(shard.file, await handle.stat())
-    let samples = check === 'nothing' ? undefined : await readDaliIndex(shard.file, shard.bytes, read, notice)
-    if (samples === undefined) {
-      samples = new SampleColumns(shard.file)
-      await scanTar(read, shard.bytes, shard.file, samples, progress)
-    }
-    const headers = samples.spread(PROBED).map(offset => offset - BLOCK)
-    const probes = new NumberBuilder()
-    for (const number of takeProbes(handle.fd, shard.bytes, headers)) probes.push(number)
-    // A shard that is still being written would give an index of its past.
-    const after = await handle.stat()
-    if (after.size !== shard.bytes || after.mtimeMs !== shard.mtimeMs || after.ino !== shard.ino) {
-      throw new SourceError(`${shard.file} was changed while it was indexed: wait until it is finished`, {
-        file: shard.file,
-      })
-    }
-    const { count, columns, meta } = samples.finish()
-    const { bytes: size, mtimeMs, ctimeMs, ino } = shard
-    const identity: ShardMeta['shard'] = { size, mtimeMs, ctimeMs, ino }
-    writeIndex(target, 'tar', count, { ...meta, shard: identity }, { ...columns, probes })
-  } finally {
-    await handle.close()
+  const { file, bytes } = shard
+  const version = shard.version as LocalVersion | string
+  const local = typeof version !== 'string'
+  if (local && Math.abs(Date.now() - version.mtimeMs) < TICK) await sleep(TICK)
+  const read: ReadAt = async (into, offset) => {
+    const length = Math.max(0, Math.min(into.length, bytes - offset))
+    if (length > 0) await readRange(stores, { file, offset, length }, into.subarray(0, length))
+    return length
   }
+  // Where a request costs as much as many bytes, more of them are read at a time.
+  const piece = Math.max(PIECE.first, stores.of(file).merge.gap)
+  let samples =
+    check === 'nothing'
+      ? undefined
+      : await readDaliIndex(shard, local ? read : buffered(read, piece), stores, notice)
+  if (samples === undefined) {
+    samples = new SampleColumns(file)
+    await scanTar(read, bytes, file, samples, progress, piece)
+  }
+  const probes = new NumberBuilder()
+  const headers = local ? samples.spread(PROBED).map(offset => offset - BLOCK) : []
+  for (const number of await takeProbes(read, bytes, headers)) probes.push(number)
+  // A shard that is still being written would give an index of its past.
+  const after = await statOf(stores, file)
+  if (!isSame(version, after.version as LocalVersion | string)) {
+    throw new SourceError(`${file} was changed while it was indexed: wait until it is finished`, { file })
+  }
+  const { count, columns, meta } = samples.finish()
+  const identity: ShardMeta['shard'] = local ? version : { size: bytes, version }
+  writeIndex(target, 'tar', count, { ...meta, shard: identity }, { ...columns, probes })
+}
+
+function isSame(was: LocalVersion | string, now: LocalVersion | string): boolean {
+  if (typeof was === 'string' || typeof now === 'string') return was === now
+  return was.size === now.size && was.mtimeMs === now.mtimeMs && was.ino === now.ino
 }

@@ -4,6 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
+import type { Version } from '../../store/store.js'
+import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { CHECKED_AT_ONCE } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
@@ -21,8 +24,9 @@ const PICKLES = ['pyd', 'pkl', 'pickle', 'pth', 'pt']
 
 export async function openTar(json: string | string[], context: OpenContext): Promise<TarManifest> {
   refusePickles(context.wanted)
-  const shards = findShards(json, context.root)
-  const indexes = await indexAll(shards, context)
+  using stores = new Stores()
+  const shards = await findShards(json, context.root, stores)
+  const indexes = await indexAll(shards, context, stores)
   shards.forEach((shard, i) => {
     checkCount(shard, indexes[i])
     if (indexes[i].header.columns.extensions.length > MANY_EXTENSIONS)
@@ -34,11 +38,10 @@ export async function openTar(json: string | string[], context: OpenContext): Pr
   const manifest: TarManifest = {
     kind: 'tar',
     fingerprint: fingerprint(shards, indexes),
-    stamp: joined(shards.map(({ mtimeMs }, i) => `${mtimeMs} ${indexes[i].header.checksum}`)),
+    stamp: joined(shards.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
     indexBytes: indexes.reduce((sum, index) => sum + index.header.bytes, 0),
-    shards: shards.map(({ file, name, bytes: size, mtimeMs, ctimeMs, ino }, i) => {
+    shards: shards.map(({ file, name, version: was }, i) => {
       const { path, header } = indexes[i]
-      const was = { size, mtimeMs, ctimeMs, ino }
       return { file, name, index: path, checksum: header.checksum, count: header.count, was }
     }),
     columns: [...new Set(indexes.flatMap(({ meta }) => meta.columns))],
@@ -46,6 +49,11 @@ export async function openTar(json: string | string[], context: OpenContext): Pr
     most: context.most ?? {},
   }
   return manifest
+}
+
+/** What tells that a shard was written again. */
+function timeOf(version: Version): string | number {
+  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 function refusePickles(wanted: readonly string[]): void {
@@ -70,33 +78,25 @@ function findAll(shards: readonly ShardPath[]): (ShardIndex | undefined)[] {
 }
 
 /** The indexes of all shards: those that are there at once, the others a few at a time. */
-async function indexAll(shards: readonly ShardPath[], context: OpenContext): Promise<ShardIndex[]> {
+async function indexAll(
+  shards: readonly ShardPath[],
+  context: OpenContext,
+  stores: Stores,
+): Promise<ShardIndex[]> {
   const indexes = context.check === 'nothing' ? [] : findAll(shards)
   const missing = shards.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
   const total = missing.reduce((sum, i) => sum + shards[i].bytes, 0)
   let done = 0
-  let next = 0
-  const work = async (): Promise<void> => {
-    while (next < missing.length) {
-      const i = missing[next++]
-      let seen = 0
-      const report = (bytes: number): void => {
-        done += bytes - seen
-        seen = bytes
-        context.progress?.(done, total, 'indexing tar shards', 'bytes')
-      }
-      indexes[i] = await obtainShardIndex(shards[i], context, report)
-      report(shards[i].bytes)
+  await inParallel(missing, SCANS, async i => {
+    let seen = 0
+    const report = (bytes: number): void => {
+      done += bytes - seen
+      seen = bytes
+      context.progress?.(done, total, 'indexing tar shards', 'bytes')
     }
-  }
-  const stopAll = (error: unknown): never => {
-    next = missing.length
-    throw error
-  }
-  // Nothing goes on in the background after a failure: all are waited for, then the first error is thrown.
-  const workers = Array.from({ length: Math.min(SCANS, missing.length) }, () => work().catch(stopAll))
-  await Promise.allSettled(workers)
-  await Promise.all(workers)
+    indexes[i] = await obtainShardIndex(shards[i], context, stores, report)
+    report(shards[i].bytes)
+  })
   return indexes as ShardIndex[]
 }
 

@@ -3,80 +3,87 @@
  * (`shards.json`). They stay in the order of the definition; what a glob finds is sorted by name.
  */
 
-import { type Dirent, readdirSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { type Dirent, readdirSync } from 'node:fs'
 import { SourceError } from '../../basics/errors.js'
-import { expandHome } from '../../basics/path.js'
-import { kindOf, readRegular } from '../../system/files/regular.js'
+import { inParallel } from '../../basics/parallel.js'
+import { ASKED_AT_ONCE, listOf, readWhole, statOf } from '../../store/access.js'
+import { codeOf, type Stat } from '../../store/store.js'
+import { type Stores, schemeOf } from '../../store/stores.js'
 import { expandBraces } from '../find/braces.js'
 import { commonFolder } from '../find/common-folder.js'
 import { compileGlob, isGlob } from '../find/glob.js'
+import { folderOf, prefixOf, resolveName } from '../find/names.js'
 
-export interface ShardPath {
-  /** Absolute path. */
+export interface ShardPath extends Stat {
+  /** Absolute path, or a name with a scheme. */
   file: string
   /** Name in ids and in the fingerprint: the basename where those differ, otherwise relative to the common folder. */
   name: string
-  bytes: number
-  mtimeMs: number
-  ctimeMs: number
-  ino: number
   /** What a shard list says about it. */
-  expected?: { samples?: number; list: string }
+  expected?: { samples?: number; bytes?: number; list: string }
+}
+
+/** A shard that a definition names; what is known of it where it was listed. */
+interface Named {
+  file: string
+  pattern: string
+  stat?: Stat
+  expected?: ShardPath['expected']
 }
 
 /** Bytes of a shard list: some 100,000 shards. */
 const MOST_LIST = 16 << 20
 
-type Found = Omit<ShardPath, 'name'>
-
-export function findShards(spec: string | readonly string[], root: string): ShardPath[] {
+export async function findShards(
+  spec: string | readonly string[],
+  root: string,
+  stores: Stores,
+): Promise<ShardPath[]> {
   const patterns = (typeof spec === 'string' ? [spec] : [...spec]).flatMap(text => text.split('::'))
-  const found = patterns.flatMap(pattern => expandPattern(pattern, root))
-  if (found.length === 0) throw new SourceError('a tar source without a single shard: name at least one file')
-  const names = shardNames(found.map(shard => shard.file))
-  return found.map((shard, i) => ({ ...shard, name: names[i] }))
+  const wanted: Named[] = []
+  for (const pattern of patterns) wanted.push(...(await expandPattern(pattern, root, stores)))
+  if (wanted.length === 0)
+    throw new SourceError('a tar source without a single shard: name at least one file')
+  const names = shardNames(wanted.map(({ file }) => file))
+  const stats = await inParallel(wanted, ASKED_AT_ONCE, shard => shard.stat ?? statShard(shard, stores))
+  return wanted.map(({ file, expected }, i) => {
+    const shard = { file, name: names[i], bytes: stats[i].bytes, version: stats[i].version, expected }
+    checkBytes(shard)
+    return shard
+  })
 }
 
-function expandPattern(pattern: string, root: string): Found[] {
-  const local = localPath(pattern, root)
+async function expandPattern(pattern: string, root: string, stores: Stores): Promise<Named[]> {
+  const full = fullName(pattern, root)
   let names: string[]
   try {
-    names = expandBraces(local)
+    names = expandBraces(full)
   } catch (error) {
     throw new SourceError(`tar: ${(error as Error).message}`, { cause: error })
   }
-  return names.flatMap(name => (isGlob(name) ? glob(name, pattern) : shardOrList(name, pattern)))
+  const found: Named[] = []
+  for (const file of names) {
+    const files = isGlob(file) ? await glob(file, pattern, stores) : [{ file, pattern }]
+    for (const shard of files) {
+      if (isShard(shard.file)) found.push(shard)
+      else found.push(...(await widsShards(shard.file, pattern, stores)))
+    }
+  }
+  return found
 }
 
-function localPath(pattern: string, root: string): string {
+function fullName(pattern: string, root: string): string {
   if (pattern.startsWith('pipe:')) {
     throw new SourceError(
       `"${pattern}": Millrace runs no commands from a definition, and a pipe can't be read at random; ` +
         'download the shards and name the files',
     )
   }
-  if (pattern.startsWith('file:')) return pathOfUrl(pattern)
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(pattern)
-  if (scheme !== null) {
-    throw new SourceError(
-      `"${pattern}": shards behind ${scheme[1]}:// can't be read yet; download them first`,
-    )
-  }
-  const path = expandHome(pattern)
-  return isAbsolute(path) ? path : resolve(root, path)
+  return resolveName(root, pattern)
 }
 
-function pathOfUrl(url: string): string {
-  try {
-    return fileURLToPath(url)
-  } catch (error) {
-    throw new SourceError(`"${url}" is no path of a file here: ${(error as Error).message}`, { cause: error })
-  }
-}
-
-function shardOrList(file: string, pattern: string): Found[] {
+/** Whether a file is a shard rather than a list of shards. */
+function isShard(file: string): boolean {
   if (/\.(tar\.gz|tgz|tar\.zst|tar\.bz2|tar\.xz)$/i.test(file)) {
     throw new SourceError(
       `${file} is compressed as a whole, so its samples can't be read one by one: unpack it ` +
@@ -84,34 +91,52 @@ function shardOrList(file: string, pattern: string): Found[] {
       { file },
     )
   }
-  return file.endsWith('.json') ? widsShards(file, pattern) : [statShard(file, pattern)]
+  return !file.endsWith('.json')
 }
 
-function statShard(file: string, pattern: string): Found {
+async function statShard({ file, pattern }: Named, stores: Stores): Promise<Stat> {
   try {
-    const stat = statSync(file)
-    if (stat.isDirectory()) {
+    return await statOf(stores, file)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === undefined || (schemeOf(file) !== undefined && code !== 'ENOENT')) throw error
+    if (code === 'EISDIR') {
       throw new SourceError(
         `${file} is a folder: use the source "folder", or name its shards, as in "*.tar"`,
         { file },
       )
     }
-    if (!stat.isFile()) {
-      throw new SourceError(`${file} is ${kindOf(stat)}, not a regular file: name the file itself`, { file })
-    }
-    const { size: bytes, mtimeMs, ctimeMs, ino } = stat
-    return { file, bytes, mtimeMs, ctimeMs, ino }
-  } catch (error) {
-    if (error instanceof SourceError) throw error
-    const code = (error as NodeJS.ErrnoException).code
+    const cause = (error as Error).cause ?? error
+    if (code === 'ENOTREG')
+      throw new SourceError(`${(cause as Error).message}: name the file itself`, { file })
     const from = file.endsWith(pattern) ? '' : ` (from the pattern "${pattern}")`
     const problem = code === 'ENOENT' ? `shard ${file} is missing` : `can't look at shard ${file}: ${code}`
-    throw new SourceError(`${problem}${from}: check the path, or correct the pattern`, { file, cause: error })
+    throw new SourceError(`${problem}${from}: check the path, or correct the pattern`, { file, cause })
   }
 }
 
-function glob(path: string, pattern: string): Found[] {
+/** What matches a pattern, sorted by name. */
+async function glob(path: string, pattern: string, stores: Stores): Promise<Named[]> {
   const { base, test, depth } = compileGlob(path)
+  const found: Named[] = []
+  if (schemeOf(path) === undefined) {
+    for (const file of localMatches(base, pattern, test, depth)) found.push({ file, pattern })
+  } else {
+    const folder = prefixOf(base)
+    for await (const { name, bytes, version } of listOf(stores, folder)) {
+      if (test(name.slice(folder.length))) found.push({ file: name, pattern, stat: { bytes, version } })
+    }
+  }
+  if (found.length === 0) throw new SourceError(`no file matches "${pattern}" in ${base}`, { file: base })
+  return found.sort((a, b) => (a.file < b.file ? -1 : 1))
+}
+
+function localMatches(
+  base: string,
+  pattern: string,
+  test: (path: string) => boolean,
+  depth: number,
+): string[] {
   const files: string[] = []
   const walk = (folder: string, prefix: string, below: number): void => {
     let entries: Dirent[]
@@ -131,22 +156,22 @@ function glob(path: string, pattern: string): Found[] {
     }
   }
   walk(base, '', 0)
-  if (files.length === 0) throw new SourceError(`no file matches "${pattern}" in ${base}`, { file: base })
-  return files.sort().flatMap(file => shardOrList(file, pattern))
+  return files
 }
 
 /** wids: `{"__kind__": "wids-shard-index-v1", "shardlist": [{"url", "nsamples", "filesize"?}]}`, urls relative to the file. */
-function widsShards(list: string, pattern: string): Found[] {
-  const { bytes } = statShard(list, pattern)
+async function widsShards(list: string, pattern: string, stores: Stores): Promise<Named[]> {
+  const { bytes } = await statShard({ file: list, pattern }, stores)
   if (bytes > MOST_LIST) {
     throw new SourceError(
       `${list} has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
       { file: list },
     )
   }
+  const text = (await readWhole(stores, list, MOST_LIST)).toString()
   let json: { shardlist?: Entry[] }
   try {
-    json = JSON.parse(readRegular(list))
+    json = JSON.parse(text)
   } catch (error) {
     throw new SourceError(`${list} is no JSON: ${(error as Error).message}`, { file: list, cause: error })
   }
@@ -163,16 +188,19 @@ function widsShards(list: string, pattern: string): Found[] {
       },
     )
   }
-  return json.shardlist.map(({ url, nsamples, filesize }) => {
-    const shard = statShard(localPath(url, dirname(list)), list)
-    if (typeof filesize === 'number' && filesize !== shard.bytes) {
-      throw new SourceError(
-        `${shard.file} has ${shard.bytes} bytes, ${list} says ${filesize}: the shard is cut short, or the list is old`,
-        { file: shard.file },
-      )
-    }
-    return { ...shard, expected: { list, samples: nsamples ?? undefined } }
-  })
+  return json.shardlist.map(({ url, nsamples, filesize }) => ({
+    file: fullName(url, folderOf(list)),
+    pattern: list,
+    expected: { list, samples: nsamples ?? undefined, bytes: filesize ?? undefined },
+  }))
+}
+
+function checkBytes({ file, bytes, expected }: ShardPath): void {
+  if (expected?.bytes === undefined || expected.bytes === bytes) return
+  throw new SourceError(
+    `${file} has ${bytes} bytes, ${expected.list} says ${expected.bytes}: the shard is cut short, or the list is old`,
+    { file },
+  )
 }
 
 interface Entry {
@@ -189,6 +217,12 @@ function shardNames(files: readonly string[]): string[] {
   const different = new Set(files)
   const bases = new Set([...different].map(file => file.slice(file.lastIndexOf('/') + 1)))
   const common = bases.size === different.size ? undefined : commonFolder([...different])
+  if (common === '') {
+    throw new SourceError(
+      'shards of several stores have the same names, so their samples would have the same ids: make a source of each store, ' +
+        'and join them by "concat"',
+    )
+  }
   const seen = new Map<string, number>()
   return files.map(file => {
     const times = (seen.get(file) ?? 0) + 1

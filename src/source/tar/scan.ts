@@ -6,7 +6,7 @@ import { SourceError } from '../../basics/errors.js'
 import { BLOCK, isZero, type Pax, readPax, readTarHeader, TarFault, type TarHeader } from './header.js'
 
 /** Pieces grow from the first size to the last while headers follow one another closely: 1 MiB reads are sequential speed on any disk. */
-const PIECE = { first: 64 << 10, last: 1 << 20 }
+export const PIECE = { first: 64 << 10, last: 1 << 20 }
 /** Largest PAX header or long name that is believed. */
 const GREATEST_EXTENSION = 1 << 20
 /** Longest name of a member, as long as a path may be: a name for all members at once would multiply. */
@@ -24,21 +24,37 @@ export interface TarSink {
 /** Fills `into` from `position` on; gives the number of bytes, less than asked only at the end of the file. */
 export type ReadAt = (into: Buffer, position: number) => Promise<number>
 
-/** Scans a whole tar file of `size` bytes. `file` is its name for messages. */
+/** Reads `piece` bytes at least, and answers from them as long as they reach: for stores where each request costs much. */
+export function buffered(read: ReadAt, piece: number): ReadAt {
+  let held = Buffer.alloc(0)
+  let from = 0
+  return async (into, position) => {
+    if (position < from || position + into.length > from + held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(piece, into.length))
+      held = larger.subarray(0, await read(larger, position))
+      from = position
+    }
+    return held.copy(into, 0, position - from)
+  }
+}
+
+/** Scans a whole tar file of `size` bytes. `file` is its name for messages; `first` is the least that is read at a time. */
 export async function scanTar(
   read: ReadAt,
   size: number,
   file: string,
   sink: TarSink,
   progress?: (done: number) => void,
+  first = PIECE.first,
 ): Promise<void> {
   const walk = new TarWalk(file, size, sink)
-  let buffer = Buffer.allocUnsafeSlow(Math.min(PIECE.first, size))
-  let piece = PIECE.first
+  const last = Math.max(first, PIECE.last)
+  let buffer = Buffer.allocUnsafeSlow(Math.min(first, size))
+  let piece = first
   let end = 0
   while (!walk.ended) {
     // After a jump over a large body begin small again, since what follows may be another one.
-    piece = walk.at - end > piece ? PIECE.first : Math.min(PIECE.last, 2 * piece)
+    piece = walk.at - end > piece ? first : Math.min(last, 2 * piece)
     const length = Math.min(Math.max(piece, walk.needs), size - walk.at)
     if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length)
     const got = length === 0 ? 0 : await read(buffer.subarray(0, length), walk.at)

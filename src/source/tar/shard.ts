@@ -1,7 +1,7 @@
 /** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../../basics/errors.js'
-import type { FileIdentity } from '../../store/identity.js'
+import type { Version } from '../../store/store.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
 import type { ByteRange, Column, Present } from '../source.js'
@@ -22,7 +22,7 @@ export interface ShardManifest {
   checksum: number
   count: number
   /** The shard as it was when the feed was opened. */
-  was: FileIdentity
+  was: Version
 }
 
 /** What becomes of an extension's members when certain columns are wanted. */
@@ -48,7 +48,7 @@ export class TarShard {
   private readonly repeats: NumberArray | undefined
   private readonly extensionNames: string[]
   /** What every read of the shard is compared with. */
-  private readonly was: FileIdentity
+  private readonly was: Version
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
 
@@ -64,7 +64,8 @@ export class TarShard {
       )
     }
     this.index = index
-    this.was = { ...manifest.was, probes: index.numbers('probes') }
+    const { was } = manifest
+    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
     this.keys = index.text('key')
     this.ownKeys = index.has('ownKey') ? index.text('ownKey') : undefined
     this.keyHashes = index.numbers('keyHash')

@@ -8,6 +8,7 @@ import { readDaliIndex } from '../../../src/source/tar/foreign.js'
 import { findShards } from '../../../src/source/tar/paths.js'
 import { SampleColumns } from '../../../src/source/tar/samples.js'
 import { scanTar } from '../../../src/source/tar/scan.js'
+import { Stores } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { paxRecords, type TarEntry, tarFile } from '../../support/tar.js'
 
@@ -21,6 +22,7 @@ const entries: TarEntry[] = Array.from({ length: SAMPLES }, (_, i) => [
   { name: `k${i}.jpg`, data: Buffer.alloc(700 + i, 'p') },
 ]).flat()
 const tar = tarFile(entries)
+const stores = new Stores()
 const read = async (into: Buffer, position: number) =>
   tar.copy(into, 0, position, Math.min(tar.length, position + into.length))
 
@@ -61,7 +63,9 @@ const right = (() => {
 async function asIndex(text: string): Promise<{ found: unknown; notices: string[] }> {
   writeFileSync(join(root, 'a.idx'), text)
   const notices: string[] = []
-  const samples = await readDaliIndex(shard, tar.length, read, notice => notices.push(notice))
+  const samples = await readDaliIndex({ file: shard, bytes: tar.length }, read, stores, notice =>
+    notices.push(notice),
+  )
   return { found: samples && contents(samples), notices }
 }
 
@@ -123,14 +127,14 @@ test('in a long index, too: no size is taken on trust', async () => {
     whole.copy(into, 0, position, Math.min(whole.length, position + into.length))
   const samples = (text: string) => {
     writeFileSync(join(root, 'a.idx'), text)
-    return readDaliIndex(shard, whole.length, readWhole)
+    return readDaliIndex({ file: shard, bytes: whole.length }, readWhole, stores)
   }
   const index = `v1.2 300\n${lines.join('\n')}\n`
   expect((await samples(index))?.count).toBe(300)
   expect(await samples(index.replace('700 k6.jpg', '699 k6.jpg'))).toBeUndefined()
 })
 
-test('a shard list of wids is shards, or a SourceError', () => {
+test('a shard list of wids is shards, or a SourceError', async () => {
   writeFileSync(shard, tar)
   const list = join(root, 'list.json')
   const value = fc.oneof(
@@ -161,11 +165,11 @@ test('a shard list of wids is shards, or a SourceError', () => {
     fc.string(),
     fc.constant('['.repeat(20_000)),
   )
-  fc.assert(
-    fc.property(file, text => {
+  await fc.assert(
+    fc.asyncProperty(file, async text => {
       writeFileSync(list, text)
       try {
-        for (const found of findShards(list, root)) expect(found.file).toBe(shard)
+        for (const found of await findShards(list, root, stores)) expect(found.file).toBe(shard)
       } catch (error) {
         if (!(error instanceof SourceError)) throw error
       }
@@ -174,9 +178,9 @@ test('a shard list of wids is shards, or a SourceError', () => {
   )
 })
 
-test('a shard list that is too long is not read', () => {
+test('a shard list that is too long is not read', async () => {
   writeFileSync(join(root, 'long.json'), Buffer.alloc((16 << 20) + 1, ' '))
-  expect(() => findShards('long.json', root)).toThrow(
+  await expect(findShards('long.json', root, stores)).rejects.toThrow(
     /long\.json has 16777217 bytes: a shard list of wids has/,
   )
 })

@@ -1,0 +1,147 @@
+/** Sources over a store that is far away give what they give over local files: the same rows, ids, bytes and digests. */
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ChangedError } from '../../src/basics/errors.js'
+import type { SourceJson } from '../../src/define/types.js'
+import { attachSource, openSource } from '../../src/source/registry.js'
+import type { Manifest, OpenContext } from '../../src/source/source.js'
+import { Reader } from '../../src/store/reader.js'
+import { addStore, Stores } from '../../src/store/stores.js'
+import { temporaryFolder, writeFiles } from '../support/folder.js'
+import { retried, SlowStore } from '../support/slow-store.mjs'
+import { tarFile } from '../support/tar.js'
+
+const root = temporaryFolder()
+const slow = new SlowStore({ folder: root, latency: 1, errors: 0.05 })
+const patient = retried(slow, 100)
+const notices: string[] = []
+
+beforeAll(() => addStore('slow', { attach: () => patient }))
+beforeEach(() => {
+  process.env.MILLRACE_CACHE = join(temporaryFolder(), 'cache')
+  notices.length = 0
+})
+
+const open = (json: SourceJson, more: Partial<OpenContext> = {}): Promise<Manifest> =>
+  openSource(json, { root, wanted: ['cls'], notice: text => notices.push(text), ...more })
+
+/** All that a source gives: every row with its id, key and columns. */
+async function contents(manifest: Manifest): Promise<unknown> {
+  const source = attachSource(manifest)
+  using stores = new Stores()
+  const reader = new Reader(stores)
+  const rows: unknown[] = []
+  for (let row = 0; row < source.count; row++) {
+    const pieces = await reader.read(source.plan(source.unitOf(row), source.columns))
+    const sample = Object.entries(source.sample(row, pieces, source.columns)).map(([name, value]) => [
+      name,
+      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+    ])
+    rows.push([source.id(row), source.key(row), Object.fromEntries(sample)])
+  }
+  return { columns: source.columns, indexed: source.indexed, fingerprint: manifest.fingerprint, rows }
+}
+
+/** Opens both ways; what they give must be equal, and the index of the far one lies in the cache folder. */
+async function alike(near: SourceJson, far: SourceJson): Promise<void> {
+  const local = await open(near)
+  const distant = await open(far)
+  expect(await contents(distant)).toEqual(await contents(local))
+  expect(JSON.stringify(distant)).toContain('slow://')
+  const reads = slow.counts.reads
+  const again = await open(far)
+  expect(again.fingerprint).toEqual(distant.fingerprint)
+  expect(notices.filter(text => text.includes('rebuilt'))).toEqual([])
+  // What was indexed is not read again.
+  expect(slow.counts.reads - reads).toBeLessThan(2)
+}
+
+describe('tar shards', () => {
+  const shard = (n: number, count = 5): Buffer =>
+    tarFile(
+      Array.from({ length: count }, (_, i) => [
+        { name: `k${n}-${i}.cls`, data: String(i) },
+        { name: `k${n}-${i}.txt`, data: `${n} ${i} `.repeat(300 * i) },
+      ]).flat(),
+    )
+  beforeAll(() => {
+    writeFiles(root, {
+      'tar/a-00.tar': shard(0),
+      'tar/a-01.tar': shard(1),
+      'tar/b/a-00.tar': shard(2),
+      'tar/notes.txt': 'none',
+      'tar/shards.json': JSON.stringify({
+        __kind__: 'wids-shard-index-v1',
+        shardlist: [{ url: 'b/a-00.tar', nsamples: 5 }, { url: 'a-00.tar' }],
+      }),
+    })
+  })
+
+  it.each([
+    ['one', 'tar/a-00.tar'],
+    ['braces', 'tar/a-{00..01}.tar'],
+    ['a glob', 'tar/*.tar'],
+    ['a glob at any depth, with names that are relative to the common folder', 'tar/**/*.tar'],
+    ['joined', 'tar/a-01.tar::SLOWtar/a-00.tar'],
+    ['a list of wids', 'tar/shards.json'],
+  ])('by %s', async (_, pattern) => {
+    await alike({ tar: pattern.replace('SLOW', '') }, { tar: `slow://${pattern.replace('SLOW', 'slow://')}` })
+  })
+
+  it("by DALI's index, in few requests", async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `k${i}.txt`)
+    writeFileSync(
+      join(root, 'dali.tar'),
+      tarFile(names.map(name => ({ name, data: Buffer.alloc(600, name) }))),
+    )
+    const lines = names.map((name, i) => `txt ${i * 1536 + 512} 600 ${name}`)
+    writeFileSync(join(root, 'dali.idx'), `v1.2 ${names.length}\n${lines.join('\n')}\n`)
+    const before = slow.counts.reads
+    await alike({ tar: 'dali.tar' }, { tar: 'slow://dali.tar' })
+    expect(notices).toEqual([])
+    expect(slow.counts.reads - before).toBeLessThan(names.length + 12)
+  })
+
+  it('that are missing, or in no store, say so', async () => {
+    await expect(open({ tar: 'slow://tar/none.tar' })).rejects.toThrow(
+      /shard slow:\/\/tar\/none\.tar is missing: check the path/,
+    )
+    await expect(open({ tar: 'slow://tar/x*.tar' })).rejects.toThrow(
+      /no file matches "slow:\/\/tar\/x\*\.tar"/,
+    )
+    await expect(open({ tar: 's3://bucket/a.tar' })).rejects.toThrow(
+      /there is no store for s3:\/\/\. There are: local files, slow:\/\//,
+    )
+    await expect(open({ tar: 'SLOW://tar/a-00.tar' })).rejects.toThrow(/small letters/)
+    await expect(open({ tar: ['tar/a-00.tar', 'slow://tar/a-00.tar'] })).rejects.toThrow(
+      /several stores.*concat/,
+    )
+  })
+
+  it('that changed since are indexed anew, and refused during a run', async () => {
+    writeFileSync(join(root, 'late.tar'), shard(7))
+    const manifest = await open({ tar: 'slow://late.tar' })
+    writeFileSync(join(root, 'late.tar'), shard(8, 30))
+    await expect(contents(manifest)).rejects.toThrow(ChangedError)
+    await expect(contents(manifest)).rejects.toThrow(/slow:\/\/late\.tar changed during the run/)
+    expect((await open({ tar: 'slow://late.tar' })).fingerprint.count).toBe(30)
+    expect(notices).toEqual([
+      expect.stringMatching(/the index of slow:\/\/late\.tar is rebuilt: the shard had/),
+    ])
+    utimesSync(join(root, 'late.tar'), 1000, 1000)
+    const latest = await open({ tar: 'slow://late.tar' })
+    expect(notices[1]).toMatch(/another version than the one that was indexed/)
+    rmSync(join(root, 'late.tar'))
+    await expect(contents(latest)).rejects.toThrow(/changed during the run: it is gone/)
+  })
+
+  it('that fail for good are named, with the range', async () => {
+    addStore('broken', {
+      attach: () => new SlowStore({ folder: root, scheme: 'broken', latency: 0, errors: 1 }),
+    })
+    await expect(open({ tar: 'broken://tar/a-00.tar' })).rejects.toThrow(
+      /broken:\/\/tar\/a-00\.tar.*503 the store is busy/,
+    )
+  })
+})
