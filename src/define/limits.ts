@@ -73,7 +73,7 @@ export function limitOf(field: NormalField): Limit | undefined {
   return { as, most, length: most === layout.max }
 }
 
-export function checkLimit({ as, most, length }: Limit, value: Uint8Array | number | string): void {
+export function checkLimit({ as, most, length }: Limit, value: unknown): void {
   if (!(value instanceof Uint8Array) || value.length <= most) return
   if (length) throw tooLong(value.length, most)
   const wayOut =

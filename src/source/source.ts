@@ -11,10 +11,9 @@
 import type { Random } from '../basics/random.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
+import type { Column } from './column.js'
 
-/** A value of one column of one sample: bytes still to be decoded, or a small value from the index. */
-export type Column = Uint8Array | number | string
-
+export type { ArrayColumn, Column, Tile } from './column.js'
 export type { ByteRange }
 
 /** A column that the index holds for every row: for `where`, `stratifyBy`, `groupBy`, weights and class balance. */

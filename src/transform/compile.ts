@@ -1,15 +1,19 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
 
+import { isTiled } from '../basics/array.js'
 import { DefinitionError } from '../basics/errors.js'
 import { checkLimit, limitOf } from '../define/limits.js'
 import { BY_WORKER, type FieldMaking, type SlotField } from '../define/making.js'
 import type { NormalField } from '../define/types.js'
 import { compileDeviceArray } from './device/array.js'
 import { compileDevicePicture } from './device/picture.js'
-import type { FieldProgram, UserMap } from './field.js'
+import type { FieldProgram, FieldValue, RowContext, UserMap } from './field.js'
 import { compileImage, compileMask } from './picture/image.js'
+import { compileArray, compileVaryingArray } from './plain/array-field.js'
 import { compileBoxes, compilePoints } from './plain/follow.js'
-import { compileArray, compileNumber, compileText, compileVaryingArray } from './plain/plain-field.js'
+import { compileNumber } from './plain/number-field.js'
+import { landed } from './plain/put-array.js'
+import { compileText } from './plain/text-field.js'
 
 /** How a field lies in the slot, and who makes it. */
 export interface InSlot {
@@ -54,24 +58,31 @@ function compileKind(field: NormalField, map: UserMap | undefined, { layout, mak
   }
 }
 
-/** The program, given no more than its field can take. */
+/** The program, given no more than its field can take, and arrays with all of their bytes: only `npy` reads them itself. */
 function bounded(field: NormalField, program: FieldProgram): FieldProgram {
+  if (field.as === 'npy') return program
   const limit = limitOf(field)
-  if (limit === undefined) return program
+  const ready = (value: FieldValue, context: RowContext): FieldValue | Promise<FieldValue> => {
+    if (isTiled(value)) return landed(value, context.read)
+    if (limit !== undefined) checkLimit(limit, value)
+    return value
+  }
   if (program.form === 'dense') {
     return {
       form: 'dense',
       run(value, at, context) {
-        checkLimit(limit, value)
-        return program.run(value, at, context)
+        const read = ready(value, context)
+        if (read instanceof Promise) return read.then(all => program.run(all, at, context))
+        return program.run(read, at, context)
       },
     }
   }
   return {
     form: 'varying',
     run(value, context) {
-      checkLimit(limit, value)
-      return program.run(value, context)
+      const read = ready(value, context)
+      if (read instanceof Promise) return read.then(all => program.run(all, context))
+      return program.run(read, context)
     },
   }
 }

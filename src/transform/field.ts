@@ -3,8 +3,10 @@
  * once per maker and ring into a program; the program runs once a row.
  */
 
+import type { Unread } from '../basics/array.js'
 import type { Random } from '../basics/random.js'
 import type { Rows } from '../decode/array/rows.js'
+import type { Value } from '../decode/text/text.js'
 import type { NormalOp } from '../define/types.js'
 import type { Workspace } from '../system/memory/workspace.js'
 import type { CropStep, Step } from './steps.js'
@@ -32,12 +34,14 @@ export interface RowContext {
   readonly chosen: Map<string, Chosen>
   /** The boxes of a field of this row, where an operator of an image looks at them. */
   readonly boxes?: (field: string) => Rows
+  /** Fills `into` with bytes that were left where they are; a promise where that takes long. */
+  readonly read?: (range: Unread, into: Uint8Array) => void | Promise<void>
   /** A row that is made again without its sample: the crop that was chosen with a look at its boxes, null for none. */
   readonly recalled?: CropStep | null
 }
 
-/** A value as a column gives it: bytes to decode, or a value the index already holds. */
-export type FieldValue = Uint8Array | number | string
+/** A value as a column gives it: bytes to decode, a value the index already holds, or an array. */
+export type FieldValue = Value
 
 /** A compiled field whose rows all have one shape: writes the row at byte offset `at` of the workspace's memory. */
 export interface DenseProgram {

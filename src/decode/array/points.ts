@@ -1,6 +1,7 @@
 /** Points: rows [x, y], or [x, y, label], in pixels of the upright picture. */
+import type { Value } from '../text/text.js'
 import { decodeRows, type Rows } from './rows.js'
 
-export function decodePoints(value: Uint8Array | number | string): Rows {
+export function decodePoints(value: Value): Rows {
   return decodeRows(value, 'points', [2, 3])
 }

@@ -2,11 +2,13 @@
  * Rows of numbers, in any of the ways people store them: a JSON array of arrays, an npy array of two dimensions,
  * or text with one row a line, numbers separated by spaces, tabs, commas or semicolons.
  */
+import { isTiled } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 import { decodeJson } from '../text/json.js'
 import { decodeFloat } from '../text/number.js'
-import { decodeText, shown } from '../text/text.js'
-import { decodeNpy, isNpy, npyNumbers } from './npy.js'
+import { decodeText, shown, type Value } from '../text/text.js'
+import { decodeNpy, isNpy } from './npy.js'
+import { numbersOf, type PlainArray, plainArray } from './plain-array.js'
 
 /** `count` rows of `columns` numbers each. */
 export interface Rows {
@@ -16,13 +18,14 @@ export interface Rows {
 }
 
 /** Reads rows of one of the `allowed` widths. Without any row, the first of them is taken. */
-export function decodeRows(
-  value: Uint8Array | number | string,
-  what: string,
-  allowed: readonly number[],
-): Rows {
-  if (typeof value === 'number') throw new DecodeError(`${shown(value)} is a number, not ${what}`)
-  const rows = typeof value === 'object' && isNpy(value) ? fromNpy(value, what) : fromText(value, what)
+export function decodeRows(value: Value, what: string, allowed: readonly number[]): Rows {
+  if (typeof value === 'number' || typeof value === 'bigint')
+    throw new DecodeError(`${shown(value)} is a number, not ${what}`)
+  const rows = isTiled(value)
+    ? fromArray(plainArray(value), what)
+    : typeof value === 'object' && isNpy(value)
+      ? fromArray(decodeNpy(value), what)
+      : fromText(value, what)
   if (rows.count === 0) return { count: 0, columns: allowed[0], values: new Float64Array(0) }
   if (!allowed.includes(rows.columns)) {
     throw new DecodeError(`${what} have ${allowed.join(' or ')} numbers each, but here are ${rows.columns}`)
@@ -36,15 +39,14 @@ export function decodeRows(
   return rows
 }
 
-function fromNpy(bytes: Uint8Array, what: string): Rows {
-  const array = decodeNpy(bytes)
+function fromArray(array: PlainArray, what: string): Rows {
   const [count, columns] = array.shape
   if (array.shape.length !== 2 && count !== 0) {
     throw new DecodeError(
-      `${what} need an npy array of two dimensions, but its shape is (${array.shape.join(', ')})`,
+      `${what} need an array of two dimensions, but its shape is (${array.shape.join(', ')})`,
     )
   }
-  return { count, columns, values: npyNumbers(array) }
+  return { count, columns, values: numbersOf(array) }
 }
 
 function fromText(value: Uint8Array | string, what: string): Rows {

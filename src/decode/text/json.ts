@@ -1,15 +1,16 @@
 /** JSON values. */
+import { isTiled } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
-import { decodeText, shown } from './text.js'
+import { decodeText, shown, type Value } from './text.js'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 
 /** Bytes of JSON that are parsed, unless a field says less: in memory that may become half a gigabyte. */
 const MOST = 16 << 20
 
-export function decodeJson(value: Uint8Array | number | string): JsonValue {
+export function decodeJson(value: Value): JsonValue {
   if (typeof value === 'number') return value
-  if (value.length > MOST) {
+  if (typeof value !== 'bigint' && !isTiled(value) && value.length > MOST) {
     throw new DecodeError(`has ${value.length} bytes of JSON, more than the ${MOST} that are parsed`)
   }
   const text = decodeText(value).replace(/^\ufeff/, '')

@@ -1,11 +1,16 @@
 /** Text: UTF-8, strictly. */
+import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
+
+/** What a decoder is given: bytes, a value that an index holds, or an array. */
+export type Value = Uint8Array | number | bigint | string | TiledArray
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }) // a BOM stays, as in Python
 
 /** The text of a value: bytes must be valid UTF-8; numbers and strings from an index are text already. */
-export function decodeText(value: Uint8Array | number | string): string {
+export function decodeText(value: Value): string {
   if (typeof value !== 'object') return String(value)
+  if (isTiled(value)) throw new DecodeError(`is ${shown(value)}, not text`)
   try {
     return decoder.decode(value)
   } catch (cause) {
@@ -19,7 +24,8 @@ export function decodeText(value: Uint8Array | number | string): string {
 }
 
 /** A value for an error message: quoted, shortened, printable. */
-export function shown(value: Uint8Array | number | string): string {
+export function shown(value: Value): string {
+  if (isTiled(value)) return `an array of ${value.dtype} [${value.shape.join(', ')}]`
   const text =
     typeof value === 'object' ? Buffer.from(value.subarray(0, 60)).toString('latin1') : String(value)
   return text.length > 40 ? `${JSON.stringify(text.slice(0, 40))}…` : JSON.stringify(text)

@@ -1,8 +1,10 @@
 /** A feed's functions in Python, as functions here: the value goes to this thread's Python process, the result comes back. */
 
+import { isTiled } from '../../basics/array.js'
 import type { Random } from '../../basics/random.js'
 import { markSpan, SpanKind } from '../../basics/spans.js'
-import { decodeNpy, isNpy, type NpyArray } from '../../decode/array/npy.js'
+import { decodeNpy, isNpy } from '../../decode/array/npy.js'
+import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { isPython, pythonPath } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
 import type { CallJson, NormalFeed } from '../../define/types.js'
@@ -113,6 +115,7 @@ class Cargo {
     if (typeof value === 'number' && Number.isFinite(value)) return value
     if (typeof value === 'number') return { float: String(value) }
     if (typeof value === 'string') return value
+    if (typeof value === 'bigint') return { json: String(value) }
     if (value instanceof Uint8Array) return { raw: this.put(value) }
     if (isArray(value)) return { array: this.put(value.data), dtype: value.dtype, shape: value.shape }
     return { json: JSON.stringify(value) }
@@ -120,6 +123,7 @@ class Cargo {
 
   /** A column of a sample: what is an .npy file is an array for the function. */
   packColumn(value: Column): WireValue {
+    if (isTiled(value)) return this.pack(plainArray(value))
     return this.pack(value instanceof Uint8Array && isNpy(value) ? decodeNpy(value) : value)
   }
 
@@ -132,7 +136,7 @@ class Cargo {
   }
 }
 
-function isArray(value: unknown): value is NpyArray {
+function isArray(value: unknown): value is PlainArray {
   return (
     typeof value === 'object' && value !== null && 'dtype' in value && 'shape' in value && 'data' in value
   )

@@ -102,7 +102,7 @@ class PythonSource extends MadeSource {
     return Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,
-        typeof value === 'object' ? value.slice() : value,
+        value instanceof Uint8Array ? value.slice() : value,
       ]),
     )
   }

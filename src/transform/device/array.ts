@@ -13,7 +13,7 @@ import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js
 import { copyInto } from '../../system/memory/copy.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import type { DenseProgram, RowContext } from '../field.js'
-import { compileArray } from '../plain/plain-field.js'
+import { compileArray } from '../plain/array-field.js'
 import { ArrayForm, HEAD_BYTES, Head } from './array-words.js'
 import { DEVICE_CODECS, payloadOf, rewrap } from './compressed.js'
 

@@ -3,6 +3,7 @@
  * for followers, carry them out on a canvas, and write the result in the field's dtype and layout.
  */
 
+import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError, MillraceError } from '../../basics/errors.js'
 import type { SlotField } from '../../define/making.js'
 import type { NormalField } from '../../define/types.js'
@@ -101,10 +102,11 @@ function run(
   work.release(mark)
 }
 
-/** The bytes of a picture. */
-export function bytesOf(value: FieldValue): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  throw new DecodeError(`expected the bytes of a picture, found ${JSON.stringify(value)}: check "from"`)
+/** The bytes of a picture, or its pixels as an array. */
+export function bytesOf(value: FieldValue): Uint8Array | TiledArray {
+  if (value instanceof Uint8Array || isTiled(value)) return value
+  const found = JSON.stringify(typeof value === 'bigint' ? String(value) : value)
+  throw new DecodeError(`expected the bytes of a picture, found ${found}: check "from"`)
 }
 
 /** A finished picture must fit the room that its row has. */

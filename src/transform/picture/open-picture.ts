@@ -4,8 +4,10 @@
  * its rows.
  */
 
+import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 import { decodeNpy, isNpy } from '../../decode/array/npy.js'
+import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { decodeImage, type ImageInfo, imageInfo } from '../../decode/picture/image.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
 import type { NormalField } from '../../define/types.js'
@@ -33,8 +35,13 @@ export interface Uploadable {
   orientation: number
 }
 
-export function openPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): OpenedPicture {
-  return isNpy(bytes) ? rawPicture(bytes, channels) : encodedPicture(bytes, channels, scale)
+export function openPicture(
+  value: Uint8Array | TiledArray,
+  channels: 1 | 3,
+  scale: NormalField['scale'],
+): OpenedPicture {
+  if (isTiled(value)) return rawPicture(plainArray(value), channels)
+  return isNpy(value) ? rawPicture(decodeNpy(value), channels) : encodedPicture(value, channels, scale)
 }
 
 function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): OpenedPicture {
@@ -74,8 +81,7 @@ function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefi
   return { sampling: gpu, bytes, width, height, orientation }
 }
 
-function rawPicture(bytes: Uint8Array, channels: 1 | 3): OpenedPicture {
-  const { dtype, shape, data } = decodeNpy(bytes)
+function rawPicture({ dtype, shape, data }: PlainArray, channels: 1 | 3): OpenedPicture {
   const [height, width, own = 1] = shape
   const fits = shape.length === 3 || shape.length === 2
   if (dtype !== 'u8' || !fits || height === 0 || width === 0 || (own !== channels && own !== 1)) {

@@ -16,7 +16,7 @@ import { decodePoints } from '../../decode/array/points.js'
 import type { Rows } from '../../decode/array/rows.js'
 import type { NormalField } from '../../define/types.js'
 import { hasMiddle } from '../choose/detect.js'
-import type { Chosen, Placed, RowContext, VaryingProgram } from '../field.js'
+import type { Chosen, FieldValue, Placed, RowContext, VaryingProgram } from '../field.js'
 import { type CropStep, type Size, sizeAfter } from '../steps.js'
 import { arrayOf, encoder } from './encode.js'
 import { type Motion, motionOf, type Thing } from './motion.js'
@@ -114,7 +114,7 @@ export function compilePoints(field: NormalField): VaryingProgram {
 
 function compileRows(
   field: NormalField,
-  decode: (value: Uint8Array | number | string) => Rows,
+  decode: (value: FieldValue) => Rows,
   follow: (rows: Rows, chosen: Chosen | undefined) => Rows,
 ): VaryingProgram {
   return {

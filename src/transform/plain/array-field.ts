@@ -1,0 +1,115 @@
+/**
+ * Arrays, of one shape or of varying length along the first axis: .npy files, and arrays of a source. Bytes without NumPy's
+ * header are taken as the elements themselves, in the field's dtype, if their number is right.
+ */
+import { isTiled, sameShape, type TiledArray } from '../../basics/array.js'
+import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
+import { DecodeError } from '../../basics/errors.js'
+import { isNpy, openNpy } from '../../decode/array/npy.js'
+import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
+import { tooLong } from '../../define/limits.js'
+import type { NormalField } from '../../define/types.js'
+import { copyInto } from '../../system/memory/copy.js'
+import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
+import { mapped } from './mapped.js'
+import { landed, putArray } from './put-array.js'
+import { unpacker } from './unpack.js'
+
+export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
+  const { dtype, shape } = field.layout
+  const unpack = unpacker(field)
+  const write = (array: TiledArray, at: number, context: RowContext): void | Promise<void> => {
+    if (!sameShape(array.shape, shape)) {
+      throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
+    }
+    return putArray(array, dtype, at, context)
+  }
+  return {
+    form: 'dense',
+    run(value, at, context) {
+      const array = arrayFrom(unpack(value), dtype, shape)
+      if (map === undefined && array instanceof Uint8Array) return copyInto(context.work, array, at)
+      return withMap(field, map, tiled(array, dtype, shape), context, result => write(result, at, context))
+    },
+  }
+}
+
+/** npy of varying length along its first axis. */
+export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingProgram {
+  const { dtype, shape } = field.layout
+  const open = [undefined, ...shape]
+  const unpack = unpacker(field)
+  const place = (array: TiledArray, context: RowContext): Placed | Promise<Placed> => {
+    if (array.shape.length === 0 || !sameShape(array.shape.slice(1), shape)) {
+      throw new DecodeError(
+        `the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`,
+      )
+    }
+    const [length] = array.shape
+    if (length > field.layout.max!) throw tooLong(length, field.layout.max!)
+    const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
+    const pending = putArray(array, dtype, at, context)
+    return pending ? pending.then(() => ({ at, length })) : { at, length }
+  }
+  return {
+    form: 'varying',
+    run: (value, context) =>
+      withMap(field, map, tiled(arrayFrom(unpack(value), dtype, open), dtype, open), context, array =>
+        place(array, context),
+      ),
+  }
+}
+
+/** Passes an array through the user's function, where there is one: that gets it little-endian and in C order. */
+function withMap<R>(
+  field: NormalField,
+  map: UserMap | undefined,
+  array: TiledArray,
+  context: RowContext,
+  then: (array: TiledArray) => R | Promise<R>,
+): R | Promise<R> {
+  if (map === undefined) return then(array)
+  const call = (plain: PlainArray): R | Promise<R> =>
+    mapped(field, map, plain, context, ({ dtype, shape, data }) => then({ dtype, shape, tiles: [{ data }] }))
+  const read = landed(array, context.read)
+  return read instanceof Promise ? read.then(done => call(plainArray(done))) : call(plainArray(read))
+}
+
+/** The array of a value; bytes without NumPy's header as they are, once their number is checked. */
+function arrayFrom(
+  value: FieldValue,
+  dtype: Dtype,
+  shape: readonly (number | undefined)[],
+): TiledArray | Uint8Array {
+  if (isTiled(value)) return value
+  if (!(value instanceof Uint8Array)) {
+    throw new DecodeError(
+      `expected the bytes of an array, got ${JSON.stringify(typeof value === 'bigint' ? String(value) : value)} from the index: check "from"`,
+    )
+  }
+  if (isNpy(value) || dtype === 'bf16') return openNpy(value)
+  const rest = elementBytes(dtype, shape)
+  if (shape[0] === undefined ? value.length % rest === 0 : value.length === rest) return value
+  throw new DecodeError(
+    `no .npy file (it has no such magic), and its ${value.length} bytes are not the ${rest} of ${dtype} [${shape.map(n => n ?? 'n').join(', ')}]`,
+  )
+}
+
+/** Bytes of one element along the axis that varies, or of all where none does. */
+function elementBytes(dtype: Dtype, shape: readonly (number | undefined)[]): number {
+  return shape.reduce<number>((product, n) => product * (n ?? 1), 1) * DTYPES[dtype].bytes
+}
+
+/** Bare elements as an array. Most rows have the field's own shape: that one is passed on, not copied. */
+function tiled(
+  array: TiledArray | Uint8Array,
+  dtype: Dtype,
+  shape: readonly (number | undefined)[],
+): TiledArray {
+  if (!(array instanceof Uint8Array)) return array
+  const own =
+    shape[0] === undefined
+      ? [array.length / elementBytes(dtype, shape), ...(shape.slice(1) as number[])]
+      : (shape as number[])
+  return { dtype, shape: own, tiles: [{ data: array }] }
+}

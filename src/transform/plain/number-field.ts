@@ -1,0 +1,94 @@
+/** Fields of one number: int, float, class. */
+import { isFloatDtype, isTiled, type TiledArray } from '../../basics/array.js'
+import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
+import { DecodeError } from '../../basics/errors.js'
+import { plainArray, READERS } from '../../decode/array/plain-array.js'
+import { classTable, decodeClass } from '../../decode/text/class.js'
+import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
+import { shown } from '../../decode/text/text.js'
+import type { NormalField } from '../../define/types.js'
+import type { DenseProgram, FieldValue, RowContext, UserMap } from '../field.js'
+import { arrayOf, encoder, rangeOf } from './encode.js'
+import { mapped } from './mapped.js'
+import { putArray } from './put-array.js'
+
+/** Refuses what a dtype of integers can't hold: it is never rounded or cut. (bool is whether a number is not 0.) */
+function checker(dtype: Dtype): (number: number) => void {
+  const range = rangeOf(dtype)
+  if (range === undefined || dtype === 'bool') return () => undefined
+  const [least, most] = range
+  return number => {
+    if (Number.isInteger(number) && number >= least && number <= most) return
+    throw new DecodeError(
+      `${number} is no ${dtype}, which holds integers from ${least} to ${most}: give the field another dtype`,
+    )
+  }
+}
+
+/** int, float, class: one number. Where the batch mixes labels, the row is a one-hot vector of all classes. */
+export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
+  const { as } = field
+  const { dtype, shape } = field.layout
+  const [min, max] = rangeOf(dtype) ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  const classes = classTable(field.classes ?? [])
+  // Functions, labels and names have to do with numbers; anything else may have 64 bits, all of which count.
+  const wide = map === undefined && shape.length === 0 && as !== 'class'
+  const decode = (value: FieldValue): number | bigint => {
+    if (as === 'class') return decodeClass(value, classes)
+    if (as === 'float') return decodeFloat(value)
+    return wide && dtype === 'i64' ? decodeWideInt(value) : decodeInt(value, min, max)
+  }
+  const encode = encoder(dtype)
+  const check = checker(dtype)
+  const width = elements(shape)
+  const write = (number: number | bigint, at: number, context: RowContext): void | Promise<void> => {
+    if (typeof number === 'bigint' && wide) return putArray(wideArray(number), dtype, at, context)
+    if (typeof number !== 'number')
+      throw new DecodeError(
+        `map gave ${number === null ? 'nothing' : typeof number} where a number is needed`,
+      )
+    const row = arrayOf(dtype, context.work.u8.buffer, at, width)
+    if (shape.length === 0) {
+      check(number)
+      row[0] = encode(number)
+      return
+    }
+    if (number < 0 || number >= width)
+      throw new DecodeError(`label ${number} is not one of ${width} classes, 0 to ${width - 1}`)
+    context.work.u8.fill(0, at, at + width * DTYPES[dtype].bytes)
+    row[number] = encode(1)
+  }
+  return {
+    form: 'dense',
+    run(given, at, context) {
+      let value: FieldValue = given
+      if (isTiled(value)) {
+        checkScalar(value, as)
+        if (wide) return putArray(value, dtype, at, context)
+        value = scalarOf(value)
+      } else if (typeof value === 'bigint' && wide) return write(value, at, context)
+      return mapped(field, map, decode(value), context, number => write(number, at, context))
+    },
+  }
+}
+
+/** Refuses an array that is no single number, or floats where integers are meant. */
+function checkScalar(array: TiledArray, as: NormalField['as']): void {
+  if (elements(array.shape) !== 1) throw new DecodeError(`is ${shown(array)}, not a single number`)
+  if (as !== 'float' && isFloatDtype(array.dtype))
+    throw new DecodeError(`is ${array.dtype}, and no integer: read it as "float", or store integers`)
+}
+
+function scalarOf(array: TiledArray): number | bigint {
+  const { dtype, data } = plainArray(array)
+  return READERS[dtype](new DataView(data.buffer, data.byteOffset, data.byteLength), 0)
+}
+
+/** An integer of 64 bits as an array of one element, so that it is converted as arrays are. */
+function wideArray(value: bigint): TiledArray {
+  const dtype = value < 0n ? 'i64' : 'u64'
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigInt64(0, value, true)
+  if (BigInt(READERS[dtype](view, 0)) !== value) throw new DecodeError(`${value} has more than 64 bits`)
+  return { dtype, shape: [], tiles: [{ data: new Uint8Array(view.buffer) }] }
+}

@@ -1,0 +1,59 @@
+/** Text, JSON and bytes: u8 of any length. */
+import { isTiled, type TiledArray } from '../../basics/array.js'
+import { DecodeError } from '../../basics/errors.js'
+import { plainArray } from '../../decode/array/plain-array.js'
+import { decodeJson } from '../../decode/text/json.js'
+import { decodeText, shown } from '../../decode/text/text.js'
+import { tooLong } from '../../define/limits.js'
+import type { NormalField } from '../../define/types.js'
+import { copyInto } from '../../system/memory/copy.js'
+import type { FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
+import { mapped } from './mapped.js'
+import { unpacker } from './unpack.js'
+
+export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
+  const unpack = unpacker(field)
+  const decode = (value: FieldValue): unknown => {
+    if (field.as === 'bytes') return isTiled(value) ? bytesOfArray(value) : unpack(value)
+    const decoded = field.as === 'json' ? decodeJson(value) : decodeText(value)
+    // Without a function the bytes go on as they are, now that they are known to be valid.
+    return map ? decoded : value
+  }
+  const place = (value: unknown, context: RowContext): Placed => {
+    const bytes = bytesFrom(value, field.as === 'json')
+    if (bytes.length > field.layout.max!) throw tooLong(bytes.length, field.layout.max!)
+    const at = context.work.take(bytes.length)
+    copyInto(context.work, bytes, at)
+    return { at, length: bytes.length }
+  }
+  return {
+    form: 'varying',
+    run: (value, context) => mapped(field, map, decode(value), context, result => place(result, context)),
+  }
+}
+
+/** The elements of an array of bytes. */
+function bytesOfArray(array: TiledArray): Uint8Array {
+  const { dtype, data } = plainArray(array)
+  if (dtype === 'u8' && array.shape.length <= 1) return data
+  throw new DecodeError(`is ${shown(array)}, and not bytes: make the field "npy", with a shape and a dtype`)
+}
+
+const utf8 = new TextEncoder()
+
+function bytesFrom(value: unknown, json: boolean): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'bigint') return utf8.encode(String(value))
+  if (typeof value === 'string' && !json) return utf8.encode(value)
+  if (json) return utf8.encode(written(value))
+  return utf8.encode(String(value))
+}
+
+/** As JSON. What a function returns may be nested too deeply, go round in circles, or be no JSON. */
+function written(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (cause) {
+    throw new DecodeError(`its value can't be written as JSON: ${(cause as Error).message}`, { cause })
+  }
+}
