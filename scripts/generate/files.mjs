@@ -212,7 +212,8 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
-  const named = Object.entries(dtypes).filter(([name]) => name !== 'bf16')
+  // Arrays of a sample, as they are stored: NumPy has no bf16, and batches have no u64.
+  const named = [...Object.entries(dtypes).filter(([name]) => name !== 'bf16'), ['u64', { numpy: '<u8' }]]
   files[WORKER] = partlyGenerated(root, WORKER, {
     dtypes: {
       from: 'src/basics/dtype.ts',

@@ -92,9 +92,10 @@ export function toBf16(value: number): number {
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff
 }
 
-/** A number as IEEE half bits, rounded to nearest even (by way of float32, as NumPy does for float32 input). */
+/** A number as IEEE half bits, rounded to nearest even, once: a number that float32 would round is kept off a tie. */
 export function toF16(value: number): number {
   f32[0] = value
+  if (f32[0] !== value && (u32[0] & 0xfff) === 0) u32[0] += Math.abs(value) > Math.abs(f32[0]) ? 1 : -1
   const bits = u32[0]
   const sign = (bits >>> 16) & 0x8000
   const magnitude = bits & 0x7fffffff

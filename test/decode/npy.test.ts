@@ -50,7 +50,11 @@ describe('npy', () => {
 
   it('reads unsigned integers of 64 bits, which no batch has', () => {
     const bytes = new Uint8Array(BigUint64Array.of(2n ** 64n - 1n).buffer)
-    expect(decodeNpy(npy(dict('<u8', '(1,)'), bytes))).toMatchObject({ dtype: 'u64', shape: [1], data: bytes })
+    expect(decodeNpy(npy(dict('<u8', '(1,)'), bytes))).toMatchObject({
+      dtype: 'u64',
+      shape: [1],
+      data: bytes,
+    })
   })
 
   it('knows scalars, vectors and empty arrays', () => {

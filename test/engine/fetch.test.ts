@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Fetcher } from '../../src/engine/make/fetch.js'
 import type { Source } from '../../src/source/source.js'
+import { Workspace } from '../../src/system/memory/workspace.js'
+import { putArray } from '../../src/transform/plain/put-array.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 
 /** Rows are files, of which the source keeps a text that says what was in them. */
@@ -27,4 +29,67 @@ it('loads rows that are units of their own, also where one of them can’t be re
   expect([fetcher.sample(0).x, fetcher.sample(1).x]).toEqual(['0: aaaa', '2: cccc'])
   expect(() => fetcher.sample(2)).toThrow('wanted 4 bytes')
   fetcher.close()
+})
+
+it('reads an array that its column left in the file straight into the slot', () => {
+  const data = temporaryFolder()
+  const values = Float32Array.from({ length: 70_000 }, (_, i) => i / 3)
+  writeFiles(data, { a: Buffer.concat([Buffer.from('head'), Buffer.from(values.buffer)]) })
+  const fetcher = new Fetcher([], undefined, 0)
+  const work = Workspace.alone()
+  const at = work.take(values.byteLength)
+  const into: Uint8Array[] = []
+  const context = {
+    work,
+    position: 0,
+    chosen: new Map(),
+    random: () => undefined as never,
+    read: (range: { file: string; offset: number; length: number }, place: Uint8Array) => {
+      into.push(place)
+      return fetcher.readInto(range, place)
+    },
+  }
+  const tile = { data: { file: join(data, 'a'), offset: 4, length: values.byteLength } }
+  putArray({ dtype: 'f32', shape: [70_000], tiles: [tile] }, 'f32', at, context)
+  expect(into.map(place => [place.buffer === work.memory.buffer, place.byteOffset])).toEqual([[true, at]])
+  expect(new Float32Array(work.u8.slice(at, at + values.byteLength).buffer)).toEqual(values)
+  expect(fetcher.counts.bytesRead).toBe(values.byteLength)
+  // In another type, it is read elsewhere, and converted.
+  const wide = work.take(2 * values.byteLength)
+  putArray({ dtype: 'f32', shape: [70_000], tiles: [tile] }, 'f64', wide, context)
+  expect(into[1].buffer).not.toBe(work.memory.buffer)
+  expect(new Float64Array(work.u8.slice(wide, wide + 2 * values.byteLength).buffer)).toEqual(
+    Float64Array.from(values),
+  )
+  fetcher.close()
+})
+
+it('leaves no read behind when another one fails', async () => {
+  const work = Workspace.alone()
+  const at = work.take(8)
+  let finish = () => {}
+  let written = false
+  const slow = new Promise<void>(resolve => {
+    finish = resolve
+  }).then(() => {
+    written = true
+  })
+  const read = ({ file }: { file: string }) => (file === 'slow' ? slow : Promise.reject(new Error('broken')))
+  const context = { work, position: 0, chosen: new Map(), random: () => undefined as never, read }
+  const tiles = ['slow', 'bad'].map((file, i) => ({
+    data: { file, offset: 0, length: 4 },
+    at: [4 * i],
+    shape: [4],
+  }))
+  const pending = putArray({ dtype: 'u8', shape: [8], tiles }, 'u8', at, context)
+  let ended = false
+  const outcome = (pending as Promise<void>).then(
+    () => 'fine',
+    error => `${(ended = true)} ${error.message}`,
+  )
+  await new Promise(resolve => setImmediate(resolve))
+  expect(ended).toBe(false)
+  finish()
+  expect(await outcome).toBe('true broken')
+  expect(written).toBe(true)
 })

@@ -33,6 +33,11 @@ class Pairs:
     def __len__(self): return 40
     def __getitem__(self, i): return np.full((3, 4), i, np.int64).T, i * 10
 
+class Wide:
+    def __len__(self): return 2
+    def __getitem__(self, i):
+        return {"id": [-2**63, 2**63 - 1][i], "ids": np.array([1, 2**63 - 1], np.uint64), "swapped": np.array([1, 2**53 + 1], ">i8")}
+
 class Bad(Numbers):
     def __getitem__(self, i):
         if i % 10 == 3: raise ValueError(f"bad luck with {i}")
@@ -68,6 +73,27 @@ describe.skipIf(withoutPython)('Python', () => {
       raw: { from: 'raw', as: 'bytes', ragged: { max: 8 } },
     },
     batch: { size: 8, last: 'keep' },
+  })
+
+  test('integers of 64 bits keep all of their bits', async () => {
+    const ids = { as: 'npy' as const, dtype: 'i64' as const, shape: [2] }
+    const definition: FeedJson = {
+      source: module.dataset('Wide()', 2),
+      fields: {
+        id: { from: 'id', as: 'int' },
+        all: { from: 'ids', ...ids },
+        swapped: { from: 'swapped', ...ids },
+      },
+      batch: 2,
+    }
+    await using(definition, withPython, async loader => {
+      for await (const batch of loader) {
+        expect(batch.id).toEqual(BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n))
+        expect(batch.all).toEqual(BigInt64Array.of(1n, 2n ** 63n - 1n, 1n, 2n ** 63n - 1n))
+        expect(batch.swapped).toEqual(BigInt64Array.of(1n, 2n ** 53n + 1n, 1n, 2n ** 53n + 1n))
+        return
+      }
+    })
   })
 
   test('the same bytes for any workers, over two epochs', async () => {

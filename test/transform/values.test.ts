@@ -283,6 +283,8 @@ describe('fields that take arrays', () => {
     expect(() => dense({ as: 'int' }, 2n ** 64n)).toThrow('has more than 64 bits')
     expect(() => dense({ as: 'int', dtype: 'u8' }, 256n)).toThrow('it is 256 in u64, which is no u8')
     expect(() => dense({ as: 'int' }, 2 ** 60)).toThrow('out of range') // a number may have been rounded already
+    // Once to f16: by way of f32 it would be a tie, which goes down to 1.
+    expect(hex(dense({ as: 'float', dtype: 'f16' }, 1 + 2 ** -11 + 2 ** -40))).toBe('013c')
     // Once to f32, not by way of f64, which would make it 2^62 + 2^39.
     const tie = 2n ** 62n + 2n ** 38n + 1n
     const [f32] = new Float32Array(dense({ as: 'float' }, tie).buffer)

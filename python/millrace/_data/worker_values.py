@@ -64,9 +64,11 @@ _DTYPES = {
     "f32": "<f4",
     "f64": "<f8",
     "bool": "?",
+    "u64": "<u8",
 }
 # end
 
+_MOST_EXACT = 2**53 - 1
 _headers: Dict[Tuple[str, Tuple[int, ...]], bytes] = {}
 
 
@@ -129,7 +131,8 @@ def as_array(value: Any) -> Optional[NDArray[Any]]:
 def pack(value: Any, room: Room) -> WireValue:
     """A value of the user's, for the engine."""
     if isinstance(value, (bool, int)):
-        return int(value)
+        # As text where a double of JavaScript does not hold it.
+        return int(value) if abs(value) <= _MOST_EXACT else {"json": str(int(value))}
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"float": _float_name(value)}
     if isinstance(value, str):

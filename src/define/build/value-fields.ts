@@ -1,4 +1,5 @@
 /** Builders of fields that are no pictures: numbers, text, arrays, and boxes or points in a picture. */
+import type { StoredDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
 import type { Compression, FieldJson } from '../types.js'
 import { Field, type Form, MappedField, type TwoNumbers } from './field.js'
@@ -27,9 +28,9 @@ export class TextField<K extends 'text' | 'json', V> extends MappedField<K, V, '
   }
 }
 
-/** An array of numbers as NumPy has it: `data` are the bytes, little-endian. */
+/** An array of numbers as NumPy has it: `data` are the bytes, little-endian. u64 is only read, never made. */
 export interface NpyValue {
-  dtype: Dtype
+  dtype: StoredDtype
   shape: number[]
   data: Uint8Array
 }

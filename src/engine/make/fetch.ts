@@ -62,6 +62,11 @@ export class Fetcher {
     return this.finders[i].sample(row, pieces, this.wanted(source))
   }
 
+  /** Reads what was left where it is: a range that a column gave, straight into the slot. */
+  readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
+    return this.reader.readInto(range, into)
+  }
+
   /** The columns of a source that are needed. */
   wanted(source: number): readonly string[] {
     return this.columns ?? this.sources[source].columns

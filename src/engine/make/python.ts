@@ -117,6 +117,7 @@ class Cargo {
     if (typeof value === 'string') return value
     if (typeof value === 'bigint') return { json: String(value) }
     if (value instanceof Uint8Array) return { raw: this.put(value) }
+    if (isArray(value) && value.dtype === 'bf16') return this.pack(widened(value))
     if (isArray(value)) return { array: this.put(value.data), dtype: value.dtype, shape: value.shape }
     return { json: JSON.stringify(value) }
   }
@@ -134,6 +135,13 @@ class Cargo {
     this.used = at + bytes.length
     return { at, bytes: bytes.length }
   }
+}
+
+/** NumPy has no bf16: Python gets float32, which holds the same values. */
+function widened({ shape, data }: PlainArray): PlainArray {
+  const out = new Uint8Array(2 * data.length)
+  for (let i = 0; i < data.length; i += 2) out.set(data.subarray(i, i + 2), 2 * i + 2)
+  return { dtype: 'f32', shape, data: out }
 }
 
 function isArray(value: unknown): value is PlainArray {

@@ -61,7 +61,9 @@ export class RowMaker {
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
-    this.samples = new SampleMaker(job, functions, this.sources, this.work)
+    this.samples = new SampleMaker(job, functions, this.sources, this.work, (range, into) =>
+      this.fetcher.readInto(range, into),
+    )
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
   }
 

@@ -5,19 +5,21 @@
  *
  * One a worker and ring, since its context is changed from row to row: it makes one sample at a time.
  */
+import { isRead, isTiled } from '../../basics/array.js'
 import { hashText, operatorKey, Random } from '../../basics/random.js'
 import { putVarying } from '../../batch/close.js'
 import { type Slot, Stamp } from '../../batch/slot.js'
 import { columnsAreKnown } from '../../define/check/sources.js'
 import { tooLong } from '../../define/limits.js'
 import type { Draw } from '../../order/order.js'
-import type { Column, Source } from '../../source/source.js'
+import type { ArrayColumn, Column, Source } from '../../source/source.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import type { RowContext } from '../../transform/field.js'
+import { landed } from '../../transform/plain/put-array.js'
 import type { Job } from '../plan/job.js'
 import { FieldFailure, fieldFailed } from './failures.js'
 import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
-import type { UserFunctions } from './user-functions.js'
+import type { SampleFunction, UserFunctions } from './user-functions.js'
 
 const SAMPLE_KEY = hashText('sample map')
 
@@ -36,6 +38,7 @@ export class SampleMaker {
     private readonly functions: UserFunctions,
     private readonly sources: readonly Source[],
     private readonly work: Workspace,
+    private readonly read?: RowContext['read'],
   ) {
     this.fields = compileFields(job, functions)
     this.columnNames =
@@ -51,6 +54,7 @@ export class SampleMaker {
         return boxesOf(field, value)
       },
       random: (field, op) => this.keyed(operatorKey(field, op.name, op.ordinal)),
+      ...(read && { read }),
     }
   }
 
@@ -61,7 +65,18 @@ export class SampleMaker {
     this.work.reset()
     const { sample } = this.functions
     if (sample === undefined) return this.makeFields(columns, slot, row, draw)
-    const mapped = sample(columns, this.keyed(SAMPLE_KEY))
+    const whole = landedColumns(columns, this.read)
+    if (whole instanceof Promise)
+      return whole.then(all => this.makeMapped(sample(all, this.keyed(SAMPLE_KEY)), slot, row, draw))
+    return this.makeMapped(sample(whole, this.keyed(SAMPLE_KEY)), slot, row, draw)
+  }
+
+  private makeMapped(
+    mapped: ReturnType<SampleFunction>,
+    slot: Slot,
+    row: number,
+    draw: Draw,
+  ): void | Promise<void> {
     if (!(mapped instanceof Promise)) return this.makeFields(mapped, slot, row, draw)
     return mapped.then(result => this.makeFields(result, slot, row, draw))
   }
@@ -133,4 +148,23 @@ export class SampleMaker {
     if (length > most) throw new FieldFailure(field.name, tooLong(length, most, place.each && place.max))
     putVarying(slot, this.work.u8, field.index, row, at, length)
   }
+}
+
+/** A function over the sample gets arrays with all of their bytes. */
+function landedColumns(
+  columns: Record<string, Column>,
+  read: RowContext['read'],
+): Record<string, Column> | Promise<Record<string, Column>> {
+  const unread = Object.entries(columns).filter(([, value]) => isTiled(value) && !isRead(value))
+  if (unread.length === 0) return columns
+  const arrays = unread.map(
+    ([, value]) => landed(value as ArrayColumn, read) as ArrayColumn | Promise<ArrayColumn>,
+  )
+  const withThem = (all: readonly ArrayColumn[]): Record<string, Column> => ({
+    ...columns,
+    ...Object.fromEntries(unread.map(([name], i) => [name, all[i]])),
+  })
+  return arrays.some(array => array instanceof Promise)
+    ? Promise.all(arrays).then(withThem)
+    : withThem(arrays as ArrayColumn[])
 }

@@ -35,17 +35,34 @@ export function putArray(
 ): void | Promise<void> {
   const { tiles, shape } = array
   if (isFloatDtype(array.dtype) && !isFloatDtype(dtype) && dtype !== 'bool') throw noInteger(array, dtype)
-  let count = 0
-  let pending: Promise<void>[] | undefined
-  for (const tile of tiles) {
-    const walk = walkTile(tile, array.dtype, shape, tile.data.length)
-    count += walk.count
-    const later = putTile(array, tile, walk, dtype, at, context)
-    if (later) (pending ??= []).push(later)
+  const walks = tiles.map(tile => walkTile(tile, array.dtype, shape, tile.data.length))
+  checkCount(
+    shape,
+    walks.reduce((sum, walk) => sum + walk.count, 0),
+  )
+  return together(tiles, (tile, i) => putTile(array, tile, walks[i], dtype, at, context))
+}
+
+/** Does all of the work, at once where it can. When it has failed, nothing of it goes on: the memory may serve others then. */
+function together<T>(
+  items: readonly T[],
+  work: (item: T, i: number) => void | Promise<void>,
+): void | Promise<void> {
+  const pending: Promise<void>[] = []
+  try {
+    items.forEach((item, i) => {
+      const later = work(item, i)
+      if (later) pending.push(later)
+    })
+  } catch (error) {
+    if (pending.length === 0) throw error
+    pending.push(Promise.reject(error))
   }
-  const failed = pending && Promise.all(pending).then(() => undefined)
-  checkCount(shape, count)
-  return failed
+  if (pending.length === 0) return
+  return Promise.allSettled(pending).then(ends => {
+    const failed = ends.find(end => end.status === 'rejected')
+    if (failed) throw failed.reason
+  })
 }
 
 function putTile(
@@ -77,16 +94,15 @@ export function landed(
   read: RowContext['read'],
 ): TiledArray<Uint8Array> | Promise<TiledArray<Uint8Array>> {
   if (isRead(array)) return array
-  const pending: Promise<void>[] = []
-  const tiles = array.tiles.map((tile): Tile<Uint8Array> => {
-    if (tile.data instanceof Uint8Array) return { ...tile, data: tile.data }
-    const data = new Uint8Array(tile.data.length)
-    const later = reading(read)(tile.data, data)
-    if (later) pending.push(later)
-    return { ...tile, data }
-  })
+  const tiles: Tile<Uint8Array>[] = []
   const all = { ...array, tiles }
-  return pending.length === 0 ? all : Promise.all(pending).then(() => all)
+  const pending = together(array.tiles, tile => {
+    if (tile.data instanceof Uint8Array) return void tiles.push({ ...tile, data: tile.data })
+    const data = new Uint8Array(tile.data.length)
+    tiles.push({ ...tile, data })
+    return reading(read)(tile.data, data)
+  })
+  return pending ? pending.then(() => all) : all
 }
 
 function reading(read: RowContext['read']): NonNullable<RowContext['read']> {
