@@ -2,17 +2,17 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { decodeImage, imageInfo } from '../dist/decode/picture/image.js'
 import { attachSource, openSource } from '../dist/source/registry.js'
+import { RowReader } from '../dist/source/row-reader.js'
 import { Reader } from '../dist/store/reader.js'
 import { Stores } from '../dist/store/stores.js'
 import { Workspace } from '../dist/system/memory/workspace.js'
 
 const { source: json, threads, thread } = workerData
 const source = attachSource(await openSource(json, { root: '/', wanted: ['jpg'] }))
-const reader = new Reader(new Stores())
+const rows = new RowReader(source, new Reader(new Stores()))
 const pictures = []
 for (let row = thread; row < source.count; row += threads) {
-  const pieces = reader.read(source.plan(source.unitOf(row), ['jpg'])).map(piece => piece.slice())
-  pictures.push(source.sample(row, pieces, ['jpg']).jpg)
+  pictures.push(rows.read(row, ['jpg']).sample.jpg.slice())
 }
 const work = Workspace.alone()
 parentPort.postMessage('ready')

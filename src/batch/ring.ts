@@ -67,6 +67,19 @@ export class Ring extends Claims {
     return { claim: this.describe(number), row: this.row[maker], since: this.since[maker] }
   }
 
+  /** The earliest batch that may have rows to be made: of all claims that are held, intended, or wait to be made again. */
+  get oldest(): number {
+    let oldest = Atomics.load(this.claim, 0) + 1n
+    const look = (word: bigint): void => {
+      const number = BigInt.asUintN(Number(CLAIM_BITS), word < 0n ? -word : word)
+      if (word !== 0n && number < oldest) oldest = number
+    }
+    for (let maker = 0; maker < MAX_MAKERS; maker++) look(Atomics.load(this.claims, maker))
+    if (Atomics.load(this.words, Word.Redo) !== Atomics.load(this.words, Word.RedoSeen))
+      for (let i = 0; i < MAX_REDO; i++) look(Atomics.load(this.redo, i))
+    return this.describe(oldest).batch
+  }
+
   // ---------------------------------------------------------------- recovery, by the owner alone
 
   /**

@@ -2,6 +2,7 @@
 import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
 import { attachSource, openSource } from '../source/registry.js'
+import { needOf, RowReader, storedBytes } from '../source/row-reader.js'
 import type { OnProgress, Source } from '../source/source.js'
 import { Reader } from '../store/reader.js'
 import { Stores } from '../store/stores.js'
@@ -70,9 +71,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
 }
 
 function sampleBytes(source: Source): Float64Array {
-  return Float64Array.from({ length: source.count }, (_, row) =>
-    source.plan(source.unitOf(row), source.columns).reduce((sum, range) => sum + range.length, 0),
-  )
+  return Float64Array.from({ length: source.count }, (_, row) => storedBytes(source, row, source.columns))
 }
 
 /** `known`: the classes by number, where the source knows them. They are counted even where there is no sample. */
@@ -101,7 +100,7 @@ async function classNames(source: Source): Promise<(label: number | string) => s
     for (let row = 0; row < source.count; row++) names.set(labels.at(row), String(own.at(row)))
     return label => names.get(label)
   }
-  const file = source.count > 0 ? source.plan(source.unitOf(0), source.columns)[0]?.file : undefined
+  const file = source.count > 0 ? needOf(source, 0, source.columns).ranges[0]?.file : undefined
   if (file === undefined) return () => undefined
   using stores = new Stores()
   const names = await namesBeside([file], stores)
@@ -113,7 +112,7 @@ async function imageSizes(source: Source): Promise<ImageSummary | undefined> {
   if (columns.length === 0) return undefined
   const seen = new Set<string>()
   using stores = new Stores()
-  const reader = new Reader(stores)
+  const rows = new RowReader(source, new Reader(stores))
   const wanted = Math.min(LOOKED_AT, source.count)
   const widths: number[] = []
   const heights: number[] = []
@@ -122,7 +121,7 @@ async function imageSizes(source: Source): Promise<ImageSummary | undefined> {
   for (let i = 0; i < wanted; i++) {
     const row = Math.floor((i * source.count) / wanted)
     try {
-      const found = await firstOf(columns, column => readColumn(source, reader, row, column))
+      const found = await firstOf(columns, async column => (await rows.read(row, [column])).sample[column])
       if (found === undefined) continue // a sample without a picture
       seen.add(found.column)
       const { format, width, height } = imageInfo(found.bytes)
@@ -154,12 +153,6 @@ async function firstOf(
     if (bytes instanceof Uint8Array) return { column, bytes }
   }
   return undefined
-}
-
-async function readColumn(source: Source, reader: Reader, row: number, column: string): Promise<unknown> {
-  const unit = source.unitOf(row)
-  const pieces = await reader.read(source.plan(unit, [column]))
-  return source.sample(row, source.load?.(unit, pieces) ?? pieces, [column])[column]
 }
 
 function spreadOf(values: ArrayLike<number>): { least: number; median: number; most: number } {

@@ -5,6 +5,7 @@
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { EngineError, MillraceError, SourceError } from '../basics/errors.js'
+import type { Maybe } from '../basics/maybe.js'
 import { threadFlags } from '../system/node/thread-flags.js'
 import { within } from '../system/process/exit.js'
 
@@ -12,7 +13,7 @@ import { within } from '../system/process/exit.js'
 const START = 3000
 
 /** Does one piece; tells of progress inside it by `report(n more)`. */
-export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Result | Promise<Result>
+export type Handler<Task, Result> = (task: Task, report: (more: number) => void) => Maybe<Result>
 
 export interface Spread<Setup, Task, Result> {
   threads: number
@@ -89,7 +90,7 @@ export function serve<Setup, Task, Result>(
   load?: (setup: Setup) => Promise<void>,
 ): void {
   const say = (message: FromThread<Result>) => parentPort!.postMessage(message)
-  const guarded = async (act: () => FromThread<Result> | Promise<FromThread<Result>>) => {
+  const guarded = async (act: () => Maybe<FromThread<Result>>) => {
     try {
       say(await act())
     } catch (error) {

@@ -2,11 +2,12 @@
  * The base of a source that stands around another one and changes a part of it. It forwards every member of the
  * contract in source.ts, so that a wrapper writes only what it changes.
  *
- * A wrapper whose rows, units or names of columns are others than those of the source below says how to translate them:
- * `rowBelow`, `unitBelow`, `columnsBelow`. Forwarded members go through these three.
+ * A wrapper whose rows or names of columns are others than those of the source below says how to translate them: `rowBelow`,
+ * `columnsBelow`. Forwarded members go through these two. Units are asked for by references to the leaf itself, which pass
+ * through here untouched: a wrapper is no leaf.
  */
 import type { Random } from '../basics/random.js'
-import type { ByteRange, Column, IndexColumn, Present, Source, WholeFile } from './source.js'
+import type { Column, IndexColumn, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
 
 /**
  * All members of the contract. One that is optional there may be `undefined` here, but it must be written: a class that
@@ -16,35 +17,32 @@ export type EveryMember = { [Name in keyof Required<Source>]: Source[Name] }
 
 export abstract class Around implements EveryMember {
   readonly count: number
-  readonly units: number
   readonly columns: readonly string[]
   readonly indexed: readonly string[] | undefined
   // What asks for these looks whether they are there, so they are there only where the source below has them.
   readonly keyHash: Source['keyHash']
-  readonly load: Source['load']
-  readonly loadedBytes: Source['loadedBytes']
+  readonly leaves: readonly Leaf[] | undefined
+  readonly movesWithEpoch: boolean | undefined
+  // A wrapper is no leaf.
+  readonly planUnit = undefined
+  readonly unitBytes = undefined
+  readonly load = undefined
 
   constructor(
     protected readonly source: Source,
-    changed: Partial<Pick<Source, 'count' | 'units' | 'columns' | 'indexed'>> = {},
+    changed: Partial<Pick<Source, 'count' | 'columns' | 'indexed'>> = {},
   ) {
     this.count = changed.count ?? source.count
-    this.units = changed.units ?? source.units
     this.columns = changed.columns ?? source.columns
     this.indexed = changed.indexed ?? source.indexed
     this.keyHash = source.keyHash && (row => source.keyHash!(this.rowBelow(row)))
-    this.load = source.load && ((unit, pieces) => source.load!(this.unitBelow(unit), pieces))
-    this.loadedBytes = source.loadedBytes && (unit => source.loadedBytes!(this.unitBelow(unit)))
+    this.leaves = leavesOf(source)
+    this.movesWithEpoch = source.movesWithEpoch
   }
 
   /** The row of the source below that a row here is. */
   protected rowBelow(row: number): number {
     return row
-  }
-
-  /** The unit of the source below that a unit here is. */
-  protected unitBelow(unit: number): number {
-    return unit
   }
 
   /** The names that the source below has for these columns. */
@@ -54,6 +52,11 @@ export abstract class Around implements EveryMember {
 
   get runs(): Float64Array {
     return this.source.runs
+  }
+
+  /** A wrapper with other rows must override this, too. */
+  get unitStarts(): Float64Array | undefined {
+    return this.source.unitStarts
   }
 
   id(row: number): string {
@@ -81,19 +84,21 @@ export abstract class Around implements EveryMember {
     return this.source.present?.(this.rowBelow(row)) ?? { columns: this.source.columns }
   }
 
-  unitOf(row: number): number {
-    return this.source.unitOf(this.rowBelow(row))
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.source.plan(this.unitBelow(unit), this.columnsBelow(columns))
+  need(row: number, epoch: number, columns: readonly string[], out: Need): void {
+    this.source.need(this.rowBelow(row), epoch, this.columnsBelow(columns), out)
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
     this.source.foresee?.(this.rowBelow(row), this.columnsBelow(columns), epoch, random)
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
-    return this.source.sample(this.rowBelow(row), pieces, this.columnsBelow(columns))
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
+    return this.source.sample(this.rowBelow(row), epoch, this.columnsBelow(columns), got)
   }
+}
+
+/** The leaves of which a source is made; undefined where there are none. */
+export function leavesOf(source: Source): readonly Leaf[] | undefined {
+  if (source.leaves !== undefined) return source.leaves
+  return source.planUnit === undefined ? undefined : [source as Leaf]
 }

@@ -23,7 +23,10 @@ export interface PluginManifest {
 }
 
 /** The members of a source that must be functions. */
-const FUNCTIONS = ['id', 'key', 'index', 'unitOf', 'plan', 'sample'] as const
+const FUNCTIONS = ['id', 'key', 'index', 'need', 'sample'] as const
+
+/** The same for one whose rows share units. */
+const UNIT_FUNCTIONS = ['planUnit', 'unitBytes'] as const
 
 /** The plugin's source as the registry has them. */
 export function checkedSource(name: string, url: string, kind: PluginSourceKind): SourceKind {
@@ -92,7 +95,8 @@ function sourceProblem(source: Source, count: number): string | undefined {
     return 'has no columns, a list of names'
   if (!ascends(source.runs, count) || (count > 0 && source.runs.length === 0))
     return 'has no runs: a Float64Array of the first row of each file or run, ascending from 0'
-  const missing = FUNCTIONS.find(name => typeof source[name] !== 'function')
+  const units = source.unitStarts === undefined ? [] : UNIT_FUNCTIONS
+  const missing = [...FUNCTIONS, ...units].find(name => typeof source[name] !== 'function')
   return missing && `has no function ${missing}`
 }
 

@@ -23,12 +23,35 @@ export interface IndexColumn {
 }
 
 /**
- * Rows are numbered 0…count−1 in the source's own order. A *unit* is what must be read together: one sample in
- * a tar, one row group in a Parquet file. Units are numbered in the order of rows.
+ * A unit is what must be read, and loaded, together, and holds values of several rows: a row group of a Parquet file, a chunk
+ * of an array. A leaf is a source that has units; a wrapper hands its references on as they are. It translates rows and
+ * names of columns, never the numbers of units.
  */
+export interface UnitRef {
+  leaf: Leaf
+  unit: number
+  /** The wanted columns, by the leaf's names. */
+  columns: readonly string[]
+}
+
+/** What a row needs: ranges of its own, and units that it shares with other rows. */
+export interface Need {
+  ranges: ByteRange[]
+  units: UnitRef[]
+}
+
+/** What was brought for a row, in the order in which it asked: a piece for each range, and the pieces of each unit. */
+export interface Pieces {
+  ranges: readonly Uint8Array[]
+  units: readonly (readonly Uint8Array[])[]
+}
+
+/** A source whose rows share units. */
+export type Leaf = Source & Required<Pick<Source, 'unitStarts' | 'planUnit' | 'unitBytes'>>
+
+/** Rows are numbered 0…count−1 in the source's own order. */
 export interface Source {
   readonly count: number
-  readonly units: number
   /** Names of the columns a sample may have (of the first samples, where they vary). For error messages. */
   readonly columns: readonly string[]
   /** First row of each shard or natural run of rows, ascending, beginning with 0: reading along it is sequential. */
@@ -52,21 +75,39 @@ export interface Source {
    * columns of the source.
    */
   present?(row: number): Present
-  /** The unit that holds a row. */
-  unitOf(row: number): number
-  /** The byte ranges of a unit, for the wanted columns. Pure. An empty list means: nothing to read. */
-  plan(unit: number, columns: readonly string[]): ByteRange[]
-  /** Turns what was read (one array a range) into what is kept of the unit, as many arrays: decompresses, for instance. */
-  load?(unit: number, pieces: Uint8Array[]): Uint8Array[]
-  /** With `load`: the bytes that a loaded unit takes at most, for the cache; undefined: as many as were read. */
-  loadedBytes?(unit: number): number | undefined
+  /**
+   * First row of each unit, ascending from 0; units that share their rows have equal ones. Absent: no two rows share a unit.
+   * It follows from the contents alone, never from wanted columns or options: an order by windows is made of it. No unit
+   * reaches from one run into the next.
+   */
+  readonly unitStarts?: Float64Array
+  /** What rows need is not the same in every epoch. */
+  readonly movesWithEpoch?: boolean
+  /** The sources with units of which this one is made, depth first. Absent: itself, if it has units. */
+  readonly leaves?: readonly Leaf[]
+  /** Adds what a row needs for the wanted columns to `out`. Pure. In another epoch a row may need something else. */
+  need(row: number, epoch: number, columns: readonly string[], out: Need): void
+  /** Leaves: the byte ranges of a unit, for the wanted columns. Pure. */
+  planUnit?(unit: number, columns: readonly string[]): ByteRange[]
+  /** Leaves: the bytes that a loaded unit takes at most, for the cache. */
+  unitBytes?(unit: number, columns: readonly string[]): number
+  /**
+   * Leaves: turns what was read of a unit (a piece a range) into what is kept of it: decompresses, for instance. `into` has
+   * `unitBytes` bytes to write to; pieces that lie elsewhere are copied there. Absent: it is kept as it was read.
+   */
+  load?(
+    unit: number,
+    pieces: Uint8Array[],
+    into: Uint8Array,
+    columns: readonly string[],
+  ): Uint8Array[] | Promise<Uint8Array[]>
   /**
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
    * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.
    */
   foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
-  /** The columns of one row, as views into what `plan` (and `load`) brought. Columns that the row lacks are absent. */
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column>
+  /** The columns of one row, as views into what was brought for it. Columns that the row lacks are absent. */
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
 }
 
 export interface WholeFile {

@@ -1,7 +1,8 @@
 /**
  * The block cache: units in shared memory, within a fixed budget. The maker that needs a unit first loads it; the others wait
  * for that load, and all use the same bytes in place. When memory runs out, the order says when each unit is wanted next, and
- * the one that is wanted last leaves.
+ * the one that is wanted last leaves. All rings of a process that read the same data in the same order share one (ranks of
+ * one feed).
  *
  *   block-place.ts   where a block goes, and which blocks must leave for it
  *   block-table.ts   which unit lies where, and which makers use it
@@ -13,14 +14,23 @@
  * Made in the main thread with `createBlockCache`, posted as it is, attached in every maker:
  *
  *   const cache = new BlockCache(data, maker)
- *   const lease = cache.use(unit, { bytes, now, nextUse, load: into => pack(into, decompress(read(ranges))) })
- *   if (lease === undefined) …                    // no room: read for yourself
- *   else try { decode(lease.pieces) } finally { lease.release() }
+ *   const taken = cache.take(unit, { bytes, pieces, user, now, nextUse })
+ *   if (taken === undefined) …                    // no room: read for yourself
+ *   else if (taken.loads) cache.fill(taken, into => pack(into, decompress(read(ranges))))
+ *   else if (!cache.wait(taken)) …                // its load failed: take it again
+ *   const lease = cache.lease(taken)
+ *   try { decode(lease.pieces) } finally { lease.release() }
+ *
+ * A maker that wants several units takes all of them, fills those that it has to load, and only then waits for the others:
+ * so no two makers wait for each other.
  */
 import { setTimeout } from 'node:timers/promises'
 import { BudgetError } from '../basics/errors.js'
+import { after, attempt, type Maybe } from '../basics/maybe.js'
 import { SharedLock } from '../system/memory/shared-lock.js'
 import { BlockTable, type Counter, LOADING, READY } from './block-table.js'
+
+export { MOST_RINGS } from './block-table.js'
 
 const PAGE = 4096 // aligned for any SIMD load and for direct I/O; half of one is lost a unit
 const PIECE = 16 // bytes of a piece's (offset, length)
@@ -51,12 +61,24 @@ export interface UnitRequest {
   bytes: number
   /** How many pieces `load` returns at most; 1 unless said. */
   pieces?: number
-  /** The position of the oldest claim in flight: uses before it are over. */
+  /** What uses the unit now, as a number from which `nextUse` can tell when it is used again. */
+  user: number
+  /** Uses before this position are over: that of the oldest claim in flight. */
   now: number
-  /** The first position after `now` at which a unit is used; Infinity if it is not. Must not use the cache. */
-  nextUse(unit: number): number
-  /** Writes the unit into `into`, which has `bytes` bytes, and returns its pieces: views of `into`. */
-  load(into: Uint8Array): readonly Uint8Array[]
+  /** The first position from `now` on at which a unit is used that `user` used last; Infinity if it is not. */
+  nextUse(user: number): number
+}
+
+/** Writes a unit into `into`, which has as many bytes as were asked for, and returns its pieces: views of `into`. */
+export type Load = (into: Uint8Array) => Maybe<readonly Uint8Array[]>
+
+/** A unit that this maker has a lease of, but that may not be there yet. */
+export interface Taken {
+  readonly block: number
+  /** This maker must load it. */
+  readonly loads: boolean
+  readonly bytes: number
+  readonly pieces: number
 }
 
 /** A unit in use: its pieces stay where they are until it is released. */
@@ -88,6 +110,11 @@ export function createBlockCache({ bytes, makers, blocks: wanted }: BlockCacheOp
   return data
 }
 
+/** A ring is gone: nothing is kept for it. */
+export function forgetRing(data: BlockCacheData, ring: number): void {
+  openBooks(data).note(ring, Infinity)
+}
+
 export class BlockCache {
   private readonly table: BlockTable
   private readonly lock: SharedLock
@@ -106,18 +133,86 @@ export class BlockCache {
   }
 
   /**
-   * The unit (a whole number from 0), from memory or loaded now. Waits while another maker loads it. Undefined if
-   * there is no room that is worth taking: everything is leased, or all that could leave is wanted sooner than this
-   * unit will be again. Then the caller reads for itself.
+   * Notes that all claims of a ring before a position are made, and gives the position before which no ring wants anything
+   * any more. Rings that lag more than `reach` behind the others are left to themselves.
    */
-  use(unit: number, request: UnitRequest): Lease | undefined {
+  passed(ring: number, position: number, reach: number): number {
+    this.table.note(ring, position)
+    return this.table.oldest(reach)
+  }
+
+  /**
+   * Leases a unit (a whole number from 0) without waiting; where it is not there, makes a block that the caller must fill.
+   * Undefined if there is no room that is worth taking: everything is leased, or all that could leave is wanted sooner
+   * than this unit will be again. Then the caller reads for itself.
+   */
+  take(unit: number, request: UnitRequest): Taken | undefined {
+    const { table, maker } = this
+    return this.locked(() => {
+      const block = table.find(unit)
+      if (block < 0) return this.add(unit, request)
+      const loading = table.state[block] === LOADING
+      if (loading && table.loader[block] === maker) {
+        throw new Error(`the load of unit ${unit} asks the cache for unit ${unit}: it would wait for itself`)
+      }
+      table.usedBy(block, request.user)
+      table.lease(block, maker)
+      table.tally(loading ? 'waits' : 'hits')
+      const { bytes, pieces = 1 } = request
+      return { block, loads: false, bytes, pieces }
+    })
+  }
+
+  /** Loads a block that this maker has made. If that fails, the block goes, and another maker may try. */
+  fill(taken: Taken, load: Load): Maybe<void> {
+    const { block, bytes } = taken
+    const into = new Uint8Array(this.memory, this.table.first[block] * PAGE, bytes)
+    return attempt(
+      () => after(load(into), pieces => this.filled(taken, into, pieces)),
+      error => {
+        this.locked(() => this.table.remove(block))
+        throw error
+      },
+    )
+  }
+
+  /** Waits until a taken block is ready. False if its load failed and the block, with the lease, is gone. */
+  wait({ block }: Taken): boolean {
+    const { table, maker } = this
     for (;;) {
-      const found = this.findOrAdd(unit, request)
-      if (found === undefined) return undefined
-      if (found.loads) this.fill(found.block, request)
-      else if (!this.waitFor(found.block)) continue
-      return this.handOut(found.block)
+      const turn = Atomics.load(table.turn, block)
+      // While the lease stands the block can't become another unit's, so that its state is that of this unit.
+      if (!table.leasedBy(block, maker)) return false
+      if (Atomics.load(table.state, block) === READY) return true
+      Atomics.wait(table.turn, block, turn, NAP_MS)
     }
+  }
+
+  /** The same without blocking the thread, which may be the one that loads it. */
+  async waitHere(taken: Taken): Promise<boolean> {
+    const { turn, state } = this.table
+    while (this.table.leasedBy(taken.block, this.maker)) {
+      const seen = Atomics.load(turn, taken.block)
+      if (Atomics.load(state, taken.block) === READY) return true
+      await Atomics.waitAsync(turn, taken.block, seen, NAP_MS).value
+    }
+    return false
+  }
+
+  /** The pieces of a taken block that is filled, or was waited for. */
+  lease({ block }: Taken): Lease {
+    const start = this.table.first[block] * PAGE
+    const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
+    const pieces: Uint8Array[] = []
+    for (let i = 0; i < list.length; i += 2)
+      pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
+    this.mine.set(block, (this.mine.get(block) ?? 0) + 1)
+    let held = true
+    const release = () => {
+      if (held) this.giveBack(block)
+      held = false
+    }
+    return { pieces, release }
   }
 
   /**
@@ -149,90 +244,36 @@ export class BlockCache {
     }
   }
 
-  /** Leases the block of a unit; where there is none, makes one, which the caller must then fill. */
-  private findOrAdd(unit: number, request: UnitRequest): { block: number; loads: boolean } | undefined {
-    const { table, maker } = this
-    return this.locked(() => {
-      const block = table.find(unit)
-      if (block < 0) return this.add(unit, request)
-      const loading = table.state[block] === LOADING
-      if (loading && table.loader[block] === maker) {
-        throw new Error(`the load of unit ${unit} asks the cache for unit ${unit}: it would wait for itself`)
-      }
-      table.noted(block, request.now, request.nextUse)
-      table.lease(block, maker)
-      table.tally(loading ? 'waits' : 'hits')
-      return { block, loads: false }
-    })
-  }
-
-  private add(unit: number, { bytes, pieces = 1, now, nextUse }: UnitRequest) {
+  private add(unit: number, { bytes, pieces = 1, user, now, nextUse }: UnitRequest): Taken | undefined {
     const { table } = this
     const pages = Math.max(1, Math.ceil((bytes + pieces * PIECE) / PAGE))
     const place = table.place(pages, now, nextUse)
-    const next = nextUse(unit)
+    const next = nextUse(user)
     // A tie is no reason to load: blocks of one window would only push each other out.
     if (place === undefined || (place.soonest <= next && place.soonest < Infinity)) {
       table.tally('refusals')
       return undefined
     }
     table.evict(place)
-    return { block: table.add(place, pages, unit, next, this.maker), loads: true }
+    return { block: table.add(place, pages, unit, user, next, this.maker), loads: true, bytes, pieces }
   }
 
-  /** Loads a block that this maker has made. If that fails, the block goes, and another maker may try. */
-  private fill(block: number, { bytes, pieces: most = 1, load }: UnitRequest): void {
+  private filled({ block, pieces: most }: Taken, into: Uint8Array, pieces: readonly Uint8Array[]): void {
     const { table } = this
-    const start = table.first[block] * PAGE
-    let finished = false
-    try {
-      const into = new Uint8Array(this.memory, start, bytes)
-      const pieces = load(into)
-      const ends = pieces.map(piece => endInside(piece, into))
-      if (pieces.length > most)
-        throw new Error(`load returned ${pieces.length} pieces, ${most} were announced`)
-      const pages = Math.max(1, Math.ceil((Math.max(0, ...ends) + pieces.length * PIECE) / PAGE))
-      const list = this.pieceList(start, pages, pieces.length)
-      list.set(pieces.flatMap(piece => [piece.byteOffset - start, piece.length]))
-      this.locked(() => {
-        table.finish(block, pages, pieces.length)
-        table.tally('loads')
-        table.tally(
-          'bytesLoaded',
-          pieces.reduce((sum, piece) => sum + piece.length, 0),
-        )
-      })
-      finished = true
-    } finally {
-      if (!finished) this.locked(() => table.remove(block))
-    }
-  }
-
-  /** Waits until a leased block is ready. False if its load failed and the block, with the lease, is gone. */
-  private waitFor(block: number): boolean {
-    const { table, maker } = this
-    for (;;) {
-      const turn = Atomics.load(table.turn, block)
-      // While the lease stands the block can't become another unit's, so that its state is that of this unit.
-      if (!table.leasedBy(block, maker)) return false
-      if (Atomics.load(table.state, block) === READY) return true
-      Atomics.wait(table.turn, block, turn, NAP_MS)
-    }
-  }
-
-  private handOut(block: number): Lease {
-    const start = this.table.first[block] * PAGE
-    const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
-    const pieces: Uint8Array[] = []
-    for (let i = 0; i < list.length; i += 2)
-      pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
-    this.mine.set(block, (this.mine.get(block) ?? 0) + 1)
-    let held = true
-    const release = () => {
-      if (held) this.giveBack(block)
-      held = false
-    }
-    return { pieces, release }
+    const start = into.byteOffset
+    const ends = pieces.map(piece => endInside(piece, into))
+    if (pieces.length > most) throw new Error(`load returned ${pieces.length} pieces, ${most} were announced`)
+    const pages = Math.max(1, Math.ceil((Math.max(0, ...ends) + pieces.length * PIECE) / PAGE))
+    const list = this.pieceList(start, pages, pieces.length)
+    list.set(pieces.flatMap(piece => [piece.byteOffset - start, piece.length]))
+    this.locked(() => {
+      table.finish(block, pages, pieces.length)
+      table.tally('loads')
+      table.tally(
+        'bytesLoaded',
+        pieces.reduce((sum, piece) => sum + piece.length, 0),
+      )
+    })
   }
 
   private giveBack(block: number): void {
@@ -264,20 +305,29 @@ export function packedBytes(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + Math.ceil(length / ALIGN) * ALIGN, 0)
 }
 
-/** Copies pieces into `into`, each on its own cache line, and returns the copies: for a load that made them elsewhere. */
-export function pack(into: Uint8Array, pieces: readonly Uint8Array[]): Uint8Array[] {
+/** Places for pieces of these lengths in `into`, each on its own cache line. */
+export function packed(into: Uint8Array, lengths: readonly number[]): Uint8Array[] {
   let at = 0
-  return pieces.map(piece => {
-    const copy = into.subarray(at, at + piece.length)
-    if (copy.length < piece.length) {
+  return lengths.map(length => {
+    const place = into.subarray(at, at + length)
+    if (place.length < length) {
       throw new Error(
         `the unit's pieces take more than the ${into.length} bytes that were announced for them`,
       )
     }
-    copy.set(piece)
-    at += Math.ceil(piece.length / ALIGN) * ALIGN
-    return copy
+    at += Math.ceil(length / ALIGN) * ALIGN
+    return place
   })
+}
+
+/** Copies pieces into `into`, and returns the copies: for a load that made them elsewhere. */
+export function pack(into: Uint8Array, pieces: readonly Uint8Array[]): Uint8Array[] {
+  const copies = packed(
+    into,
+    pieces.map(({ length }) => length),
+  )
+  copies.forEach((copy, i) => void copy.set(pieces[i]))
+  return copies
 }
 
 function openBooks({ books, memory, blocks, makers }: BlockCacheData, fresh = false): BlockTable {

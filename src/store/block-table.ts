@@ -8,7 +8,7 @@
  *   loader   the maker that loads it
  *   first, pages, pieces   its place in the data, and how many pieces it has
  *   leases   one bit for each maker that uses it
- *   unit, nextUse          which unit it holds, and the position at which that is wanted next
+ *   unit, user, nextUse    which unit it holds, what used it last, and the position at which it is wanted next
  *
  * Everything else is derived: `order` (block numbers; the first `count` are those in use, by address; the rest are
  * free), a chained hash table from units to blocks, and the sums. So a maker may die at any instruction: `rebuild`
@@ -23,6 +23,9 @@ export const READY = 2
 /** Counters since the beginning. `waits` are hits that had to wait for another maker's load. */
 const COUNTERS = ['hits', 'waits', 'loads', 'evictions', 'refusals', 'bytesLoaded'] as const
 export type Counter = (typeof COUNTERS)[number]
+
+/** Rings that may share a cache; more of them share the last place. */
+export const MOST_RINGS = 64
 
 const LOCK = 0
 const COUNT = 1
@@ -40,7 +43,10 @@ export class BlockTable {
   readonly pages: Int32Array
   readonly pieces: Int32Array
   readonly unit: Float64Array
+  private readonly user: Float64Array
   readonly nextUse: Float64Array
+  /** The position of the oldest claim of each ring that is not made yet; Infinity where there is none. */
+  private readonly rings: Float64Array
   private readonly leases: Int32Array
   private readonly leaseWords: number
   private readonly order: Int32Array
@@ -53,7 +59,8 @@ export class BlockTable {
   /** Bytes of shared memory that the books of so many blocks and makers take. */
   static bytes(blocks: number, makers: number): number {
     return (
-      8 * (COUNTERS.length + 2 * blocks) + 4 * (HEADER + (8 + leaseWords(makers)) * blocks + buckets(blocks))
+      8 * (COUNTERS.length + 3 * blocks + MOST_RINGS) +
+      4 * (HEADER + (8 + leaseWords(makers)) * blocks + buckets(blocks))
     )
   }
 
@@ -71,7 +78,9 @@ export class BlockTable {
     const ints = (length: number) => new Int32Array(buffer, (at += 4 * length) - 4 * length, length)
     this.counters = doubles(COUNTERS.length)
     this.unit = doubles(blocks)
+    this.user = doubles(blocks)
     this.nextUse = doubles(blocks)
+    this.rings = doubles(MOST_RINGS)
     this.words = ints(HEADER)
     this.state = ints(blocks)
     this.turn = ints(blocks)
@@ -86,7 +95,9 @@ export class BlockTable {
     this.heads = ints(buckets(blocks))
     const [first, pages, nextUse] = [new Int32Array(blocks), new Int32Array(blocks), new Float64Array(blocks)]
     this.byAddress = { count: 0, first, pages, nextUse }
-    if (fresh) this.rebuild()
+    if (!fresh) return
+    this.rings.fill(Infinity)
+    this.rebuild()
   }
 
   /** Blocks in use. */
@@ -106,8 +117,25 @@ export class BlockTable {
     return block
   }
 
+  /** Notes how far a ring has come: Infinity when it is gone. A late number costs a second load, so it needs no lock. */
+  note(ring: number, at: number): void {
+    this.rings[ring] = at
+  }
+
+  /**
+   * The position from which on units are still wanted: that of the ring that has come least far. A ring that lags more than
+   * `most` behind the others is left to itself: it would keep everything in memory.
+   */
+  oldest(most: number): number {
+    let latest = 0
+    for (const at of this.rings) if (at < Infinity) latest = Math.max(latest, at)
+    let oldest = latest
+    for (const at of this.rings) if (at >= latest - most) oldest = Math.min(oldest, at)
+    return oldest
+  }
+
   /** The best place for so many pages. `refresh` tells the next use of units whose noted one is not after `now`. */
-  place(pages: number, now: number, refresh: (unit: number) => number): Place | undefined {
+  place(pages: number, now: number, refresh: (user: number) => number): Place | undefined {
     const { count, order, byAddress } = this
     for (let i = 0; i < count; i++) {
       const block = order[i]
@@ -121,13 +149,18 @@ export class BlockTable {
   }
 
   /** The position of a block's next use, asked for again when the noted one has passed. */
-  noted(block: number, now: number, refresh: (unit: number) => number): number {
-    if (this.nextUse[block] <= now) this.nextUse[block] = refresh(this.unit[block])
+  private noted(block: number, now: number, refresh: (user: number) => number): number {
+    if (this.nextUse[block] <= now) this.nextUse[block] = refresh(this.user[block])
     return this.nextUse[block]
   }
 
+  /** Notes what uses a block now. When it is used next is only asked where memory is short. */
+  usedBy(block: number, user: number): void {
+    this.user[block] = user
+  }
+
   /** Makes a loading block at a place from which all others have gone, leased by its loader. */
-  add(place: Place, pages: number, unit: number, nextUse: number, loader: number): number {
+  add(place: Place, pages: number, unit: number, user: number, nextUse: number, loader: number): number {
     const { order, count } = this
     const block = order[count]
     order.copyWithin(place.from + 1, place.from, count)
@@ -138,6 +171,7 @@ export class BlockTable {
     this.pages[block] = pages
     this.pieces[block] = 0
     this.unit[block] = unit
+    this.user[block] = user
     this.nextUse[block] = nextUse
     this.loader[block] = loader
     this.clearLeases(block)

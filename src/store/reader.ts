@@ -5,7 +5,6 @@
  * What is at hand is read at once, one range after the other. Where a store has a range not at hand, the answer is a promise,
  * and all such ranges are in flight together.
  */
-import { SourceError } from '../basics/errors.js'
 import { changed, named, readRange, type StoreOf } from './access.js'
 import { type Merged, merge } from './merge.js'
 import { type ByteRange, type MergeLimits, tooShort } from './store.js'
@@ -173,11 +172,4 @@ class Flight {
     await Promise.all(this.reads?.values() ?? [])
     return this.failure
   }
-}
-
-/** Pieces that must have come at once, where the caller can't wait. */
-export function atOnce(pieces: Uint8Array[] | Promise<Uint8Array[]>): Uint8Array[] {
-  if (Array.isArray(pieces)) return pieces
-  pieces.catch(() => {})
-  throw new SourceError('a store whose bytes must be waited for can not be read here yet')
 }

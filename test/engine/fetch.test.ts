@@ -1,31 +1,37 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Fetcher } from '../../src/engine/make/fetch.js'
-import type { Source } from '../../src/source/source.js'
+import type { Leaf, Need, Pieces, Source } from '../../src/source/source.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { putArray } from '../../src/transform/plain/put-array.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 
-/** Rows are files, of which the source keeps a text that says what was in them. */
+/** Rows are files, which are units; of each the source keeps a text that says what was in it. */
 function loadingSource(files: readonly string[]): Source {
-  return {
+  const leaf = {
     columns: ['x'],
-    unitOf: (row: number) => row,
-    plan: (unit: number) => [{ file: files[unit], offset: 0, length: 4 }],
+    unitStarts: Float64Array.from(files.keys()),
+    need: (row: number, _epoch: number, columns: string[], { units }: Need) =>
+      units.push({ leaf: leaf as unknown as Leaf, unit: row, columns }),
+    planUnit: (unit: number) => [{ file: files[unit], offset: 0, length: 4 }],
+    unitBytes: () => 64,
     load: (unit: number, [piece]: Uint8Array[]) => [Buffer.from(`${unit}: ${Buffer.from(piece)}`)],
-    sample: (_row: number, [x]: Uint8Array[]) => ({ x: Buffer.from(x).toString() }),
-  } as unknown as Source
+    sample: (_row: number, _epoch: number, _columns: string[], { units }: Pieces) => ({
+      x: Buffer.from(units[0][0]).toString(),
+    }),
+  }
+  return leaf as unknown as Source
 }
 
-it('loads rows that are units of their own, also where one of them can’t be read', () => {
+it('loads units without a cache, also where one of them can’t be read', () => {
   const data = temporaryFolder()
   writeFiles(data, { a: 'aaaa', b: 'bb', c: 'cccc' })
   const files = ['a', 'b', 'c'].map(name => join(data, name))
   const fetcher = new Fetcher([loadingSource(files)], undefined, 0)
   const draws = [0, 2, 1].map(row => ({ source: 0, row, drawn: 0 }))
-  fetcher.fetch(draws, 2, () => {})
+  fetcher.fetch(draws, 2, 0, () => {})
   expect([fetcher.sample(0).x, fetcher.sample(1).x]).toEqual(['0: aaaa', '2: cccc'])
-  fetcher.fetch(draws, 3, () => {})
+  fetcher.fetch(draws, 3, 0, () => {})
   expect([fetcher.sample(0).x, fetcher.sample(1).x]).toEqual(['0: aaaa', '2: cccc'])
   expect(() => fetcher.sample(2)).toThrow('wanted 4 bytes')
   fetcher.close()

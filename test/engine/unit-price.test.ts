@@ -105,7 +105,7 @@ describe('facts', () => {
     const plan = {
       feed: { fields: [{ from: ['a'] }, { from: ['a', 'b'] }] },
       sources: [{ manifest: manifest(7), name: 'street' }, { manifest: manifest(9) }],
-      plain: [leaf([100, 100]), { count: 5 }],
+      attached: [leaf([100, 100]), { count: 5 }],
       orderData: { sources: [global, global] },
     } as unknown as FeedPlan
     expect(cachedSources(plan)).toEqual([

@@ -15,7 +15,8 @@ import type { SourceJson } from '../../src/define/types.js'
 import { type PackOptions, pack } from '../../src/prepare/pack/pack.js'
 import { TarWriter } from '../../src/prepare/pack/tar-writer.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
-import { atOnce, Reader } from '../../src/store/reader.js'
+import { type RowRead, RowReader } from '../../src/source/row-reader.js'
+import { Reader } from '../../src/store/reader.js'
 import { Stores } from '../../src/store/stores.js'
 import { tarFile } from '../support/tar.js'
 import { hashes, jpeg, millrace, pictureFolder, start, temporary } from './helpers.js'
@@ -37,10 +38,9 @@ const packed = (out: string, more: Partial<PackOptions> = {}) =>
 /** Everything in a source, row by row. */
 async function contents(json: SourceJson, columns: [data: string, label: string]) {
   const source = attachSource(await openSource(json, { root: folder, wanted: columns }))
-  const reader = new Reader(new Stores())
+  const rows = new RowReader(source, new Reader(new Stores()))
   return Array.from({ length: source.count }, (_, row) => {
-    const pieces = atOnce(reader.read(source.plan(source.unitOf(row), columns)))
-    const sample = source.sample(row, pieces, columns)
+    const { sample } = rows.read(row, columns) as RowRead
     const label = sample[columns[1]]
     return {
       key: source.key(row),

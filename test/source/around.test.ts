@@ -1,25 +1,36 @@
 /**
- * Every wrapper around a source that has every member of the contract: none is lost, and rows, units and columns are
- * translated. A member that is added to the contract makes `FullSource` and `CHECKS` fail to compile until they say what
+ * Every wrapper around a source that has every member of the contract: none is lost, rows and columns are translated, and
+ * units are handed on as they are. A member that is added to the contract makes `FullSource` and `CHECKS` fail to compile until they say what
  * it does and how a wrapper is checked for it.
  */
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/basics/random.js'
 import { COMBINATORS } from '../../src/define/nested.js'
-import { inBlocks } from '../../src/source/combine/blocks.js'
 import { concat } from '../../src/source/combine/concat.js'
 import { named } from '../../src/source/combine/named.js'
 import { attachSelected, type Selection, selectedManifest } from '../../src/source/combine/selected.js'
 import { zip } from '../../src/source/combine/zip.js'
 import { hashKey } from '../../src/source/index/key-hash.js'
-import type { ByteRange, Column, Manifest, Nesting, Source } from '../../src/source/source.js'
+import { needOf } from '../../src/source/row-reader.js'
+import type {
+  ByteRange,
+  Column,
+  Leaf,
+  Manifest,
+  Need,
+  Nesting,
+  Pieces,
+  Source,
+} from '../../src/source/source.js'
 import { asText } from './conformance.js'
 
-/** A row has a column of ten bytes, `a`, and its number, `b`. Loading says of which unit the bytes are. */
+/** A row has ten bytes of its own and a unit, both in column `a`, and its number, `b`. Loading says of which unit bytes are. */
 class FullSource implements Required<Source> {
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
-  readonly units: number
+  readonly unitStarts: Float64Array
+  readonly leaves: readonly Leaf[]
+  readonly movesWithEpoch = true
   readonly runs: Float64Array
   readonly foreseen: unknown[] = []
 
@@ -31,7 +42,8 @@ class FullSource implements Required<Source> {
   ) {
     this.columns = columnNames
     this.indexed = [columnNames[1]]
-    this.units = count / together
+    this.unitStarts = Float64Array.from({ length: count / together }, (_, unit) => unit * together)
+    this.leaves = [this]
     this.runs = Float64Array.of(0, count / 2)
   }
 
@@ -64,39 +76,39 @@ class FullSource implements Required<Source> {
     return { columns: [this.columnNames[0]], why: `It is row ${row} of ${this.name}` }
   }
 
-  unitOf(row: number): number {
-    return Math.floor(row / this.together)
+  need(row: number, epoch: number, columns: readonly string[], { ranges, units }: Need): void {
+    if (!columns.includes(this.columnNames[0])) return
+    ranges.push({ file: this.name, offset: 10 * row + epoch, length: 10 })
+    units.push({ leaf: this, unit: Math.floor(row / this.together), columns })
   }
 
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
+  planUnit(unit: number, columns: readonly string[]): ByteRange[] {
     if (!columns.includes(this.columnNames[0])) return []
     return [{ file: this.name, offset: 10 * unit * this.together, length: 10 * this.together }]
+  }
+
+  unitBytes(unit: number): number {
+    return 1000 + unit
   }
 
   load(unit: number, pieces: Uint8Array[]): Uint8Array[] {
     return pieces.map(piece => Buffer.from(`unit ${unit}: ${asText(piece)}`))
   }
 
-  loadedBytes(unit: number): number {
-    return 1000 + unit
-  }
-
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
     this.foreseen.push([row, [...columns], epoch, random])
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
     const [a, b] = this.columnNames
     const out: Record<string, Column> = {}
-    if (columns.includes(a)) out[a] = `${asText(pieces[0])} of row ${row}`
+    if (columns.includes(a)) {
+      const [own, unit] = [got.ranges[0], got.units[0][0]].map(asText)
+      out[a] = `${own} and ${unit} of row ${row} in epoch ${epoch}`
+    }
     if (columns.includes(b)) out[b] = row
     return out
   }
-}
-
-/** One that is like it, but does not load. */
-function unloaded(...of: ConstructorParameters<typeof FullSource>): FullSource {
-  return Object.assign(new FullSource(...of), { load: undefined, loadedBytes: undefined })
 }
 
 /** Files of the letters that their names begin with, and of the numbers of tens. */
@@ -115,8 +127,6 @@ interface Wrapped {
   column: (name: string) => string
   /** The id here of a row, by that below. */
   id: (below: string, part: number) => string
-  /** The wrapper keeps what was read, and loads a row when it is asked for. */
-  loadsLate?: true
 }
 
 const same = (name: string): string => name
@@ -144,18 +154,6 @@ function selected(selection: Selection, at: (row: number) => number, together: n
 }
 
 const WRAPPERS: Record<string, () => Wrapped> = {
-  blocks: () => {
-    const below = new FullSource(12)
-    const source = inBlocks(below, Float64Array.of(0, 5, 9, 12))
-    return {
-      source,
-      parts: [below],
-      below: row => ({ part: 0, row }),
-      column: same,
-      id: same,
-      loadsLate: true,
-    }
-  },
   'blend: an entry': () => {
     const below = new FullSource(12, 3)
     const manifest = manifestOf(0, { name: 'n', rename: { a: 'picture' }, child: manifestOf(0, {}) })
@@ -187,9 +185,8 @@ const WRAPPERS: Record<string, () => Wrapped> = {
       id: (below, part) => `${part}/${below}`,
     }
   },
-  // A zip takes no sources that load: that has a test of its own.
   zip: () => {
-    const parts = [unloaded(12, 1, 'x'), unloaded(12, 1, 'y', ['c', 'd'])]
+    const parts = [new FullSource(12, 2, 'x'), new FullSource(12, 3, 'y', ['c', 'd'])]
     const manifest = manifestOf(0, { children: [manifestOf(0, {}), manifestOf(1, {})] })
     const source = zip.attach(manifest, nestingOf(parts))
     return { source, parts, below: row => ({ part: 0, row }), column: same, id: same }
@@ -205,7 +202,6 @@ type Check = (
 /** How each member is checked, for every row of a wrapper. */
 const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   count: ({ source }, row) => expect(source.count).toBeGreaterThan(row),
-  units: ({ source }, row) => expect(source.units).toBeGreaterThan(source.unitOf(row)),
   columns: ({ source, column, parts }) =>
     expect(source.columns).toEqual(
       expect.arrayContaining(parts.flatMap(part => part.columns.map(name => column(name)))),
@@ -229,47 +225,56 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
     expect(source.present?.(row).columns).toContain(column('a'))
     expect(source.present?.(row).why).toContain(part.present(below).why)
   },
-  unitOf: ({ source }, row) => {
-    const last = row === 0 ? 0 : source.unitOf(row - 1)
-    expect([last, last + 1]).toContain(source.unitOf(row))
+  unitStarts: ({ source }, row) => {
+    const starts = source.unitStarts!
+    expect(starts[0]).toBe(0)
+    // Rows of two units of one leaf are never one unit here.
+    if (starts.includes(row)) return
+    const unit = (at: number) => needOf(source, at, source.columns).units.at(-1)!
+    expect(unit(row).unit).toBe(unit(row - 1).unit)
+    expect(unit(row).leaf).toBe(unit(row - 1).leaf)
   },
-  plan: ({ source }, row, { part, row: below, wanted }) => {
-    const [own] = part.plan(part.unitOf(below), ['a'])
-    const [range] = source.plan(source.unitOf(row), wanted)
-    expect(range.file).toBe(own.file)
-    expect(range.offset).toBeLessThanOrEqual(own.offset)
-    expect(range.offset + range.length).toBeGreaterThanOrEqual(own.offset + own.length)
+  leaves: ({ source, parts }) => expect(source.leaves).toEqual(parts),
+  movesWithEpoch: ({ source }) => expect(source.movesWithEpoch).toBe(true),
+  need: ({ source }, row, { part, row: below, wanted }) => {
+    const [here, there] = [needOf(source, row, wanted, 5), needOf(part, below, ['a', 'b'], 5)]
+    expect(here.ranges[0]).toEqual(there.ranges[0])
+    expect(here.units[0]).toEqual({
+      leaf: part,
+      unit: there.units[0].unit,
+      columns: expect.arrayContaining(['a']),
+    })
   },
-  load: ({ source, column }, row, { part, row: below, wanted }) => {
-    const unit = source.unitOf(row)
-    const pieces = source.plan(unit, wanted).map(read)
-    const value = source.sample(row, source.load?.(unit, pieces) ?? pieces, wanted)[column('a')]
-    expect(value).toBe(asText(wholeWay(part, below)))
-  },
-  loadedBytes: ({ source, loadsLate }, row, { part, row: below }) => {
-    const kept = loadsLate ? undefined : part.loadedBytes?.(part.unitOf(below))
-    expect(source.loadedBytes?.(source.unitOf(row))).toBe(kept)
-  },
+  // A wrapper is no leaf: what it hands on is the leaf's.
+  planUnit: ({ source }) => expect(source.planUnit).toBeUndefined(),
+  unitBytes: ({ source }) => expect(source.unitBytes).toBeUndefined(),
+  load: ({ source }) => expect(source.load).toBeUndefined(),
   foresee: ({ source }, row, { part, row: below, wanted }) => {
     const random = new Random()
     source.foresee?.(row, wanted, 7, random)
     expect(part.foreseen.at(-1)).toEqual([below, expect.arrayContaining(['a', 'b']), 7, random])
     expect((part.foreseen.at(-1) as unknown[])[3]).toBe(random)
   },
-  sample: ({ source, column }, row, { row: below }) => {
-    expect(source.sample(row, [], [column('b')])).toEqual({ [column('b')]: below })
+  sample: ({ source, column }, row, { part, row: below, wanted }) => {
+    const nothing = { ranges: [], units: [] }
+    expect(source.sample(row, 5, [column('b')], nothing)).toEqual({ [column('b')]: below })
+    expect(wholeWay(source, row, wanted)[column('a')]).toBe(wholeWay(part, below, ['a']).a)
   },
 }
 
-function wholeWay(source: Source, row: number): Column {
-  const unit = source.unitOf(row)
-  const pieces = source.plan(unit, ['a']).map(read)
-  return source.sample(row, source.load?.(unit, pieces) ?? pieces, ['a']).a
+/** A row in epoch 5: all that it needs, read and loaded. */
+function wholeWay(source: Source, row: number, columns: string[]): Record<string, Column> {
+  const { ranges, units } = needOf(source, row, columns, 5)
+  const loaded = units.map(({ leaf, unit, columns }) => {
+    const pieces = leaf.planUnit(unit, columns).map(read)
+    return (leaf as unknown as FullSource).load(unit, pieces)
+  })
+  return source.sample(row, 5, columns, { ranges: ranges.map(read), units: loaded })
 }
 
 it('is done for every kind of source that holds others', () => {
   const done = Object.keys(WRAPPERS).map(name => name.split(':')[0])
-  expect([...new Set(done)].sort()).toEqual(['blocks', ...COMBINATORS].sort())
+  expect([...new Set(done)].sort()).toEqual([...COMBINATORS].sort())
 })
 
 for (const [name, wrap] of Object.entries(WRAPPERS)) {
@@ -284,11 +289,6 @@ for (const [name, wrap] of Object.entries(WRAPPERS)) {
         }
       })
     }
-
-    it('names all of its units', () => {
-      const { source } = wrap()
-      expect(source.unitOf(source.count - 1)).toBe(source.units - 1)
-    })
   })
 }
 
@@ -296,8 +296,9 @@ it('blend renames what tells of a file', () => {
   const { source } = WRAPPERS['blend: an entry']()
   expect(source.columns).toEqual(['picture', 'b', 'source'])
   expect(source.wholeFile?.(0)?.column).toBe('picture')
-  expect(source.sample(0, [Buffer.from('!')], ['a', 'picture', 'source'])).toEqual({
-    picture: '! of row 0',
+  const got = { ranges: [Buffer.from('!')], units: [[Buffer.from('?')]] }
+  expect(source.sample(0, 2, ['a', 'picture', 'source'], got)).toEqual({
+    picture: '! and ? of row 0 in epoch 2',
     source: 'n',
   })
 })
@@ -307,11 +308,4 @@ it('concat has a hash of keys only where every part has', () => {
   const manifest = manifestOf(0, { children: [manifestOf(0, {}), manifestOf(1, {})] })
   const source = concat.attach(manifest, nestingOf([new FullSource(6), lacking]))
   expect(source.keyHash).toBeUndefined()
-})
-
-it('zip refuses sources that load', async () => {
-  const parts = [new FullSource(6), new FullSource(6, 1, 'y', ['c', 'd'])]
-  const nesting = { ...nestingOf(parts), open: async (json: unknown) => manifestOf(json as number, {}) }
-  const opened = zip.open([0, 1] as never, { root: '', wanted: [] }, nesting as Nesting)
-  await expect(opened).rejects.toThrow('zip needs sources whose samples are read one by one')
 })

@@ -174,7 +174,10 @@ describe('concat and zip', () => {
 
   it('zip joins columns; unequal counts and ambiguous columns are errors', async () => {
     const source = await open({ zip: [images(3), tensors(3)] })
-    expect(Object.keys(source.sample(1, [], ['cls', 'data']))).toEqual(['cls', 'data'])
+    expect(Object.keys(source.sample(1, 0, ['cls', 'data'], { ranges: [], units: [] }))).toEqual([
+      'cls',
+      'data',
+    ])
     expect(await failure({ zip: [images(3), tensors(4)] })).toContain('3, 4 samples')
     expect(await failure({ zip: [images(3), images(3)] })).toContain('column "jpg"')
   })
@@ -205,7 +208,10 @@ describe('blend', () => {
     expect(fingerprint.count).toBe(8)
     const [a, b] = sources.map(({ manifest }) => attachSource(structuredClone(manifest)))
     expect(a.id(2)).toBe('pictures/2')
-    expect(a.sample(2, [], ['label', 'source', 'cls'])).toEqual({ label: 2, source: 'pictures' })
+    expect(a.sample(2, 0, ['label', 'source', 'cls'], { ranges: [], units: [] })).toEqual({
+      label: 2,
+      source: 'pictures',
+    })
     expect(a.index('label')?.at(1)).toBe(1)
     expect(a.index('cls')).toBeUndefined()
     expect([a.columns, a.indexed]).toEqual([

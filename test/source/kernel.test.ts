@@ -123,7 +123,7 @@ describe('kernel', () => {
 
   test('has nothing to read', async () => {
     const source = attachSource(await opened({ 'gen.cu': text }))
-    expect(source.sample(3, [], [])).toEqual({})
-    expect(() => source.sample(3, [], ['image'])).toThrow(/generated on the GPU/)
+    expect(source.sample(3, 0, [], { ranges: [], units: [] })).toEqual({})
+    expect(() => source.sample(3, 0, ['image'], { ranges: [], units: [] })).toThrow(/generated on the GPU/)
   })
 })

@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ChangedError } from '../../src/basics/errors.js'
 import type { SourceJson } from '../../src/define/types.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
+import { RowReader } from '../../src/source/row-reader.js'
 import type { Manifest, OpenContext } from '../../src/source/source.js'
 import { Reader } from '../../src/store/reader.js'
 import { addStore, Stores } from '../../src/store/stores.js'
@@ -30,11 +31,11 @@ const open = (json: SourceJson, more: Partial<OpenContext> = {}): Promise<Manife
 async function contents(manifest: Manifest): Promise<unknown> {
   const source = attachSource(manifest)
   using stores = new Stores()
-  const reader = new Reader(stores)
+  const reader = new RowReader(source, new Reader(stores))
   const rows: unknown[] = []
   for (let row = 0; row < source.count; row++) {
-    const pieces = await reader.read(source.plan(source.unitOf(row), source.columns))
-    const sample = Object.entries(source.sample(row, pieces, source.columns)).map(([name, value]) => [
+    const read = await reader.read(row, source.columns)
+    const sample = Object.entries(read.sample).map(([name, value]) => [
       name,
       value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
     ])

@@ -20,7 +20,6 @@ async function part(rows: readonly Row[], json: Omit<SplitJson, 'source'>): Prom
   }
   const source = {
     count: rows.length,
-    units: rows.length,
     columns: [],
     runs: new Float64Array(1),
     indexed: Object.keys(columns),

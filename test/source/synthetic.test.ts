@@ -5,7 +5,7 @@ import { attachSource, openSource } from '../../src/source/registry.js'
 
 async function rows(json: SyntheticJson, column: string, wanted: number[]): Promise<Uint8Array[]> {
   const source = attachSource(await openSource({ synthetic: json }, { root: '/', wanted: [] }))
-  return wanted.map(row => source.sample(row, [], [column])[column] as Uint8Array)
+  return wanted.map(row => source.sample(row, 0, [column], { ranges: [], units: [] })[column] as Uint8Array)
 }
 
 describe('synthetic', () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BudgetError } from '../../src/basics/errors.js'
 import { BlockCache, createBlockCache, type Lease, pack, packedBytes } from '../../src/store/block-cache.js'
 import { BlockTable } from '../../src/store/block-table.js'
+import { use } from './use.js'
 
 const PAGE = 4096
 const never = () => Infinity
@@ -28,8 +29,8 @@ describe('the block cache', () => {
 
   it('loads once, then gives the same bytes', () => {
     const cache = new BlockCache(withPages(8), 0)
-    const first = cache.use(7, onePage(7))!
-    const again = cache.use(7, { ...onePage(7), load: () => expect.unreachable() })!
+    const first = use(cache, 7, onePage(7))!
+    const again = use(cache, 7, { ...onePage(7), load: () => expect.unreachable() })!
     expect(again.pieces[0].byteOffset).toBe(first.pieces[0].byteOffset)
     expect(again.pieces[0].every(byte => byte === 7)).toBe(true)
     first.release()
@@ -49,78 +50,76 @@ describe('the block cache', () => {
     const pieces = [Uint8Array.of(1, 2, 3), new Uint8Array(0), new Uint8Array(5000).fill(9)]
     expect(packedBytes([3, 0, 5000])).toBe(64 + 5056)
     const request = { bytes: 8 * PAGE - 48, pieces: 3, now: 0, nextUse: never }
-    const lease = cache.use(1, { ...request, load: into => pack(into, pieces) })!
+    const lease = use(cache, 1, { ...request, load: into => pack(into, pieces) })!
     expect(lease.pieces.map(piece => [...piece])).toEqual(pieces.map(piece => [...piece]))
     expect(lease.pieces.map(piece => piece.byteOffset % 64)).toEqual([0, 0, 0])
     expect(cache.stats().bytes).toBe(2 * PAGE)
-    expect(cache.use(2, { ...request, bytes: 6 * PAGE - 48, load: into => [into] })).toBeDefined()
+    expect(use(cache, 2, { ...request, bytes: 6 * PAGE - 48, load: into => [into] })).toBeDefined()
   })
 
   it('never sends away what is leased, nor what will be wanted sooner', () => {
     const cache = new BlockCache(withPages(2), 0)
     const future = (unit: number) => [10, 20, 30, 15][unit]
-    const zero = cache.use(0, onePage(0, 1, future))!
-    const one = cache.use(1, onePage(1, 2, future))!
-    expect(cache.use(2, onePage(2, 3, never))).toBeUndefined() // both are leased
+    const zero = use(cache, 0, onePage(0, 1, future))!
+    const one = use(cache, 1, onePage(1, 2, future))!
+    expect(use(cache, 2, onePage(2, 3, never))).toBeUndefined() // both are leased
     one.release()
-    expect(cache.use(2, onePage(2, 4, future))).toBeUndefined() // unit 1 comes back before unit 2
-    expect(cache.use(3, onePage(3, 4, future))).toBeDefined() // and after unit 3
+    expect(use(cache, 2, onePage(2, 4, future))).toBeUndefined() // unit 1 comes back before unit 2
+    expect(use(cache, 3, onePage(3, 4, future))).toBeDefined() // and after unit 3
     zero.release()
     expect(cache.stats()).toMatchObject({ loads: 3, evictions: 1, refusals: 2 })
   })
 
   it('asks again for the next use of a unit when the noted one has passed', () => {
     const cache = new BlockCache(withPages(2), 0)
-    cache
-      .use(
-        0,
-        onePage(0, 0, () => 5),
-      )!
-      .release()
-    cache
-      .use(
-        1,
-        onePage(1, 0, () => 50),
-      )!
-      .release()
+    use(
+      cache,
+      0,
+      onePage(0, 0, () => 5),
+    )!.release()
+    use(
+      cache,
+      1,
+      onePage(1, 0, () => 50),
+    )!.release()
     const asked: number[] = []
     const later = (unit: number) => {
       asked.push(unit)
       return unit === 2 ? 60 : 1000
     }
-    cache.use(2, onePage(2, 10, later))!.release()
+    use(cache, 2, onePage(2, 10, later))!.release()
     expect(asked).toEqual([0, 2])
-    expect(cache.use(1, { ...onePage(1, 10, later), load: () => expect.unreachable() })).toBeDefined()
+    expect(use(cache, 1, { ...onePage(1, 10, later), load: () => expect.unreachable() })).toBeDefined()
   })
 
   it('counts the leases of a thread, and forgives a second release', () => {
     const cache = new BlockCache(withPages(1), 0)
-    const a = cache.use(1, onePage(1))!
-    const b = cache.use(1, onePage(1))!
+    const a = use(cache, 1, onePage(1))!
+    const b = use(cache, 1, onePage(1))!
     a.release()
     a.release()
-    expect(cache.use(2, onePage(2))).toBeUndefined()
+    expect(use(cache, 2, onePage(2))).toBeUndefined()
     b.release()
-    const c = cache.use(2, onePage(2))!
+    const c = use(cache, 2, onePage(2))!
     expect(c.pieces[0][0]).toBe(2)
     c.release()
-    const d = cache.use(3, onePage(3))!
+    const d = use(cache, 3, onePage(3))!
     c.release() // once more: must not free unit 3
-    expect(cache.use(4, onePage(4))).toBeUndefined()
+    expect(use(cache, 4, onePage(4))).toBeUndefined()
     d.release()
   })
 
   it('forgets a load that failed, and tells a loader what it did wrong', () => {
     const cache = new BlockCache(withPages(4), 0)
     const request = onePage(1)
-    const bad = (load: (into: Uint8Array) => Uint8Array[]) => () => cache.use(1, { ...request, load })
+    const bad = (load: (into: Uint8Array) => Uint8Array[]) => () => use(cache, 1, { ...request, load })
     expect(bad(() => expect.unreachable('torn'))).toThrow('torn')
     expect(bad(() => [new Uint8Array(1)])).toThrow(/outside of the memory/)
     expect(bad(into => pack(into, [new Uint8Array(5000)]))).toThrow(/more than the 4080 bytes/)
     expect(bad(into => [into, into])).toThrow(/2 pieces, 1 were announced/)
-    expect(bad(into => [...cache.use(1, request)!.pieces, into])).toThrow(/wait for itself/)
+    expect(bad(into => [...use(cache, 1, request)!.pieces, into])).toThrow(/wait for itself/)
     expect(cache.stats()).toMatchObject({ units: 0, bytes: 0, loads: 0 })
-    expect(cache.use(1, request)!.pieces[0][0]).toBe(1)
+    expect(use(cache, 1, request)!.pieces[0][0]).toBe(1)
   })
 
   it('hits as often as the best possible choice, for units of one size', () => {
@@ -135,7 +134,7 @@ describe('the block cache', () => {
         const held = new Set<number>()
         let hits = 0
         uses.forEach((unit, now) => {
-          cache.use(unit, onePage(unit, now, nextAfter(now)))?.release()
+          use(cache, unit, onePage(unit, now, nextAfter(now)))?.release()
           if (held.has(unit)) hits++
           else held.add(unit)
           // What is wanted last goes, be it the newcomer itself.
@@ -172,7 +171,7 @@ describe('the block cache', () => {
             load,
           }
           try {
-            const lease = cache.use(unit, request)
+            const lease = use(cache, unit, request)
             if (lease) leases.push({ unit, lease })
           } catch (error) {
             expect(error).toMatchObject({ message: 'unlucky' })

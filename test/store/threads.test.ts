@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BlockCache, type BlockCacheData, createBlockCache } from '../../src/store/block-cache.js'
 import { BlockTable } from '../../src/store/block-table.js'
 import { SharedLock } from '../../src/system/memory/shared-lock.js'
+import { use } from './use.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let built: string
@@ -23,6 +24,8 @@ beforeAll(() => {
     '--ignoreConfig',
     '--target',
     'es2022',
+    '--lib',
+    'es2023,es2024.sharedmemory',
     '--module',
     'nodenext',
     '--types',
@@ -123,7 +126,7 @@ describe('threads', () => {
     }
     expect(await witness).toBeGreaterThan(0)
     expect(leasedBlocks(play.data)).toBe(0)
-    cache.use(0, { bytes: 10, now: 0, nextUse: () => 0, load: into => [into] })!.release()
+    use(cache, 0, { bytes: 10, now: 0, nextUse: () => 0, load: into => [into] })!.release()
   })
 
   it('get a lock back whose holder died in the middle of a change', async () => {

@@ -96,9 +96,9 @@ PLUGIN = """
 const rows = {
   open: ({ count }) => ({ fingerprint: { count, digest: String(count) } }),
   attach: ({ fingerprint: { count } }) => ({
-    count, units: count, columns: ["n"], runs: Float64Array.of(0),
+    count, columns: ["n"], runs: Float64Array.of(0),
     id: row => String(row), key: row => String(row), index: () => undefined,
-    unitOf: row => row, plan: () => [], need() {}, sample: row => ({ n: row }),
+    need() {}, sample: row => ({ n: row }),
   }),
 }
 export default { sources: { rows } }

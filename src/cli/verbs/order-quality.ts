@@ -2,6 +2,7 @@
 import type { UnitFigures } from '../../engine/plan/unit-price.js'
 import type { OrderQuality } from '../../order/quality.js'
 import type { OrderSource } from '../../order/single.js'
+import { storedBytes } from '../../source/row-reader.js'
 import type { Source } from '../../source/source.js'
 import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { Progress } from '../progress.js'
@@ -66,8 +67,7 @@ export const orderQuality = command({
           batch,
           epoch: values.epoch,
           ...(labels && { label: row => labels.at(row) }),
-          bytesOf: row =>
-            source.plan(source.unitOf(row), source.columns).reduce((sum, range) => sum + range.length, 0),
+          bytesOf: row => storedBytes(source, row, source.columns),
           ...(blocks && { blocks }),
           ...(units && { units: unitStarts }),
           cacheRows: units?.cacheRows ?? window,

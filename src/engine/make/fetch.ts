@@ -1,29 +1,34 @@
 /**
- * Brings the bytes of the rows of a claim. Ranges are planned first and read together; units that hold several
- * rows go through the block cache, so that each is read once among all makers.
+ * Brings the bytes of the rows of a claim. What the rows need is planned first and read together; what they share with other
+ * rows comes out of the cache (cached.ts), so that it is read once among all makers.
+ *
+ * Bytes that are at hand are read at once. Where a store has to be waited for, the answer is a promise.
  */
+import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
+import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
-import type { BlockedSource } from '../../source/combine/blocks.js'
-import type { ByteRange, Column, Source } from '../../source/source.js'
-import { BlockCache, type BlockCacheData, type Lease, pack, packedBytes } from '../../store/block-cache.js'
-import { atOnce, Reader } from '../../store/reader.js'
+import { loadUnit, unitBytes } from '../../source/load-unit.js'
+import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../source/source.js'
+import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
-import type { Future } from './future.js'
+import type { CacheSeat } from '../plan/job.js'
+import { Cached } from './cached.js'
 
-/** The pieces of a row that needs none. */
-const NOTHING: readonly Uint8Array[] = []
+/** What a row without units has of them. */
+const NONE: readonly Uint8Array[][] = []
 
 export class Fetcher {
-  private readonly store = new Stores()
-  private readonly reader = new Reader(this.store)
-  private readonly cache: BlockCache | undefined
-  private readonly future: Future | undefined
-  // The present claim: for each row its draw, the pieces that hold it, or why they could not be read.
+  private readonly stores = new Stores()
+  private readonly reader = new Reader(this.stores)
+  private readonly cached: Cached | undefined
+  // The present claim: what all its rows need, and where the needs of each end.
   private draws: readonly Draw[] = []
-  private readonly pieces: (readonly Uint8Array[] | Error)[] = []
-  /** Who finds a row in its pieces: its source; or, for a row read on its own out of a block, what lies within. */
-  private readonly finders: Source[] = []
-  private leases: Lease[] = []
+  private epoch = 0
+  private readonly need: Need = { ranges: [], units: [] }
+  private readonly rangeEnds: number[] = []
+  private readonly unitEnds: number[] = []
+  /** For each row what was brought for it, or why it could not be. */
+  private readonly got: (Pieces | Error)[] = []
   private reading: (i: number) => void = () => {}
 
   constructor(
@@ -31,10 +36,10 @@ export class Fetcher {
     /** The columns that are needed; undefined means all of them. */
     private readonly columns: readonly string[] | undefined,
     maker: number,
-    cache?: { data: BlockCacheData; future: Future },
+    cache?: { seat: CacheSeat; order: CompiledOrder },
   ) {
-    this.cache = cache && new BlockCache(cache.data, maker)
-    this.future = cache?.future
+    const wanted = (source: number): readonly string[] => this.wanted(source)
+    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader)
   }
 
   get counts(): Reader['counts'] {
@@ -42,24 +47,32 @@ export class Fetcher {
   }
 
   /**
-   * Reads what the first `count` draws need. Rows whose bytes can't be read fail one by one, when they are asked for.
-   * `reading` is told which of them is being read: a read may hang.
+   * Reads what the first `count` draws of an epoch need. Rows whose bytes can't be read fail one by one, when they are asked
+   * for. `reading` is told which of them is being read: a read may hang. `passed`: all rows before this position of the feed
+   * are made.
    */
-  fetch(draws: readonly Draw[], count: number, reading: (i: number) => void): void {
+  fetch(
+    draws: readonly Draw[],
+    count: number,
+    epoch: number,
+    reading: (i: number) => void,
+    passed = 0,
+  ): Maybe<void> {
+    this.release()
     this.reading = reading
-    this.releaseLeases()
     this.draws = draws
-    for (let i = 0; i < count; i++) this.finders[i] = this.sources[draws[i].source]
-    if (this.cache) this.fetchUnits(draws, count)
-    else this.fetchRows(draws, count)
+    this.epoch = epoch
+    this.plan(count)
+    if (this.cached !== undefined) return this.fetchShared(this.cached, count, passed)
+    return this.need.units.length === 0 ? this.fetchRanges(count) : this.fetchAlone(count)
   }
 
   /** The columns of row i of the present claim. */
   sample(i: number): Record<string, Column> {
     const { source, row } = this.draws[i]
-    const pieces = this.pieces[i]
-    if (pieces instanceof Error) throw pieces
-    return this.finders[i].sample(row, pieces, this.wanted(source))
+    const got = this.got[i]
+    if (got instanceof Error) throw got
+    return this.sources[source].sample(row, this.epoch, this.wanted(source), got)
   }
 
   /** Reads what was left where it is: a range that a column gave, straight into the slot. */
@@ -72,100 +85,142 @@ export class Fetcher {
     return this.columns ?? this.sources[source].columns
   }
 
+  /** The present claim is done: what it has of the cache goes back. */
+  release(): void {
+    this.cached?.begin()
+  }
+
   close(): void {
-    this.releaseLeases()
-    this.store.close()
+    this.cached?.close()
+    this.stores.close()
   }
 
-  /** Every row is its own unit: all ranges in one merged read. */
-  private fetchRows(draws: readonly Draw[], count: number): void {
-    const ranges: ByteRange[] = []
-    const ends: number[] = []
+  private plan(count: number): void {
+    const { need, rangeEnds, unitEnds, sources, draws, epoch } = this
+    need.ranges.length = need.units.length = 0
     for (let i = 0; i < count; i++) {
-      ranges.push(...this.plan(draws[i]))
-      ends[i] = ranges.length
-    }
-    const rowOf = (range: number): number => ends.findIndex(end => end > range)
-    if (ranges.length === 0) {
-      this.pieces.fill(NOTHING, 0, count)
-      for (let i = this.pieces.length; i < count; i++) this.pieces[i] = NOTHING
-      return
-    }
-    try {
-      const views = atOnce(this.reader.read(ranges, range => this.reading(rowOf(range))))
-      for (let i = 0, from = 0; i < count; from = ends[i++]) {
-        const { source, row } = draws[i]
-        this.pieces[i] = loaded(this.sources[source], row, views.slice(from, ends[i]))
-      }
-    } catch {
-      // One of them is bad: read them apart, so that the others are not blamed. The copies outlive the next read.
-      for (let i = 0; i < count; i++)
-        this.pieces[i] = this.readAlone(this.sources[draws[i].source], draws[i], i)
+      const { source, row } = draws[i]
+      sources[source].need(row, epoch, this.wanted(source), need)
+      rangeEnds[i] = need.ranges.length
+      unitEnds[i] = need.units.length
     }
   }
 
-  private readAlone(from: Source, { source, row }: Draw, i: number): Uint8Array[] | Error {
+  private rangesOf(i: number): ByteRange[] {
+    return this.need.ranges.slice(this.rangeEnds[i - 1] ?? 0, this.rangeEnds[i])
+  }
+
+  private unitsOf(i: number): UnitRef[] {
+    return this.need.units.slice(this.unitEnds[i - 1] ?? 0, this.unitEnds[i])
+  }
+
+  // ---------------------------------------------------------------- rows that share nothing
+
+  /** All ranges in one merged read. */
+  private fetchRanges(count: number): Maybe<void> {
+    const { got, rangeEnds } = this
+    const { ranges } = this.need
+    const rowOf = (range: number): number => rangeEnds.findIndex(end => end > range)
+    return attempt(
+      () =>
+        after(
+          ranges.length === 0 ? [] : this.reader.read(ranges, range => this.reading(rowOf(range))),
+          views => {
+            for (let i = 0; i < count; i++)
+              got[i] = { ranges: views.slice(rangeEnds[i - 1] ?? 0, rangeEnds[i]), units: NONE }
+          },
+        ),
+      // One of them is bad: they are read apart, so that the others are not blamed.
+      () => this.fetchAlone(count),
+    )
+  }
+
+  /** Each row for itself, one after the other. */
+  private fetchAlone(count: number, from = 0): Maybe<void> {
+    for (let i = from; i < count; i++) {
+      const alone = this.alone(i)
+      if (!(alone instanceof Promise)) this.got[i] = alone
+      else
+        return alone.then(got => {
+          this.got[i] = got
+          return this.fetchAlone(count, i + 1)
+        })
+    }
+  }
+
+  /** What a row needs, in memory of its own. */
+  private alone(i: number): Maybe<Pieces | Error> {
     this.reading(i)
-    try {
-      const pieces = atOnce(this.reader.read(from.plan(from.unitOf(row), this.wanted(source))))
-      return loaded(from, row, pieces).map(view => view.slice())
-    } catch (error) {
-      return error as Error
-    }
+    return attempt(
+      () =>
+        after(this.ownRanges(this.rangesOf(i)), ranges =>
+          after(together(this.unitsOf(i).map(ref => this.ownUnit(ref))), units => ({ ranges, units })),
+        ),
+      error => error,
+    )
   }
 
-  /** Units hold several rows: each comes from the cache, read by the first worker that needs it. */
-  private fetchUnits(draws: readonly Draw[], count: number): void {
-    const held = new Map<number, readonly Uint8Array[] | Error | undefined>()
+  private ownRanges(ranges: readonly ByteRange[]): Maybe<readonly Uint8Array[]> {
+    if (ranges.length === 0) return []
+    return after(this.reader.read(ranges), views => views.map(view => view.slice()))
+  }
+
+  private ownUnit(ref: UnitRef): Maybe<readonly Uint8Array[]> {
+    const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
+    return loadUnit(this.reader, ref, ranges, new Uint8Array(unitBytes(ref, ranges)))
+  }
+
+  // ---------------------------------------------------------------- rows that share blocks or units
+
+  private fetchShared(cached: Cached, count: number, passed: number): Maybe<void> {
+    const { draws, epoch } = this
+    const blocks: number[] = []
+    const units: number[][] = []
     for (let i = 0; i < count; i++) {
-      const unit = this.future!.unit(draws[i])
-      this.reading(i)
-      if (!held.has(unit)) held.set(unit, this.unit(draws[i], unit))
-      this.pieces[i] = held.get(unit) ?? this.readRow(draws[i], i)
+      const draw = draws[i]
+      const inBlock =
+        cached.blocks[draw.source] !== undefined && this.rangeEnds[i] > (this.rangeEnds[i - 1] ?? 0)
+      blocks[i] = inBlock ? cached.wantBlock(draw, i, epoch) : -1
+      units[i] = this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
     }
+    return after(cached.bring(draws[0], passed, this.reading), () => {
+      const rest: Maybe<void>[] = []
+      for (let i = 0; i < count; i++) {
+        const pieces = this.sharedPieces(cached, i, blocks[i], units[i])
+        this.got[i] = pieces instanceof Promise ? new Error('it is being read') : pieces
+        if (pieces instanceof Promise) rest.push(pieces.then(got => void (this.got[i] = got)))
+      }
+      return after(together(rest), () => undefined)
+    })
   }
 
-  /** A row whose block has no room in the cache is read on its own. */
-  private readRow(draw: Draw, i: number): Uint8Array[] | Error {
-    const within = (this.sources[draw.source] as Partial<BlockedSource>).within!
-    this.finders[i] = within
-    return this.readAlone(within, draw, i)
+  /** The pieces of a row out of what it shares. What the cache has no room for, or could not read as a block, is read alone. */
+  private sharedPieces(
+    cached: Cached,
+    i: number,
+    block: number,
+    units: readonly number[],
+  ): Maybe<Pieces | Error> {
+    const { source, row } = this.draws[i]
+    const shared = units.map(number => cached.shared(number))
+    const failed = shared.find(pieces => pieces instanceof Error)
+    if (failed !== undefined) return failed
+    const own = this.rangesOf(i)
+    const read = block < 0 ? undefined : cached.shared(block)
+    return attempt(
+      () => {
+        const ranges = Array.isArray(read)
+          ? own.map(range => cached.blocks[source]!.piece(range, row, this.epoch, read))
+          : this.ownRanges(own)
+        return after(ranges, ranges => {
+          const refs = this.unitsOf(i)
+          const loaded = shared.map((pieces, k) => pieces ?? this.ownUnit(refs[k])) as Maybe<
+            readonly Uint8Array[]
+          >[]
+          return after(together(loaded), units => ({ ranges, units }))
+        })
+      },
+      error => error,
+    )
   }
-
-  /** The pieces of a unit; undefined when there is no room for a block of rows that can also be read one by one. */
-  private unit(draw: Draw, unit: number): readonly Uint8Array[] | Error | undefined {
-    const source = this.sources[draw.source]
-    const own = source.unitOf(draw.row)
-    const ranges = this.plan(draw)
-    if (ranges.length === 0) return NOTHING
-    const load = (): Uint8Array[] => loaded(source, draw.row, atOnce(this.reader.read(ranges)))
-    try {
-      const lease = this.cache!.use(unit, {
-        bytes: source.loadedBytes?.(own) ?? packedBytes(ranges.map(range => range.length)),
-        pieces: ranges.length,
-        now: this.future!.now,
-        nextUse: other => this.future!.next(other),
-        load: into => pack(into, load()),
-      })
-      if (lease === undefined) return 'within' in source ? undefined : load().map(piece => piece.slice())
-      this.leases.push(lease)
-      return lease.pieces
-    } catch (error) {
-      return error as Error
-    }
-  }
-
-  private plan({ source, row }: Draw): ByteRange[] {
-    return this.sources[source].plan(this.sources[source].unitOf(row), this.wanted(source))
-  }
-
-  private releaseLeases(): void {
-    for (const lease of this.leases) lease.release()
-    this.leases = []
-  }
-}
-
-/** What is kept of the unit that holds a row: what was read, or what its source makes of that. */
-function loaded(source: Source, row: number, pieces: Uint8Array[]): Uint8Array[] {
-  return source.load === undefined ? pieces : source.load(source.unitOf(row), pieces)
 }

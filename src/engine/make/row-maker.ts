@@ -3,10 +3,11 @@
  *
  *   positions ─ order ─► rows of sources ─ fetch ─► bytes ─► columns of each sample ─ sample-maker.ts ─► row of the slot
  *
- * One RowMaker per worker thread and ring. It allocates next to nothing per row and never waits; only where
- * the feed calls functions of the user's may it be asynchronous.
+ * One RowMaker per worker thread and ring. It allocates next to nothing per row and never waits, unless the feed calls
+ * functions of the user's that do, or a store is far away.
  */
 import { ChangedError } from '../../basics/errors.js'
+import { after, type Maybe } from '../../basics/maybe.js'
 import { hashText, Random } from '../../basics/random.js'
 import { beginSpans, markSpan, SpanKind, type SpanLane } from '../../basics/spans.js'
 import { blankRow, closeSlot } from '../../batch/close.js'
@@ -16,15 +17,14 @@ import { type CompiledOrder, compileOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import { disownIndexOf } from '../../source/index/trust.js'
+import { attachSource } from '../../source/registry.js'
 import type { Source } from '../../source/source.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
 import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
-import { attachInOrder } from '../plan/plan.js'
 import { describeBad } from './failures.js'
 import { Fetcher } from './fetch.js'
-import { Future } from './future.js'
 import { mixSlot } from './mix-batch.js'
 import { SampleMaker } from './sample-maker.js'
 import type { UserFunctions } from './user-functions.js'
@@ -55,11 +55,11 @@ export class RowMaker {
   ) {
     this.ring = new Ring(job.memory, job.layout, job.capacity)
     this.order = compileOrder(job.order)
-    this.sources = attachInOrder(job.sources, this.order)
+    this.sources = job.sources.map(({ manifest }) => attachSource(manifest))
     // A function on the sample gets all of it; fields only need what they name.
     const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
-    const cache = job.cache && { data: job.cache, future: new Future(this.order, this.sources) }
+    const cache = job.cache && { seat: job.cache, order: this.order }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
     this.samples = new SampleMaker(job, functions, this.sources, this.work, (range, into) =>
       this.fetcher.readInto(range, into),
@@ -67,16 +67,22 @@ export class RowMaker {
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
   }
 
-  /** Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do. */
+  /**
+   * Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do, or where a
+   * store has to be waited for.
+   */
   make(claim: Claim): void | Promise<void> {
     const slot = this.ring.slotOf(claim, this.maker, opened => this.open(claim.batch, opened))
     if (slot === undefined) return this.ring.drop(this.maker)
     beginSpans()
     const to = Math.min(claim.to, slot.words[Header.Planned])
-    this.fetch(claim, slot, to)
+    return after(this.fetch(claim, slot, to), () => this.makeRows(claim, slot, to))
+  }
+
+  private makeRows(claim: Claim, slot: Slot, to: number): void | Promise<void> {
     markSpan(SpanKind.Read)
     for (let row = claim.from; row < to; row++) {
-      if (this.ring.paused) return this.ring.drop(this.maker) // moved or closed: the rest is not wanted
+      if (this.ring.paused) return this.drop() // moved or closed: the rest is not wanted
       const pending = this.makeRow(claim, slot, row)
       if (pending) return this.makeRest(claim, slot, row, to, pending)
     }
@@ -93,7 +99,7 @@ export class RowMaker {
   ): Promise<void> {
     await pending
     for (let next = row + 1; next < to; next++) {
-      if (this.ring.paused) return this.ring.drop(this.maker)
+      if (this.ring.paused) return this.drop()
       await this.makeRow(claim, slot, next)
     }
     this.finish(claim, slot)
@@ -150,13 +156,19 @@ export class RowMaker {
     const { bytesRead } = this.fetcher.counts
     this.ring.book(this.maker, bytesRead - this.booked)
     this.booked = bytesRead
+    this.drop()
+  }
+
+  /** Gives the claim back, and what it has of the cache. */
+  private drop(): void {
+    this.fetcher.release()
     this.ring.drop(this.maker)
   }
 
   // ---------------------------------------------------------------- rows
 
   /** Notes which samples the rows of the claim are, and reads the bytes of all of them, merged. */
-  private fetch(claim: Claim, slot: Slot, to: number): void {
+  private fetch(claim: Claim, slot: Slot, to: number): Maybe<void> {
     const step = this.steps().at(claim.batch)
     const { epoch } = step
     for (let row = claim.from; row < to; row++) {
@@ -170,7 +182,15 @@ export class RowMaker {
       this.foresee(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
-    this.fetcher.fetch(this.draws, to - claim.from, i => this.ring.at(this.maker, claim.from + i))
+    const reading = (i: number): void => this.ring.at(this.maker, claim.from + i)
+    return this.fetcher.fetch(this.draws, to - claim.from, epoch, reading, this.passed())
+  }
+
+  /** The position of the feed, counted through all epochs, before which this ring needs nothing any more. */
+  private passed(): number {
+    if (this.job.cache === undefined) return 0
+    const { epoch, position } = this.steps().at(this.ring.oldest)
+    return epoch * this.order.length + position
   }
 
   private foresee({ source, row }: Draw, epoch: number, position: number): void {

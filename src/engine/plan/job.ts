@@ -39,8 +39,16 @@ export interface Job {
   timeout: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */
   ready?: number
-  /** Where sources have units of several rows, or the order reads by blocks: the cache that loads each once. */
-  cache?: BlockCacheData
+  /** Where rows share units, or the order reads by blocks: the cache that loads each once. */
+  cache?: CacheSeat
+}
+
+/** A cache, and the place of a ring in it. */
+export interface CacheSeat {
+  data: BlockCacheData
+  ring: number
+  /** The rows are made in the calling thread, which must not be blocked. */
+  alone?: true
 }
 
 /** A bad sample, as a maker reports it. Row −1: the batch as a whole. */

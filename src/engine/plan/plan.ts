@@ -18,8 +18,6 @@ import {
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
 import { checkUnits } from '../../order/units.js'
-import { WindowOrder } from '../../order/window.js'
-import { inBlocks } from '../../source/combine/blocks.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
@@ -28,8 +26,6 @@ import type { JobSource } from './job.js'
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
   sources: JobSource[]
-  /** The sources as they are, attached in this thread. */
-  plain: Source[]
   /** The same as the order reads them. */
   attached: Source[]
   orderData: OrderData
@@ -63,18 +59,17 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     notice,
   })
   const { sources, fingerprint, blend } = opened
-  const plain = sources.map(({ manifest }) => attachSource(manifest))
-  for (const [i, source] of plain.entries()) checkUnits(sources[i].manifest.kind, source)
+  const attached = sources.map(({ manifest }) => attachSource(manifest))
+  for (const [i, source] of attached.entries()) checkUnits(sources[i].manifest.kind, source)
   const group = feed.batch.size ?? feed.batch.global
-  const orderData = planOrder(feed.order, plain, blend && { ...blend, group, changes })
+  const orderData = planOrder(feed.order, attached, blend && { ...blend, group, changes })
   const order = compileOrder(orderData)
   const values = joined([fingerprint.values, weightsDigest(feed.order, orderData)])
   const description = describeOrder(feed, { ...fingerprint, values, units: unitsDigest(orderData) })
   return {
     feed,
     sources,
-    plain,
-    attached: attachInOrder(sources, order),
+    attached,
     orderData,
     order,
     hashes: { order: description.hash, content: contentHash(feed, contentOf(sources)) },
@@ -89,15 +84,6 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
 function contentOf(sources: readonly JobSource[]): string | undefined {
   const contents = sources.map(({ manifest }) => manifest.content ?? '').join(' ')
   return contents.trim() === '' ? undefined : contents
-}
-
-/** The sources of a job, as its order reads them: by blocks where it is windowed. */
-export function attachInOrder(sources: readonly JobSource[], order: CompiledOrder): Source[] {
-  return sources.map(({ manifest }, i) => {
-    const source = attachSource(manifest)
-    const own = order.sources[i]
-    return own instanceof WindowOrder && source.units === source.count ? inBlocks(source, own.blocks) : source
-  })
 }
 
 /** The same feed after the weights of its blend were changed. */

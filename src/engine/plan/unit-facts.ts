@@ -42,19 +42,19 @@ export interface CachedSource {
 }
 
 /** Facts are looked up once a feed: its rings and notices ask for them again. */
-const kept = new WeakMap<FeedPlan['plain'], (UnitFacts | undefined)[]>()
+const kept = new WeakMap<FeedPlan['attached'], (UnitFacts | undefined)[]>()
 
 /** The sources of a feed, as far as its cache goes. */
-export function cachedSources({ feed, sources, plain, orderData }: FeedPlan): CachedSource[] {
+export function cachedSources({ feed, sources, attached, orderData }: FeedPlan): CachedSource[] {
   const bytes = sources.map(({ manifest }) =>
     (manifest.fingerprint.parts ?? []).reduce((sum, part) => sum + part.bytes, 0),
   )
-  let facts = kept.get(plain)
+  let facts = kept.get(attached)
   if (facts === undefined) {
     // A function over the sample gets every column.
     const wanted = feed.map === undefined ? [...new Set(feed.fields.flatMap(field => field.from))] : undefined
-    facts = plain.map((source, i) => unitFacts(source, wanted ?? source.columns, bytes[i]))
-    kept.set(plain, facts)
+    facts = attached.map((source, i) => unitFacts(source, wanted ?? source.columns, bytes[i]))
+    kept.set(attached, facts)
   }
   return sources.map(({ manifest, name }, i) => ({
     name: name ?? manifest.kind,

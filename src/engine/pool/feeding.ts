@@ -7,7 +7,7 @@ import type { Span } from '../../basics/spans.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
-import { vacate, vacateBuffer } from '../../system/memory/memory.js'
+import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
 import { nameBad } from '../make/failures.js'
@@ -15,6 +15,7 @@ import type { Budget } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
+import { leaveCache } from './caches.js'
 import type { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Pool } from './pool.js'
@@ -255,6 +256,7 @@ export class Feeding {
     const until = performance.now() + LAST_ROWS
     while (this.ring.busy && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 2))
     await this.reserving
+    if (this.job.cache) leaveCache(this.job.cache)
     this.shared.free()
   }
 
@@ -262,7 +264,6 @@ export class Feeding {
   vacate(): void {
     if (this.ring.busy) return // by a row that hangs: its memory stays
     vacate(this.ring.memory, CONTROL_BYTES)
-    if (this.job.cache) vacateBuffer(this.job.cache.memory)
   }
 
   // ---------------------------------------------------------------- waiting

@@ -2,17 +2,18 @@
  * A new ring for a feed: who makes each field and how a slot is laid out, whether there is memory for it, that memory, and
  * the job that tells workers all of this.
  */
-import { MAX_MAKERS, Ring, type RingStart } from '../../batch/ring.js'
+import { Ring, type RingStart } from '../../batch/ring.js'
 import type { UserFunction } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
-import { createBlockCache } from '../../store/block-cache.js'
 import { needsPython } from '../make/python.js'
+import { blocksOf } from '../make/row-blocks.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
 import type { Job } from '../plan/job.js'
 import { type MakingOptions, planMaking } from '../plan/making.js'
 import type { FeedPlan } from '../plan/plan.js'
 import { cachedSources } from '../plan/unit-facts.js'
 import { checkUnitsFit } from '../plan/unit-price.js'
+import { joinCache } from './caches.js'
 import { RingMemory } from './ring-memory.js'
 
 export interface FeedingOptions extends MakingOptions {
@@ -56,14 +57,13 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
   const { depth, workers, scratchBytes } = options
   const { fields: making, batch, layout } = planMaking(plan, options)
 
-  const cached = plan.attached.some(source => source.units < source.count)
-  const cacheBytes = cached ? cacheOf(plan, options) : 0
+  const cacheBytes = sharesRows(plan) ? cacheOf(plan, options) : 0
   const python = needsPython(plan.feed)
   const { indexBytes } = plan
   const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
 
   const capacity = Math.max(depth, Math.min(options.maxDepth, budget.mostSlots))
-  const cache = cached ? createBlockCache({ bytes: cacheBytes, makers: MAX_MAKERS }) : undefined
+  const cache = cacheBytes > 0 ? joinCache(cacheKey(plan, options), cacheBytes, workers === 0) : undefined
   const workspaces = Math.max(1, workers)
   const memory = await RingMemory.create(
     layout,
@@ -91,4 +91,20 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
     cache,
   }
   return { job, ring, memory, budget }
+}
+
+/** Whether rows share what is read for them: units of their sources, or blocks of a windowed order. */
+function sharesRows({ attached, order }: FeedPlan): boolean {
+  return (
+    attached.some(({ unitStarts }) => unitStarts !== undefined) ||
+    order.sources.some(own => blocksOf(own) !== undefined)
+  )
+}
+
+/** Rings with the same key read the same bytes in the same order. */
+function cacheKey({ feed, sources, hashes }: FeedPlan, { cacheBytes }: FeedingOptions): string {
+  const { source, root, fields, map } = feed
+  const stamps = sources.map(({ manifest }) => manifest.stamp)
+  const columns = map === undefined ? fields.flatMap(({ from }) => from) : null
+  return JSON.stringify([source, root, hashes.order, stamps, columns, cacheBytes])
 }

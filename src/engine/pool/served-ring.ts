@@ -26,7 +26,7 @@ export class ServedRing {
 
   /** A worker has died: others make what it held. Returns whether the row that it was at explains its death. */
   async recover(maker: number, lives: (maker: number) => boolean): Promise<boolean> {
-    if (this.job.cache) await new BlockCache(this.job.cache).forget(maker)
+    if (this.job.cache) await new BlockCache(this.job.cache.data).forget(maker)
     const held = this.ring.held(maker)
     const claim = await this.abandon(maker, lives)
     if (!held || !claim) return false

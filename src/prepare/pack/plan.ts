@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import { hashText, Random } from '../../basics/random.js'
+import { storedBytes } from '../../source/row-reader.js'
 import type { Manifest, Source } from '../../source/source.js'
 import { keyOfRow, type PackedKeys, packedKeys } from './keys.js'
 import { memberNames, membersOf } from './members.js'
@@ -75,12 +76,17 @@ function sampleSizes(source: Source, keys: PackedKeys): Float64Array {
   const names = memberNames(source)
   const { columns } = source
   return Float64Array.from({ length: source.count }, (_, row) => {
-    const data = source.plan(source.unitOf(row), columns).reduce((sum, range) => sum + range.length, 0)
+    const data = storedBytes(source, row, columns)
     const { name, own } = keyOfRow(source, row, keys)
     const extra = own === name ? 0 : memberBytes(name, 0, own) - memberBytes(name, 0)
     if (source.wholeFile?.(row) === undefined)
       return extra + memberBytes(`${name}.jpg`, data) + memberBytes(`${name}.cls`, 1)
-    const members = membersOf(source, row, source.sample(row, [NOTHING], columns), names)
+    const members = membersOf(
+      source,
+      row,
+      source.sample(row, 0, columns, { ranges: [NOTHING], units: [] }),
+      names,
+    )
     return Object.entries(members).reduce((sum, [extension, value]) => {
       return sum + memberBytes(`${name}.${extension}`, value === NOTHING ? data : value.length)
     }, extra)

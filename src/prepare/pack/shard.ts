@@ -1,6 +1,7 @@
 /** Writes one shard of a plan: reads the samples of its places and puts them, in that order, into a tar file. */
 import { join } from 'node:path'
 import { attachSource } from '../../source/registry.js'
+import { RowReader } from '../../source/row-reader.js'
 import type { Manifest } from '../../source/source.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
@@ -32,15 +33,14 @@ export function shardPacker({ manifest, order, keys, out }: PackSetup): Handler<
   const source = attachSource(manifest)
   const { columns } = source
   const names = memberNames(source)
-  const reader = new Reader(new Stores({ access: 'sequential' }))
+  const rows = new RowReader(source, new Reader(new Stores({ access: 'sequential' })))
   return async ({ name: shard, begin, end }, report) => {
     const writer = new TarWriter(join(out, shard))
     try {
       for (let place = begin; place < end; place++) {
         const row = order === undefined ? place : order[place]
-        const unit = source.unitOf(row)
-        const pieces = await reader.read(source.plan(unit, columns))
-        const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, columns)
+        const read = rows.read(row, columns)
+        const { sample } = read instanceof Promise ? await read : read
         const { name, own } = keyOfRow(source, row, keys)
         writer.add(name, membersOf(source, row, sample, names), own)
         if ((place - begin + 1) % REPORT_EVERY === 0) report(REPORT_EVERY)

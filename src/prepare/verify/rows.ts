@@ -1,7 +1,9 @@
 /** Reads and decodes a run of rows, and tells of every one that is bad. Runs in threads. */
+import { after, attempt, type Maybe } from '../../basics/maybe.js'
 import { missingColumn } from '../../source/missing.js'
 import { attachSource } from '../../source/registry.js'
-import type { Column, Manifest, Source } from '../../source/source.js'
+import { needOf, type RowRead, RowReader } from '../../source/row-reader.js'
+import type { Manifest, Source } from '../../source/source.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import { Workspace } from '../../system/memory/workspace.js'
@@ -38,19 +40,13 @@ export interface RunVerified {
 
 export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<RowRun, RunVerified> {
   const source = attachSource(manifest)
-  const reader = new Reader(new Stores({ access: 'sequential' }))
+  const rows = new RowReader(source, new Reader(new Stores({ access: 'sequential' })))
   const work = Workspace.alone()
   const wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
   const checks = expectations.map(expectation => ({ ...expectation, check: checkFor(expectation) }))
 
-  const readRow = async (row: number): Promise<{ sample: Record<string, Column>; bytes: number }> => {
-    const unit = source.unitOf(row)
-    const pieces = await reader.read(source.plan(unit, wanted))
-    const sample = source.sample(row, source.load?.(unit, pieces) ?? pieces, wanted)
-    return { sample, bytes: pieces.reduce((sum, piece) => sum + piece.byteLength, 0) }
-  }
-
-  const verifyRow = async (row: number, found: RunVerified): Promise<void> => {
+  /** Whether a row can be read, and what was read can be decoded. A promise only where a store has to be waited for. */
+  const verifyRow = (row: number, found: RunVerified): Maybe<void> => {
     const blame = (stage: 'read' | 'decode', error: unknown, column?: string) =>
       found.bad.push({
         id: source.id(row),
@@ -60,31 +56,32 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
         stage,
         cause: (error as Error).message,
       })
-    let sample: Record<string, Column>
-    try {
-      const read = await readRow(row)
-      sample = read.sample
-      found.bytes += read.bytes
-    } catch (error) {
-      blame('read', error)
-      return
-    }
-    for (const { columns, check, optional } of checks) {
-      const column = columns.find(name => name in sample)
-      try {
-        if (column !== undefined) check(sample[column], work)
-        else if (!optional) throw new Error(missingColumn(source, row, columns))
-      } catch (error) {
-        blame('decode', error, column)
-      } finally {
-        work.reset()
+    const decode = ({ sample, bytes }: RowRead): void => {
+      found.bytes += bytes
+      for (const { columns, check, optional } of checks) {
+        const column = columns.find(name => name in sample)
+        try {
+          if (column !== undefined) check(sample[column], work)
+          else if (!optional) throw new Error(missingColumn(source, row, columns))
+        } catch (error) {
+          blame('decode', error, column)
+        } finally {
+          work.reset()
+        }
       }
     }
+    return attempt(
+      () => after(rows.read(row, wanted), decode),
+      error => void blame('read', error),
+    )
   }
 
   return async ({ begin, end }, report) => {
     const found: RunVerified = { bytes: 0, bad: [] }
-    for (let row = begin; row < end; row++) await verifyRow(row, found)
+    for (let row = begin; row < end; row++) {
+      const pending = verifyRow(row, found)
+      if (pending instanceof Promise) await pending
+    }
     report(end - begin)
     return found
   }
@@ -93,6 +90,7 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
 /** Where a row lies: as the source says, or else where its first range is. */
 function place(source: Source, row: number): { file?: string; offset?: number } {
   if (source.where !== undefined) return source.where(row) ?? {}
-  const range = source.plan(source.unitOf(row), source.columns)[0]
+  const { ranges, units } = needOf(source, row, source.columns)
+  const range = ranges[0] ?? units[0]?.leaf.planUnit(units[0].unit, units[0].columns)[0]
   return range === undefined ? {} : { file: range.file, offset: range.offset }
 }

@@ -1,23 +1,26 @@
 /**
- * Sources one after the other: the rows, units and runs of each part are counted on from those before it. The number of the
+ * Sources one after the other: the rows and runs of each part are counted on from those before it. The number of the
  * part stands before an id, since two parts may have the same ids.
  */
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
-import type { EveryMember } from '../around.js'
+import { type EveryMember, leavesOf } from '../around.js'
 import { folderClasses } from '../files/classes.js'
 import type {
-  ByteRange,
   Column,
   IndexColumn,
+  Leaf,
   Manifest,
+  Need,
   OpenContext,
+  Pieces,
   Present,
   Source,
   SourceKind,
   WholeFile,
 } from '../source.js'
 import { combinedFingerprint, joined } from './combined.js'
+import { unitsInTurn } from './unit-borders.js'
 
 interface ConcatManifest extends Manifest {
   kind: 'concat'
@@ -63,36 +66,30 @@ function tellOfLabels(children: readonly Manifest[], { wanted, notice }: OpenCon
 
 class ConcatSource implements EveryMember {
   readonly count: number
-  readonly units: number
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
   readonly runs: Float64Array
-  /** First row and first unit of each part, and the totals at the end. */
-  private readonly rows: Float64Array
-  private readonly firstUnits: Float64Array
   readonly keyHash: Source['keyHash']
-  readonly load: Source['load']
-  readonly loadedBytes: Source['loadedBytes']
+  readonly unitStarts: Float64Array | undefined
+  readonly leaves: readonly Leaf[]
+  readonly movesWithEpoch: boolean
+  // It is no leaf.
+  readonly planUnit = undefined
+  readonly unitBytes = undefined
+  readonly load = undefined
+  /** First row of each part, and the count at the end. */
+  private readonly rows: Float64Array
 
   constructor(private readonly parts: readonly Source[]) {
     this.rows = sums(parts.map(part => part.count))
-    this.firstUnits = sums(parts.map(part => part.units))
     this.count = this.rows[parts.length]
-    this.units = this.firstUnits[parts.length]
     this.columns = [...new Set(parts.flatMap(part => part.columns))]
     this.runs = Float64Array.from(
       parts.flatMap((part, i) => Array.from(part.runs, run => this.rows[i] + run)),
     )
-    if (parts.some(part => part.load !== undefined)) {
-      this.load = (unit, pieces) => {
-        const i = find(this.firstUnits, unit)
-        return parts[i].load?.(unit - this.firstUnits[i], pieces) ?? pieces
-      }
-      this.loadedBytes = unit => {
-        const i = find(this.firstUnits, unit)
-        return parts[i].loadedBytes?.(unit - this.firstUnits[i])
-      }
-    }
+    this.unitStarts = unitsInTurn(parts, this.rows)
+    this.leaves = parts.flatMap(part => leavesOf(part) ?? [])
+    this.movesWithEpoch = parts.some(part => part.movesWithEpoch)
     if (parts.every(part => part.keyHash !== undefined)) {
       this.keyHash = row => {
         const i = find(this.rows, row)
@@ -142,14 +139,9 @@ class ConcatSource implements EveryMember {
     return { type: number ? 'number' : 'string', at }
   }
 
-  unitOf(row: number): number {
+  need(row: number, epoch: number, columns: readonly string[], out: Need): void {
     const i = find(this.rows, row)
-    return this.firstUnits[i] + this.parts[i].unitOf(row - this.rows[i])
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    const i = find(this.firstUnits, unit)
-    return this.parts[i].plan(unit - this.firstUnits[i], columns)
+    this.parts[i].need(row - this.rows[i], epoch, columns, out)
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
@@ -157,9 +149,9 @@ class ConcatSource implements EveryMember {
     this.parts[i].foresee?.(row - this.rows[i], columns, epoch, random)
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
     const i = find(this.rows, row)
-    return this.parts[i].sample(row - this.rows[i], pieces, columns)
+    return this.parts[i].sample(row - this.rows[i], epoch, columns, got)
   }
 }
 

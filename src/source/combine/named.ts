@@ -4,7 +4,16 @@
  */
 import { SourceError } from '../../basics/errors.js'
 import { Around } from '../around.js'
-import type { Column, IndexColumn, Manifest, Present, Source, SourceKind, WholeFile } from '../source.js'
+import type {
+  Column,
+  IndexColumn,
+  Manifest,
+  Pieces,
+  Present,
+  Source,
+  SourceKind,
+  WholeFile,
+} from '../source.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
@@ -75,11 +84,12 @@ class NamedSource extends Around {
 
   override sample(
     row: number,
-    pieces: readonly Uint8Array[],
+    epoch: number,
     columns: readonly string[],
+    got: Pieces,
   ): Record<string, Column> {
     const below = this.columnsBelow(columns)
-    const values = this.source.sample(row, pieces, below)
+    const values = this.source.sample(row, epoch, below, got)
     const out: Record<string, Column> = {}
     columns.forEach((column, i) => {
       if (column === 'source') out.source = this.name

@@ -9,6 +9,7 @@ import { lastAtMost } from '../../basics/search.js'
 import { Around } from '../around.js'
 import type { IndexColumn, Manifest, Nesting, Source } from '../source.js'
 import { combinedFingerprint } from './combined.js'
+import { withBorders } from './unit-borders.js'
 
 /** Rows of a source: a stretch, or a list in shared memory. */
 export type Selection = { from: number; count: number } | { rows: Uint32Array | Float64Array; count: number }
@@ -16,7 +17,7 @@ export type Selection = { from: number; count: number } | { rows: Uint32Array | 
 export interface SelectedManifest extends Manifest {
   child: Manifest
   selection: Selection
-  /** First selected row of each unit, where the units of the source hold several rows. */
+  /** First selected row of each unit, where rows of the source share units. */
   unitStarts: Float64Array | undefined
 }
 
@@ -64,7 +65,7 @@ export function selectedManifest(
   if (selection.count === 0) {
     throw new SourceError(`${kind} ${JSON.stringify(parameters)} selects none of ${source.count} samples`)
   }
-  const unitStarts = source.units === source.count ? undefined : groupUnits(source, selection)
+  const unitStarts = source.unitStarts && cutUnits(source.unitStarts, source.runs, selection)
   const bytes = 'rows' in selection ? selection.rows.buffer.byteLength : 0
   const values = byValues && 'rows' in selection ? digestOf(selection.rows) : undefined
   return {
@@ -94,9 +95,9 @@ class SelectedSource extends Around {
   constructor(
     source: Source,
     private readonly selection: Selection,
-    private readonly unitStarts: Float64Array | undefined,
+    private readonly cut: Float64Array | undefined,
   ) {
-    super(source, { count: selection.count, units: unitStarts?.length ?? selection.count })
+    super(source, { count: selection.count })
     this.at = picker(selection)
   }
 
@@ -111,16 +112,12 @@ class SelectedSource extends Around {
     return column && { type: column.type, at: row => column.at(this.at(row)) }
   }
 
-  override unitOf(row: number): number {
-    return this.unitStarts === undefined ? row : lastAtMost(this.unitStarts, row)
+  override get unitStarts(): Float64Array | undefined {
+    return this.cut
   }
 
   protected override rowBelow(row: number): number {
     return this.at(row)
-  }
-
-  protected override unitBelow(unit: number): number {
-    return this.source.unitOf(this.at(this.unitStarts === undefined ? unit : this.unitStarts[unit]))
   }
 }
 
@@ -133,19 +130,12 @@ function picker(selection: Selection): (row: number) => number {
   return row => rows[row]
 }
 
-/** Consecutive selected rows that lie in one unit of the source are one unit here. */
-function groupUnits(source: Source, selection: Selection): Float64Array {
-  const at = picker(selection)
-  const starts: number[] = []
-  let unit = -1
-  for (let row = 0; row < selection.count; row++) {
-    const next = source.unitOf(at(row))
-    if (next !== unit) starts.push(row)
-    unit = next
-  }
-  return Float64Array.from(starts)
+/** Consecutive selected rows that lie in one unit of the source are one unit here, unless a run begins between them. */
+function cutUnits(units: Float64Array, runs: Float64Array, selection: Selection): Float64Array {
+  return withBorders(cutRuns(units, selection), cutRuns(runs, selection))
 }
 
+/** Where the rows leave a stretch of the source, or step back. `runs` are the first rows of the stretches. */
 function cutRuns(runs: Float64Array, selection: Selection): Float64Array {
   const at = picker(selection)
   const starts: number[] = []

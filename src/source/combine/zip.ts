@@ -5,18 +5,21 @@
 import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
-import type { EveryMember } from '../around.js'
+import { type EveryMember, leavesOf } from '../around.js'
 import type {
-  ByteRange,
   Column,
   IndexColumn,
+  Leaf,
   Manifest,
+  Need,
+  Pieces,
   Present,
   Source,
   SourceKind,
   WholeFile,
 } from '../source.js'
 import { combinedFingerprint, joined } from './combined.js'
+import { unitsBeside } from './unit-borders.js'
 
 interface ZipManifest extends Manifest {
   kind: 'zip'
@@ -46,23 +49,28 @@ export const zip: SourceKind<SourceJson[]> = {
 
 class ZipSource implements EveryMember {
   readonly count: number
-  readonly units: number
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
   readonly runs: Float64Array
   readonly keyHash: Source['keyHash']
-  // Sources that load what they read are refused: see `checkParts`.
+  readonly unitStarts: Float64Array | undefined
+  readonly leaves: readonly Leaf[]
+  readonly movesWithEpoch: boolean
+  // It is no leaf.
+  readonly planUnit = undefined
+  readonly unitBytes = undefined
   readonly load = undefined
-  readonly loadedBytes = undefined
 
   constructor(private readonly parts: readonly Source[]) {
     const [first] = parts
     this.keyHash = first.keyHash && (row => first.keyHash!(row))
     this.count = parts[0].count
-    this.units = this.count
     this.columns = [...new Set(parts.flatMap(part => part.columns))]
     this.indexed = [...new Set(parts.flatMap(part => part.indexed ?? []))]
     this.runs = parts[0].runs
+    this.unitStarts = unitsBeside(parts, this.runs)
+    this.leaves = parts.flatMap(part => leavesOf(part) ?? [])
+    this.movesWithEpoch = parts.some(part => part.movesWithEpoch)
   }
 
   id(row: number): string {
@@ -96,25 +104,25 @@ class ZipSource implements EveryMember {
     return undefined
   }
 
-  unitOf(row: number): number {
-    return row
-  }
-
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.parts.flatMap(part => part.plan(part.unitOf(unit), columns))
+  need(row: number, epoch: number, columns: readonly string[], out: Need): void {
+    for (const part of this.parts) part.need(row, epoch, columns, out)
   }
 
   foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
     for (const part of this.parts) part.foresee?.(row, columns, epoch, random)
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
     const out: Record<string, Column> = {}
-    let from = 0
+    let [ranges, units] = [0, 0]
     for (const part of this.parts) {
-      const to = from + part.plan(part.unitOf(row), columns).length
-      Object.assign(out, part.sample(row, pieces.slice(from, to), columns))
-      from = to
+      const needed: Need = { ranges: [], units: [] }
+      part.need(row, epoch, columns, needed)
+      const own = {
+        ranges: got.ranges.slice(ranges, (ranges += needed.ranges.length)),
+        units: got.units.slice(units, (units += needed.units.length)),
+      }
+      Object.assign(out, part.sample(row, epoch, columns, own))
     }
     return out
   }
@@ -125,11 +133,6 @@ function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
   if (counts.some(count => count !== counts[0])) {
     throw new SourceError(
       `the sources of a zip have ${counts.join(', ')} samples: they must be equal; take a subset of the longer ones`,
-    )
-  }
-  if (parts.some(part => part.load !== undefined || part.units !== part.count)) {
-    throw new SourceError(
-      'zip needs sources whose samples are read one by one: pack the others into tar shards',
     )
   }
   const seen = new Map<string, number>()

@@ -4,12 +4,11 @@ import type { FileIdentity } from '../../store/identity.js'
 import { fileKey } from '../find/file-key.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
-import type { ByteRange, Column, IndexColumn, Source, WholeFile } from '../source.js'
+import type { Column, IndexColumn, Need, Pieces, Source, WholeFile } from '../source.js'
 import type { FileListManifest } from './file-list.js'
 
 export abstract class FileListSource implements Source {
   readonly count: number
-  readonly units: number
   readonly runs = new Float64Array(1)
   abstract readonly columns: readonly string[]
   abstract readonly indexed: readonly string[]
@@ -38,7 +37,6 @@ export abstract class FileListSource implements Source {
     this.times = index.numbers('time')
     this.listedIn = { path: manifest.index, checksum: manifest.checksum, checked: manifest.checked }
     this.count = index.header.count
-    this.units = this.count
   }
 
   id(row: number): string {
@@ -73,22 +71,14 @@ export abstract class FileListSource implements Source {
     return undefined
   }
 
-  unitOf(row: number): number {
-    return row
+  need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
+    if (!this.needsBytes(row, columns)) return
+    const size = this.sizes[row]
+    const was = { size, mtimeMs: this.times[row], index: this.listedIn }
+    out.ranges.push({ file: this.file(row), offset: 0, length: size, was })
   }
 
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    if (!this.needsBytes(unit, columns)) return []
-    const size = this.sizes[unit]
-    const was = { size, mtimeMs: this.times[unit], index: this.listedIn }
-    return [{ file: this.file(unit), offset: 0, length: size, was }]
-  }
-
-  abstract sample(
-    row: number,
-    pieces: readonly Uint8Array[],
-    columns: readonly string[],
-  ): Record<string, Column>
+  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
 
   /** Whether any of the columns is made of the file's contents. */
   protected abstract needsBytes(row: number, columns: readonly string[]): boolean

@@ -4,7 +4,7 @@
  * attach to what was found.
  */
 import type { ListJson } from '../../define/types.js'
-import type { Column, Present, SourceKind } from '../source.js'
+import type { Column, Pieces, Present, SourceKind } from '../source.js'
 import { extensionOf, FileListSource } from './file-list-source.js'
 import { ListSource } from './listed.js'
 import type { FilesManifest } from './open-files.js'
@@ -39,13 +39,18 @@ class FilesSource extends FileListSource {
     return { columns: [...(extension === '' ? [] : [extension]), 'file', 'path', 'name'] }
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(
+    row: number,
+    _epoch: number,
+    columns: readonly string[],
+    { ranges }: Pieces,
+  ): Record<string, Column> {
     const out: Record<string, Column> = {}
     const extension = extensionOf(this.name(row))
     for (const column of columns) {
       if (column === 'path') out.path = this.path(row)
       else if (column === 'name') out.name = this.name(row)
-      else if (column === 'file' || column === extension) out[column] = pieces[0]
+      else if (column === 'file' || column === extension) out[column] = ranges[0]
     }
     return out
   }

@@ -3,7 +3,7 @@
  * class, at any depth. A folder without subfolders is a list of images without labels. What lists the pictures
  * (open-folder.ts) is loaded when a feed is opened: workers attach to what was found.
  */
-import type { Column, IndexColumn, SourceKind } from '../source.js'
+import type { Column, IndexColumn, Pieces, SourceKind } from '../source.js'
 import { classOf } from './classes.js'
 import { FileListSource } from './file-list-source.js'
 import type { FolderJson, FolderManifest } from './open-folder.js'
@@ -40,11 +40,16 @@ class FolderSource extends FileListSource {
     return super.index(name)
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(
+    row: number,
+    _epoch: number,
+    columns: readonly string[],
+    { ranges }: Pieces,
+  ): Record<string, Column> {
     const out: Record<string, Column> = {}
     const label = this.labels?.[this.folder[row]]
     for (const column of columns) {
-      if (column === 'image') out.image = pieces[0]
+      if (column === 'image') out.image = ranges[0]
       else if (column === 'path') out.path = this.path(row)
       else if (column === 'label' && label !== undefined) out.label = label
       else if (column === 'class' && label !== undefined) out.class = this.classes?.[label] as string

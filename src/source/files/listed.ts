@@ -5,7 +5,7 @@
  */
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
-import type { Column, IndexColumn, Present, WholeFile } from '../source.js'
+import type { Column, IndexColumn, Pieces, Present, WholeFile } from '../source.js'
 import { FileListSource } from './file-list-source.js'
 import type { ListManifest } from './open-list.js'
 
@@ -49,14 +49,19 @@ export class ListSource extends FileListSource {
     return { columns: this.columns }
   }
 
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(
+    row: number,
+    _epoch: number,
+    columns: readonly string[],
+    { ranges }: Pieces,
+  ): Record<string, Column> {
     const out: Record<string, Column> = {}
     for (const column of columns) {
       if (this.cells.has(column)) out[column] = this.cell(row, column)
-      else if (this.listed.alsoBytes.includes(column)) out[column] = pieces[0]
+      else if (this.listed.alsoBytes.includes(column)) out[column] = ranges[0]
       else if (column === 'path') out.path = this.path(row)
       else if (column === 'name') out.name = this.name(row)
-      else if (this.isExtension(row, column)) out[column] = pieces[0]
+      else if (this.isExtension(row, column)) out[column] = ranges[0]
     }
     return out
   }

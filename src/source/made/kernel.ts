@@ -59,7 +59,7 @@ function digest(...parts: unknown[]): string {
 }
 
 class KernelSource extends MadeSource {
-  sample(_row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(_row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
     if (columns.length > 0) throw new Error('it is generated on the GPU: there is nothing to read')
     return {}
   }

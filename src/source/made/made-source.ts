@@ -2,18 +2,15 @@
  * The base of sources whose samples are made by code: by Millrace, by a dataset in Python, by a CUDA kernel. Nothing is
  * read, and a row is known by its number alone.
  */
-import type { ByteRange, Column, IndexColumn, Source } from '../source.js'
+import type { Column, IndexColumn, Pieces, Source } from '../source.js'
 
 export abstract class MadeSource implements Source {
-  readonly units: number
   readonly runs = new Float64Array(1)
 
   constructor(
     readonly count: number,
     readonly columns: readonly string[],
-  ) {
-    this.units = count
-  }
+  ) {}
 
   id(row: number): string {
     return String(row)
@@ -27,17 +24,9 @@ export abstract class MadeSource implements Source {
     return undefined
   }
 
-  unitOf(row: number): number {
-    return row
+  need(): void {
+    // Nothing is read.
   }
 
-  plan(): ByteRange[] {
-    return []
-  }
-
-  abstract sample(
-    row: number,
-    pieces: readonly Uint8Array[],
-    columns: readonly string[],
-  ): Record<string, Column>
+  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
 }

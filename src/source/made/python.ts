@@ -76,7 +76,7 @@ class PythonSource extends MadeSource {
     this.foreseen.push({ row, ticket })
   }
 
-  sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
     const i = this.foreseen.findIndex(other => other.row === row)
     if (i < 0) return this.alone(row, columns)
     const { ticket } = this.foreseen[i]

@@ -67,7 +67,7 @@ class SyntheticSource extends MadeSource {
     return { type: 'number', at: row => row % classes }
   }
 
-  sample(row: number, _pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
     const out: Record<string, Column> = {}
     if (columns.includes(this.column)) out[this.column] = this.make(row)
     if (this.classes !== undefined && columns.includes('cls')) out.cls = row % this.classes

@@ -125,7 +125,7 @@ export class TarShard {
   }
 
   /** One range from the first wanted member to the last; none if the index has all that is wanted. */
-  plan(row: number, columns: readonly string[]): ByteRange[] {
+  plan(row: number, columns: readonly string[]): ByteRange | undefined {
     const wanted = this.resolve(columns)
     let from = -1
     let to = 0
@@ -135,7 +135,8 @@ export class TarShard {
       if (from < 0) from = this.offsets[m]
       to = this.offsets[m] + this.sizes[m]
     }
-    return from < 0 ? [] : [{ file: this.manifest.file, offset: from, length: to - from, was: this.was }]
+    if (from < 0) return undefined
+    return { file: this.manifest.file, offset: from, length: to - from, was: this.was }
   }
 
   sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Record<string, Column> {

@@ -1,8 +1,8 @@
 /**
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
- * mapped when one of its rows is first asked for. A unit is a sample, and a sample is one range of its shard.
+ * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
-import type { ByteRange, Column, IndexColumn, Manifest, Present, Source } from '../source.js'
+import type { Column, IndexColumn, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { type ShardManifest, TarShard } from './shard.js'
 
 export interface TarManifest extends Manifest {
@@ -16,7 +16,6 @@ export interface TarManifest extends Manifest {
 
 export class TarSource implements Source {
   readonly count: number
-  readonly units: number
   readonly columns: readonly string[]
   readonly runs: Float64Array
   readonly indexed: readonly string[]
@@ -34,7 +33,6 @@ export class TarSource implements Source {
       this.starts[i + 1] = this.starts[i] + shard.count
     })
     this.count = this.starts[shards.length]
-    this.units = this.count
     this.columns = manifest.columns
     this.runs = this.starts.filter((_, i) => i < shards.length && shards[i].count > 0)
     this.shards = new Array(shards.length)
@@ -71,16 +69,18 @@ export class TarSource implements Source {
     return undefined
   }
 
-  unitOf(row: number): number {
-    return row
+  need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
+    const range = this.shardOf(row).plan(row - this.starts[this.last], columns)
+    if (range !== undefined) out.ranges.push(range)
   }
 
-  plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.shardOf(unit).plan(unit - this.starts[this.last], columns)
-  }
-
-  sample(row: number, pieces: readonly Uint8Array[], columns: readonly string[]): Record<string, Column> {
-    return this.shardOf(row).sample(row - this.starts[this.last], pieces[0], columns)
+  sample(
+    row: number,
+    _epoch: number,
+    columns: readonly string[],
+    { ranges }: Pieces,
+  ): Record<string, Column> {
+    return this.shardOf(row).sample(row - this.starts[this.last], ranges[0], columns)
   }
 
   private numberColumn(name: string): IndexColumn {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Fetcher } from '../../../src/engine/make/fetch.js'
-import type { Source } from '../../../src/source/source.js'
+import type { Need, Pieces, Source } from '../../../src/source/source.js'
 import { feedModule } from '../../support/engine.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { type Ended, programs } from '../../support/program.js'
@@ -122,14 +122,14 @@ test('which row is being read is known: a read may hang', () => {
   const files = ['c', 'a', 'b'].map(name => join(data, name))
   const source = {
     columns: ['x'],
-    unitOf: (row: number) => row,
-    plan: (unit: number) => [{ file: files[unit], offset: 0, length: 4 }],
-    sample: (_row: number, [x]: Uint8Array[]) => ({ x }),
+    need: (row: number, _epoch: number, _columns: string[], { ranges }: Need) =>
+      ranges.push({ file: files[row], offset: 0, length: 4 }),
+    sample: (_row: number, _epoch: number, _columns: string[], { ranges: [x] }: Pieces) => ({ x }),
   } as unknown as Source
   const fetcher = new Fetcher([source], undefined, 0)
   const reading: number[] = []
   const draws = [0, 1, 2].map(row => ({ source: 0, row, drawn: 0 }))
-  fetcher.fetch(draws, 3, i => reading.push(i))
+  fetcher.fetch(draws, 3, 0, i => reading.push(i))
   // In the order of the files, which is that of the reads.
   expect(reading).toEqual([1, 2, 0])
   expect(Buffer.from(fetcher.sample(0).x as Uint8Array).toString()).toBe('cccc')

@@ -20,8 +20,9 @@ import type { SourceJson } from '../../../src/define/types.js'
 import { LOOKED_AT } from '../../../src/source/files/file-list.js'
 import { disownIndexOf } from '../../../src/source/index/trust.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
+import { type RowRead, RowReader } from '../../../src/source/row-reader.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
-import { atOnce, Reader } from '../../../src/store/reader.js'
+import { Reader } from '../../../src/store/reader.js'
 import { Stores } from '../../../src/store/stores.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { type TarEntry, tarFile } from '../../support/tar.js'
@@ -41,15 +42,16 @@ async function open(json: SourceJson, more: Partial<OpenContext> = {}): Promise<
 
 /** Reads rows as a maker does, with files kept open. */
 class Rows {
-  private readonly reader = new Reader(new Stores())
+  private readonly rows: RowReader
   constructor(
     readonly source: Source,
     readonly columns: string[],
-  ) {}
+  ) {
+    this.rows = new RowReader(source, new Reader(new Stores()))
+  }
 
   at(row: number): string {
-    const pieces = atOnce(this.reader.read(this.source.plan(row, this.columns)))
-    const sample = this.source.sample(row, pieces, this.columns)
+    const { sample } = this.rows.read(row, this.columns) as RowRead
     return this.columns.map(name => Buffer.from(sample[name] as Uint8Array).toString()).join(' ')
   }
 

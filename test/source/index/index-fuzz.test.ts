@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { SourceJson } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
+import { needOf } from '../../../src/source/row-reader.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { tarFile } from '../../support/tar.js'
 
@@ -44,9 +45,9 @@ describe.each(kinds)('the index of $kind', ({ json, index: name, columns }) => {
     const rows = Array.from({ length: source.count }, (_, row) => [
       source.id(row),
       source.keyHash?.(row),
-      source.plan(row, source.columns).map(({ file, offset, length }) => [file, offset, length]),
+      needOf(source, row, source.columns).ranges.map(({ file, offset, length }) => [file, offset, length]),
       columns.map(column => source.index(column)?.at(row)),
-      source.sample(row, [new Uint8Array(4096)], columns),
+      source.sample(row, 0, columns, { ranges: [new Uint8Array(4096)], units: [] }),
     ])
     return { rows: [manifest.fingerprint, ...rows], notices }
   }

@@ -13,6 +13,7 @@ import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
+import { needOf } from '../../../src/source/row-reader.js'
 import type { Source } from '../../../src/source/source.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { type TarEntry, tarFile } from '../../support/tar.js'
@@ -62,9 +63,11 @@ describe('samples', () => {
     })
     const source = await open('a.tar')
     const file = join(root, 'a.tar')
-    expect(source.plan(0, ['bin', 'png'])).toMatchObject([{ file, offset: 512, length: 4096 + 400 - 512 }])
-    expect(source.plan(0, ['jpg'])).toMatchObject([{ file, offset: 3072, length: 300 }])
-    expect(source.plan(0, ['cls'])).toEqual([])
+    expect(needOf(source, 0, ['bin', 'png']).ranges).toMatchObject([
+      { file, offset: 512, length: 4096 + 400 - 512 },
+    ])
+    expect(needOf(source, 0, ['jpg']).ranges).toMatchObject([{ file, offset: 3072, length: 300 }])
+    expect(needOf(source, 0, ['cls']).ranges).toEqual([])
     expect(asText(readRow(source, 0, ['bin', 'png']).png)).toBe('p'.repeat(400))
     expect(source.where?.(0)).toEqual({ file, offset: 512 })
   })

@@ -112,7 +112,9 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
       ...[number(DTYPE_CODES[dtype]), output(rows.length * elements * DTYPES[dtype].bytes)],
     ]
     const made = one(launch('synthetic', 3, 2, args), rows.length * elements * DTYPES[dtype].bytes)
-    const wanted = rows.map(row => Buffer.from(source.sample(row, [], ['data']).data as Uint8Array))
+    const wanted = rows.map(row =>
+      Buffer.from(source.sample(row, 0, ['data'], { ranges: [], units: [] }).data as Uint8Array),
+    )
     expect(Buffer.compare(made, Buffer.concat(wanted))).toBe(0)
   })
 

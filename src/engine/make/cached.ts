@@ -1,0 +1,196 @@
+/**
+ * What rows share, out of the cache: blocks of rows (windowed orders) and units of many rows. A claim takes all that it needs,
+ * loads what is not there, all of it together, and only then waits for what other makers load: so no two wait for each other.
+ */
+
+import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
+import { MAX_MAKERS } from '../../batch/ring.js'
+import type { CompiledOrder } from '../../order/compile.js'
+import type { Draw } from '../../order/order.js'
+import { leavesOf } from '../../source/around.js'
+import { bytesOf, loadUnit, readPacked, unitBytes } from '../../source/load-unit.js'
+import type { Leaf, Source, UnitRef } from '../../source/source.js'
+import { BlockCache, type Lease, type Taken } from '../../store/block-cache.js'
+import type { Reader } from '../../store/reader.js'
+import type { CacheSeat } from '../plan/job.js'
+import { Future } from './future.js'
+import { blocksOf, RowBlocks } from './row-blocks.js'
+
+/** Pieces that a loaded unit may have: its list of them is kept beside it. */
+const MOST_PIECES = 1024
+
+/** Pieces of something shared; undefined: there is no room for it; an error: it can't be read. */
+export type Shared = readonly Uint8Array[] | Error | undefined
+
+/** Something that the rows of a claim share. */
+interface Wanted {
+  user: number
+  row: number
+  /** What it takes in the cache: bytes, and pieces at most. */
+  bytes: number
+  pieces: number
+  load(into: Uint8Array): Maybe<readonly Uint8Array[]>
+  /** Once it was taken. */
+  taken?: Taken
+  shared: Shared
+}
+
+export class Cached {
+  private readonly cache: BlockCache
+  private readonly future: Future
+  /** Blocks of each source that a windowed order reads. */
+  readonly blocks: (RowBlocks | undefined)[]
+  /** The first number of each source's blocks, and of each leaf's units, as the cache counts them. */
+  private readonly firstBlocks: number[] = []
+  private readonly firstUnits = new Map<Leaf, number>()
+  private readonly wanted = new Map<number, Wanted>()
+  private leases: Lease[] = []
+  private closed = false
+
+  constructor(
+    private readonly seat: CacheSeat,
+    maker: number,
+    order: CompiledOrder,
+    private readonly sources: readonly Source[],
+    columns: (source: number) => readonly string[],
+    private readonly reader: Reader,
+  ) {
+    this.cache = new BlockCache(seat.data, seat.alone ? MAX_MAKERS + seat.ring : maker)
+    this.future = new Future(order, sources)
+    this.blocks = sources.map((source, i) => {
+      const blocks = blocksOf(order.sources[i])
+      return blocks && new RowBlocks(source, columns(i), blocks)
+    })
+    let first = 0
+    sources.forEach((source, i) => {
+      this.firstBlocks[i] = first
+      first += 2 * (this.blocks[i]?.count ?? 0)
+      for (const leaf of leavesOf(source) ?? []) {
+        if (this.firstUnits.has(leaf)) continue
+        this.firstUnits.set(leaf, first)
+        first += leaf.unitStarts.length
+      }
+    })
+  }
+
+  /** Forgets the claim before. */
+  begin(): void {
+    for (const lease of this.leases) lease.release()
+    this.leases = []
+    this.wanted.clear()
+  }
+
+  /** The block that holds a row's own ranges; the claim needs it. */
+  wantBlock(draw: Draw, i: number, epoch: number): number {
+    const blocks = this.blocks[draw.source]!
+    const block = blocks.blockOf(draw.row)
+    // Where rows need other bytes in the next epoch, the same block of another epoch is something else.
+    const parity = this.sources[draw.source].movesWithEpoch ? epoch & 1 : 0
+    const number = this.firstBlocks[draw.source] + 2 * block + parity
+    if (!this.wanted.has(number)) {
+      const ranges = blocks.plan(block, epoch)
+      this.wanted.set(number, {
+        user: this.future.user(draw),
+        row: i,
+        bytes: bytesOf(ranges),
+        pieces: ranges.length,
+        load: into => readPacked(this.reader, ranges, into),
+        shared: undefined,
+      })
+    }
+    return number
+  }
+
+  /** A unit that the claim needs. */
+  wantUnit(ref: UnitRef, draw: Draw, i: number): number {
+    const number = this.firstUnits.get(ref.leaf)! + ref.unit
+    if (!this.wanted.has(number)) {
+      const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
+      this.wanted.set(number, {
+        user: this.future.user(draw),
+        row: i,
+        bytes: unitBytes(ref, ranges),
+        pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
+        load: into => loadUnit(this.reader, ref, ranges, into),
+        shared: undefined,
+      })
+    }
+    return number
+  }
+
+  /** What became of something that the claim needs, after `bring`. */
+  shared(number: number): Shared {
+    return this.wanted.get(number)!.shared
+  }
+
+  /**
+   * Brings all that the claim needs. `first` is its first draw, `passed` the position before which all of the ring is made.
+   * `reading` is told which row something is read for.
+   */
+  bring(first: Draw, passed: number, reading: (i: number) => void): Maybe<void> {
+    this.future.see(first)
+    const now = this.cache.passed(this.seat.ring, passed, this.future.reach)
+    return this.round([...this.wanted], now, reading)
+  }
+
+  close(): void {
+    this.closed = true
+    this.begin()
+  }
+
+  private round(wanted: readonly [number, Wanted][], now: number, reading: (i: number) => void): Maybe<void> {
+    if (wanted.length === 0) return
+    const nextUse = (user: number): number => this.future.next(user, now)
+    const loading: Maybe<void>[] = []
+    const waiting: [number, Wanted][] = []
+    for (const [number, one] of wanted) {
+      const { user, bytes, pieces } = one
+      one.taken = this.cache.take(number, { bytes, pieces, user, now, nextUse })
+      if (one.taken === undefined) continue
+      if (one.taken.loads) loading.push(this.fill(one, reading))
+      else waiting.push([number, one])
+    }
+    return after(together(loading), () => {
+      const waits = waiting.map(([, one]) => this.wait(one, reading))
+      return after(together(waits), there =>
+        this.round(
+          waiting.filter((_, i) => !there[i]),
+          now,
+          reading,
+        ),
+      )
+    })
+  }
+
+  /** Waits for what another loads. False: that failed, and it has to be taken again. */
+  private wait(one: Wanted, reading: (i: number) => void): Maybe<boolean> {
+    reading(one.row)
+    const there = this.seat.alone ? this.cache.waitHere(one.taken!) : this.cache.wait(one.taken!)
+    return after(there, there => {
+      if (there) this.lend(one)
+      return there
+    })
+  }
+
+  private fill(one: Wanted, reading: (i: number) => void): Maybe<void> {
+    reading(one.row)
+    return attempt(
+      () =>
+        after(
+          this.cache.fill(one.taken!, into => one.load(into)),
+          () => this.lend(one),
+        ),
+      error => {
+        one.shared = error
+      },
+    )
+  }
+
+  private lend(one: Wanted): void {
+    const lease = this.cache.lease(one.taken!)
+    one.shared = lease.pieces
+    // The ring may have been closed while something was waited for.
+    if (this.closed) lease.release()
+    else this.leases.push(lease)
+  }
+}

@@ -1,0 +1,45 @@
+/** Reads and loads one unit of a leaf. */
+import { after, type Maybe, together } from '../basics/maybe.js'
+import { pack, packed, packedBytes } from '../store/block-cache.js'
+import type { Reader } from '../store/reader.js'
+import type { ByteRange, UnitRef } from './source.js'
+
+/** Reads ranges, one behind the other, into memory that has `packedBytes` of them. */
+export function readPacked(
+  reader: Reader,
+  ranges: readonly ByteRange[],
+  into: Uint8Array,
+): Maybe<Uint8Array[]> {
+  const pieces = packed(
+    into,
+    ranges.map(({ length }) => length),
+  )
+  const reads = ranges.map((range, i) => reader.readInto(range, pieces[i]))
+  return after(together(reads), () => pieces)
+}
+
+/** Bytes that ranges take when they are packed. */
+export function bytesOf(ranges: readonly ByteRange[]): number {
+  return packedBytes(ranges.map(({ length }) => length))
+}
+
+/** The bytes that a unit takes while it is kept. */
+export function unitBytes({ leaf, unit, columns }: UnitRef, ranges: readonly ByteRange[]): number {
+  return leaf.load === undefined ? bytesOf(ranges) : leaf.unitBytes(unit, columns)
+}
+
+/** Brings a unit into `into`, which has `unitBytes` bytes: the pieces that are kept. */
+export function loadUnit(
+  reader: Reader,
+  ref: UnitRef,
+  ranges: readonly ByteRange[],
+  into: Uint8Array,
+): Maybe<readonly Uint8Array[]> {
+  const { leaf, unit, columns } = ref
+  if (leaf.load === undefined) return readPacked(reader, ranges, into)
+  const read = Buffer.allocUnsafeSlow(bytesOf(ranges))
+  const loaded = after(readPacked(reader, ranges, read), pieces => leaf.load!(unit, pieces, into, columns))
+  return after(loaded, pieces =>
+    pieces.every(piece => piece.buffer === into.buffer) ? pieces : pack(into, pieces),
+  )
+}

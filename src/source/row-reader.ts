@@ -1,0 +1,76 @@
+/**
+ * Reads rows one after the other, without a cache: for tools that go through a source, and for a look at a few rows. The
+ * units of the row before are kept, so that rows that lie side by side load theirs once.
+ */
+import { after, type Maybe, together } from '../basics/maybe.js'
+import type { Reader } from '../store/reader.js'
+import { loadUnit, unitBytes } from './load-unit.js'
+import type { Column, Need, Source, UnitRef } from './source.js'
+
+export interface RowRead {
+  sample: Record<string, Column>
+  /** Bytes of its own ranges, and of the units that were loaded for it. */
+  bytes: number
+}
+
+export class RowReader {
+  private units: { ref: UnitRef; pieces: Maybe<readonly Uint8Array[]> }[] = []
+
+  constructor(
+    private readonly source: Source,
+    private readonly reader: Reader,
+  ) {}
+
+  /** The columns of a row: views that are valid until the next call. */
+  read(row: number, columns: readonly string[], epoch = 0): Maybe<RowRead> {
+    const need = needOf(this.source, row, columns, epoch)
+    let bytes = 0
+    const units = need.units.map(ref => {
+      const known = this.units.find(
+        ({ ref: { leaf, unit, columns } }) =>
+          leaf === ref.leaf && unit === ref.unit && columns.join() === ref.columns.join(),
+      )
+      if (known !== undefined) return known
+      const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
+      bytes += ranges.reduce((sum, range) => sum + range.length, 0)
+      const into = new Uint8Array(unitBytes(ref, ranges))
+      return { ref, pieces: loadUnit(this.reader, ref, ranges, into) }
+    })
+    this.units = units
+    const loaded = together(units.map(({ pieces }) => pieces))
+    return after(loaded, units =>
+      after(this.reader.read(need.ranges), ranges => {
+        for (const { length } of ranges) bytes += length
+        return { sample: this.source.sample(row, epoch, columns, { ranges, units }), bytes }
+      }),
+    )
+  }
+}
+
+/** What a row needs. */
+export function needOf(source: Source, row: number, columns: readonly string[], epoch = 0): Need {
+  const need: Need = { ranges: [], units: [] }
+  source.need(row, epoch, columns, need)
+  return need
+}
+
+/** Bytes that a row takes in the files: its own ranges, and its share of the units that it has in common with others. */
+export function storedBytes(source: Source, row: number, columns: readonly string[]): number {
+  const { ranges, units } = needOf(source, row, columns)
+  return units.reduce((sum, { leaf, unit, columns }) => {
+    const planned = leaf.planUnit(unit, columns)
+    const rows = rowsOf(leaf.unitStarts, unit, leaf.count)
+    return sum + planned.reduce((bytes, { length }) => bytes + length, 0) / rows
+  }, lengthOf(ranges))
+}
+
+function lengthOf(ranges: Need['ranges']): number {
+  return ranges.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Rows of a unit: up to the next one that begins later. */
+function rowsOf(starts: Float64Array, unit: number, count: number): number {
+  let next = unit + 1
+  while (next < starts.length && starts[next] === starts[unit]) next++
+  return Math.max(1, (starts[next] ?? count) - starts[unit])
+}
