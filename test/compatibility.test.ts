@@ -178,7 +178,10 @@ describe('what is written has the form that it had', () => {
     // Both kinds of tracks are in it, and every kind of work of such a feed.
     const names = new Set(form.kinds.map(({ name }) => name))
     expect([...names].sort()).toEqual([...'close decode fetch read step thread_name transform'.split(' ')])
-    expect(traceForm(now.cli.trace)).toEqual(form)
+    // What workers wait for, and that they are idle, is told since then.
+    const { kinds, ...rest } = traceForm(now.cli.trace)
+    const later = ['wait', 'idle']
+    expect({ kinds: kinds.filter(({ name }) => !later.includes(name)), ...rest }).toEqual(form)
   })
 
   test('the report of demo', () => {

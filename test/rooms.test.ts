@@ -12,13 +12,14 @@ const src = join(import.meta.dirname, '../src')
 const ROOMS: Record<string, readonly string[]> = {
   basics: [],
   system: ['basics'],
+  spans: ['basics', 'system'],
   define: ['basics'],
   order: ['basics', 'define'],
   store: ['basics', 'system'],
   python: ['basics', 'system'],
-  source: ['basics', 'define', 'python', 'store', 'system'],
+  source: ['basics', 'define', 'python', 'spans', 'store', 'system'],
   decode: ['basics', 'system'],
-  transform: ['basics', 'decode', 'define', 'system'],
+  transform: ['basics', 'decode', 'define', 'spans', 'system'],
   batch: ['basics', 'define'],
   engine: [
     'basics',
@@ -28,18 +29,19 @@ const ROOMS: Record<string, readonly string[]> = {
     'order',
     'python',
     'source',
+    'spans',
     'store',
     'system',
     'transform',
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'system', 'transform'],
-  observe: ['basics', 'decode', 'define', 'system'],
+  observe: ['decode', 'define', 'spans', 'system'],
   deliver: [
-    ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'system'],
-    'transform',
+    ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],
+    ...['system', 'transform'],
   ],
   prepare: ['basics', 'decode', 'define', 'source', 'store', 'system'],
-  cli: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'prepare', 'source', 'system'],
+  cli: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'prepare', 'source', 'spans', 'system'],
 }
 
 /** The most files of code in a folder beside each other, of tests too. Verbs are a list, and may be more. */

@@ -36,6 +36,12 @@ export class Claims extends Control {
     return ((next | 0) - Atomics.load(this.words, Word.Released)) | 0
   }
 
+  /** Whether more is to be made, and no slot is free for it. */
+  get full(): boolean {
+    const next = Math.floor(Number(Atomics.load(this.claim, 0)) / this.layout.chunks)
+    return !this.paused && next < this.start[2] && !this.mayOpen(next)
+  }
+
   /**
    * The slot of a claim's batch. The first maker that comes opens it with `open`; others wait the moment this takes.
    * Undefined when the ring was paused meanwhile: then the claim is void.

@@ -3,10 +3,8 @@
  * needs, so it opens from a disk, an e-mail or a CI artefact, without a network.
  */
 import { readFileSync } from 'node:fs'
+import type { SpanName } from '../spans/span-words.js'
 import { writeWhole } from '../system/files/draft.js'
-
-/** What a worker was doing. */
-export type SpanKind = 'read' | 'decode' | 'transform' | 'write'
 
 /** All times are milliseconds since the beginning of the run. */
 export interface ReportRun {
@@ -20,7 +18,7 @@ export interface ReportRun {
   idleCostPerHour: number
   /** A step begins when the trainer asks for its batch: it waits, then computes. */
   steps: { start: number; wait: number; compute: number }[]
-  workers: { name: string; spans: [kind: SpanKind, start: number, duration: number][] }[]
+  workers: { name: string; spans: [kind: SpanName, start: number, duration: number][] }[]
 }
 
 export interface ReportData {

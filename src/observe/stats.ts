@@ -1,6 +1,4 @@
 /** What a run has done so far, as plain numbers. */
-
-import { SPAN_NAMES, type Span } from '../basics/spans.js'
 import { decoderVersions } from '../decode/picture/image.js'
 import type { NormalFeed } from '../define/types.js'
 import { STALL } from './stall.js'
@@ -28,7 +26,7 @@ export interface FeedingStats {
   /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
   budgetBytes: number
   decoders: Record<string, string>
-  /** Recent time of all workers by kind of work (ms): read, decode, transform, map, close. */
+  /** Time of all workers on this feed by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
 }
 
@@ -55,8 +53,8 @@ interface Fed {
   readonly workers: number
   readonly depth: number
   readonly budget: { slotBytes: number; totalBytes: number }
-  /** The spans that are still in the workers' rings, for each worker. */
-  spans(): readonly (readonly Span[])[]
+  /** Time of all workers by kind of work (ms). */
+  readonly workTimes: Record<string, number>
 }
 
 export class Stats {
@@ -104,15 +102,6 @@ export function feedingStats(feeding: Fed, feed: NormalFeed): FeedingStats {
     slotBytes: feeding.budget.slotBytes,
     budgetBytes: feeding.budget.totalBytes,
     decoders: pictures ? decoderVersions() : {},
-    spans: sumSpans(feeding.spans()),
+    spans: feeding.workTimes,
   }
-}
-
-/** Time of all workers by kind of work (ms), over the spans that are still in their rings. */
-function sumSpans(lanes: readonly (readonly Span[])[]): Record<string, number> {
-  const sums: Record<string, number> = {}
-  for (const spans of lanes) {
-    for (const { kind, duration } of spans) sums[SPAN_NAMES[kind]] = (sums[SPAN_NAMES[kind]] ?? 0) + duration
-  }
-  return sums
 }

@@ -1,15 +1,16 @@
 /** A timeline in Chrome's JSON form, which Perfetto opens as it is: the trainer on one row, each worker on its own. */
-
-import { SPAN_NAMES, type Span } from '../basics/spans.js'
+import type { SpanRecord } from '../spans/reader.js'
 import { writeWhole } from '../system/files/draft.js'
+import { byWorker } from './worker-spans.js'
 
 export interface TraceData {
   /** Steps of the trainer, in ms since `begun`. */
   steps: readonly { start: number; wait: number; compute: number }[]
-  /** Beginning of the run, in ms since 1970. */
+  /** Beginning of the run, in ms of CLOCK_MONOTONIC. */
   begun: number
-  /** The spans of each worker. */
-  lanes: readonly (readonly Span[])[]
+  /** The spans of the feed, and how many workers it had. */
+  records: readonly SpanRecord[]
+  workers: number
 }
 
 /** Spans of the trainer carry the names that DFTracer's vocabulary has for them. */
@@ -19,16 +20,19 @@ export function writeTrace(path: string, data: TraceData): void {
   writeWhole(path, renderTrace(data))
 }
 
-function renderTrace({ steps, begun, lanes }: TraceData): string {
-  const lines = [named(TRAINER, 'trainer'), ...lanes.map((_, i) => named(i + 1, `worker ${i}`))]
+function renderTrace({ steps, begun, records, workers }: TraceData): string {
+  const lanes = byWorker(records, workers).map((spans, i) => ({ name: `worker ${i}`, spans }))
+  const staged = records.filter(({ lane }) => lane.kind === 'device')
+  if (staged.length > 0) lanes.push({ name: 'device', spans: staged })
+  const lines = [named(TRAINER, 'trainer'), ...lanes.map(({ name }, i) => named(i + 1, name))]
   for (const [i, { start, wait, compute }] of steps.entries()) {
     lines.push(event(TRAINER, 'fetch', 'dataloader', start, wait, i))
     lines.push(event(TRAINER, 'step', 'compute', start + wait, compute, i))
   }
-  for (const [i, spans] of lanes.entries()) {
+  for (const [i, { spans }] of lanes.entries()) {
     for (const { kind, start, duration, batch } of spans) {
       if (start < begun) continue
-      lines.push(event(i + 1, SPAN_NAMES[kind], 'data', start - begun, duration, batch))
+      lines.push(event(i + 1, kind, 'data', start - begun, duration, batch))
     }
   }
   return `[\n${lines.join(',\n')}\n]\n`

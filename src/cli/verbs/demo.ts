@@ -125,27 +125,32 @@ function waysToFeed(out: string, workers: number): Way[] {
 
 /** Feeds the simulated trainer for two epochs, and returns what the report shows of it. */
 async function feedTrainer(way: Way, stepMs: number, price: number): Promise<ReportRun> {
-  const [{ open }, { train }, { SPAN_NAMES }] = await Promise.all([
+  const [{ open }, { train }, { byWorker, CollectedSpans, isWork }, { monotonicMs }] = await Promise.all([
     import('../../deliver/node/open.js'),
     import('../trainer.js'),
-    import('../../basics/spans.js'),
+    import('../../observe/worker-spans.js'),
+    import('../../spans/clock.js'),
   ])
   const loader = open(way.feed, { workers: way.workers, depth: way.depth, epochs: 2 })
   await loader.ready
   const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
-  const begun = performance.timeOrigin + performance.now()
+  const collected = new CollectedSpans(loader)
+  const begun = monotonicMs()
   const { samples, seconds, waitFraction, steps } = await train(loader, 1, {
     stepMs,
-    onStep: step => progress.set(step + 1),
+    onStep: step => {
+      progress.set(step + 1)
+      collected.look()
+    },
   })
   progress.end()
   const later = steps.slice(1) // the first step waits for the start of the workers
   const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
-  const workers = loader.spans().map((spans, i) => ({
+  const workers = byWorker(await collected.end(), way.workers).map((spans, i) => ({
     name: `worker ${i}`,
     spans: spans
-      .filter(span => span.start >= begun)
-      .map(span => [SPAN_NAMES[span.kind], span.start - begun, span.duration] as never),
+      .filter(span => span.start >= begun && isWork(span.kind))
+      .map((span): ReportRun['workers'][0]['spans'][0] => [span.kind, span.start - begun, span.duration]),
   }))
   await loader.close()
   return {

@@ -93,7 +93,12 @@ interface Keeping {
 
 /** Feeds the trainer; keeps state, ids and trace where they are asked for. */
 async function feedTrainer(loader: Loader, from: State | undefined, keep: Keeping): Promise<TrainerResult> {
-  const [{ train }, audit] = await Promise.all([import('../trainer.js'), import('../audit.js')])
+  const [{ train }, audit, { CollectedSpans }, { monotonicMs }] = await Promise.all([
+    import('../trainer.js'),
+    import('../audit.js'),
+    import('../../observe/worker-spans.js'),
+    import('../../spans/clock.js'),
+  ])
   const { save, trace } = keep
   const ids = keep.ids === undefined ? undefined : new audit.IdLog(keep.ids, loader.rank, from)
   const saveState = () => {
@@ -101,25 +106,24 @@ async function feedTrainer(loader: Loader, from: State | undefined, keep: Keepin
   }
   saveState() // a run that fails before its first step leaves a state as well
   const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
-  const begun = performance.now()
+  const collected = trace === undefined ? undefined : new CollectedSpans(loader)
+  const begun = monotonicMs()
   const result = await train(loader, 1, {
     stepMs: keep.stepMs,
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()
       progress.set(step + 1)
+      collected?.look()
     },
   })
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from
-  if (trace !== undefined) {
+  if (trace !== undefined && collected !== undefined) {
     const { writeTrace } = await import('../../observe/trace.js')
-    writeTrace(trace, {
-      steps: result.steps,
-      begun: performance.timeOrigin + begun,
-      lanes: loader.spans(),
-    })
+    const records = await collected.end()
+    writeTrace(trace, { steps: result.steps, begun, records, workers: loader.stats().workers })
   }
   return result
 }

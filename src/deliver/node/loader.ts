@@ -4,16 +4,17 @@
  */
 
 import { MillraceError, StateError } from '../../basics/errors.js'
-import type { Span } from '../../basics/spans.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
 import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
+import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import type { Batch, BatchOwner } from './batch.js'
+import { ConsumerSpans } from './consumer-spans.js'
 import type { Taken } from './delivery.js'
 import { Judge } from './judge.js'
 import { Supply } from './supply.js'
@@ -31,6 +32,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private steps!: StepPlan
   private judge!: Judge
   private readonly counters = new Stats()
+  private readonly consumer = new ConsumerSpans()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
     id: (source, row) => this.idOf(source, row),
@@ -105,9 +107,14 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.inTurn(() => this.beginLoop())
     let finished = false
     try {
-      while (this.handed < this.until) yield (await this.inTurn(() => this.next())) as B
+      while (this.handed < this.until) {
+        yield (await this.inTurn(() => this.next())) as B
+        this.consumer.stepped()
+      }
       finished = true
     } finally {
+      this.consumer.stepped()
+      this.consumer.flush()
       this.releaseCurrent()
       // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
       if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
@@ -162,6 +169,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const now = performance.now()
     this.supply.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
     this.stepped = now
+    this.consumer.handed(this.supply.feeding.id, this.handed - 1, this.current.samples, asked)
     return this.current
   }
 
@@ -302,10 +310,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }) }
   }
 
-  /** The latest spans of each worker: what it did, and when. */
-  spans(): Span[][] {
+  /**
+   * What was done for this feed since the cursor, and when: by workers, by the device stage, by your loop. Without a cursor:
+   * everything that is still known. docs/spans.md says what a record holds.
+   */
+  spans(cursor?: SpanCursor): SpanRead {
     this.checkOpen()
-    return this.supply.feeding.spans()
+    return this.supply.feeding.spansSince(cursor)
   }
 
   /** Changes workers or depth while running. Neither changes what is delivered. */
@@ -326,6 +337,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async end(): Promise<void> {
     await this.ready.catch(() => {})
     this.current = undefined
+    this.consumer.close()
     await this.supply?.close()
   }
 

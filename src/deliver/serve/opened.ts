@@ -6,6 +6,7 @@ import { CONTROL_BYTES } from '../../batch/ring.js'
 import { fieldsForDevice } from '../../engine/plan/making.js'
 import { makeState } from '../../order/state.js'
 import { stepPlan } from '../../order/steps.js'
+import { SpanFile } from '../../spans/file.js'
 import { startTime } from '../../system/process/proc.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import type { ClientGenerator } from './client-generator.js'
@@ -32,6 +33,7 @@ export function describeOpened(
   const steps = stepPlan({ ...share, start: place })
   const { epoch: _, position: __, ...state } = makeState(plan, place)
   const { ring, shared: memory, layout } = feeding
+  const spans = SpanFile.shared()
   const path = (fd: number): string => `/proc/${process.pid}/fd/${fd}`
   return {
     version: PROTOCOL,
@@ -45,6 +47,7 @@ export function describeOpened(
       slotBytes: layout.bytes,
     },
     ready: { path: path(member.pipe.read) },
+    ...(spans && { spans: { path: spans.path, ring: feeding.id } }),
     layout: describeLayout(layout),
     decode: options.decode,
     kernels: KERNELS,

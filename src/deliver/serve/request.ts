@@ -20,6 +20,8 @@ export interface OpenRequest {
   feedPath?: string
   root?: string
   variant?: string
+  /** What the client calls the feed: spans name its ring by it. */
+  name?: string
   /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
   allowCode?: AllowCode
   /** The command of a Python process that runs such code. */
@@ -171,6 +173,7 @@ const CHECKS: Record<string, Check> = {
       feedPath: text,
       root: text,
       variant: text,
+      name: text,
       allowCode: code,
       python: listOf(text),
       plugins: listOf(text),

@@ -168,7 +168,8 @@ export class Session {
     const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
-    return Serving.start(feed, { ...options, workers }, limit ?? Infinity, members)
+    const { name } = request
+    return Serving.start(feed, { ...options, workers, name }, limit ?? Infinity, members)
   }
 
   /**

@@ -4,9 +4,11 @@
  */
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../../basics/errors.js'
-import { SpanLane } from '../../basics/spans.js'
 import { watchProcess } from '../../python/processes.js'
 import { loadPlugins } from '../../source/plugins.js'
+import { openLane } from '../../spans/file.js'
+import type { SpanLane } from '../../spans/lane.js'
+import { SpanKind } from '../../spans/span-words.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { useDoor } from '../../system/node/unbroken.js'
@@ -19,6 +21,8 @@ import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000
+/** So soon (ms) it looks around when spans wait to be written. */
+const SETTLE = 6
 /** What functions of the user's have begun gets its turn after so many claims, and so many ms when a ring is left. */
 const CLAIMS_A_TURN = 64
 const LAST_TURN = 5
@@ -32,13 +36,13 @@ class Maker {
   private mail = -1
   /** What was in the inbox and is yet to be read. */
   private readonly letters: ToMaker[] = []
-  private readonly lane: SpanLane
+  private readonly lane: SpanLane | undefined
   /** Rings that call functions of the user's in this thread. */
   private readonly calling = new Set<number>()
   private claims = 0
 
   constructor(private readonly data: MakerData) {
-    this.lane = new SpanLane(data.spans, data.maker)
+    this.lane = data.spans && openLane(data.spans)
     watchProcess(child => noteChild(data.words, data.maker, child))
   }
 
@@ -53,10 +57,22 @@ class Maker {
       this.mail = mail
       if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
       const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
-      if (!(typeof made === 'boolean' ? made : await made)) Atomics.wait(words, PoolWord.Wake, seen, NAP)
+      if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen)
     }
     if (this.calling.size > 0) await turn(LAST_TURN)
     for (const rowMaker of this.rings.values()) rowMaker.close()
+  }
+
+  /** Waits until something changes. Spans that wait to be written are not held back for long. */
+  private sleep(seen: number): void {
+    const { lane } = this
+    const full = lane && this.served.filter(({ ring }) => ring.full)
+    const begun = performance.now()
+    Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? SETTLE : NAP)
+    if (full === undefined) return
+    // Where slots of several rings are waited for at once, that is about none of them.
+    const spans = lane!.of(full.length === 1 ? full[0].job.id : 0)
+    spans.add(full.length > 0 ? SpanKind.Wait : SpanKind.Idle, begun, performance.now() - begun)
   }
 
   /** Reports what functions of the user's left behind: a rejection that nothing awaits, an error in a timer. */
@@ -103,6 +119,7 @@ class Maker {
         this.calling.delete(message.leave)
         this.rings.get(message.leave)?.close()
         this.rings.delete(message.leave)
+        this.lane?.forget(message.leave)
       }
       this.served = [...this.rings.values()]
       if ('leave' in message) collectGarbage() // the ring's memory is not freed before that
@@ -130,7 +147,7 @@ class Maker {
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)
       former?.close()
-      this.rings.set(job.id, new RowMaker(job, maker, functions, report, this.lane, former?.work))
+      this.rings.set(job.id, new RowMaker(job, maker, functions, report, this.lane?.of(job.id), former?.work))
       this.say({ took: job.id })
     } catch (error) {
       const { message, stack } = error as Error

@@ -2,7 +2,6 @@
 
 import { isTiled } from '../../basics/array.js'
 import type { Random } from '../../basics/random.js'
-import { markSpan, SpanKind } from '../../basics/spans.js'
 import { decodeNpy, isNpy } from '../../decode/array/npy.js'
 import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { isPython, pythonPath } from '../../define/build/call.js'
@@ -23,6 +22,8 @@ import {
 } from '../../python/wire.js'
 import { columnsOf } from '../../source/made/python.js'
 import type { Column } from '../../source/source.js'
+import { markSpan } from '../../spans/clock.js'
+import { SpanKind } from '../../spans/span-words.js'
 import type { FieldFunction, SampleFunction } from './user-functions.js'
 
 export function needsPython(feed: NormalFeed): boolean {

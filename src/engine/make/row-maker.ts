@@ -9,7 +9,6 @@
 import { ChangedError } from '../../basics/errors.js'
 import { after, type Maybe } from '../../basics/maybe.js'
 import { hashText, Random } from '../../basics/random.js'
-import { beginSpans, markSpan, SpanKind, type SpanLane } from '../../basics/spans.js'
 import { blankRow, closeSlot } from '../../batch/close.js'
 import { type Claim, Ring } from '../../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../../batch/slot.js'
@@ -19,6 +18,9 @@ import { type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import { disownIndexOf } from '../../source/index/trust.js'
 import { attachSource } from '../../source/registry.js'
 import type { Source } from '../../source/source.js'
+import { markSpan, SpanClock } from '../../spans/clock.js'
+import type { RingSpans } from '../../spans/lane.js'
+import { SpanKind } from '../../spans/span-words.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
 import { isGenerated } from '../plan/generate.js'
@@ -41,6 +43,7 @@ export class RowMaker {
   private readonly draws: Draw[]
   private plan!: StepPlan
   private generation = -1
+  private readonly clock = new SpanClock()
   /** Bytes read that the ring knows of. */
   private booked = 0
 
@@ -49,7 +52,8 @@ export class RowMaker {
     readonly maker: number,
     private readonly functions: UserFunctions,
     private readonly report: (bad: BadReport) => void,
-    private readonly spans?: SpanLane,
+    /** Where the times of claims go. */
+    private readonly spans?: RingSpans,
     /** Of the one that this one takes the place of: the memory of a ring never shrinks. */
     readonly work: Workspace = workspaceOf(job, maker),
   ) {
@@ -61,7 +65,7 @@ export class RowMaker {
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { seat: job.cache, order: this.order }
     this.fetcher = new Fetcher(this.sources, columns, maker, cache)
-    this.samples = new SampleMaker(job, functions, this.sources, this.work, (range, into) =>
+    this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
       this.fetcher.readInto(range, into),
     )
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
@@ -74,12 +78,13 @@ export class RowMaker {
   make(claim: Claim): void | Promise<void> {
     const slot = this.ring.slotOf(claim, this.maker, opened => this.open(claim.batch, opened))
     if (slot === undefined) return this.ring.drop(this.maker)
-    beginSpans()
+    if (this.spans) this.clock.begin()
     const to = Math.min(claim.to, slot.words[Header.Planned])
     return after(this.fetch(claim, slot, to), () => this.makeRows(claim, slot, to))
   }
 
   private makeRows(claim: Claim, slot: Slot, to: number): void | Promise<void> {
+    this.clock.resume()
     markSpan(SpanKind.Read)
     for (let row = claim.from; row < to; row++) {
       if (this.ring.paused) return this.drop() // moved or closed: the rest is not wanted
@@ -99,9 +104,11 @@ export class RowMaker {
   ): Promise<void> {
     await pending
     for (let next = row + 1; next < to; next++) {
+      this.clock.resume()
       if (this.ring.paused) return this.drop()
       await this.makeRow(claim, slot, next)
     }
+    this.clock.resume()
     this.finish(claim, slot)
   }
 
@@ -136,6 +143,7 @@ export class RowMaker {
   }
 
   private finish(claim: Claim, slot: Slot): void {
+    const rows = Math.min(claim.to, slot.words[Header.Planned]) - claim.from
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
       const problem =
@@ -152,10 +160,12 @@ export class RowMaker {
     } else {
       markSpan(SpanKind.Transform)
     }
-    this.spans?.write(claim.batch)
     const { bytesRead } = this.fetcher.counts
-    this.ring.book(this.maker, bytesRead - this.booked)
+    const bytes = bytesRead - this.booked
+    this.ring.book(this.maker, bytes)
     this.booked = bytesRead
+    const { batch, from: firstRow } = claim
+    this.spans?.addClaim(this.clock, { bytes, batch, firstRow, rows })
     this.drop()
   }
 

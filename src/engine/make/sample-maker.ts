@@ -13,6 +13,7 @@ import { columnsAreKnown } from '../../define/check/sources.js'
 import { tooLong } from '../../define/limits.js'
 import type { Draw } from '../../order/order.js'
 import type { ArrayColumn, Column, Source } from '../../source/source.js'
+import type { SpanClock } from '../../spans/clock.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import type { RowContext } from '../../transform/field.js'
 import { landed } from '../../transform/plain/put-array.js'
@@ -38,6 +39,7 @@ export class SampleMaker {
     private readonly functions: UserFunctions,
     private readonly sources: readonly Source[],
     private readonly work: Workspace,
+    private readonly clock: SpanClock,
     private readonly read?: RowContext['read'],
   ) {
     this.fields = compileFields(job, functions)
@@ -92,6 +94,7 @@ export class SampleMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
+    this.clock.resume()
     this.columns = columns
     this.drawn = draw
     for (let i = 0; i < this.fields.length; i++) {
@@ -109,8 +112,10 @@ export class SampleMaker {
     draw: Draw,
   ): Promise<void> {
     await pending
-    for (let i = next; i < this.fields.length; i++)
+    for (let i = next; i < this.fields.length; i++) {
+      this.clock.resume()
       await this.makeField(this.fields[i], columns, slot, row, draw)
+    }
   }
 
   private makeField(

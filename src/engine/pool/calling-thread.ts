@@ -1,7 +1,9 @@
 /** Makes batches in the calling thread, when they are asked for: for a feed without workers. */
 import { EngineError } from '../../basics/errors.js'
-import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
 import type { Ring } from '../../batch/ring.js'
+import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
+import type { SpanLane } from '../../spans/lane.js'
+import { LaneKind } from '../../spans/span-words.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { loadFunctions } from '../make/functions.js'
 import { RowMaker } from '../make/row-maker.js'
@@ -13,7 +15,8 @@ const ALONE = 0
 
 export class CallingThread {
   private maker!: RowMaker
-  private readonly lane = new SpanLane(new SharedArrayBuffer(spanBytes(1)), 0)
+  private readonly spans: LaneRef | undefined = SpanFile.shared()?.take(LaneKind.Maker, 'caller')
+  private readonly lane: SpanLane | undefined = this.spans && openLane(this.spans)
 
   private constructor(
     private readonly ring: Ring,
@@ -52,18 +55,16 @@ export class CallingThread {
     }
   }
 
-  spans(): Span[] {
-    return this.lane.read()
-  }
-
   close(): void {
     this.maker.close()
+    this.lane?.flush()
+    if (this.spans) SpanFile.shared()?.give(this.spans)
     // It may still wait for a function of the user's; its result is not wanted any more.
     this.ring.drop(ALONE)
   }
 
   private async makerOf(job: Job, work?: Workspace): Promise<RowMaker> {
     const functions = await loadFunctions(job.feed, this.options.timeout, this.options.functions)
-    return new RowMaker(job, ALONE, functions, this.report, this.lane, work)
+    return new RowMaker(job, ALONE, functions, this.report, this.lane?.of(job.id), work)
   }
 }

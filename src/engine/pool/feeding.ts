@@ -3,10 +3,12 @@
  * number, to what delivers them: an iterator in this process, or a server for another one.
  */
 import { EngineError } from '../../basics/errors.js'
-import type { Span } from '../../basics/spans.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
+import { SpanFile } from '../../spans/file.js'
+import type { SpanCursor, SpanRead } from '../../spans/reader.js'
+import { SpanSums } from '../../spans/sums.js'
 import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
@@ -20,6 +22,7 @@ import type { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Pool } from './pool.js'
 import type { RingMemory } from './ring-memory.js'
+import { ringName } from './ring-name.js'
 import { SampleTimeout } from './sample-timeout.js'
 import type { RingOwner } from './served-ring.js'
 
@@ -50,6 +53,8 @@ export class Feeding {
   readonly ring: Ring
   readonly shared: RingMemory
   private job: Job
+  private readonly spans = SpanFile.shared()
+  private readonly sums: SpanSums | undefined
 
   private constructor(
     private plan: FeedPlan,
@@ -62,6 +67,8 @@ export class Feeding {
     this.shared = memory
     this.budget = budget
     this.layout = job.layout
+    this.sums = this.spans && new SpanSums(this.spans.reader, job.id)
+    this.spans?.openRing({ id: job.id, name: ringName(plan.feed, options.name), ...job.share })
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -236,9 +243,19 @@ export class Feeding {
     this.pool?.wake()
   }
 
-  /** The latest spans of each maker. */
-  spans(): Span[][] {
-    return this.pool?.spans() ?? [this.alone!.spans()]
+  /** The number of its ring in this process: spans are named by it. */
+  get id(): number {
+    return this.job.id
+  }
+
+  /** The spans of this ring since the cursor: of workers, of the consumer, and of the device stage. */
+  spansSince(cursor?: SpanCursor): SpanRead {
+    return this.spans?.reader.readSince(cursor, this.job.id) ?? { records: [], cursor: [], lost: 0 }
+  }
+
+  /** The time of workers on this ring by kind of work (ms). */
+  get workTimes(): Record<string, number> {
+    return this.sums?.read() ?? {}
   }
 
   /** Bytes that makers have read for this feeding. */
@@ -251,6 +268,7 @@ export class Feeding {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
+    this.spans?.closeRing(this.job.id)
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const until = performance.now() + LAST_ROWS

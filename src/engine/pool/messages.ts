@@ -1,6 +1,7 @@
 /** What the pool and its makers say to each other, and the words they share. */
 import type { MessagePort } from 'node:worker_threads'
 import { MAX_MAKERS } from '../../batch/ring.js'
+import type { LaneRef } from '../../spans/file.js'
 import type { BadReport, Job } from '../plan/job.js'
 
 /** Words that the pool shares with its makers. */
@@ -25,7 +26,8 @@ export const Life = { None: 0, Starting: 1, Running: 2 } as const
 export interface MakerData {
   maker: number
   words: Int32Array
-  spans: SharedArrayBuffer
+  /** Where it writes spans; undefined: nowhere. */
+  spans: LaneRef | undefined
   /** Which files are mapped where. */
   mappings: SharedArrayBuffer
   /** Keeps it from being terminated in certain native calls. */

@@ -17,6 +17,8 @@ import { joinCache } from './caches.js'
 import { RingMemory } from './ring-memory.js'
 
 export interface FeedingOptions extends MakingOptions {
+  /** By which spans call the feed; undefined: by its source. */
+  name?: string
   rank: number
   /** 0: everything happens in the calling thread. */
   workers: number

@@ -3,8 +3,8 @@
  * that die, and collects what they report. On the hot path it does nothing at all.
  */
 import { EngineError } from '../../basics/errors.js'
-import { type Span, SpanLane, spanBytes } from '../../basics/spans.js'
 import { MAX_MAKERS, type Ring } from '../../batch/ring.js'
+import { SpanFile } from '../../spans/file.js'
 import { mappings } from '../../system/memory/mmap.js'
 import { endChild } from '../../system/process/child.js'
 import { noteStuck, within } from '../../system/process/exit.js'
@@ -42,7 +42,6 @@ export class Pool {
   }
 
   private readonly words = new Int32Array(new SharedArrayBuffer(4 * POOL_WORDS))
-  private readonly spanBuffer = new SharedArrayBuffer(spanBytes(MAX_MAKERS))
   private readonly members: (Member | undefined)[] = []
   private readonly served = new Map<number, ServedRing>()
   private deaths = 0
@@ -170,11 +169,6 @@ export class Pool {
     for (const member of this.members) member?.thread.read()
   }
 
-  /** The latest spans of every maker. */
-  spans(): Span[][] {
-    return this.members.map((_, maker) => new SpanLane(this.spanBuffer, maker).read())
-  }
-
   /** Ends all makers: they leave by themselves, or are ended when they don't in time. */
   private async end(): Promise<void> {
     if (Pool.instance === this) Pool.instance = undefined
@@ -236,7 +230,8 @@ export class Pool {
     Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
     Atomics.store(this.words, PoolWord.Taking + maker, 0)
     const jobs = Array.from(this.served.values(), ({ job }): ToMaker => ({ take: job }))
-    const data = { maker, words: this.words, spans: this.spanBuffer, mappings: mappings() }
+    const spans = SpanFile.shared()?.maker(maker)
+    const data = { maker, words: this.words, spans, mappings: mappings() }
     const listener: ThreadListener = {
       heard: message => this.hear(message),
       left: cause => {

@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById('data').textContent)
 const runs = data.runs
 
-const WORK = ['read', 'decode', 'transform', 'write']
+const WORK = ['read', 'decode', 'transform', 'map', 'close']
 const KINDS = [['compute', 'trainer computes'], ['wait', 'trainer waits'], ...WORK.map(kind => [kind, kind])]
 
 const byId = id => document.getElementById(id)

@@ -8,12 +8,13 @@
  */
 import { createHash } from 'node:crypto'
 import type { Random } from '../../basics/random.js'
-import { markSpan, SpanKind } from '../../basics/spans.js'
 import type { PythonJson } from '../../define/types.js'
 import { pythonCommand } from '../../python/interpreter.js'
 import type { Answer, PythonProcess } from '../../python/process.js'
 import { holdPayload, pythonProcess } from '../../python/processes.js'
 import { bytesOf, keyFrom } from '../../python/wire.js'
+import { markSpan } from '../../spans/clock.js'
+import { SpanKind } from '../../spans/span-words.js'
 import type { Column, Manifest, SourceKind } from '../source.js'
 import { MadeSource } from './made-source.js'
 

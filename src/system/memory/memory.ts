@@ -102,12 +102,12 @@ export async function reserve(region: SharedRegion, bytes: number, from = 0): Pr
   }
 }
 
-/** The same for a small region, at once. */
-export function reserveSync(region: SharedRegion): void {
-  const status: number = posixFallocate()(region.fd, 0, region.bytes)
+/** The same for a small region, or a small part of one, at once. */
+export function reserveSync(region: SharedRegion, bytes = region.bytes, from = 0): void {
+  const status: number = posixFallocate()(region.fd, from, bytes)
   if (status !== 0) {
     throw new BudgetError(
-      `can't reserve ${Math.ceil(region.bytes / 2 ** 20)} MiB of shared memory: errno ${status}; raise the memory limit`,
+      `can't reserve ${Math.ceil(bytes / 2 ** 20)} MiB of shared memory: errno ${status}; raise the memory limit`,
     )
   }
 }

@@ -4,8 +4,9 @@
  * first *settles* what is, into a picture of bytes in the workspace.
  */
 
-import { markSpan, SpanKind } from '../../basics/spans.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
+import { markSpan } from '../../spans/clock.js'
+import { SpanKind } from '../../spans/span-words.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { inputsOf } from '../place/axis.js'
 import { placePicture, type Sizing, scalings, type Target } from '../place/place.js'

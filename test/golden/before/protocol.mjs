@@ -93,7 +93,8 @@ class Client {
  * affair, which docs/protocol.md does not name and no client reads.
  */
 function helloOf(opened) {
-  const { engine, memory, ready, kernels, generator, notices, ...same } = opened
+  // `spans` came later.
+  const { engine, memory, ready, kernels, generator, notices, spans, ...same } = opened
   const fields = opened.layout.fields.map(({ placeAt, stagingAt, device, ...field }) => {
     const { samplings, ...promised } = device ?? {}
     return { ...field, ...(device && { device: promised }) }

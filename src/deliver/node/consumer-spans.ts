@@ -1,0 +1,50 @@
+/** The spans of a loop in this process: how long it waited for each batch, and how long its steps took. */
+import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
+import type { SpanLane } from '../../spans/lane.js'
+import { LaneKind, SpanKind } from '../../spans/span-words.js'
+
+/** The batch that the program has. */
+interface Handed {
+  ring: number
+  batch: number
+  rows: number
+  at: number
+}
+
+export class ConsumerSpans {
+  private ref: LaneRef | undefined
+  private lane: SpanLane | undefined
+  private current: Handed | undefined
+
+  /** A batch of a ring is handed to the program, which had asked for it at `asked`. */
+  handed(ring: number, batch: number, rows: number, asked: number): void {
+    if (this.ref === undefined) this.open()
+    const now = performance.now()
+    this.lane?.of(ring).add(SpanKind.Wait, asked, now - asked, { batch, rows })
+    this.current = { ring, batch, rows, at: now }
+  }
+
+  /** The program is done with the batch that it has. */
+  stepped(): void {
+    if (this.current === undefined) return
+    const { ring, batch, rows, at } = this.current
+    this.current = undefined
+    this.lane?.of(ring).add(SpanKind.Step, at, performance.now() - at, { batch, rows })
+  }
+
+  /** A loop is over: what is written by now may be all there is for a while. */
+  flush(): void {
+    this.lane?.flush()
+  }
+
+  close(): void {
+    this.flush()
+    if (this.ref) SpanFile.shared()?.give(this.ref)
+    this.lane = undefined
+  }
+
+  private open(): void {
+    this.ref = SpanFile.shared()?.take(LaneKind.Consumer, 'trainer')
+    this.lane = this.ref && openLane(this.ref)
+  }
+}

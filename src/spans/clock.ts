@@ -1,0 +1,45 @@
+/**
+ * The clock of a claim. Workers book their time by kind of work, row by row; only the sums become spans, so that measuring
+ * costs one reading of the clock for each change of work.
+ */
+import { SPAN_NAMES, type SpanKind } from './span-words.js'
+
+/** What of its time a claim has spent on which kind of work (ms). */
+export class SpanClock {
+  readonly sums = new Float64Array(SPAN_NAMES.length)
+  /** The last mark, on the clock of `performance.now()`. */
+  last = 0
+  private begun = false
+
+  /** A claim begins. */
+  begin(): void {
+    this.sums.fill(0)
+    this.last = performance.now()
+    this.begun = true
+    current = this
+  }
+
+  /** The claim goes on after it has waited: another one may have been at work in this thread meanwhile. */
+  resume(): void {
+    if (this.begun) current = this
+  }
+}
+
+/** The clock of the claim that this thread is at. Undefined: no spans are written. */
+let current: SpanClock | undefined
+
+/** Books the time since the last mark under `kind`. */
+export function markSpan(kind: SpanKind): void {
+  if (current === undefined) return
+  const now = performance.now()
+  current.sums[kind] += now - current.last
+  current.last = now
+}
+
+/** What `performance.now()` of this thread lacks to CLOCK_MONOTONIC, in ms. */
+const OFFSET = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+
+/** ms of CLOCK_MONOTONIC at a reading of this thread's `performance.now()`. Python's `time.monotonic` is the same clock. */
+export function monotonicMs(now = performance.now()): number {
+  return now + OFFSET
+}

@@ -1,0 +1,241 @@
+/**
+ * Reads spans: those of this process, or of another one that may be alive or dead. A reader says where it has come to (the
+ * cursor), gets what was written since then, and learns how many records it was too late for.
+ */
+import { MillraceError } from '../basics/errors.js'
+import { crc32 } from './check.js'
+import {
+  HeadAt,
+  LANE_NAMES,
+  LaneAt,
+  type LaneName,
+  RecordAt,
+  RingAt,
+  SPAN_NAMES,
+  SPANS_MAGIC,
+  SPANS_VERSION,
+  type SpanName,
+} from './span-words.js'
+
+/** One record: something that a thread did, or several small things of a kind, joined. */
+export interface SpanRecord {
+  /** Who did it. */
+  lane: LaneInfo
+  kind: SpanName
+  /** The ring that it was done for: see `rings()`. 0: for none. */
+  ring: number
+  /** ms of CLOCK_MONOTONIC. */
+  start: number
+  /** ms; of joined spans the sum. */
+  duration: number
+  bytes: number
+  /** Number of the batch in its ring, −1: none; of joined spans that of the first, as `firstRow` is. */
+  batch: number
+  firstRow: number
+  rows: number
+  /** ms of CPU time, and of waiting for a core, since the last record of the lane that has them. NaN: not known. */
+  cpu: number
+  delay: number
+  /** How many spans were joined into this one. */
+  joined: number
+  /** Which one of its lane: 0 is the first that was ever written. */
+  number: number
+}
+
+/** A thread that writes spans. */
+export interface LaneInfo {
+  /** Its place in the file. */
+  lane: number
+  kind: LaneName
+  /** Which one of its kind. */
+  number: number
+  name: string
+  /** Whether a thread writes it at present. */
+  open: boolean
+  /** How many records were written, since the beginning. */
+  written: number
+}
+
+/** What spans are about: one feed and rank. */
+export interface RingInfo {
+  ring: number
+  /** The feed's. */
+  name: string
+  rank: number
+  world: number
+  open: boolean
+  /** The process whose workers fill the ring, and the ring's number in the spans of that process. */
+  engine: number
+  engineRing: number
+  /** When it was opened (ms of CLOCK_MONOTONIC). */
+  begun: number
+}
+
+/** Where a reader has come to: how many records of each lane it has passed. Plain JSON. */
+export type SpanCursor = readonly number[]
+
+export interface SpanRead {
+  /** By lane, oldest first. */
+  records: SpanRecord[]
+  cursor: SpanCursor
+  /** Records, of any ring, that were written over before they could be read, or are half written. */
+  lost: number
+}
+
+/** A file of spans. */
+export interface SpanBytes {
+  /** A copy of some bytes of it. */
+  read(at: number, bytes: number): Uint8Array
+}
+
+export class SpanReader {
+  private readonly head: DataView
+  /** The process that writes. */
+  readonly pid: number
+
+  /** Throws where this is no file of spans, or one of another version. */
+  constructor(
+    private readonly file: SpanBytes,
+    what = 'this memory',
+  ) {
+    this.head = viewOf(file.read(0, 64))
+    const magic = Buffer.from(this.head.buffer, this.head.byteOffset, 8).toString('latin1')
+    if (magic !== SPANS_MAGIC) throw new MillraceError(`${what} holds no spans of Millrace`)
+    const version = this.u32(HeadAt.Version)
+    if (version !== SPANS_VERSION) {
+      throw new MillraceError(
+        `${what} has spans of version ${version}, this Millrace reads version ${SPANS_VERSION}: use the same Millrace on both sides`,
+      )
+    }
+    this.pid = this.u32(HeadAt.Pid)
+  }
+
+  /** The lanes that have ever been used. */
+  lanes(): LaneInfo[] {
+    const bytes = this.u32(HeadAt.LaneBytes)
+    const table = viewOf(this.file.read(this.u32(HeadAt.LanesAt), this.u32(HeadAt.Lanes) * bytes))
+    const lanes: LaneInfo[] = []
+    for (let lane = 0; lane < this.u32(HeadAt.Lanes); lane++) {
+      const at = lane * bytes
+      const kind = LANE_NAMES[table.getUint32(at + LaneAt.Kind, true)]
+      if (!kind) continue
+      lanes.push({
+        lane,
+        kind,
+        number: table.getUint32(at + LaneAt.Number, true),
+        name: textAt(table, at + LaneAt.Name, at + bytes),
+        open: table.getUint32(at + LaneAt.Open, true) === 1,
+        written: Number(table.getBigInt64(at + LaneAt.Written, true)),
+      })
+    }
+    return lanes
+  }
+
+  /** The latest rings, the open ones among them. */
+  rings(): RingInfo[] {
+    const bytes = this.u32(HeadAt.RingBytes)
+    const table = viewOf(this.file.read(this.u32(HeadAt.RingsAt), this.u32(HeadAt.Rings) * bytes))
+    const rings: RingInfo[] = []
+    for (let at = 0; at < table.byteLength; at += bytes) {
+      const u32 = (offset: number) => table.getUint32(at + offset, true)
+      const ring = u32(RingAt.Id)
+      if (ring === 0 || ring !== u32(RingAt.Again)) continue
+      rings.push({
+        ring,
+        name: textAt(table, at + RingAt.Name, at + RingAt.Again),
+        rank: u32(RingAt.Rank),
+        world: u32(RingAt.World),
+        open: u32(RingAt.Open) === 1,
+        engine: u32(RingAt.Engine),
+        engineRing: u32(RingAt.EngineRing),
+        begun: table.getFloat64(at + RingAt.Begun, true),
+      })
+    }
+    return rings.sort((a, b) => a.ring - b.ring)
+  }
+
+  /** The place behind everything that is written by now: what comes later is read from there. */
+  end(): SpanCursor {
+    const cursor: number[] = []
+    for (const { lane, written } of this.lanes()) cursor[lane] = written
+    return Array.from(cursor, count => count ?? 0)
+  }
+
+  /** What was written since the cursor, all of it or that of one ring. Without a cursor: everything that is still there. */
+  readSince(cursor?: SpanCursor, ring?: number): SpanRead {
+    const records: SpanRecord[] = []
+    const reached = [...(cursor ?? [])]
+    let lost = 0
+    for (const info of this.lanes()) {
+      const { lane, written } = info
+      const kept = Math.max(0, written - this.u32(HeadAt.Records))
+      const from = cursor === undefined ? kept : (cursor[lane] ?? 0)
+      lost += Math.max(0, kept - from) + this.readLane(info, Math.max(from, kept), ring, records)
+      reached[lane] = Math.max(from, written)
+    }
+    return { records, cursor: Array.from(reached, count => count ?? 0), lost }
+  }
+
+  /** Appends records of a lane. Returns how many are not whole: written over meanwhile, or half written when its thread died. */
+  private readLane(lane: LaneInfo, from: number, ring: number | undefined, out: SpanRecord[]): number {
+    const to = lane.written
+    const [records, bytes] = [this.u32(HeadAt.Records), this.u32(HeadAt.RecordBytes)]
+    const at = this.u32(HeadAt.RecordsAt) + lane.lane * records * bytes
+    let broken = 0
+    for (let first = from; first < to; ) {
+      // Up to the end of the lane's memory; what is left begins at its start.
+      const count = Math.min(to - first, records - (first % records))
+      const part = this.file.read(at + (first % records) * bytes, count * bytes)
+      const view = viewOf(part)
+      for (let i = 0; i < count; i++) {
+        const number = first + i
+        const record = i * bytes
+        const whole =
+          view.getUint32(record + RecordAt.Number, true) === (number + 1) >>> 0 &&
+          view.getUint32(record + RecordAt.Check, true) === crc32(part, record, record + RecordAt.Check)
+        if (!whole) broken++
+        else if (ring === undefined || view.getUint32(record + RecordAt.KindRing, true) >>> 8 === ring)
+          out.push(recordAt(view, record, lane, number))
+      }
+      first += count
+    }
+    return broken
+  }
+
+  private u32(at: number): number {
+    return this.head.getUint32(at, true)
+  }
+}
+
+function recordAt(view: DataView, at: number, lane: LaneInfo, number: number): SpanRecord {
+  const f64 = (offset: number) => view.getFloat64(at + offset, true)
+  const f32 = (offset: number) => view.getFloat32(at + offset, true)
+  const u32 = (offset: number) => view.getUint32(at + offset, true)
+  const kindRing = u32(RecordAt.KindRing)
+  return {
+    lane,
+    // A kind that this version does not know would have raised the version of the file.
+    kind: SPAN_NAMES[kindRing & 255] as SpanName,
+    ring: kindRing >>> 8,
+    start: f64(RecordAt.Start),
+    duration: f64(RecordAt.Duration),
+    bytes: f64(RecordAt.Bytes),
+    batch: f64(RecordAt.Batch),
+    firstRow: u32(RecordAt.FirstRow),
+    rows: u32(RecordAt.Rows),
+    cpu: f32(RecordAt.Cpu),
+    delay: f32(RecordAt.Delay),
+    joined: u32(RecordAt.Joined),
+    number,
+  }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
+}
+
+function textAt(view: DataView, from: number, to: number): string {
+  const bytes = Buffer.from(view.buffer, view.byteOffset + from, to - from)
+  const end = bytes.indexOf(0)
+  return bytes.toString('utf8', 0, end < 0 ? bytes.length : end)
+}

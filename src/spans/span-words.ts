@@ -1,0 +1,179 @@
+/**
+ * Spans in memory: who did what, when. Every process that writes spans has one file of them (a memfd): a head, a table of
+ * lanes, a table of rings, and for each lane a ring of records. docs/spans.md shows the layout; Python's copy is generated
+ * from this file (npm run generate).
+ */
+
+/** What a span is about. The numbers are part of the record. */
+export const SpanKind = {
+  /** A worker reads the bytes of a claim. */
+  Read: 1,
+  /** A worker decodes. */
+  Decode: 2,
+  /** A worker transforms values and writes them into the slot. */
+  Transform: 3,
+  /** A worker waits for a function of the user's. */
+  Map: 4,
+  /** A worker closes a batch: moves rows, mixes. */
+  Close: 5,
+  /** A worker waits for a free slot, a device stage for the GPU, a consumer for a batch. */
+  Wait: 6,
+  /** There is nothing to do. */
+  Idle: 7,
+  /** A device stage copies, decodes and transforms a batch, as far as its thread takes part in that. */
+  Stage: 8,
+  /** The consumer's own work between two batches: a training step. */
+  Step: 9,
+} as const
+export type SpanKind = (typeof SpanKind)[keyof typeof SpanKind]
+
+/** The kinds by name, in the order of their numbers. */
+export const SPAN_NAMES = [
+  ...(['', 'read', 'decode', 'transform', 'map', 'close'] as const),
+  ...(['wait', 'idle', 'stage', 'step'] as const),
+] as const
+export type SpanName = Exclude<(typeof SPAN_NAMES)[number], ''>
+
+/** Kinds up to this one are work of workers: `stats().spans` and the line after an epoch are about them. */
+export const LAST_WORK = 5
+
+/** Who writes a lane. */
+export const LaneKind = {
+  /** A worker: a thread that makes rows. */
+  Maker: 1,
+  /** A thread that reads ahead of the workers. None does yet. */
+  Reader: 2,
+  /** The thread of a device stage. */
+  Device: 3,
+  /** The loop that takes the batches: a trainer. */
+  Consumer: 4,
+} as const
+export type LaneKind = (typeof LaneKind)[keyof typeof LaneKind]
+
+/** The same by name, in the order of their numbers. */
+export const LANE_NAMES = ['', 'worker', 'reader', 'device', 'consumer'] as const
+export type LaneName = Exclude<(typeof LANE_NAMES)[number], ''>
+
+/** The first eight bytes of a file of spans. */
+export const SPANS_MAGIC = 'MILLSPAN'
+
+/** The version of this layout. */
+export const SPANS_VERSION = 1
+
+/** By this name /proc shows the memory of spans among a process's descriptors. */
+export const SPANS_NAME = 'millrace-spans'
+
+/** Lanes of a file. The first 256 are those of workers, by their numbers. */
+export const LANES = 320
+
+/** The first lane that is no worker's. */
+export const FIRST_OTHER_LANE = 256
+
+/** Rings that the table has room for: a new one takes the place of the oldest. */
+export const RINGS = 256
+
+/** Bytes of a record. */
+export const RECORD_BYTES = 64
+
+/** Records that a lane keeps: its latest. At the most that are written, 1,000 a second, those of 16 seconds. */
+export const RECORDS = 16384
+
+/** Bytes of an entry in the table of lanes, and in that of rings. */
+export const LANE_BYTES = 64
+export const RING_BYTES = 128
+
+/** Byte offsets in the file: the tables, and the records of lane 0. */
+export const LANES_AT = 64
+export const RINGS_AT = 20544
+export const RECORDS_AT = 65536
+
+/** Byte offsets in the head of the file. */
+export const HeadAt = {
+  /** u32: SPANS_VERSION. */
+  Version: 8,
+  /** u32: RECORD_BYTES. */
+  RecordBytes: 12,
+  /** u32: RECORDS. */
+  Records: 16,
+  /** u32: RECORDS_AT. */
+  RecordsAt: 20,
+  /** u32: LANES. */
+  Lanes: 24,
+  /** u32: LANES_AT. */
+  LanesAt: 28,
+  /** u32: LANE_BYTES. */
+  LaneBytes: 32,
+  /** u32: RINGS. */
+  Rings: 36,
+  /** u32: RINGS_AT. */
+  RingsAt: 40,
+  /** u32: RING_BYTES. */
+  RingBytes: 44,
+  /** u32: the process that writes. */
+  Pid: 48,
+  /** f64: when the file was made (ms of CLOCK_MONOTONIC). */
+  Begun: 56,
+} as const
+
+/** Byte offsets in an entry of the table of lanes. */
+export const LaneAt = {
+  /** i64: records written since the beginning. */
+  Written: 0,
+  /** u32: LaneKind; 0: the lane was never used. */
+  Kind: 8,
+  /** u32: which one of its kind. */
+  Number: 12,
+  /** u32: 1 while a thread writes it. */
+  Open: 16,
+  /** UTF-8, filled with zeros. */
+  Name: 24,
+} as const
+
+/** Byte offsets in an entry of the table of rings. */
+export const RingAt = {
+  /** u32: by which records name the ring; 0: no ring. */
+  Id: 0,
+  /** u32. */
+  Rank: 4,
+  /** u32. */
+  World: 8,
+  /** u32: 1 until the ring is closed. */
+  Open: 12,
+  /** u32: the process whose workers fill the ring, and by which number it is known in the spans of that process. */
+  Engine: 16,
+  EngineRing: 20,
+  /** f64: when it was opened (ms of CLOCK_MONOTONIC). */
+  Begun: 24,
+  /** UTF-8, filled with zeros. */
+  Name: 32,
+  /** u32: the id again. An entry whose two ids differ is being written. */
+  Again: 124,
+} as const
+
+/** Byte offsets in a record. */
+export const RecordAt = {
+  /** f64: ms of CLOCK_MONOTONIC. */
+  Start: 0,
+  /** f64: ms; of joined spans the sum. */
+  Duration: 8,
+  /** f64: bytes read, or copied. */
+  Bytes: 16,
+  /** f64: number of the batch in its ring, or −1; of joined spans that of the first. */
+  Batch: 24,
+  /** f32: ms of CPU time that the thread used since the last record that has this, or NaN. */
+  Cpu: 32,
+  /** f32: ms that the thread waited for a core in the same time, or NaN. */
+  Delay: 36,
+  /** u32: first row within the batch; of joined spans that of the first. */
+  FirstRow: 40,
+  /** u32: rows; of joined spans the sum. */
+  Rows: 44,
+  /** u32: SpanKind in the low 8 bits, the ring's id in the others; ring 0: about no ring. */
+  KindRing: 48,
+  /** u32: how many spans were joined into this record. */
+  Joined: 52,
+  /** u32: 1 + number of the record in its lane (low 32 bits). A reader sees by it what was written over. */
+  Number: 56,
+  /** u32: CRC-32 of the 60 bytes before it. A record for which it is wrong is half written. */
+  Check: 60,
+} as const

@@ -1,0 +1,122 @@
+/** The spans of a feed: its own alone, of every thread that works for it. */
+import { describe, expect, test } from 'vitest'
+import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { until } from '../support/until.js'
+
+const COUNT = 96
+const PICTURES = {
+  source: { synthetic: { count: COUNT, images: { width: 64, height: 48 } } },
+  fields: { image: { from: 'jpg', as: 'image', apply: [{ resize: [16, 16] }] } },
+  batch: { size: 8, last: 'keep' },
+} as const
+const NUMBERS = numberFeed(COUNT, { batch: { size: 8, last: 'keep' } })
+
+const loop = async (loader: AnyLoader) => {
+  for await (const _ of loader);
+}
+const rows = (loader: AnyLoader, kind: string) =>
+  loader.spans().records.reduce((sum, record) => sum + (record.kind === kind ? record.rows : 0), 0)
+
+/** Workers join small spans for some milliseconds before they write them. */
+const written = (loader: AnyLoader) => until(() => rows(loader, 'transform') >= COUNT)
+
+describe.each([0, 2])('two feeds in one engine, with %i workers', workers => {
+  test('never see each other’s spans', async () => {
+    const options = { workers, epochs: 1 }
+    await using(PICTURES as never, options, async pictures => {
+      await using(NUMBERS, options, async numbers => {
+        await Promise.all([loop(pictures), loop(numbers)])
+        if (workers > 0) for (const loader of [pictures, numbers]) await written(loader)
+        for (const loader of [pictures, numbers]) {
+          const { records, lost } = loader.spans()
+          expect(lost).toBe(0)
+          expect(new Set(records.map(({ ring }) => ring))).toEqual(new Set([feedingOf(loader).id]))
+          // One loop of its own: of each batch, the wait and the step.
+          const consumers = records.filter(({ lane }) => lane.kind === 'consumer')
+          expect(new Set(consumers.map(({ lane }) => lane.name)).size).toBe(1)
+          for (const kind of ['wait', 'step'])
+            expect(consumers.reduce((sum, one) => sum + (one.kind === kind ? one.joined : 0), 0)).toBe(12)
+        }
+        expect(pictures.stats().spans.decode).toBeGreaterThan(0)
+        expect(numbers.stats().spans).not.toHaveProperty('decode')
+        expect(Object.keys(numbers.stats().spans)).toContain('transform')
+        if (workers > 0)
+          for (const loader of [pictures, numbers]) expect(rows(loader, 'transform')).toBe(COUNT)
+      })
+    })
+  })
+})
+
+test('feeds whose functions take turns in the calling thread book their own time', async () => {
+  const folder = temporaryFolder()
+  const wait = 'await new Promise(resolve => setTimeout(resolve, 1)); return'
+  const pictures = await feedModule(
+    folder,
+    'pictures.mjs',
+    `export default feed({
+      ...${JSON.stringify(PICTURES)},
+      map: async sample => { ${wait} sample },
+    })`,
+  )
+  const numbers = await feedModule(
+    folder,
+    'numbers.mjs',
+    `export default feed({ ...${JSON.stringify(NUMBERS)}, map: async sample => { ${wait} sample } })`,
+  )
+  await using(pictures, { workers: 0 }, one =>
+    using(numbers, { workers: 0 }, async other => {
+      await Promise.all([loop(one), loop(other)])
+      expect(one.stats().spans.decode).toBeGreaterThan(0)
+      expect(other.stats().spans).not.toHaveProperty('decode')
+    }),
+  )
+})
+
+test('workers that wait for a slot, and workers without work, say so', async () => {
+  await using(NUMBERS, { workers: 2, depth: 2 }, async loader => {
+    for await (const _ of loader) {
+      // Both slots are soon filled: while the loop stands still here, workers wait for one.
+      const waits = () =>
+        loader.spans().records.some(({ kind, lane }) => kind === 'wait' && lane.kind === 'worker')
+      await until(waits)
+      break
+    }
+  })
+  const loader = open(NUMBERS, { workers: 1, epochs: 1 }) as AnyLoader
+  await loop(loader)
+  const { reader } = (feedingOf(loader) as unknown as { spans: { reader: { readSince(): Read } } }).spans
+  await until(() => reader.readSince().records.some(({ kind, ring }) => kind === 'idle' && ring === 0))
+  await loader.close()
+})
+interface Read {
+  records: { kind: string; ring: number }[]
+}
+
+test('stats() and spans(cursor) read on', async () => {
+  await using(PICTURES as never, { workers: 1 }, async loader => {
+    await loop(loader)
+    await written(loader)
+    const first = loader.spans()
+    const before = loader.stats().spans
+    expect(loader.stats().spans.read).toBeGreaterThanOrEqual(before.read)
+    await loop(loader)
+    await until(() => rows(loader, 'transform') >= 2 * COUNT)
+    const second = loader.spans(first.cursor)
+    expect(second.records.length).toBeGreaterThan(0)
+    const known = new Set(first.records.map(({ lane, number }) => `${lane.lane} ${number}`))
+    expect(second.records.filter(({ lane, number }) => known.has(`${lane.lane} ${number}`))).toEqual([])
+    expect(loader.stats().spans.transform).toBeGreaterThan(before.transform)
+  })
+})
+
+test('a ring is named by its source, and is closed with its loader', async () => {
+  const loader = open(NUMBERS, { workers: 1 }) as AnyLoader
+  await loader.ready
+  const feeding = feedingOf(loader)
+  const { reader } = (feeding as unknown as { spans: { reader: { rings(): object[] } } }).spans
+  const ring = () => reader.rings().find(one => (one as { ring: number }).ring === feeding.id)
+  expect(ring()).toMatchObject({ name: 'synthetic', rank: 0, world: 1, open: true, engine: process.pid })
+  await loader.close()
+  expect(ring()).toMatchObject({ open: false })
+})
