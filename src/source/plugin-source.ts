@@ -1,6 +1,7 @@
 /** A source of a plugin's: what it returns is checked once, in the thread that opens it, so that mistakes are named. */
 import { MillraceError, SourceError } from '../basics/errors.js'
 import type { Manifest, OpenContext, Source, SourceKind } from './source.js'
+import { unitsProblem } from './unit-starts.js'
 
 /**
  * A kind of source in a plugin. It opens no other sources: what a definition may run is checked without a look into the
@@ -97,7 +98,7 @@ function sourceProblem(source: Source, count: number): string | undefined {
     return 'has no runs: a Float64Array of the first row of each file or run, ascending from 0'
   const units = source.unitStarts === undefined ? [] : UNIT_FUNCTIONS
   const missing = [...FUNCTIONS, ...units].find(name => typeof source[name] !== 'function')
-  return missing && `has no function ${missing}`
+  return missing ? `has no function ${missing}` : unitsProblem(source)
 }
 
 function ascends(rows: Float64Array, count: number): boolean {

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import type { NormalOrder } from '../../src/define/types.js'
 import { compileOrder, type OrderData, planOrder, unitsDigest, withChanges } from '../../src/order/compile.js'
 import type { OrderSource } from '../../src/order/single.js'
-import { checkUnits } from '../../src/order/units.js'
 import type { WindowOrder } from '../../src/order/window.js'
 
 const labels = ['cat', 'dog', 'owl']
@@ -150,22 +149,5 @@ describe('units of many rows', () => {
     expect(digest(window, ...by40)).not.toBe(digest(window, 0, 100, 200, 300, 400, 500, 600))
     expect(digest({ kind: 'global', seed: 3 }, ...by40)).toBeUndefined()
     expect(unitsDigest(planOrder(window, [source(700)]))).toBeUndefined()
-  })
-
-  test('that are told wrongly are refused, by the name of their source', () => {
-    const check =
-      (...rows: number[]) =>
-      () =>
-        checkUnits('zarr', units(...rows))
-    expect(check(...by40)).not.toThrow()
-    expect(check(0, 0, ...by40, 700)).not.toThrow()
-    expect(() => checkUnits('zarr', source(700))).not.toThrow()
-    expect(check(0, 100, 200, 300, 400, 600)).toThrow(
-      /source "zarr" .*unit 4 has rows 400 to 599, but a run begins at row 500/,
-    )
-    expect(check(5, 100)).toThrow(/first begins at row 5/)
-    expect(check()).toThrow(/first begins at row undefined/)
-    expect(check(0, 200, 100)).toThrow(/unit 2 begins at row 100, after 200/)
-    expect(check(0, 100, 800)).toThrow(/unit 2 begins at row 800.*700 rows/)
   })
 })

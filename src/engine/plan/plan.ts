@@ -17,7 +17,6 @@ import {
   withChanges,
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
-import { checkUnits } from '../../order/units.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
@@ -26,7 +25,7 @@ import type { JobSource } from './job.js'
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
   sources: JobSource[]
-  /** The same as the order reads them. */
+  /** The sources, attached in this thread. */
   attached: Source[]
   orderData: OrderData
   order: CompiledOrder
@@ -60,7 +59,6 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   })
   const { sources, fingerprint, blend } = opened
   const attached = sources.map(({ manifest }) => attachSource(manifest))
-  for (const [i, source] of attached.entries()) checkUnits(sources[i].manifest.kind, source)
   const group = feed.batch.size ?? feed.batch.global
   const orderData = planOrder(feed.order, attached, blend && { ...blend, group, changes })
   const order = compileOrder(orderData)

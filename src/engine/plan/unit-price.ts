@@ -27,12 +27,22 @@ export function cacheWanted(sources: readonly CachedSource[]): number {
   return Math.max(windows, leastCache(sources))
 }
 
-function sourceWanted({ order, bytes, units }: CachedSource): number {
-  if (order.kind === 'window') {
-    const held = (units?.bytes ?? bytes) * Math.min(1, order.window / Math.max(1, order.count))
-    return Math.max(Math.ceil(ROOM_TO_MOVE * held), units ? Math.ceil(held) + 2 * units.largest : 0)
-  }
+function sourceWanted(source: CachedSource): number {
+  const { order, units } = source
+  if (order.kind === 'window')
+    return Math.max(Math.ceil(ROOM_TO_MOVE * heldBytes(source)), windowBytes(source))
   return units === undefined || order.kind === 'none' ? 0 : units.bytes
+}
+
+/** Bytes of the rows of a window. */
+function heldBytes({ order, bytes, units }: CachedSource): number {
+  if (order.kind !== 'window') return 0
+  return (units?.bytes ?? bytes) * Math.min(1, order.window / Math.max(1, order.count))
+}
+
+/** The least with which a window loads each unit once: units reach over both of its ends. */
+function windowBytes(source: CachedSource): number {
+  return Math.ceil(heldBytes(source)) + 2 * (source.units?.largest ?? 0)
 }
 
 /** The smallest cache that the largest units go through. */
@@ -100,9 +110,21 @@ export function unitFigures(
   })
 }
 
-/** What a user should know before a run: at most one notice about the price, and one about the mixing. */
+/** What a user should know before a run: at most one notice about loads, and one about the mixing. */
 export function unitNotices(sources: readonly CachedSource[], cacheBytes: number): string[] {
-  return [priceNotice(sources, cacheBytes), mixingNotice(sources)].filter(text => text !== undefined)
+  const loads = priceNotice(sources, cacheBytes) ?? windowNotice(sources, cacheBytes)
+  return [loads, mixingNotice(sources)].filter(text => text !== undefined)
+}
+
+/** A cache that is smaller than the windows of a feed: by the user's wish, or since memory is short. */
+function windowNotice(sources: readonly CachedSource[], cacheBytes: number): string | undefined {
+  const windowed = sources.filter(({ order }) => order.kind === 'window')
+  const needed = windowed.reduce((sum, source) => sum + windowBytes(source), 0)
+  if (needed <= cacheBytes || windowed.every(({ units }) => units === undefined)) return undefined
+  return (
+    `a window takes ${mib(needed)} MiB, and the cache has ${mib(cacheBytes)} MiB: units (row groups, chunks) are loaded ` +
+    `more than once an epoch. Raise the option "cache" to at least ${needed} bytes, or take a smaller window`
+  )
 }
 
 function priceNotice(sources: readonly CachedSource[], cacheBytes: number): string | undefined {
