@@ -17,9 +17,18 @@ export const ASKED_AT_ONCE = 64
 export function statOf(stores: StoreOf, name: string): Stat | Promise<Stat> {
   const store = stores.of(name)
   if (store.statNow !== undefined) return store.statNow(name)
-  return store.stat(name).catch(error => {
-    throw about(error, name, "can't look at it")
-  })
+  return store.stat(name).then(
+    stat => checked(name, stat),
+    error => {
+      throw about(error, name, "can't look at it")
+    },
+  )
+}
+
+/** Versions of objects are texts: indexes keep them, and compare them. */
+function checked<T extends Stat>(name: string, stat: T): T {
+  if (typeof stat.version === 'string' && stat.bytes >= 0) return stat
+  throw new SourceError(`${name}: its store gives no size and version of it: the version should be a string`)
 }
 
 /** All objects whose names begin with `prefix`. */
@@ -32,7 +41,7 @@ export async function* listOf(stores: StoreOf, prefix: string): AsyncGenerator<L
     )
   }
   try {
-    yield* store.list(prefix)
+    for await (const object of store.list(prefix)) yield checked(object.name, object)
   } catch (error) {
     throw about(error, prefix, "can't list it")
   }

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
 import type { ListJson, SourceJson } from '../../src/define/types.js'
 import { openTable } from '../../src/source/files/table.js'
+import { localText } from '../../src/source/files/text-lines.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 import type { Source } from '../../src/source/source.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
@@ -246,7 +247,7 @@ it('a table is read back as it was written, whatever is in it', () => {
       (table, crlf) => {
         const lines = [['x', 'y', 'z'], ...table].map(cells => cells.map(written).join(','))
         writeFileSync(file, lines.join(crlf ? '\r\n' : '\n'))
-        expect([...openTable(file).lines()].map(({ cells }) => [...cells])).toEqual(
+        expect([...openTable(localText(file)).lines()].map(({ cells }) => [...cells])).toEqual(
           table.map(cells => [...cells]),
         )
       },

@@ -146,3 +146,134 @@ describe('tar shards', () => {
     )
   })
 })
+
+describe('folders', () => {
+  beforeAll(() => {
+    writeFiles(root, {
+      'pictures/cat/a.jpg': 'cat a',
+      'pictures/cat/deep/b.png': 'cat b',
+      'pictures/dog/c.JPG': 'dog c',
+      'pictures/dog/.hidden.jpg': 'no',
+      'pictures/dog/readme.txt': 'no',
+      'pictures/stray.jpg': 'no',
+      'flat/2.jpg': 'two',
+      'flat/1.jpg': 'one',
+      // By code points \uff5e comes before the face; by UTF-16 it would not.
+      'flat/\uff5e.jpg': 'wave',
+      'flat/\u{1f600}.jpg': 'face',
+      'empty-class/cat/a.jpg': 'cat',
+      'empty-class/dog/readme.txt': 'no picture',
+    })
+  })
+
+  it.each(['pictures', 'flat', 'pictures/'])('of %s', async path => {
+    await alike({ folder: path }, { folder: `slow://${path}` })
+    const own = notices.filter(text => text.includes('left out')).map(text => text.split(': ')[1])
+    expect(new Set(own).size).toBeLessThan(2)
+  })
+
+  it('with classes, and without pictures', async () => {
+    const classes = ['dog', 'cat', 'cow']
+    await alike({ folder: { path: 'pictures', classes } }, { folder: { path: 'slow://pictures', classes } })
+    await expect(open({ folder: 'slow://empty-class' })).rejects.toThrow(
+      /slow:\/\/empty-class\/dog holds no picture/,
+    )
+    await expect(open({ folder: 'slow://tar' })).rejects.toThrow(/no image in slow:\/\/tar/)
+    await expect(open({ folder: 'slow://none' })).rejects.toThrow(/nothing in slow:\/\/none/)
+  })
+
+  it('that changed are listed anew, and refused during a run', async () => {
+    writeFiles(root, { 'late/1.jpg': 'one', 'late/2.jpg': 'two' })
+    const manifest = await open({ folder: 'slow://late' })
+    writeFiles(root, { 'late/2.jpg': 'two again', 'late/3.jpg': 'three' })
+    await expect(contents(manifest)).rejects.toThrow(/slow:\/\/late\/2\.jpg changed during the run/)
+    expect((await open({ folder: 'slow://late' })).fingerprint.count).toBe(3)
+    expect(notices).toEqual([
+      expect.stringMatching(/slow:\/\/late.* is rebuilt: objects were added, removed/),
+    ])
+  })
+})
+
+describe('files', () => {
+  it.each([
+    ['named ones', ['pictures/cat/a.jpg', 'flat/1.jpg']],
+    ['a glob', ['pictures/*/*.jpg']],
+    ['globs that overlap, and braces', ['pictures/**/*.jpg', 'pictures/cat/*', 'flat/{1,2}.jpg']],
+    ['a pattern below a hidden folder', ['pictures/.*/x', 'pictures/cat/a.jpg']],
+  ])('by %s', async (_, patterns) => {
+    await alike({ files: patterns }, { files: patterns.map(pattern => `slow://${pattern}`) })
+  })
+
+  it('by a glob over all there is', async () => {
+    const manifest = await open({ files: 'slow://fl*/*.jpg' })
+    expect((await contents(manifest)) as object).toMatchObject({ rows: { length: 4 } })
+  })
+
+  it('that are missing, or in several stores, say so', async () => {
+    await expect(open({ files: ['slow://flat/1.jpg', 'slow://flat/9.jpg'] })).rejects.toThrow(
+      /slow:\/\/flat\/9\.jpg is missing/,
+    )
+    await expect(open({ files: ['slow://flat/1.jpg', 'flat/1.jpg'] })).rejects.toThrow(
+      /local files and slow:\/\/: make a source of each/,
+    )
+    await expect(open({ files: 'slow://flat/x*' })).rejects.toThrow(/no file matches slow:/)
+  })
+})
+
+describe('lists of files', () => {
+  const csv = (paths: string[]): string =>
+    `file,label\n${paths.map((path, i) => `${path},${i}`).join('\n')}\n`
+  const list = (name: string, more = {}) => ({ files: { list: name, path: 'file', ...more } })
+
+  beforeAll(() => {
+    writeFiles(root, {
+      'lists/train.csv': csv(['a/1.jpg', 'b/2.jpg', 'a/1.jpg']),
+      'lists/up.csv': csv(['../flat/1.jpg', 'a/1.jpg']),
+      'lists/root.csv': csv(['1.jpg', '2.jpg']),
+      'lists/train.jsonl': '{"file": "a/1.jpg", "n": 12345678901234567890}\n',
+      'lists/a/1.jpg': 'a one',
+      'lists/b/2.jpg': 'b two',
+    })
+  })
+
+  it.each(['train.csv', 'up.csv', 'train.jsonl'])('%s', async name => {
+    await alike(list(`lists/${name}`), list(`slow://lists/${name}`))
+  })
+
+  it('with a root', async () => {
+    await alike(
+      list('lists/root.csv', { root: 'flat' }),
+      list('slow://lists/root.csv', { root: 'slow://flat' }),
+    )
+    await alike(list('lists/root.csv', { root: 'flat' }), list('lists/root.csv', { root: 'slow://flat' }))
+  })
+
+  it('that are local and name objects', async () => {
+    writeFiles(root, {
+      'named.csv': csv(['slow://flat/1.jpg', 'slow://lists/a/1.jpg']),
+      'same.csv': csv(['flat/1.jpg', 'lists/a/1.jpg']),
+      'mixed.csv': csv(['slow://flat/1.jpg', 'flat/1.jpg']),
+    })
+    await alike(list('same.csv'), list('named.csv'))
+    await expect(open(list('mixed.csv'))).rejects.toThrow(/mixed\.csv names local files and slow:\/\//)
+  })
+
+  it('whose files are missing or changed say so', async () => {
+    writeFiles(root, { 'gone/list.csv': csv(['x.jpg', 'y.jpg']), 'gone/x.jpg': 'x', 'gone/y.jpg': 'y' })
+    const manifest = await open(list('slow://gone/list.csv'))
+    writeFileSync(join(root, 'gone/x.jpg'), 'x again')
+    await expect(contents(manifest)).rejects.toThrow(ChangedError)
+    await open(list('slow://gone/list.csv'))
+    expect(notices).toEqual([expect.stringMatching(/rebuilt: slow:\/\/gone\/x\.jpg was changed/)])
+    writeFileSync(join(root, 'gone/list.csv'), csv(['y.jpg', 'x.jpg']))
+    await open(list('slow://gone/list.csv'))
+    expect(notices[1]).toMatch(/rebuilt: the list was changed/)
+    rmSync(join(root, 'gone/x.jpg'))
+    await expect(open(list('slow://gone/list.csv'))).rejects.toThrow(
+      /list\.csv, line 3: slow:\/\/gone\/x\.jpg is missing/,
+    )
+    await expect(open(list('slow://gone/none.csv'))).rejects.toThrow(
+      /the list slow:\/\/gone\/none\.csv is missing/,
+    )
+  })
+})

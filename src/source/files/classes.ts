@@ -4,9 +4,9 @@
  * then all classes after it would get other numbers. Where the definition names the classes, it has these and no others, in
  * that order, with pictures or without.
  */
-import { join } from 'node:path'
 import { nearest, SourceError } from '../../basics/errors.js'
 import { isHidden } from '../find/hidden.js'
+import { prefixOf } from '../find/names.js'
 import { IndexFile } from '../index/file.js'
 import type { Manifest } from '../source.js'
 
@@ -51,7 +51,7 @@ export function numberClasses(
     throw new SourceError(
       `${shown(root, empty)} no picture. An empty class folder is refused, as torchvision's ImageFolder does, since labels ` +
         `would change with it: name the classes in the definition${all}, or remove the folder`,
-      { file: join(root, empty[0]) },
+      { file: `${prefixOf(root)}${empty[0]}` },
     )
   }
   const hidden = names.filter(isHidden)
@@ -77,7 +77,7 @@ function checkGiven(
     throw new SourceError(
       `${root}/${name} is none of the classes in the definition${near ? ` (did you mean "${near}"?)` : ''}: ` +
         'add it to "classes", or move the folder away',
-      { file: join(root, name) },
+      { file: `${prefixOf(root)}${name}` },
     )
   }
   const missing = given.filter(name => !used.has(name))
@@ -87,7 +87,7 @@ function checkGiven(
 }
 
 function shown(root: string, names: readonly string[]): string {
-  return `${join(root, listed(names))} ${names.length === 1 ? 'holds' : 'hold'}`
+  return `${prefixOf(root)}${listed(names)} ${names.length === 1 ? 'holds' : 'hold'}`
 }
 
 function listed(names: readonly string[]): string {

@@ -1,12 +1,13 @@
 /** CSV and TSV with a header, as in RFC 4180: quoted cells, doubled quotes, line breaks within quotes. */
 import { SourceError } from '../../basics/errors.js'
-import { fault, type Table, type TableLine, textLines } from './text-lines.js'
+import { fault, type ListText, type Table, type TableLine, textLines } from './text-lines.js'
 
 /** Characters that a quoted cell may have: a quote that never closes would take in the rest of the file. */
 const LONGEST_QUOTED = 65_536
 
-export function separatedTable(file: string, separator: string): Table {
-  const records = separated(file, separator)
+export function separatedTable(text: ListText, separator: string): Table {
+  const file = text.name
+  const records = separated(text, separator)
   const first = records.next()
   if (first.done)
     throw new SourceError(`${file} is empty: a list of files begins with a line of names`, { file })
@@ -39,10 +40,11 @@ function checkHeader(file: string, header: readonly string[], separator: string)
 }
 
 /** The records of CSV or TSV. */
-function* separated(file: string, separator: string): Generator<TableLine> {
+function* separated(list: ListText, separator: string): Generator<TableLine> {
+  const file = list.name
   let begun = 0
   let text = ''
-  for (const { line, text: more } of textLines(file)) {
+  for (const { line, text: more } of textLines(list)) {
     if (begun === 0) begun = line
     text = begun === line ? more : `${text}\n${more}`
     const whole = text.endsWith('\r') ? text.slice(0, -1) : text

@@ -1,6 +1,7 @@
 /** A list of files while a feed runs: what `folder`, `files` and lists have in common. A sample is a whole file. */
 import { SourceError } from '../../basics/errors.js'
 import type { FileIdentity } from '../../store/identity.js'
+import type { Version } from '../../store/store.js'
 import { fileKey } from '../find/file-key.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
@@ -18,7 +19,11 @@ export abstract class FileListSource implements Source {
   protected readonly folders: string[]
   protected readonly folder: NumberArray
   protected readonly sizes: NumberArray
-  private readonly times: NumberArray
+  /** What each file was when it was listed: local files have a time of change, objects of other stores a version. */
+  private readonly times: NumberArray | undefined
+  private readonly versions: { at(row: number): string } | undefined
+  /** The folder, with a slash at its end. */
+  private readonly prefix: string
   private readonly listedIn: FileIdentity['index']
   private readonly names: { at(row: number): string }
 
@@ -34,7 +39,9 @@ export abstract class FileListSource implements Source {
     this.folder = index.numbers('folder')
     this.names = index.text('name')
     this.sizes = index.numbers('size')
-    this.times = index.numbers('time')
+    if (index.has('version')) this.versions = index.text('version')
+    else this.times = index.numbers('time')
+    this.prefix = manifest.root.endsWith('/') ? manifest.root : `${manifest.root}/`
     this.listedIn = { path: manifest.index, checksum: manifest.checksum, checked: manifest.checked }
     this.count = index.header.count
   }
@@ -74,8 +81,7 @@ export abstract class FileListSource implements Source {
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
     if (!this.needsBytes(row, columns)) return
     const size = this.sizes[row]
-    const was = { size, mtimeMs: this.times[row], index: this.listedIn }
-    out.ranges.push({ file: this.file(row), offset: 0, length: size, was })
+    out.ranges.push({ file: this.file(row), offset: 0, length: size, was: this.was(row) })
   }
 
   abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
@@ -83,8 +89,14 @@ export abstract class FileListSource implements Source {
   /** Whether any of the columns is made of the file's contents. */
   protected abstract needsBytes(row: number, columns: readonly string[]): boolean
 
+  private was(row: number): Version {
+    const { times } = this
+    if (times === undefined) return this.versions!.at(row)
+    return { size: this.sizes[row], mtimeMs: times[row], index: this.listedIn }
+  }
+
   private file(row: number): string {
-    return `${this.manifest.root}/${this.path(row)}`
+    return this.prefix + this.path(row)
   }
 }
 

@@ -4,6 +4,11 @@
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
+import { inParallel } from '../../basics/parallel.js'
+import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../store/access.js'
+import { isMissing } from '../../store/store.js'
+import { prefixOf } from '../find/names.js'
+import { type FoundObject, objectColumns } from '../find/objects.js'
 import { type WalkOptions, walkFiles } from '../find/walk.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
@@ -11,7 +16,7 @@ import { writeIndex } from '../index/write.js'
 import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 
 export interface FileListWanted {
-  /** The folder that all files lie below, absolute. */
+  /** The folder that all files lie below, absolute or with a scheme. */
   root: string
   /** Names the index in the cache folder. */
   data: string
@@ -19,6 +24,8 @@ export interface FileListWanted {
   /** What was looked for, in a word: an index for something else doesn't fit. */
   spec: string
   walk: Pick<WalkOptions, 'enter' | 'take'>
+  /** The objects below a root that has a scheme. */
+  objects?: readonly FoundObject[]
   /** What the walk left out, to be kept with the index. Asked when it is done. */
   leftOut?: () => LeftOut
 }
@@ -58,6 +65,8 @@ interface FileListMeta {
   bytes: number
   spec: string
   leftOut?: LeftOut
+  /** Of the paths and versions of objects. */
+  listing?: string
 }
 
 /** What was left out when the index was made. */
@@ -67,6 +76,7 @@ export function leftOutOf({ header }: IndexFound): LeftOut {
 
 /** Finds or makes the index of the files below a folder. */
 export async function obtainFileList(wanted: FileListWanted, context: OpenContext): Promise<FileList> {
+  if (wanted.objects !== undefined) return obtainObjectList(wanted, wanted.objects, context)
   const { root, spec, walk } = wanted
   const most = (count: number): number => lookedAt(count, context)
   const found = await obtainIndex({
@@ -90,6 +100,31 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
   return { ...found, checked: most(found.header.count) === found.header.count }
 }
 
+/** The same for objects, which are listed every time: the index is of these very ones, or made anew. */
+async function obtainObjectList(
+  { data, spec, walk, leftOut }: FileListWanted,
+  objects: readonly FoundObject[],
+  context: OpenContext,
+): Promise<FileList> {
+  const { count, bytes, digest, listing, columns } = objectColumns(objects, walk)
+  const left = leftOut?.()
+  const found = await obtainIndex({
+    data,
+    problem: header =>
+      malformed(header, spec) ??
+      ((header.meta as unknown as FileListMeta).listing === listing
+        ? undefined
+        : 'objects were added, removed or changed after it was made'),
+    notice: context.notice,
+    doubted: context.check === 'nothing',
+    build: async target => {
+      const meta = { digest, bytes, spec, listing, ...(left && { leftOut: left }) } satisfies FileListMeta
+      writeIndex(target, 'files', count, meta, columns)
+    },
+  })
+  return { ...found, checked: true }
+}
+
 /** How many of the files in a list are compared with it when it is opened. */
 export function lookedAt(count: number, { check }: OpenContext): number {
   return check !== undefined || count <= LOOKED_AT.all ? count : LOOKED_AT.selected
@@ -108,7 +143,7 @@ export function fileListManifest(kind: string, root: string, list: FileList): Fi
   return {
     kind,
     fingerprint,
-    stamp: header.columns.time.crc,
+    stamp: (header.columns.time ?? header.columns.version).crc,
     indexBytes: header.bytes,
     root,
     index: path,
@@ -129,8 +164,11 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
   if (made !== spec) return 'it was made for other names'
   if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut))
     return 'it is malformed: what it tells of its files'
-  const rows = ['folder', 'name', 'size', 'time'].every(name => columns[name]?.length === count)
-  const folders = columns.folders !== undefined && columns.folders.length === columns.folderTimes?.length
+  const stamp = columns.version === undefined ? 'time' : 'version'
+  const rows = ['folder', 'name', 'size', stamp].every(name => columns[name]?.length === count)
+  const folders =
+    columns.folders !== undefined &&
+    (stamp === 'version' || columns.folders.length === columns.folderTimes?.length)
   return rows && folders ? undefined : 'it is malformed: the lengths of its columns'
 }
 
@@ -155,17 +193,53 @@ function staleness(header: IndexHeader, path: string, root: string, most: number
 
 /** Whether one of `most` files, spread evenly over the list, is no longer what it was. */
 export function changedFile(index: IndexFile, root: string, most: number): string | undefined {
-  const folders = index.text('folders')
-  const [folder, names, sizes] = [index.numbers('folder'), index.text('name'), index.numbers('size')]
-  const times = index.numbers('time')
-  for (let i = 0; i < most; i++) {
-    const row = Math.floor((i * index.header.count) / most)
-    const file = `${root}/${folders.at(folder[row])}${names.at(row)}`
+  if (index.has('version')) return undefined
+  const [sizes, times] = [index.numbers('size'), index.numbers('time')]
+  for (const { row, file } of spreadFiles(index, root, most)) {
     const stat = statSync(file, { throwIfNoEntry: false })
     if (stat?.size !== sizes[row] || stat?.mtimeMs !== times[row])
       return `${file} was changed after the index was made`
   }
   return undefined
+}
+
+/** The same for objects in another store. */
+export async function changedObject(
+  index: IndexFile,
+  root: string,
+  most: number,
+  stores: StoreOf,
+): Promise<string | undefined> {
+  if (!index.has('version')) return undefined
+  const versions = index.text('version')
+  const changed = await inParallel(
+    [...spreadFiles(index, root, most)],
+    ASKED_AT_ONCE,
+    async ({ row, file }) => {
+      try {
+        return (await statOf(stores, file)).version === versions.at(row) ? undefined : file
+      } catch (error) {
+        if (isMissing(error)) return file
+        throw error
+      }
+    },
+  )
+  const first = changed.find(file => file !== undefined)
+  return first && `${first} was changed after the index was made`
+}
+
+/** `most` files, spread evenly over the list. */
+function* spreadFiles(
+  index: IndexFile,
+  root: string,
+  most: number,
+): Generator<{ row: number; file: string }> {
+  const prefix = prefixOf(root)
+  const [folders, folder, names] = [index.text('folders'), index.numbers('folder'), index.text('name')]
+  for (let i = 0; i < most; i++) {
+    const row = Math.floor((i * index.header.count) / most)
+    yield { row, file: `${prefix}${folders.at(folder[row])}${names.at(row)}` }
+  }
 }
 
 function timeOf(folder: string): number | undefined {

@@ -1,5 +1,5 @@
 /** JSON lines: an object in each line of a file. Its keys are the columns; integers keep all their digits. */
-import { fault, type Table, textLines } from './text-lines.js'
+import { fault, type ListText, type Table, textLines } from './text-lines.js'
 
 /** Sixteen digits: from here on JSON.parse may round an integer. */
 const LONG_NUMBER = /\d{16}/
@@ -9,7 +9,8 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
 const MARK = '\ue000millrace\ue001'
 const KEPT = new RegExp(`"${MARK}(-?\\d+)"`, 'g')
 
-export function jsonTable(file: string): Table {
+export function jsonTable(list: ListText): Table {
+  const file = list.name
   const names: string[] = []
   const numbers = new Map<string, number>()
   const numberOf = (name: string): number => {
@@ -21,7 +22,7 @@ export function jsonTable(file: string): Table {
   return {
     names,
     *lines() {
-      for (const { line, text } of textLines(file)) {
+      for (const { line, text } of textLines(list)) {
         if (text.trim() === '') continue
         const cells: string[] = []
         for (const [name, value] of Object.entries(objectIn(file, line, text)))

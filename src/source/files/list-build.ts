@@ -3,19 +3,26 @@
  * it is and when it was changed.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../../basics/errors.js'
-import { openRegular } from '../../system/files/regular.js'
+import { inParallel } from '../../basics/parallel.js'
+import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../store/access.js'
+import { isMissing } from '../../store/store.js'
+import { schemeOf } from '../../store/stores.js'
 import { commonFolder } from '../find/common-folder.js'
+import { prefixOf, resolveName, withoutSlash } from '../find/names.js'
+import { oneStore } from '../find/objects.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
+import { type IndexedObject, indexedObject, isSameObject } from '../index/indexed-object.js'
 import { hashKey } from '../index/key-hash.js'
 import { KeySet } from '../index/key-set.js'
 import { type IndexTarget, writeIndex } from '../index/write.js'
 import type { OpenContext } from '../source.js'
 import { BREATH, readLines } from './list-lines.js'
 import { openTable } from './table.js'
+import { hashOf, listText } from './text-lines.js'
 
 /** Two changes of a file within this time may leave the same time stamp. In ms. */
 const TICK = 50
@@ -40,37 +47,32 @@ export interface ListMeta {
   digest: string
   bytes: number
   spec: string
-  list: ListIdentity & { hash: string }
+  list: IndexedObject & { hash: string }
   /** The folder that the names in the index are relative to, from the wanted root on. */
   from: string
   columns: ListColumn[]
-}
-
-/** The list when it was indexed. */
-export interface ListIdentity {
-  size: number
-  mtimeMs: number
-  ctimeMs: number
-  ino: number
 }
 
 export async function buildListIndex(
   target: IndexTarget,
   wanted: ListWanted,
   spec: string,
-  now: ListIdentity,
+  now: IndexedObject,
   context: OpenContext,
+  stores: StoreOf,
 ): Promise<void> {
   const { list } = wanted
-  if (Math.abs(Date.now() - now.mtimeMs) < TICK) await sleep(TICK)
+  if ('mtimeMs' in now && Math.abs(Date.now() - now.mtimeMs) < TICK) await sleep(TICK)
   const progress = (lines: number): void => context.progress?.(lines, 0, `reading ${list}`, 'lines')
-  const hash = hashOf(list)
-  const { paths, lines, cells } = await readLines(openTable(list), wanted, progress)
-  if (hashOf(list) !== hash) {
+  const text = await listText(stores, list)
+  const hash = hashOf(text)
+  const { paths, lines, cells } = await readLines(openTable(text), wanted, progress)
+  const after = 'version' in now ? indexedObject(await statOf(stores, list)) : now
+  if (hashOf(text) !== hash || !isSameObject(after, now)) {
     throw new SourceError(`${list} was changed while it was read: wait until it is finished`, { file: list })
   }
-  const { from, names } = relativeTo(wanted.root, paths)
-  const files = await findFiles(join(wanted.root, from), names, lines, wanted, progress)
+  const { from, names } = relativeTo(wanted.root, paths, list)
+  const files = await findFiles(listRoot(wanted.root, from), names, lines, wanted, progress, stores)
   const columns: Record<string, ColumnBuilder> = { ...files.columns }
   const digest = createHash('sha256').update(files.digest)
   for (const [name, { text, numbers }] of cells) {
@@ -92,12 +94,52 @@ export async function buildListIndex(
 }
 
 /** Paths relative to a folder that all of them lie below: the root if they do, otherwise the nearest above them all. */
-function relativeTo(root: string, paths: readonly string[]): { from: string; names: string[] } {
+function relativeTo(root: string, paths: readonly string[], list: string): { from: string; names: string[] } {
+  if (schemeOf(root) !== undefined || paths.some(path => schemeOf(path) !== undefined)) {
+    const whole = paths.map(path => resolveName(root, path))
+    oneStore(new Set(whole.map(schemeOf)), list)
+    const within = whole.every(name => name.startsWith(prefixOf(root)))
+    const common = within ? prefixOf(root) : commonFolder(whole)
+    return { from: within ? '' : withoutSlash(common), names: whole.map(name => name.slice(common.length)) }
+  }
   const names = paths.map(path => (isAbsolute(path) ? relative(root, path) : normalize(path)))
   if (!names.some(name => name.startsWith('../'))) return { from: '', names }
   const whole = names.map(name => resolve(root, name))
   const common = commonFolder(whole)
   return { from: relative(root, common), names: whole.map(file => file.slice(common.length)) }
+}
+
+/** The folder that the names in an index are relative to. */
+export function listRoot(root: string, from: string): string {
+  return schemeOf(from) === undefined && schemeOf(root) === undefined ? join(root, from) : from || root
+}
+
+/** What is known of a file; undefined where there is none. */
+type Look = { stat: { size: number; mtimeMs: number; version?: string }; isFile: boolean } | undefined
+
+function lookAt(file: string): Look {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  return stat && { stat, isFile: stat.isFile() }
+}
+
+/** The same of objects in another store, by name: many are asked for at the same time. */
+async function lookAtObjects(
+  folder: string,
+  names: readonly string[],
+  stores: StoreOf,
+  progress: (lines: number) => void,
+): Promise<Map<string, Look>> {
+  const looks = new Map<string, Look>()
+  await inParallel([...new Set(names)], ASKED_AT_ONCE, async (name, i) => {
+    try {
+      const { bytes: size, version } = await statOf(stores, prefixOf(folder) + name)
+      looks.set(name, { stat: { size, mtimeMs: 0, version: version as string }, isFile: true })
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    if (i % BREATH === 0) progress(i)
+  })
+  return looks
 }
 
 /** The columns that every list of files has (see FileListSource), and a digest of names and sizes. */
@@ -107,10 +149,14 @@ async function findFiles(
   lines: readonly number[],
   { list, path }: ListWanted,
   progress: (lines: number) => void,
+  stores: StoreOf,
 ): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string }> {
   const numbers = new Map<string, number>()
   const [folders, name] = [new TextBuilder(), new TextBuilder()]
   const [number, size, time] = [new NumberBuilder(), new NumberBuilder(), new NumberBuilder()]
+  const version = new TextBuilder()
+  const objects =
+    schemeOf(folder) === undefined ? undefined : await lookAtObjects(folder, names, stores, progress)
   const repeats = new Repeats(names.length)
   const hash = createHash('sha256')
   const missing: string[] = []
@@ -118,10 +164,11 @@ async function findFiles(
   let missed = 0
   let bytes = 0
   for (let row = 0; row < names.length; row++) {
-    const file = join(folder, names[row])
-    const stat = statSync(file, { throwIfNoEntry: false })
-    if (stat?.isFile() !== true) {
-      const problem = stat === undefined ? 'is missing' : 'is no file'
+    const look = objects === undefined ? lookAt(join(folder, names[row])) : objects.get(names[row])
+    const stat = look?.stat
+    if (look?.isFile !== true) {
+      const problem = look === undefined ? 'is missing' : 'is no file'
+      const file = objects === undefined ? join(folder, names[row]) : prefixOf(folder) + names[row]
       if (missed++ < MOST_MISSING) missing.push(`line ${lines[row]}: ${file} ${problem}`)
     }
     const slash = names[row].lastIndexOf('/') + 1
@@ -135,7 +182,8 @@ async function findFiles(
     number.push(at)
     name.push(names[row].slice(slash))
     size.push(stat?.size ?? 0)
-    time.push(stat?.mtimeMs ?? 0)
+    if (objects === undefined) time.push(stat?.mtimeMs ?? 0)
+    else version.push(stat?.version ?? '')
     bytes += stat?.size ?? 0
     repeats.add(names[row])
     unhashed += `${names[row]}\0${stat?.size}\n`
@@ -154,7 +202,8 @@ async function findFiles(
       { file: list },
     )
   }
-  const columns = { folders, folder: number, name, size, time, ...repeats.columns() }
+  const stamps: Record<string, ColumnBuilder> = objects === undefined ? { time } : { version }
+  const columns = { folders, folder: number, name, size, ...stamps, ...repeats.columns() }
   return { columns, bytes, digest: hash.update(unhashed).digest('hex') }
 }
 
@@ -177,20 +226,4 @@ class Repeats {
   columns(): Record<string, ColumnBuilder> {
     return this.times.size > 0 ? { repeat: this.numbers } : {}
   }
-}
-
-/** A digest of a file's contents. */
-export function hashOf(file: string): string {
-  const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(1 << 20)
-  const { fd } = openRegular(file)
-  try {
-    for (let got = 1; got > 0; ) {
-      got = readSync(fd, buffer, 0, buffer.length, null)
-      hash.update(buffer.subarray(0, got))
-    }
-  } finally {
-    closeSync(fd)
-  }
-  return hash.digest('hex').slice(0, 32)
 }

@@ -3,13 +3,18 @@
  * by path, not in the order of the definition.
  */
 import { statSync } from 'node:fs'
-import { isAbsolute, join, resolve } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
 import { expandHome } from '../../basics/path.js'
+import { ASKED_AT_ONCE, statOf } from '../../store/access.js'
+import { isMissing } from '../../store/store.js'
+import { Stores, schemeOf } from '../../store/stores.js'
 import { expandBraces } from '../find/braces.js'
 import { commonFolder } from '../find/common-folder.js'
 import { compileGlob, type Glob, isGlob } from '../find/glob.js'
 import { isHidden } from '../find/hidden.js'
+import { prefixOf, resolveName, withoutSlash } from '../find/names.js'
+import { type FoundObject, foundObject, listObjects, oneStore } from '../find/objects.js'
 import { IndexFile } from '../index/file.js'
 import type { OpenContext } from '../source.js'
 import { type FileListManifest, fileListManifest, obtainFileList, shortHash } from './file-list.js'
@@ -26,15 +31,18 @@ export interface FilesManifest extends FileListManifest {
 export async function openFiles(json: string | string[], context: OpenContext): Promise<FilesManifest> {
   const patterns = [json].flat()
   const paths = patterns.flatMap(pattern =>
-    expandBraces(expandHome(pattern)).map(path => (isAbsolute(path) ? path : resolve(context.root, path))),
+    expandBraces(expandHome(pattern)).map(path => resolveName(context.root, path)),
   )
   const exact = paths.filter(path => !isGlob(path))
   const globs = paths.filter(isGlob).map(compileGlob)
-  checkFiles(exact)
-  const root = commonFolder([...exact, ...globs.map(({ base }) => join(base, '*'))]).replace(/(.)\/$/, '$1')
+  const schemes = new Set(paths.map(schemeOf))
+  oneStore(schemes, 'the source "files"')
+  const root = withoutSlash(commonFolder([...exact, ...globs.map(({ base }) => `${prefixOf(base)}*`)]))
   const spec = JSON.stringify(paths.map(path => path.slice(root.length)))
+  const objects = schemes.has(undefined) ? checkFiles(exact) : await findObjects(root, exact, globs, context)
+  const data = `${prefixOf(root)}files-${shortHash(spec)}`
   const index = await obtainFileList(
-    { root, spec, data: join(root, `files-${shortHash(spec)}`), walk: matcher(root, exact, globs) },
+    { root, spec, data, walk: matcher(root, exact, globs), objects },
     context,
   )
   if (index.header.count === 0) {
@@ -46,7 +54,7 @@ export async function openFiles(json: string | string[], context: OpenContext): 
   return { ...manifest, columns: columnNames(index.path) } as FilesManifest
 }
 
-function checkFiles(paths: readonly string[]): void {
+function checkFiles(paths: readonly string[]): undefined {
   for (const file of paths) {
     const stat = statSync(file, { throwIfNoEntry: false })
     if (stat?.isFile()) continue
@@ -59,9 +67,36 @@ function checkFiles(paths: readonly string[]): void {
   }
 }
 
+/** What another store has of these files, and below the folders of these patterns. */
+async function findObjects(
+  root: string,
+  exact: readonly string[],
+  globs: readonly Glob[],
+  { progress }: OpenContext,
+): Promise<FoundObject[]> {
+  using stores = new Stores()
+  const folder = prefixOf(root)
+  const found = await inParallel(exact, ASKED_AT_ONCE, async name => {
+    try {
+      return foundObject({ name, ...(await statOf(stores, name)) }, folder)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      throw new SourceError(`${name} is missing: check the path`, { file: name })
+    }
+  })
+  const bases = [...new Set(globs.map(({ base }) => prefixOf(base)))]
+  // One that lies in another one is listed with it.
+  for (const base of bases.filter(base => !bases.some(other => other !== base && base.startsWith(other)))) {
+    const told = (files: number): void => progress?.(found.length + files, 0, `listing ${base}`, 'files')
+    for (const { path, ...object } of await listObjects(stores, base, told))
+      found.push({ path: `${base.slice(folder.length)}${path}`, ...object })
+  }
+  return found
+}
+
 /** One walk for all patterns, so that a file that two of them match is one sample. */
 function matcher(root: string, exact: readonly string[], globs: readonly Glob[]) {
-  const prefix = root.endsWith('/') ? root : `${root}/`
+  const prefix = prefixOf(root)
   const named = new Set(exact.map(path => path.slice(prefix.length)))
   const folders = new Set<string>()
   for (const path of [...named, ...globs.map(({ base }) => `${base}/`.slice(prefix.length))]) {
@@ -70,7 +105,7 @@ function matcher(root: string, exact: readonly string[], globs: readonly Glob[])
   }
   const below = ({ base }: Glob, path: string): string | undefined => {
     const whole = prefix + path
-    const start = base.endsWith('/') ? base : `${base}/`
+    const start = prefixOf(base)
     return whole.startsWith(start) ? whole.slice(start.length) : undefined
   }
   return {

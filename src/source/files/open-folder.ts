@@ -3,10 +3,12 @@
  * out, every time.
  */
 import { readdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
-import { expandHome } from '../../basics/path.js'
+import { Stores, schemeOf } from '../../store/stores.js'
 import { isHidden } from '../find/hidden.js'
+import { prefixOf, resolveFolder } from '../find/names.js'
+import { type FoundObject, listObjects } from '../find/objects.js'
 import type { OpenContext } from '../source.js'
 import { classFolders, numberClasses } from './classes.js'
 import {
@@ -33,11 +35,12 @@ export interface FolderManifest extends FileListManifest {
 
 export async function openFolder(json: FolderJson, context: OpenContext): Promise<FolderManifest> {
   const { path, classes, extensions = IMAGE_EXTENSIONS } = typeof json === 'string' ? { path: json } : json
-  const root = resolve(context.root, expandHome(path))
-  const byClass = hasSubfolders(root)
-  let index = await listImages(root, extensions, byClass, context)
+  const root = resolveFolder(context.root, path)
+  const objects = schemeOf(root) === undefined ? undefined : await objectsIn(root, context)
+  const byClass = objects?.some(({ path }) => /^[^./][^/]*\//.test(path)) ?? hasSubfolders(root)
+  let index = await listImages(root, extensions, byClass, context, objects)
   const plain = !byClass || index.header.count === 0
-  if (byClass && plain) index = await listImages(root, extensions, false, context)
+  if (byClass && plain) index = await listImages(root, extensions, false, context, objects)
   if (index.header.count === 0) throw empty(root, extensions)
   if (plain && classes !== undefined) throw noClasses(root, classes)
   const names = plain ? undefined : numberClasses(root, classFolders(index.path), classes, context.notice)
@@ -45,6 +48,14 @@ export async function openFolder(json: FolderJson, context: OpenContext): Promis
   if (left !== undefined) context.notice?.(`${root}: ${left} left out`)
   const manifest = fileListManifest('folder', root, index)
   return { ...manifest, classes: names } as FolderManifest
+}
+
+/** All objects of a folder in another store. */
+async function objectsIn(root: string, { progress }: OpenContext): Promise<FoundObject[]> {
+  using stores = new Stores()
+  const found = await listObjects(stores, root, files => progress?.(files, 0, `listing ${root}`, 'files'))
+  if (found.length > 0) return found
+  throw new SourceError(`there is nothing in ${root}: check the path of the source "folder"`, { file: root })
 }
 
 function hasSubfolders(root: string): boolean {
@@ -72,6 +83,7 @@ function listImages(
   extensions: readonly string[],
   byClass: boolean,
   context: OpenContext,
+  objects: readonly FoundObject[] | undefined,
 ): Promise<FileList> {
   const accepted = new Set(extensions.map(extension => extension.toLowerCase().replace(/^\./, '')))
   // The number counts the rules for what is left out: an index by earlier ones does not fit.
@@ -83,9 +95,10 @@ function listImages(
   return obtainFileList(
     {
       root,
-      data: usual ? root : join(root, shortHash(spec)),
-      beside: join(dirname(root), name),
+      data: usual ? root : `${prefixOf(root)}${shortHash(spec)}`,
+      beside: objects === undefined ? join(dirname(root), name) : undefined,
       spec,
+      objects,
       walk: {
         enter: () => byClass,
         take: file => {

@@ -2,30 +2,29 @@
  * Opens a list of files: finds its index, or has it made (list-build.ts). The index is good as long as the list has the
  * contents that it was made from.
  */
-import { statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import type { ListJson } from '../../define/types.js'
+import { statOf } from '../../store/access.js'
+import { codeOf } from '../../store/store.js'
+import { Stores, schemeOf } from '../../store/stores.js'
+import { folderOf, resolveFolder } from '../find/names.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
-import { obtainIndex } from '../index/place.js'
+import { type IndexedObject, indexedObject, isIndexedObject, isSameObject } from '../index/indexed-object.js'
+import { type IndexFound, obtainIndex } from '../index/place.js'
 import type { OpenContext } from '../source.js'
 import {
   changedFile,
+  changedObject,
   type FileList,
   type FileListManifest,
   fileListManifest,
   lookedAt,
   shortHash,
 } from './file-list.js'
-import {
-  buildListIndex,
-  hashOf,
-  type ListColumn,
-  type ListIdentity,
-  type ListMeta,
-  type ListWanted,
-} from './list-build.js'
+import { buildListIndex, type ListColumn, type ListMeta, type ListWanted, listRoot } from './list-build.js'
 import { IMAGE_EXTENSIONS } from './open-folder.js'
+import { hashOf, localText } from './text-lines.js'
 
 /** As many files are looked at to see whether they are pictures. */
 const LOOKED_AT = 100
@@ -44,11 +43,12 @@ export interface ListManifest extends FileListManifest {
 
 export async function openList(json: ListJson, context: OpenContext): Promise<ListManifest> {
   const { path = 'path' } = json
-  const list = resolve(context.root, json.list)
-  const root = json.root === undefined ? dirname(list) : resolve(context.root, json.root)
-  const index = await obtainListIndex({ list, root, path }, context)
+  const list = resolveFolder(context.root, json.list)
+  const root = json.root === undefined ? folderOf(list) : resolveFolder(context.root, json.root)
+  using stores = new Stores()
+  const index = await obtainListIndex({ list, root, path }, context, stores)
   const { columns, from } = index.header.meta as unknown as ListMeta
-  const manifest = fileListManifest('files', join(root, from), index)
+  const manifest = fileListManifest('files', listRoot(root, from), index)
   const alsoBytes = bytesNames(index.path, columns, path)
   if (alsoBytes.length === 0) {
     throw new SourceError(
@@ -71,36 +71,50 @@ function bytesNames(indexPath: string, columns: readonly ListColumn[], path: str
   return path === 'path' || own.includes(path) ? own : [...own, path]
 }
 
-async function obtainListIndex(wanted: ListWanted, context: OpenContext): Promise<FileList> {
+async function obtainListIndex(wanted: ListWanted, context: OpenContext, stores: Stores): Promise<FileList> {
   const { list, root, path } = wanted
-  const now = identityOf(list)
-  const spec = JSON.stringify([path, relative(dirname(list), root)])
-  const found = await obtainIndex({
-    data: `${list}-${shortHash(spec)}`,
-    beside: join(dirname(list), `.${basename(list)}-${shortHash(spec)}.millrace`),
-    problem: (header, file) =>
-      malformed(header, spec) ??
-      staleness(header, list, now) ??
-      changedFile(
-        new IndexFile(file, false, header),
-        join(root, (header.meta as unknown as ListMeta).from),
-        lookedAt(header.count, context),
-      ),
-    notice: context.notice,
-    doubted: context.check === 'nothing',
-    build: target => buildListIndex(target, wanted, spec, now, context),
-  })
-  return { ...found, checked: lookedAt(found.header.count, context) === found.header.count }
+  const local = schemeOf(list) === undefined
+  const now = await identityOf(list, stores)
+  const below = local && schemeOf(root) === undefined ? relative(dirname(list), root) : root
+  const spec = JSON.stringify([path, !local && root === folderOf(list) ? '' : below])
+  const most = ({ count }: IndexHeader): number => lookedAt(count, context)
+  const rootOf = ({ meta }: IndexHeader): string => listRoot(root, (meta as unknown as ListMeta).from)
+  let changed: string | undefined
+  let built = false
+  const obtain = (): Promise<IndexFound> =>
+    obtainIndex({
+      data: `${list}-${shortHash(spec)}`,
+      beside: local ? join(dirname(list), `.${basename(list)}-${shortHash(spec)}.millrace`) : undefined,
+      problem: (header, file) =>
+        malformed(header, spec) ??
+        staleness(header, list, now) ??
+        changed ??
+        changedFile(new IndexFile(file, false, header), rootOf(header), most(header)),
+      notice: context.notice,
+      doubted: context.check === 'nothing',
+      build: async target => {
+        built = true
+        await buildListIndex(target, wanted, spec, now, context, stores)
+      },
+    })
+  let found = await obtain()
+  if (!built) {
+    const { path, header } = found
+    changed = await changedObject(new IndexFile(path, false, header), rootOf(header), most(header), stores)
+    if (changed !== undefined) found = await obtain()
+  }
+  return { ...found, checked: most(found.header) === found.header.count }
 }
 
-function identityOf(list: string): ListIdentity {
-  const stat = statSync(list, { throwIfNoEntry: false })
-  if (stat?.isFile() !== true) {
-    const problem = stat === undefined ? 'is missing' : 'is no file'
+async function identityOf(list: string, stores: Stores): Promise<IndexedObject> {
+  try {
+    return indexedObject(await statOf(stores, list))
+  } catch (error) {
+    const code = codeOf(error)
+    if (schemeOf(list) !== undefined && code !== 'ENOENT') throw error
+    const problem = code === 'ENOENT' || code === 'ENOTDIR' ? 'is missing' : 'is no file'
     throw new SourceError(`the list ${list} ${problem}: check "list" of the source "files"`, { file: list })
   }
-  const { size, mtimeMs, ctimeMs, ino } = stat
-  return { size, mtimeMs, ctimeMs, ino }
 }
 
 /** What an index of a list must have. Right checksums do not show that: another program may have written it. */
@@ -109,19 +123,21 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
   const { digest, bytes, spec: made, list, from, columns: cells } = meta as Partial<ListMeta>
   if (made !== spec) return 'it was made for another column or folder'
   const told = typeof digest === 'string' && typeof bytes === 'number' && typeof from === 'string'
-  if (!told || typeof list !== 'object' || !Array.isArray(cells))
+  if (!told || !isIndexedObject(list) || !Array.isArray(cells))
     return 'it is malformed: what it tells of the list'
   const names = cells.flatMap(({ name, number }) => [`cell.${name}`, ...(number ? [`number.${name}`] : [])])
   if (columns.repeat !== undefined) names.push('repeat')
-  const whole = ['folder', 'name', 'size', 'time', ...names].every(name => columns[name]?.length === count)
+  const stamp = columns.version === undefined ? 'time' : 'version'
+  const whole = ['folder', 'name', 'size', stamp, ...names].every(name => columns[name]?.length === count)
   return whole && columns.folders !== undefined ? undefined : 'it is malformed: the lengths of its columns'
 }
 
-function staleness(header: IndexHeader, list: string, now: ListIdentity): string | undefined {
+function staleness(header: IndexHeader, list: string, now: IndexedObject): string | undefined {
   const { list: was } = header.meta as unknown as ListMeta
-  const same = (['size', 'mtimeMs', 'ctimeMs', 'ino'] as const).every(name => was[name] === now[name])
-  // A list that was copied or written again with the same contents says the same.
-  return same || (was.size === now.size && was.hash === hashOf(list))
+  if (isSameObject(was, now)) return undefined
+  // A local list that was copied or written again with the same contents says the same.
+  const local = !('version' in was) && !('version' in now)
+  return local && was.size === now.size && was.hash === hashOf(localText(list))
     ? undefined
     : 'the list was changed after the index was made'
 }

@@ -2,16 +2,17 @@
 import { SourceError } from '../../basics/errors.js'
 import { separatedTable } from './csv.js'
 import { jsonTable } from './json-lines.js'
-import type { Table } from './text-lines.js'
+import type { ListText, Table } from './text-lines.js'
 
 const SEPARATORS: Readonly<Record<string, string>> = { csv: ',', tsv: '\t', tab: '\t' }
 const JSON_LINES = ['jsonl', 'ndjson']
 export const TABLE_EXTENSIONS = [...Object.keys(SEPARATORS), ...JSON_LINES]
 
 /** Opens a table; what it is, its extension says. */
-export function openTable(file: string): Table {
+export function openTable(text: ListText): Table {
+  const file = text.name
   const extension = file.slice(file.lastIndexOf('.') + 1).toLowerCase()
-  if (JSON_LINES.includes(extension)) return jsonTable(file)
+  if (JSON_LINES.includes(extension)) return jsonTable(text)
   const separator = SEPARATORS[extension]
   if (separator === undefined) {
     throw new SourceError(
@@ -19,5 +20,5 @@ export function openTable(file: string): Table {
       { file },
     )
   }
-  return separatedTable(file, separator)
+  return separatedTable(text, separator)
 }

@@ -13,11 +13,12 @@ export interface Glob {
   depth: number
 }
 
-/** Compiles an absolute pattern. Like shells, wildcards don't match a leading dot. */
+/** Compiles an absolute pattern, or one with a scheme. Like shells, wildcards don't match a leading dot. */
 export function compileGlob(pattern: string): Glob {
   const segments = pattern.split('/')
   const first = segments.findIndex(isGlob)
-  const base = segments.slice(0, first).join('/') || '/'
+  const before = segments.slice(0, first).join('/') || '/'
+  const base = before.endsWith(':/') ? `${before}/` : before // scheme://
   const rest = segments.slice(first)
   const last = rest.length - 1
   const source = rest.map((segment, i) =>

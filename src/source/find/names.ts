@@ -24,6 +24,12 @@ export function resolveName(folder: string, name: string): string {
   return `${scheme}://${base.startsWith('/') ? '/' : ''}${joined}`
 }
 
+/** The same for a folder: without a slash at its end. */
+export function resolveFolder(folder: string, name: string): string {
+  const full = resolveName(folder, name)
+  return schemeOf(full) === undefined ? resolve(full) : withoutSlash(full)
+}
+
 /** The folder that a name lies in: without a slash at its end, except where that is all there is. */
 export function folderOf(name: string): string {
   const front = rootOf(name)
@@ -33,6 +39,12 @@ export function folderOf(name: string): string {
 /** A folder as names below it begin with it: with a slash at its end. */
 export function prefixOf(folder: string): string {
   return folder.endsWith('/') ? folder : `${folder}/`
+}
+
+/** The same without the slash, except where that is all there is. */
+export function withoutSlash(folder: string): string {
+  const front = rootOf(folder)
+  return folder.length > front.length && folder.endsWith('/') ? folder.slice(0, -1) : folder
 }
 
 /** What stands before all folders: `/`, or `scheme://`. */

@@ -21,6 +21,7 @@ import { cachedPath } from '../../system/files/cache-folder.js'
 import { openRegular } from '../../system/files/regular.js'
 import { NumberBuilder } from '../index/columns.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
+import { type IndexedObject, indexedObject, isIndexedObject } from '../index/indexed-object.js'
 import { findIndex, type IndexFound, type IndexSought, obtainIndex } from '../index/place.js'
 import { type IndexTarget, rewriteMeta, writeIndex } from '../index/write.js'
 import type { OpenContext } from '../source.js'
@@ -38,7 +39,7 @@ const TICK = 50
 /** What the header of a shard's index tells besides the samples. */
 export interface ShardMeta extends SampleMeta {
   /** The file that was indexed, or the version of the object. */
-  shard: LocalVersion | { size: number; version: string }
+  shard: IndexedObject
 }
 
 export interface ShardIndex extends IndexFound {
@@ -98,7 +99,7 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
   const isSmall = Array.isArray(small) && small.every(entry => typeof entry?.name === 'string')
   if (typeof digest !== 'string' || !isNames || !isSmall)
     return 'it is malformed: what it tells of its samples'
-  if (!isIdentity(shard)) return 'it is malformed: what it tells of its shard'
+  if (!isIndexedObject(shard)) return 'it is malformed: what it tells of its shard'
   const members = columns.offset?.length
   const lengths: [string, number | undefined][] = [
     ['key', count],
@@ -119,14 +120,6 @@ function malformed({ kind, count, columns, meta }: IndexHeader): string | undefi
   ]
   const wrong = lengths.find(([name, length]) => length === undefined || columns[name]?.length !== length)
   return wrong && `it is malformed: the length of column "${wrong[0]}"`
-}
-
-function isIdentity(shard: Partial<LocalVersion & { version: string }> = {}): boolean {
-  const { size, mtimeMs, ctimeMs, ino, version } = shard
-  const numbers = version === undefined ? [size, mtimeMs, ctimeMs, ino] : [size]
-  return (
-    numbers.every(number => typeof number === 'number') && ['undefined', 'string'].includes(typeof version)
-  )
 }
 
 function staleness(header: IndexHeader, path: string, now: ShardPath): string | undefined {
@@ -200,8 +193,7 @@ async function buildShardIndex(
     throw new SourceError(`${file} was changed while it was indexed: wait until it is finished`, { file })
   }
   const { count, columns, meta } = samples.finish()
-  const identity: ShardMeta['shard'] = local ? version : { size: bytes, version }
-  writeIndex(target, 'tar', count, { ...meta, shard: identity }, { ...columns, probes })
+  writeIndex(target, 'tar', count, { ...meta, shard: indexedObject(shard) }, { ...columns, probes })
 }
 
 function isSame(was: LocalVersion | string, now: LocalVersion | string): boolean {
