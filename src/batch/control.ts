@@ -42,6 +42,8 @@ export class Control {
   protected readonly start: Float64Array
   protected readonly claim: BigInt64Array
   protected readonly claims: BigInt64Array
+  /** The same words, by halves. */
+  protected readonly halves: Int32Array
   protected readonly redo: BigInt64Array
   protected readonly poison: Float64Array
   protected readonly since: Float64Array
@@ -59,6 +61,7 @@ export class Control {
     this.start = new Float64Array(buffer, At.Start, 3)
     this.claim = new BigInt64Array(buffer, At.Claim, 1)
     this.claims = new BigInt64Array(buffer, At.Claims, MAX_MAKERS)
+    this.halves = new Int32Array(buffer, At.Claims, 2 * MAX_MAKERS)
     this.redo = new BigInt64Array(buffer, At.Redo, MAX_REDO)
     this.poison = new Float64Array(buffer, At.Poison, MAX_POISON)
     this.since = new Float64Array(buffer, At.Since, MAX_MAKERS)

@@ -74,7 +74,10 @@ export class Ring extends Claims {
       const number = BigInt.asUintN(Number(CLAIM_BITS), word < 0n ? -word : word)
       if (word !== 0n && number < oldest) oldest = number
     }
-    for (let maker = 0; maker < MAX_MAKERS; maker++) look(Atomics.load(this.claims, maker))
+    // Most words are 0, and halves of a word are read without making a number of it: this is done for every claim.
+    const { halves } = this
+    for (let i = 0; i < halves.length; i += 2)
+      if ((halves[i] | halves[i + 1]) !== 0) look(Atomics.load(this.claims, i >> 1))
     if (Atomics.load(this.words, Word.Redo) !== Atomics.load(this.words, Word.RedoSeen))
       for (let i = 0; i < MAX_REDO; i++) look(Atomics.load(this.redo, i))
     return this.describe(oldest).batch

@@ -57,6 +57,19 @@ describe('ring', () => {
     expect(seen).toEqual(Array.from({ length: 200 }, (_, i) => `${Math.floor(i / 100)}/${i % 100}`))
   })
 
+  test('the oldest batch with rows to be made counts what is held, and what waits to be made again', () => {
+    const ring = makeRing(100, 4)
+    expect(ring.oldest).toBe(0)
+    const first = ring.next(3)!
+    expect(first.batch).toBe(0)
+    for (let claim = ring.next(0); claim && claim.batch < 2; claim = ring.next(0)) finish(ring, 0, claim)
+    expect(ring.oldest).toBe(0)
+    ring.giveBack(3)
+    expect(ring.oldest).toBe(0)
+    finish(ring, 3, ring.next(3)!)
+    expect(ring.oldest).toBe(2)
+  })
+
   test('no more batches are open than the depth allows, and a released slot makes room for one', () => {
     const ring = makeRing(16, 8, 3)
     work(ring)
