@@ -25,9 +25,24 @@ export interface FeedingStats {
   slotBytes: number
   /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
   budgetBytes: number
+  /** Where rows share units or blocks: what the cache did for all rings that read the same data. */
+  cache?: CacheStats
   decoders: Record<string, string>
   /** Time of all workers on this feed by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
+}
+
+/** Units are counted that were found, waited for, loaded, given up for others, and for which there was no room. */
+export interface CacheStats {
+  hits: number
+  waits: number
+  loads: number
+  evictions: number
+  refusals: number
+  bytesLoaded: number
+  /** Bytes of the units that are held now, and that may be held. */
+  bytes: number
+  capacity: number
 }
 
 /** A sample that could not be made, and why. */
@@ -55,6 +70,7 @@ interface Fed {
   readonly budget: { slotBytes: number; totalBytes: number }
   /** Time of all workers by kind of work (ms). */
   readonly workTimes: Record<string, number>
+  readonly cacheStats: CacheStats | undefined
 }
 
 export class Stats {
@@ -101,6 +117,7 @@ export function feedingStats(feeding: Fed, feed: NormalFeed): FeedingStats {
     depth: feeding.depth,
     slotBytes: feeding.budget.slotBytes,
     budgetBytes: feeding.budget.totalBytes,
+    ...(feeding.cacheStats && { cache: feeding.cacheStats }),
     decoders: pictures ? decoderVersions() : {},
     spans: feeding.workTimes,
   }

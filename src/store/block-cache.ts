@@ -63,10 +63,13 @@ export interface UnitRequest {
   pieces?: number
   /** What uses the unit now, as a number from which `nextUse` can tell when it is used again. */
   user: number
-  /** Uses before this position are over: that of the oldest claim in flight. */
-  now: number
+  /**
+   * Uses before this position are over: that of the oldest claim in flight. Where nothing may leave by that, others are tried
+   * in turn.
+   */
+  now: readonly number[]
   /** The first position from `now` on at which a unit is used that `user` used last; Infinity if it is not. */
-  nextUse(user: number): number
+  nextUse(user: number, now: number): number
 }
 
 /** Writes a unit into `into`, which has as many bytes as were asked for, and returns its pieces: views of `into`. */
@@ -133,12 +136,12 @@ export class BlockCache {
   }
 
   /**
-   * Notes that all claims of a ring before a position are made, and gives the position before which no ring wants anything
-   * any more. Rings that lag more than `reach` behind the others are left to themselves.
+   * Notes that all claims of a ring before a position are made. Gives the position before which no ring wants anything any
+   * more, and that of the ring that has come furthest.
    */
-  passed(ring: number, position: number, reach: number): number {
+  passed(ring: number, position: number): readonly [number, number] {
     this.table.note(ring, position)
-    return this.table.oldest(reach)
+    return this.table.progress()
   }
 
   /**
@@ -244,18 +247,19 @@ export class BlockCache {
     }
   }
 
-  private add(unit: number, { bytes, pieces = 1, user, now, nextUse }: UnitRequest): Taken | undefined {
+  private add(unit: number, { bytes, pieces = 1, user, now: nows, nextUse }: UnitRequest): Taken | undefined {
     const { table } = this
     const pages = Math.max(1, Math.ceil((bytes + pieces * PIECE) / PAGE))
-    const place = table.place(pages, now, nextUse)
-    const next = nextUse(user)
-    // A tie is no reason to load: blocks of one window would only push each other out.
-    if (place === undefined || (place.soonest <= next && place.soonest < Infinity)) {
-      table.tally('refusals')
-      return undefined
+    for (const now of new Set(nows)) {
+      const place = table.place(pages, now, user => nextUse(user, now))
+      const next = nextUse(user, now)
+      // A tie is no reason to load: blocks of one window would only push each other out.
+      if (place === undefined || (place.soonest <= next && place.soonest < Infinity)) continue
+      table.evict(place)
+      return { block: table.add(place, pages, unit, user, next, this.maker), loads: true, bytes, pieces }
     }
-    table.evict(place)
-    return { block: table.add(place, pages, unit, user, next, this.maker), loads: true, bytes, pieces }
+    table.tally('refusals')
+    return undefined
   }
 
   private filled({ block, pieces: most }: Taken, into: Uint8Array, pieces: readonly Uint8Array[]): void {

@@ -123,15 +123,17 @@ export class BlockTable {
   }
 
   /**
-   * The position from which on units are still wanted: that of the ring that has come least far. A ring that lags more than
-   * `most` behind the others is left to itself: it would keep everything in memory.
+   * The positions of the rings that have come least far, and furthest. What is wanted no more from the first on is free to
+   * leave; where that is not enough, the rings that lag behind are left to themselves.
    */
-  oldest(most: number): number {
-    let latest = 0
-    for (const at of this.rings) if (at < Infinity) latest = Math.max(latest, at)
-    let oldest = latest
-    for (const at of this.rings) if (at >= latest - most) oldest = Math.min(oldest, at)
-    return oldest
+  progress(): [least: number, most: number] {
+    let [least, most] = [Infinity, 0]
+    for (const at of this.rings) {
+      if (at === Infinity) continue
+      least = Math.min(least, at)
+      most = Math.max(most, at)
+    }
+    return [Math.min(least, most), most]
   }
 
   /** The best place for so many pages. `refresh` tells the next use of units whose noted one is not after `now`. */

@@ -1,13 +1,15 @@
 /** One unit at a time, as a maker uses a cache: taken, loaded or waited for, and leased. */
 import type { BlockCache, Lease, UnitRequest } from '../../src/store/block-cache.js'
 
-export interface Use extends Omit<UnitRequest, 'user'> {
+export interface Use extends Omit<UnitRequest, 'user' | 'now' | 'nextUse'> {
+  now: number
+  nextUse(unit: number): number
   load(into: Uint8Array): readonly Uint8Array[]
 }
 
 export function use(cache: BlockCache, unit: number, request: Use): Lease | undefined {
   for (;;) {
-    const taken = cache.take(unit, { ...request, user: unit })
+    const taken = cache.take(unit, { ...request, now: [request.now], user: unit })
     if (taken === undefined) return undefined
     if (taken.loads) cache.fill(taken, request.load)
     else if (!cache.wait(taken)) continue

@@ -129,7 +129,7 @@ export class Cached {
    */
   bring(first: Draw, passed: number, reading: (i: number) => void): Maybe<void> {
     this.future.see(first)
-    const now = this.cache.passed(this.seat.ring, passed, this.future.reach)
+    const now = this.cache.passed(this.seat.ring, passed)
     return this.round([...this.wanted], now, reading)
   }
 
@@ -138,9 +138,13 @@ export class Cached {
     this.begin()
   }
 
-  private round(wanted: readonly [number, Wanted][], now: number, reading: (i: number) => void): Maybe<void> {
+  private round(
+    wanted: readonly [number, Wanted][],
+    now: readonly number[],
+    reading: (i: number) => void,
+  ): Maybe<void> {
     if (wanted.length === 0) return
-    const nextUse = (user: number): number => this.future.next(user, now)
+    const nextUse = (user: number, now: number): number => this.future.next(user, now)
     const loading: Maybe<void>[] = []
     const waiting: [number, Wanted][] = []
     for (const [number, one] of wanted) {

@@ -53,14 +53,6 @@ export class Future {
     return this.seen
   }
 
-  /** Draws by which rings of one feed may lie apart and still wait for each other's units. */
-  get reach(): number {
-    const spans = this.order.sources.map(order =>
-      order instanceof WindowOrder ? order.windowStart(2) - order.windowStart(1) : order.length,
-    )
-    return spans.reduce((sum, span) => sum + span, 0)
-  }
-
   /** The first draw from `now` on that may want what a user has used. */
   next(user: number, now: number): number {
     let source = this.firstUsers.length - 1

@@ -9,6 +9,7 @@ import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import { SpanFile } from '../../spans/file.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { SpanSums } from '../../spans/sums.js'
+import { BlockCache, type BlockCacheStats } from '../../store/block-cache.js'
 import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
@@ -256,6 +257,11 @@ export class Feeding {
   /** The time of workers on this ring by kind of work (ms). */
   get workTimes(): Record<string, number> {
     return this.sums?.read() ?? {}
+  }
+
+  /** What the cache did, for this feeding and those that share it. */
+  get cacheStats(): BlockCacheStats | undefined {
+    return this.job.cache && new BlockCache(this.job.cache.data).stats()
   }
 
   /** Bytes that makers have read for this feeding. */
