@@ -1,7 +1,6 @@
 /** `millrace order-quality`: how well a feed's order mixes, and what it costs to read. */
 import type { UnitFigures } from '../../engine/plan/unit-price.js'
 import type { OrderQuality } from '../../order/quality.js'
-import type { OrderSource } from '../../order/single.js'
 import { storedBytes } from '../../source/row-reader.js'
 import type { Source } from '../../source/source.js'
 import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
@@ -31,18 +30,18 @@ export const orderQuality = command({
   },
   examples: [['millrace order-quality cats.json', 'the order of its training set, in a second or so']],
   async run({ args: [path], values }) {
-    const [{ givenPlugins, normalFeed }, { planFeed }, { usualCache }, { cachedSources }, { unitFigures }] =
-      await Promise.all([
+    const [{ givenPlugins, normalFeed }, { planFeed }, { usualCache }, { cachedSources }] = await Promise.all(
+      [
         import('../locate.js'),
         import('../../engine/plan/plan.js'),
         import('../../engine/plan/budget.js'),
         import('../../engine/plan/unit-facts.js'),
-        import('../../engine/plan/unit-price.js'),
-      ])
-    const [{ orderQuality }, { WindowOrder }, { attachSource }] = await Promise.all([
+      ],
+    )
+    const [{ unitFigures }, { orderQuality }, { WindowOrder }] = await Promise.all([
+      import('../../engine/plan/unit-price.js'),
       import('../../order/quality.js'),
       import('../../order/window.js'),
-      import('../../source/registry.js'),
     ])
     const plugins = await givenPlugins(values.plugin)
     const feed = await normalFeed(path, values['allow-code'], plugins)
@@ -52,9 +51,7 @@ export const orderQuality = command({
     const batch = feed.batch.global ?? feed.batch.size ?? 1
     const cached = cachedSources(plan)
     const figures = unitFigures(cached, values.cache ?? usualCache(cached))
-    const results = plan.sources.map(({ manifest }, i) => {
-      const source = attachSource(manifest)
-      const { unitStarts }: OrderSource = source
+    const results = plan.attached.map((source, i) => {
       const order = plan.order.sources[i]
       const labels = labelsOf(source, values.label)
       const blocks = order instanceof WindowOrder ? order.blocks : undefined
@@ -69,7 +66,7 @@ export const orderQuality = command({
           ...(labels && { label: row => labels.at(row) }),
           bytesOf: row => storedBytes(source, row, source.columns),
           ...(blocks && { blocks }),
-          ...(units && { units: unitStarts }),
+          ...(units && { units: source.unitStarts }),
           cacheRows: units?.cacheRows ?? window,
         }),
         ...(units && { units }),
