@@ -70,6 +70,8 @@ export interface UnitRequest {
   now: readonly number[]
   /** The first position from `now` on at which a unit is used that `user` used last; Infinity if it is not. */
   nextUse(user: number, now: number): number
+  /** Where the future is not known: what to note in its place, less for a later use. */
+  recency?: number
 }
 
 /** Writes a unit into `into`, which has as many bytes as were asked for, and returns its pieces: views of `into`. */
@@ -158,7 +160,7 @@ export class BlockCache {
       if (loading && table.loader[block] === maker) {
         throw new Error(`the load of unit ${unit} asks the cache for unit ${unit}: it would wait for itself`)
       }
-      table.usedBy(block, request.user)
+      table.usedBy(block, request.user, request.recency)
       table.lease(block, maker)
       table.tally(loading ? 'waits' : 'hits')
       const { bytes, pieces = 1 } = request

@@ -156,9 +156,10 @@ export class BlockTable {
     return this.nextUse[block]
   }
 
-  /** Notes what uses a block now. When it is used next is only asked where memory is short. */
-  usedBy(block: number, user: number): void {
+  /** Notes what uses a block now. When it is used next is only asked where memory is short, unless it is known by `recency`. */
+  usedBy(block: number, user: number, recency?: number): void {
     this.user[block] = user
+    if (recency !== undefined) this.nextUse[block] = recency
   }
 
   /** Makes a loading block at a place from which all others have gone, leased by its loader. */

@@ -92,6 +92,26 @@ describe('the block cache', () => {
     expect(use(cache, 1, { ...onePage(1, 10, later), load: () => expect.unreachable() })).toBeDefined()
   })
 
+  it('gives up what was used longest ago, where the future is not known', () => {
+    const cache = new BlockCache(withPages(2), 0)
+    const at = (unit: number, time: number) => {
+      const recency = 1e9 - time
+      const taken = cache.take(unit, {
+        bytes: 4000,
+        user: unit,
+        now: [time],
+        nextUse: () => recency,
+        recency,
+      })!
+      if (taken.loads) cache.fill(taken, into => [into.fill(unit)])
+      cache.lease(taken).release()
+      return taken.loads
+    }
+    expect([at(0, 1), at(1, 2), at(0, 3), at(2, 4)]).toEqual([true, true, false, true])
+    expect(at(0, 5)).toBe(false)
+    expect(at(1, 6)).toBe(true)
+  })
+
   it('counts the leases of a thread, and forgives a second release', () => {
     const cache = new BlockCache(withPages(1), 0)
     const a = use(cache, 1, onePage(1))!

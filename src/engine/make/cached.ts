@@ -24,6 +24,7 @@ export type Shared = readonly Uint8Array[] | Error | undefined
 
 /** Something that the rows of a claim share. */
 interface Wanted {
+  source: number
   user: number
   row: number
   /** What it takes in the cache: bytes, and pieces at most. */
@@ -90,6 +91,7 @@ export class Cached {
     if (!this.wanted.has(number)) {
       const ranges = blocks.plan(block, epoch)
       this.wanted.set(number, {
+        source: draw.source,
         user: this.future.user(draw),
         row: i,
         bytes: bytesOf(ranges),
@@ -107,6 +109,7 @@ export class Cached {
     if (!this.wanted.has(number)) {
       const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
       this.wanted.set(number, {
+        source: draw.source,
         user: this.future.user(draw),
         row: i,
         bytes: unitBytes(ref, ranges),
@@ -149,7 +152,8 @@ export class Cached {
     const waiting: [number, Wanted][] = []
     for (const [number, one] of wanted) {
       const { user, bytes, pieces } = one
-      one.taken = this.cache.take(number, { bytes, pieces, user, now, nextUse })
+      const recency = this.future.recency(one.source)
+      one.taken = this.cache.take(number, { bytes, pieces, user, now, nextUse, recency })
       if (one.taken === undefined) continue
       if (one.taken.loads) loading.push(this.fill(one, reading))
       else waiting.push([number, one])

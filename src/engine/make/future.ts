@@ -53,6 +53,12 @@ export class Future {
     return this.seen
   }
 
+  /** For draws of a source whose order tells nothing of the future: the later, the less. Undefined for other sources. */
+  recency(source: number): number | undefined {
+    const order = this.order.sources[source]
+    return order instanceof WindowOrder || order.inverse !== undefined ? undefined : NEVER_KNOWN - this.seen
+  }
+
   /** The first draw from `now` on that may want what a user has used. */
   next(user: number, now: number): number {
     let source = this.firstUsers.length - 1
