@@ -5,6 +5,7 @@ import { expandHome } from '../basics/path.js'
 import { isPython } from './build/call.js'
 import { withBoxes } from './check/boxed.js'
 import { generatedLayout, withKernelFields } from './check/kernel.js'
+import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
 import { validateFeed } from './check/validate.js'
@@ -92,7 +93,20 @@ function normalField(
   mixed: readonly NormalOp[],
   root: string,
 ): NormalField {
-  const { from, as, apply = [], follow, classes, scale = 1, minArea = 0, compression, map } = fields[name]
+  const layout = mixedLayout(layoutOf(name, fields), mixed, fields[name].follow)
+  checkMissing(fields[name], layout, `fields.${name}`)
+  const {
+    from,
+    as,
+    apply = [],
+    follow,
+    classes,
+    scale = 1,
+    minArea = 0,
+    compression,
+    missing,
+    map,
+  } = fields[name]
   return {
     name,
     from: from.split('|').map(column => column.trim()),
@@ -103,8 +117,9 @@ function normalField(
     scale,
     minArea,
     ...(compression !== undefined && { compression }),
+    ...(missing !== undefined && { missing }),
     ...(map && { map: absolute(map, root) }),
-    layout: mixedLayout(layoutOf(name, fields), mixed, follow),
+    layout,
   }
 }
 

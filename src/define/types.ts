@@ -136,6 +136,9 @@ export type OrderJson =
 /** An operator with its parameters: `{"flip": {"p": 0.5}}`, or with a shorthand: `{"resize": 256}`, `"grayscale"`. */
 export type OpJson = string | Record<string, unknown>
 
+/** What stands for a value that a sample lacks: a number (or "nan", "inf", "-inf"), a text, or [] for a row without elements. */
+export type MissingJson = number | string | never[]
+
 export interface FieldJson {
   from: string
   as: Kind
@@ -160,6 +163,8 @@ export interface FieldJson {
   minArea?: number
   /** npy, bytes: the column's bytes are compressed by this. */
   compression?: Compression
+  /** What stands for the value where a sample has none of the columns. Absent: such a sample is bad. */
+  missing?: MissingJson
   map?: CallJson
 }
 
@@ -243,6 +248,7 @@ export interface NormalField {
   scale: 'auto' | 1 | 2 | 4 | 8
   minArea: number
   compression?: Compression
+  missing?: MissingJson
   map?: CallJson
   layout: FieldLayout
 }

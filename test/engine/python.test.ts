@@ -36,7 +36,7 @@ class Pairs:
 class Wide:
     def __len__(self): return 2
     def __getitem__(self, i):
-        return {"id": [-2**63, 2**63 - 1][i], "ids": np.array([1, 2**63 - 1], np.uint64), "swapped": np.array([1, 2**53 + 1], ">i8")}
+        return {"id": [-2**63, 2**63 - 1][i], "ids": np.array([1, 2**63 - 1], np.uint64), "swapped": np.array([1, 2**53 + 1], ">i8"), "gaps": [0.5, None], "nothing": None}
 
 class Bad(Numbers):
     def __getitem__(self, i):
@@ -75,7 +75,7 @@ describe.skipIf(withoutPython)('Python', () => {
     batch: { size: 8, last: 'keep' },
   })
 
-  test('integers of 64 bits keep all of their bits', async () => {
+  test('integers of 64 bits keep all of their bits, gaps are NaN, and None is absence', async () => {
     const ids = { as: 'npy' as const, dtype: 'i64' as const, shape: [2] }
     const definition: FeedJson = {
       source: module.dataset('Wide()', 2),
@@ -83,6 +83,8 @@ describe.skipIf(withoutPython)('Python', () => {
         id: { from: 'id', as: 'int' },
         all: { from: 'ids', ...ids },
         swapped: { from: 'swapped', ...ids },
+        gaps: { from: 'gaps', as: 'npy', dtype: 'f32', shape: [2] },
+        none: { from: 'nothing', as: 'int', missing: -1 },
       },
       batch: 2,
     }
@@ -91,6 +93,8 @@ describe.skipIf(withoutPython)('Python', () => {
         expect(batch.id).toEqual(BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n))
         expect(batch.all).toEqual(BigInt64Array.of(1n, 2n ** 63n - 1n, 1n, 2n ** 63n - 1n))
         expect(batch.swapped).toEqual(BigInt64Array.of(1n, 2n ** 53n + 1n, 1n, 2n ** 53n + 1n))
+        expect(batch.gaps).toEqual(Float32Array.of(0.5, NaN, 0.5, NaN))
+        expect(batch.none).toEqual(BigInt64Array.of(-1n, -1n))
         return
       }
     })

@@ -333,6 +333,21 @@ describe('fields that take arrays', () => {
     ])
   })
 
+  test('lists in JSON: null is NaN among floats, and bad among integers', () => {
+    const list = '[[1, null], [2.5, -3]]'
+    const made = new Float32Array(dense(npy('f32', [2, 2]), list).buffer)
+    expect(made).toEqual(Float32Array.of(1, NaN, 2.5, -3))
+    expect(new BigInt64Array(dense(npy('i64', [2]), ' [1, -2]').buffer)).toEqual(BigInt64Array.of(1n, -2n))
+    const refused = (text: string, dtype: Dtype = 'i64') => expect(() => dense(npy(dtype, [2]), text))
+    refused('[1, null]').toThrow('element [1] of the list is null, which is no number')
+    refused('[1, 2.5]').toThrow('element [1] of the list is 2.5, which is no integer')
+    refused('[9007199254740993, 1]').toThrow('no integer that JSON holds exactly')
+    refused('[[1], 2]', 'f32').toThrow('element [1] of the list is not a list of 1')
+    refused('["1", 2]', 'f32').toThrow('element [0] of the list is "1", which is no number')
+    refused('[1, 300]', 'u8').toThrow('element [1] of the array is 300 in i64')
+    refused('[1, 2, 3]').toThrow('the array has shape [3], the field [2]')
+  })
+
   test('an unread array of any other field is read first', () => {
     const five = new Uint8Array(BigInt64Array.of(-5n).buffer)
     const read: RowContext['read'] = (_range, into) => into.set(five)

@@ -6,6 +6,7 @@ feed; an unknown name is an error at once.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
 
 from .._data.functions import Function, function_call
@@ -71,6 +72,13 @@ def _two(first: Union[int, Sequence[int]], second: Optional[int], what: str) -> 
     raise TypeError(f"shape takes {what}, as two numbers or as a list of two")
 
 
+def _number(value: float) -> Union[float, str]:
+    """A number as JSON has it: NaN and infinities by name."""
+    if math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+
+
 class _Typed(Field):
     def dtype(self: F, dtype: Dtype) -> F:
         """The element type in the batch."""
@@ -82,6 +90,11 @@ class _Typed(Field):
 class NumberField(_Typed):
     """One number a row."""
 
+    def missing(self: F, value: float) -> F:
+        """The number of samples that have none, such as ``-1`` or ``nan``. Without it, they are bad
+        samples."""
+        return self._with(missing=_number(value))
+
 
 class TextField(Field):
     """A string a row."""
@@ -89,6 +102,11 @@ class TextField(Field):
     def ragged(self: F, max: Optional[int] = None, total: Optional[int] = None) -> F:
         """The greatest number of bytes of one row, and of a whole batch."""
         return self._with(ragged={"max": max, "total": total})
+
+    def missing(self: F, value: str) -> F:
+        """The text of samples that have none; for JSON its text, such as ``"null"``. Without it, they are
+        bad samples."""
+        return self._with(missing=value)
 
 
 class _Varying(_Typed):
@@ -115,6 +133,11 @@ class ArrayField(_Varying):
         """The column's bytes are compressed, each sample by itself: a .npy file, or the bare elements."""
         return self._with(compression=compression)
 
+    def missing(self: F, value: Union[float, str, Sequence[Any]]) -> F:
+        """What samples have that have none: a number for all elements, a text for bytes, ``[]`` for rows of
+        varying length. Without it, they are bad samples."""
+        return self._with(missing=_number(value) if isinstance(value, (int, float)) else value)
+
 
 class _Follower(Field):
     def follow(self: F, field: str) -> F:
@@ -133,6 +156,11 @@ class ThingsField(_Varying, _Follower):
     def min_area(self: F, pixels: float) -> F:
         """Boxes left with less area than this are dropped."""
         return self._with(minArea=pixels)
+
+    def missing(self: F, value: Sequence[Any] = ()) -> F:
+        """Samples that have none of the columns have no boxes or points. Without this, they are bad
+        samples."""
+        return self._with(missing=list(value))
 
 
 class _Pixels(_Typed, _Follower):

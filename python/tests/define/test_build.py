@@ -186,6 +186,18 @@ SAME = [
         of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").ragged()),
         "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).ragged())",
     ),
+    (of_field(millrace.int("cls").missing(-1)), "f(int('cls').missing(-1))"),
+    (of_field(millrace.float("x").missing(float("nan"))), "f(float('x').missing(NaN))"),
+    (of_field(millrace.text("txt").missing("")), "f(text('txt').missing(''))"),
+    (
+        of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").missing(float("-inf"))),
+        "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).missing(-Infinity))",
+    ),
+    (
+        of_field(millrace.npy("npy", shape=(4, 2), dtype="f32").ragged().missing([])),
+        "f(npy('npy', { shape: [4, 2], dtype: 'f32' }).ragged().missing([]))",
+    ),
+    (of_field(millrace.boxes("b").missing()), "f(boxes('b').missing())"),
     (
         base.fields(
             mask=millrace.mask("png").follow("image").dtype("i64"),

@@ -33,6 +33,12 @@ export class MappedField<K extends Kind, V, D extends Dtype, F extends Form> ext
   }
 }
 
+/** NaN and infinities, which JSON can't write as numbers, by name. */
+export function missingJson(value: number): number | string {
+  if (Number.isNaN(value)) return 'nan'
+  return Number.isFinite(value) ? value : value > 0 ? 'inf' : '-inf'
+}
+
 /** What a field is in a batch. */
 export type ValueOf<F> =
   F extends Field<Kind, infer D, infer Shape>

@@ -2,7 +2,7 @@
 import type { StoredDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
 import type { Compression, FieldJson } from '../types.js'
-import { Field, type Form, MappedField, type TwoNumbers } from './field.js'
+import { Field, type Form, MappedField, missingJson, type TwoNumbers } from './field.js'
 
 type Ragged = NonNullable<FieldJson['ragged']>
 type Pad = NonNullable<FieldJson['pad']>
@@ -18,6 +18,11 @@ export class NumberField<K extends 'int' | 'float' | 'class', D extends Dtype> e
   dtype<T extends Dtype>(dtype: T): NumberField<K, T> {
     return this.with({ dtype }) as unknown as NumberField<K, T>
   }
+
+  /** The number of samples that have none. Without it, they are bad samples. */
+  missing(value: number): this {
+    return this.with({ missing: missingJson(value) })
+  }
 }
 
 /** A string a row. */
@@ -25,6 +30,11 @@ export class TextField<K extends 'text' | 'json', V> extends MappedField<K, V, '
   /** The greatest number of bytes of one row, and of a whole batch. */
   ragged(ragged: Ragged): this {
     return this.with({ ragged })
+  }
+
+  /** The text of samples that have none (JSON as text, such as "null"). Without it, they are bad samples. */
+  missing(value: string): this {
+    return this.with({ missing: value })
   }
 }
 
@@ -50,6 +60,15 @@ export class ArrayField<K extends 'npy' | 'bytes', V, D extends Dtype, F extends
   /** The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements. */
   compression(compression: Compression): this {
     return this.with({ compression })
+  }
+
+  /**
+   * What samples have that have none: a number for all elements, a text for bytes, [] for rows of varying length. Without it,
+   * they are bad samples.
+   */
+  missing(value: F extends 'dense' ? number : K extends 'bytes' ? string : readonly []): this {
+    const missing = typeof value === 'number' ? missingJson(value) : typeof value === 'string' ? value : []
+    return this.with({ missing })
   }
 
   /** Rows one after the other, with offsets. */
@@ -87,6 +106,11 @@ export class ThingsField<K extends 'boxes' | 'points', D extends Dtype, F extend
   /** Boxes left with less area than this, in pixels, are dropped. */
   minArea(pixels: number): this {
     return this.with({ minArea: pixels })
+  }
+
+  /** Samples that have none of the columns have no boxes or points. Without this, they are bad samples. */
+  missing(value: readonly [] = []): this {
+    return this.with({ missing: [...value] })
   }
 
   ragged(ragged: Ragged = {}): ThingsField<K, D, 'ragged'> {

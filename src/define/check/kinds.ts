@@ -30,21 +30,31 @@ export const KINDS: Readonly<Record<Kind, KindFacts>> = {
   mask: { dtypes: [...INTEGERS, ...FLOATS, 'bool'], keys: ['apply', 'dtype', 'follow', 'shape'] },
   boxes: {
     dtypes: ['f32', 'f16', 'bf16', 'f64', 'i32', 'i64'],
-    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'minArea'],
+    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'minArea', 'missing'],
     max: MAX_THINGS,
   },
   points: {
     dtypes: ['f32', 'f16', 'bf16', 'f64', 'i32', 'i64'],
-    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad'],
+    keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'missing'],
     max: MAX_THINGS,
   },
-  class: { dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'], keys: ['dtype', 'classes', 'map'] },
-  int: { dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS], keys: ['dtype', 'map'] },
-  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'map'] },
-  text: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
-  json: { dtypes: ['u8'], keys: ['ragged', 'map'], max: MAX_BYTES, text: true },
-  bytes: { dtypes: ['u8'], keys: ['dtype', 'ragged', 'pad', 'compression', 'map'], max: MAX_BYTES },
-  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'compression', 'map'] },
+  class: {
+    dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'],
+    keys: ['dtype', 'classes', 'missing', 'map'],
+  },
+  int: {
+    dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS],
+    keys: ['dtype', 'missing', 'map'],
+  },
+  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'missing', 'map'] },
+  text: { dtypes: ['u8'], keys: ['ragged', 'missing', 'map'], max: MAX_BYTES, text: true },
+  json: { dtypes: ['u8'], keys: ['ragged', 'missing', 'map'], max: MAX_BYTES, text: true },
+  bytes: {
+    dtypes: ['u8'],
+    keys: ['dtype', 'ragged', 'pad', 'compression', 'missing', 'map'],
+    max: MAX_BYTES,
+  },
+  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'compression', 'missing', 'map'] },
 }
 
 export const COMPRESSIONS: readonly Compression[] = ['zstd', 'lz4', 'deflate', 'zlib', 'gzip']

@@ -5,6 +5,7 @@ import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import type { FeedJson, OpJson, OrderJson } from '../types.js'
 import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
+import { parseMissing } from './missing.js'
 import { at, wrong } from './mistakes.js'
 import type { Parser } from './schema.js'
 import {
@@ -72,6 +73,7 @@ const fieldShape = object({
   }),
   minArea: optional(number({ min: 0 })),
   compression: optional(oneOf(COMPRESSIONS, 'compression')),
+  missing: optional(parseMissing),
   map: optional(call),
 })
 

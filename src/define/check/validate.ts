@@ -15,6 +15,7 @@ import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
 import { withBoxes } from './boxed.js'
 import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
+import { checkMissing } from './missing.js'
 import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
 import { feedShape } from './shape.js'
@@ -52,7 +53,8 @@ function check(value: unknown, path: string): FeedJson {
   const fieldsPath = at(path, 'fields')
   checkNames(Object.keys(feed.fields), fieldsPath)
   for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)
-  for (const name of Object.keys(feed.fields)) layoutOf(name, feed.fields, fieldsPath)
+  for (const [name, field] of Object.entries(feed.fields))
+    checkMissing(field, layoutOf(name, feed.fields, fieldsPath), at(fieldsPath, name))
   if (typeof feed.batch === 'object') checkBatch(feed.batch, feed.fields, at(path, 'batch'))
   if ('blend' in feed.source && typeof feed.order === 'object' && 'weights' in feed.order) {
     throw new DefinitionError(

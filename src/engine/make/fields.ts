@@ -5,6 +5,7 @@ import { missingColumn, missingOf } from '../../source/missing.js'
 import type { Column, Source } from '../../source/source.js'
 import { compileField } from '../../transform/compile.js'
 import type { FieldProgram } from '../../transform/field.js'
+import { compileMissing, type MissingProgram } from '../../transform/plain/missing.js'
 import { isGenerated } from '../plan/generate.js'
 import type { Job } from '../plan/job.js'
 import { FieldFailure, fieldFailed, NoColumnError, UnknownColumnError } from './failures.js'
@@ -16,6 +17,8 @@ export interface CompiledField {
   name: string
   from: readonly string[]
   program: FieldProgram
+  /** What is made where a sample has none of its columns; absent: such a sample is bad. */
+  missing: MissingProgram | undefined
 }
 
 /** A source that names so many columns may not name all. */
@@ -35,6 +38,7 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
         making,
         layout: job.layout.fields[index],
       }),
+      missing: compileMissing(field),
     }))
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }
@@ -43,8 +47,8 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
 export type ColumnNames = 'all' | 'some' | 'made'
 
 /**
- * The first column present among the field's alternatives. Where the source names all of its columns and has none of
- * these, the sample is not to blame.
+ * The first column present among the field's alternatives; undefined where there is none, and the field says what stands for
+ * it. Null is absence. Where the source names all of its columns and has none of these, the sample is not to blame.
  */
 export function columnOf(
   field: CompiledField,
@@ -52,14 +56,15 @@ export function columnOf(
   source: Source,
   row: number,
   names: ColumnNames,
-): Column {
+): Column | undefined {
   for (const name of field.from) {
     const value = columns[name]
-    if (value !== undefined) return value
+    if (value !== undefined && value !== null) return value
   }
   const possible = source.present?.(row).possible ?? source.columns
   const all = names === 'all' && possible.length < MANY_COLUMNS
   const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
+  if (field.missing !== undefined && !unknown) return undefined
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
   throw new FieldFailure(
     field.name,
@@ -73,7 +78,8 @@ export function columnOf(
 }
 
 /** The boxes of a sample, for an operator that looks at them before its image is decoded. */
-export function boxesOf(field: CompiledField, value: Column): Rows {
+export function boxesOf(field: CompiledField, value: Column | undefined): Rows {
+  if (value === undefined) return { count: 0, columns: 4, values: new Float64Array(0) }
   try {
     return decodeBoxes(value)
   } catch (error) {

@@ -128,6 +128,7 @@ export class SampleMaker {
     const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.columnNames)
     const place = this.job.layout.fields[field.index]
     const { program } = field
+    if (value === undefined) return this.makeMissing(field, slot, row)
     try {
       if (program.form === 'dense') {
         const pending = program.run(value, slot.at + place.at + row * place.unitBytes, this.context)
@@ -146,8 +147,24 @@ export class SampleMaker {
     }
   }
 
+  /** What stands for a value that the sample lacks. */
+  private makeMissing({ missing, ...field }: CompiledField, slot: Slot, row: number): void {
+    const place = this.job.layout.fields[field.index]
+    if (missing!.form === 'dense') missing!.run(slot.at + place.at + row * place.unitBytes, this.context)
+    else {
+      const { at, length } = missing!.run(this.context)
+      this.put(field, slot, row, at, length)
+    }
+  }
+
   /** Puts a row of varying length into its place. */
-  private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
+  private put(
+    field: Pick<CompiledField, 'index' | 'name'>,
+    slot: Slot,
+    row: number,
+    at: number,
+    length: number,
+  ): void {
     const place = this.job.layout.fields[field.index]
     const most = place.each ?? place.max!
     if (length > most) throw new FieldFailure(field.name, tooLong(length, most, place.each && place.max))

@@ -78,9 +78,16 @@ function runsOf(count: number): RowRun[] {
 }
 
 function expected(field: NormalField): Expectation {
-  const { from, as, classes } = field
+  const { from, as, classes, missing } = field
   const limit = limitOf(field)
-  return { columns: from, kind: as, ...(classes && { classes }), ...(limit && { limit }) }
+  const optional = missing !== undefined
+  return {
+    columns: from,
+    kind: as,
+    ...(optional && { optional }),
+    ...(classes && { classes }),
+    ...(limit && { limit }),
+  }
 }
 
 /** What a list of files says is text that can't be bad; `label` may be a name there. */

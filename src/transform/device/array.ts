@@ -30,11 +30,12 @@ const MOST_BYTES = 2 ** 24
 
 /** Why an array is decompressed on the CPU; undefined when it need not be. */
 export function arrayStaysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
-  const { as, compression, map, layout } = field
+  const { as, compression, map, missing, layout } = field
   if (as !== 'npy' || compression === undefined) return 'it is no compressed array'
   if (layout.form !== 'dense') return 'its rows vary in length'
   if (layout.dtype === 'bf16') return 'elements of bf16 are made from others'
   if (map !== undefined) return 'a function of yours gets it'
+  if (missing !== undefined) return 'samples may lack it'
   if (feed.batch.apply.some(op => Object.values(op.params).includes(field.name))) return 'it is mixed'
   const size = sizeOf(layout)
   if (size < LEAST_BYTES) return `it has only ${size} bytes`

@@ -2,9 +2,10 @@
  * Arrays, of one shape or of varying length along the first axis: .npy files, and arrays of a source. Bytes without NumPy's
  * header are taken as the elements themselves, in the field's dtype, if their number is right.
  */
-import { isTiled, sameShape, type TiledArray } from '../../basics/array.js'
+import { isFloatDtype, isTiled, sameShape, type TiledArray } from '../../basics/array.js'
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
 import { DecodeError } from '../../basics/errors.js'
+import { jsonArray } from '../../decode/array/json-array.js'
 import { isNpy, openNpy } from '../../decode/array/npy.js'
 import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { tooLong } from '../../define/limits.js'
@@ -82,6 +83,8 @@ function arrayFrom(
   shape: readonly (number | undefined)[],
 ): TiledArray | Uint8Array {
   if (isTiled(value)) return value
+  if (typeof value === 'string' && value.trimStart().startsWith('['))
+    return jsonArray(value, isFloatDtype(dtype))
   if (!(value instanceof Uint8Array)) {
     throw new DecodeError(
       `expected the bytes of an array, got ${JSON.stringify(typeof value === 'bigint' ? String(value) : value)} from the index: check "from"`,

@@ -1,14 +1,15 @@
 /** Numbers as elements of any dtype: for the few values that no kernel writes. */
 import { DTYPES, type Dtype, toBf16, toF16 } from '../../basics/dtype.js'
 
+/** Elements of a row. */
+export interface Elements {
+  [index: number]: number | bigint
+  fill(value: number | bigint): unknown
+}
+
 /** A view of elements that takes what `encoder` gives. */
-export function arrayOf(
-  dtype: Dtype,
-  buffer: ArrayBufferLike,
-  at: number,
-  length: number,
-): { [index: number]: number | bigint } {
-  return new DTYPES[dtype].array(buffer, at, length) as unknown as { [index: number]: number | bigint }
+export function arrayOf(dtype: Dtype, buffer: ArrayBufferLike, at: number, length: number): Elements {
+  return new DTYPES[dtype].array(buffer, at, length) as unknown as Elements
 }
 
 /** Integers that a dtype holds exactly; undefined for the floats. */
