@@ -102,7 +102,7 @@ export function createBlockCache({ bytes, makers, blocks: wanted }: BlockCacheOp
   if (pages < 1) {
     throw new BudgetError(
       `a block cache of ${bytes} bytes has no room for data, since its books take ${books}: ` +
-        'raise the option "cache", or set it to 0',
+        'raise the option "cache"',
     )
   }
   const data: BlockCacheData = {

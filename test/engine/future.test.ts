@@ -38,7 +38,7 @@ describe.each<[string, NormalOrder]>([
     for (let now = 0; now < 2 * ROWS; now += 7) {
       future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0 }))
       for (let unit = 0; unit < UNITS.length; unit++) {
-        const user = future.user({ source: 0, row: unit * TOGETHER + 3, drawn: 0 })
+        const user = future.user({ source: 0, row: unit * TOGETHER + 3, drawn: 0 }, 'unit')
         expect(future.next(user, now)).toBe(found(order, unit, now))
       }
     }
@@ -50,7 +50,7 @@ test('windowed: no use comes before the one that is told, and none is told that 
   for (let now = 0; now < 2 * ROWS; now++) {
     future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0 }))
     for (let unit = 0; unit < UNITS.length; unit++) {
-      const next = future.next(unit * TOGETHER, now)
+      const next = future.next(future.user({ source: 0, row: unit * TOGETHER, drawn: 0 }, 'unit'), now)
       expect(next).toBeGreaterThanOrEqual(now)
       expect(next).toBeLessThanOrEqual(found(order, unit, now))
     }
@@ -79,6 +79,10 @@ test('a blend: a source that is drawn from more rarely is wanted later', () => {
   const now = future.see({ source: 1, row: 10, drawn: 10 })
   expect(now).toBe(40)
   // Row 60 of each lies 30 and 50 draws of its own source ahead.
-  expect(future.next(future.user({ source: 0, row: 60, drawn: 0 }), now)).toBeCloseTo(40 + 30 * (40 / 30))
-  expect(future.next(future.user({ source: 1, row: 60, drawn: 0 }), now)).toBeCloseTo(40 + 50 * (40 / 10))
+  expect(future.next(future.user({ source: 0, row: 60, drawn: 0 }, 'unit'), now)).toBeCloseTo(
+    40 + 30 * (40 / 30),
+  )
+  expect(future.next(future.user({ source: 1, row: 60, drawn: 0 }, 'unit'), now)).toBeCloseTo(
+    40 + 50 * (40 / 10),
+  )
 })

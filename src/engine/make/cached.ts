@@ -92,7 +92,7 @@ export class Cached {
       const ranges = blocks.plan(block, epoch)
       this.wanted.set(number, {
         source: draw.source,
-        user: this.future.user(draw),
+        user: this.future.user(draw, 'block'),
         row: i,
         bytes: bytesOf(ranges),
         pieces: ranges.length,
@@ -110,7 +110,7 @@ export class Cached {
       const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
       this.wanted.set(number, {
         source: draw.source,
-        user: this.future.user(draw),
+        user: this.future.user(draw, 'unit'),
         row: i,
         bytes: unitBytes(ref, ranges),
         pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,

@@ -1,9 +1,17 @@
 /** Where units begin in a source that is made of others. */
 import type { Source } from '../source.js'
 
-/** All the starts of both lists, each once, ascending. */
+/** All the starts of both lists, which ascend, each once. */
 export function withBorders(starts: Float64Array, more: Float64Array): Float64Array {
-  return Float64Array.from(new Set([...starts, ...more])).sort()
+  const merged = new Float64Array(starts.length + more.length)
+  let [i, j, count] = [0, 0, 0]
+  while (i < starts.length || j < more.length) {
+    const next = Math.min(starts[i] ?? Infinity, more[j] ?? Infinity)
+    while (starts[i] === next) i++
+    while (more[j] === next) j++
+    merged[count++] = next
+  }
+  return merged.slice(0, count)
 }
 
 /** Of sources one after the other. A row that shares no unit is a unit by itself. Undefined where no row shares one. */
