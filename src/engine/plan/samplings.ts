@@ -9,7 +9,7 @@ import { imageInfo } from '../../decode/picture/image.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { Source } from '../../source/source.js'
 import { staysOnCpu } from '../../transform/device/picture.js'
-import { Fetcher } from '../make/fetch.js'
+import { Fetcher } from '../fetch/fetch.js'
 
 /** Pictures that are looked at, over all sources. */
 const LOOKS = 32

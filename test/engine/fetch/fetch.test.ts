@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { Fetcher } from '../../src/engine/make/fetch.js'
-import type { Leaf, Need, Pieces, Source } from '../../src/source/source.js'
-import { Workspace } from '../../src/system/memory/workspace.js'
-import { putArray } from '../../src/transform/plain/put-array.js'
-import { temporaryFolder, writeFiles } from '../support/folder.js'
+import { Fetcher } from '../../../src/engine/fetch/fetch.js'
+import type { Leaf, Need, Pieces, Source } from '../../../src/source/source.js'
+import { Workspace } from '../../../src/system/memory/workspace.js'
+import { putArray } from '../../../src/transform/plain/put-array.js'
+import { temporaryFolder, writeFiles } from '../../support/folder.js'
 
 /** Rows are files, which are units; of each the source keeps a text that says what was in it. */
 function loadingSource(files: readonly string[]): Source {

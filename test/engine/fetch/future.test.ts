@@ -1,10 +1,10 @@
 /** When a unit is wanted next: against a look at every position. */
 import { describe, expect, test } from 'vitest'
-import type { NormalOrder } from '../../src/define/types.js'
-import { Future } from '../../src/engine/make/future.js'
-import { compileOrder, planOrder } from '../../src/order/compile.js'
-import type { Draw } from '../../src/order/order.js'
-import type { Source } from '../../src/source/source.js'
+import type { NormalOrder } from '../../../src/define/types.js'
+import { Future } from '../../../src/engine/fetch/future.js'
+import { compileOrder, planOrder } from '../../../src/order/compile.js'
+import type { Draw } from '../../../src/order/order.js'
+import type { Source } from '../../../src/source/source.js'
 
 const ROWS = 120
 const TOGETHER = 10
