@@ -54,6 +54,21 @@ export class Reader {
     return this.fill(ranges, merged, starts, reading)
   }
 
+  /**
+   * Tells the stores of ranges that will be read together later: of the reads that this will take, but not of the first
+   * `unsaid`, and of so many bytes at most.
+   */
+  hint(ranges: readonly ByteRange[], unsaid = 0, bytes = Number.POSITIVE_INFINITY): void {
+    const { reads } = merge(ranges, this.limitsOf)
+    let left = bytes
+    for (let i = unsaid; i < reads.length && left > 0; i++) {
+      const read = reads[i]
+      if (read.length > left) read.length = left
+      this.stores.of(read.file).hint?.(read)
+      left -= read.length
+    }
+  }
+
   /** Reads one range into memory of the caller's. */
   readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
     this.counts.reads++

@@ -152,6 +152,35 @@ describe('Reader', () => {
     const [view] = reader.read([{ file: 'x', offset: 0, length: 4 }])
     expect(view.buffer.byteLength).toBe(64)
   })
+  it('tells the store of the reads that ranges will take: from one of them on, and so many bytes', () => {
+    const store = new MemoryStore(objects, { gap: 10 })
+    const hints: [string, number, number][] = []
+    const hinting = Object.assign(store, {
+      hint: ({ file, offset, length }: ByteRange) => hints.push([file, offset, length]),
+    })
+    const reader = new Reader({ of: () => hinting })
+    const ranges = [
+      { file: 'y', offset: 1000, length: 100 },
+      { file: 'x', offset: 105, length: 50 },
+      { file: 'x', offset: 0, length: 100 },
+      { file: 'y', offset: 7, length: 0 },
+    ]
+    reader.hint(ranges)
+    expect(hints.splice(0)).toEqual([
+      ['x', 0, 155],
+      ['y', 1000, 100],
+    ])
+    reader.hint(ranges, 1)
+    expect(hints.splice(0)).toEqual([['y', 1000, 100]])
+    reader.hint(ranges, 0, 200)
+    expect(hints.splice(0)).toEqual([
+      ['x', 0, 155],
+      ['y', 1000, 45],
+    ])
+    expect([store.reads, reader.counts.reads]).toEqual([0, 0])
+    new Reader({ of: () => new MemoryStore(objects) }).hint(ranges) // a store need not take hints
+  })
+
   it('reads a range into memory of the caller', () => {
     const reader = over(new MemoryStore(objects))
     const into = new Uint8Array(7)

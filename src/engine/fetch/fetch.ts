@@ -12,6 +12,7 @@ import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../sou
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import type { CacheSeat } from '../plan/job.js'
+import { Ahead, type Later } from './ahead.js'
 import { Cached } from './cached.js'
 
 /** What a row without units has of them. */
@@ -25,6 +26,8 @@ export class Fetcher {
   private draws: readonly Draw[] = []
   private epoch = 0
   private readonly need: Need = { ranges: [], units: [] }
+  /** What a later claim will need. */
+  private readonly later: Need = { ranges: [], units: [] }
   private readonly rangeEnds: number[] = []
   private readonly unitEnds: number[] = []
   /** For each row what was brought for it, or why it could not be. */
@@ -37,9 +40,10 @@ export class Fetcher {
     private readonly columns: readonly string[] | undefined,
     maker: number,
     cache?: { seat: CacheSeat; order: CompiledOrder },
+    private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1 }, 1),
   ) {
     const wanted = (source: number): readonly string[] => this.wanted(source)
-    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader)
+    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader, ahead)
   }
 
   get counts(): Reader['counts'] {
@@ -65,6 +69,23 @@ export class Fetcher {
     this.plan(count)
     if (this.cached !== undefined) return this.fetchShared(this.cached, count, passed)
     return this.need.units.length === 0 ? this.fetchRanges(count) : this.fetchAlone(count)
+  }
+
+  /** Tells the stores what a later claim will need; but not of its first read, if that is to be timed. */
+  hint({ draws, count, epoch }: Later, timed: boolean): void {
+    const { later, cached, ahead } = this
+    later.ranges.length = later.units.length = 0
+    for (let i = 0; i < count; i++) {
+      const { source, row } = draws[i]
+      const own = later.ranges.length
+      this.sources[source].need(row, epoch, this.wanted(source), later)
+      if (cached?.blocks[source] === undefined || later.ranges.length === own) continue
+      later.ranges.length = own
+      // Where rows need other bytes in each epoch, the plans of the present one would be lost.
+      if (epoch === this.epoch || !this.sources[source].movesWithEpoch) cached.hintBlock(draws[i], epoch)
+    }
+    for (const ref of later.units) cached?.hintUnit(ref)
+    if (later.ranges.length > 0) this.reader.hint(later.ranges, timed ? 1 : 0, ahead.bytes)
   }
 
   /** The columns of row i of the present claim. */
@@ -120,16 +141,17 @@ export class Fetcher {
   private fetchRanges(count: number): Maybe<void> {
     const { got, rangeEnds } = this
     const { ranges } = this.need
-    const rowOf = (range: number): number => rangeEnds.findIndex(end => end > range)
+    const reading = (range: number): void => {
+      this.ahead.mark(this.counts.bytesRead)
+      this.reading(rangeEnds.findIndex(end => end > range))
+    }
     return attempt(
       () =>
-        after(
-          ranges.length === 0 ? [] : this.reader.read(ranges, range => this.reading(rowOf(range))),
-          views => {
-            for (let i = 0; i < count; i++)
-              got[i] = { ranges: views.slice(rangeEnds[i - 1] ?? 0, rangeEnds[i]), units: NONE }
-          },
-        ),
+        after(ranges.length === 0 ? [] : this.reader.read(ranges, reading), views => {
+          this.ahead.mark(this.counts.bytesRead)
+          for (let i = 0; i < count; i++)
+            got[i] = { ranges: views.slice(rangeEnds[i - 1] ?? 0, rangeEnds[i]), units: NONE }
+        }),
       // One of them is bad: they are read apart, so that the others are not blamed.
       () => this.fetchAlone(count),
     )

@@ -23,6 +23,7 @@ import type { RingSpans } from '../../spans/lane.js'
 import { SpanKind } from '../../spans/span-words.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
+import { Ahead } from '../fetch/ahead.js'
 import { Fetcher } from '../fetch/fetch.js'
 import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
@@ -41,6 +42,7 @@ export class RowMaker {
   private readonly samples: SampleMaker
   private readonly random = new Random()
   private readonly draws: Draw[]
+  private readonly ahead: Ahead
   private plan!: StepPlan
   private generation = -1
   private readonly clock = new SpanClock()
@@ -64,7 +66,8 @@ export class RowMaker {
     const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { seat: job.cache, order: this.order }
-    this.fetcher = new Fetcher(this.sources, columns, maker, cache)
+    this.ahead = new Ahead(job.layout, job.workspaces.count)
+    this.fetcher = new Fetcher(this.sources, columns, maker, cache, this.ahead)
     this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
       this.fetcher.readInto(range, into),
     )
@@ -192,8 +195,16 @@ export class RowMaker {
       this.foresee(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
+    if (this.ahead.slow) this.hint(claim.number + this.ahead.claims)
+    this.ahead.begin(claim.number)
     const reading = (i: number): void => this.ring.at(this.maker, claim.from + i)
     return this.fetcher.fetch(this.draws, to - claim.from, epoch, reading, this.passed())
+  }
+
+  /** Tells the stores what a claim will read, if the ring comes to it. */
+  private hint(claim: number): void {
+    const later = this.ahead.rowsOf(claim, this.steps(), this.ring.startAt.limit, this.order)
+    if (later !== undefined) this.fetcher.hint(later, this.ahead.timed(claim))
   }
 
   /** The position of the feed, counted through all epochs, before which this ring needs nothing any more. */

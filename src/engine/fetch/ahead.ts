@@ -1,0 +1,118 @@
+/**
+ * Reading ahead, while reads are slow: what a maker tells the stores of before its turn comes.
+ *
+ *   claims   c │ c+1 … │ c+k
+ *            │           └ the maker that has taken claim c hints what c+k will read
+ *            └ read now; it was hinted when c−k was taken
+ *
+ * Makers take claims in their order, so each claim is hinted once, and makers need not speak to each other.
+ *
+ * Hinted reads are fast, so they can't tell whether hints are still needed. The first read of one claim in 16 is never
+ * hinted, and is timed; of blocks and units, which rows share, it is one in 16. While these reads are fast, because the
+ * page cache has the data, nothing else is spent: no claim is planned ahead.
+ */
+import type { CompiledOrder } from '../../order/compile.js'
+import type { Draw } from '../../order/order.js'
+import type { StepPlan } from '../../order/steps.js'
+
+/** So many rows lie between a claim and the one that its maker hints. With 16 reads in flight an SSD is busy; a claim may end early. */
+const ROWS_AHEAD = 32
+/** Bytes that a ring may have hinted and not read, over all its makers. */
+const BYTES_AHEAD = 256 << 20
+/** One in 2⁴ is timed, and not hinted. They are scattered: in even steps, all might be taken by the same maker. */
+const TIMED_BITS = 4
+const SCATTER = 0x9e3779b1
+/** A read is slow above this: µs for any, and for each byte (2 GB/s). Out of the page cache, 30 kB take 5 to 15 µs. */
+const SLOW_US = 25
+const SLOW_US_A_BYTE = 0.0005
+/** Reads that a maker times before it believes them: its code is not compiled yet, and its files are not open. */
+const FIRST = 2
+/** The weight of the latest read in the share of slow reads. */
+const WEIGHT = 1 / 8
+/** Hints begin above the first share, after two slow reads in a row. They end below the second, after some 20 fast ones. */
+const BEGIN = 0.2
+const END = 0.05
+
+/** Rows of a claim whose turn is yet to come. */
+export interface Later {
+  draws: readonly Draw[]
+  count: number
+  epoch: number
+}
+
+export class Ahead {
+  /** How many claims beyond its own a maker hints. */
+  readonly claims: number
+  /** Bytes of one claim that are hinted at most. */
+  readonly bytes: number
+  private readonly draws: Draw[]
+  private share = 0
+  private hinting = false
+  /** Reads that were timed so far. */
+  private seen = 0
+  /** Of the first read: whether it is to be timed, and when and at how many bytes it began. */
+  private state: 'none' | 'wanted' | 'begun' = 'none'
+  private since = 0
+  private before = 0
+
+  constructor(
+    private readonly layout: { chunks: number; chunkRows: number },
+    makers: number,
+    /** A clock, in ms. */
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    // The claims of the other makers are read at the same time as this one's.
+    this.claims = makers - 1 + Math.ceil(ROWS_AHEAD / layout.chunkRows)
+    this.bytes = Math.floor(BYTES_AHEAD / this.claims)
+    this.draws = Array.from({ length: layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
+  }
+
+  /** Whether reads are slow, so that hints are worth their price. */
+  get slow(): boolean {
+    return this.hinting
+  }
+
+  /** The rows of a claim; undefined where the ring ends before it, after `limit` batches. */
+  rowsOf(claim: number, plan: StepPlan, limit: number, order: CompiledOrder): Later | undefined {
+    const { chunks, chunkRows } = this.layout
+    const batch = Math.floor(claim / chunks)
+    if (batch >= limit) return undefined
+    const step = plan.at(batch)
+    const from = (claim - batch * chunks) * chunkRows
+    const to = Math.min(step.count, from + chunkRows)
+    for (let row = from; row < to; row++)
+      order.draw(step.epoch, row < step.valid ? step.first + row : step.filler(row), this.draws[row - from])
+    return { draws: this.draws, count: Math.max(0, to - from), epoch: step.epoch }
+  }
+
+  /** Whether the first read of a claim is timed, and not hinted. The same for the number of a block or unit. */
+  timed(number: number): boolean {
+    return Math.imul(number, SCATTER) >>> (32 - TIMED_BITS) === 0
+  }
+
+  /** The reads of a claim begin; or of a block or unit. */
+  begin(number: number): void {
+    this.state = this.timed(number) ? 'wanted' : 'none'
+  }
+
+  /** Called before each of these reads, and after the last, with the count of all bytes read so far. */
+  mark(bytes: number): void {
+    if (this.state === 'none') return
+    const now = this.now()
+    if (this.state === 'wanted') {
+      this.state = 'begun'
+      this.since = now
+      this.before = bytes
+    } else {
+      this.state = 'none'
+      this.note((now - this.since) * 1000, bytes - this.before)
+    }
+  }
+
+  private note(us: number, bytes: number): void {
+    if (++this.seen <= FIRST) return
+    const slow = us > SLOW_US + bytes * SLOW_US_A_BYTE
+    this.share += ((slow ? 1 : 0) - this.share) * WEIGHT
+    this.hinting = this.share > (this.hinting ? END : BEGIN)
+  }
+}
