@@ -17,7 +17,7 @@ export async function locate(
   allowCode: boolean,
   plugins: readonly string[],
 ): Promise<Located> {
-  if (!looksLikeFeed(argument)) return { source: sourceAt(argument, allowCode), root: process.cwd() }
+  if (!looksLikeFeed(argument)) return { source: await sourceAt(argument, allowCode), root: process.cwd() }
   const { source, root, fields } = await normalFeed(argument, allowCode, plugins)
   return { source, root, fields }
 }

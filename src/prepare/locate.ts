@@ -6,6 +6,9 @@ import { codeInSource, refuseCode } from '../define/code.js'
 import type { SourceJson } from '../define/types.js'
 import { TABLE_EXTENSIONS } from '../source/files/table.js'
 import { isGlob } from '../source/find/glob.js'
+import { prefixOf } from '../source/find/names.js'
+import { listOf } from '../store/access.js'
+import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
 
 const TAR = /\.(tar|tgz|tar\.gz)$/i
@@ -14,10 +17,11 @@ const TAR = /\.(tar|tgz|tar\.gz)$/i
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and patterns of it are shards, a folder with tar files in it is
  * those shards, any other folder is a folder of images, any other pattern is files.
  */
-export function sourceAt(path: string, allowCode = false): SourceJson {
+export async function sourceAt(path: string, allowCode = false): Promise<SourceJson> {
   if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   if (TAR.test(path)) return { tar: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
+  if (schemeOf(path) !== undefined) return objectsAt(path)
   if (!existsSync(path)) {
     throw new SourceError(
       `there is nothing at ${path}: give a folder, a tar file or a pattern such as 'train-{0000..0015}.tar'`,
@@ -36,13 +40,33 @@ export function sourceAt(path: string, allowCode = false): SourceJson {
         },
       )
     }
-    const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase()
-    return { files: TABLE_EXTENSIONS.includes(extension) ? { list: path } : path }
+    return { files: isTable(path) ? { list: path } : path }
   }
   const shards = readdirSync(path)
     .filter(name => TAR.test(name))
     .sort()
   return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }
+}
+
+function isTable(path: string): boolean {
+  return TABLE_EXTENSIONS.includes(path.slice(path.lastIndexOf('.') + 1).toLowerCase())
+}
+
+/** Objects that are looked at to see what lies in a folder of another store: a page of names. */
+const LOOKED_AT = 1000
+
+/** The same for a name with a scheme. */
+async function objectsAt(path: string): Promise<SourceJson> {
+  if (path.endsWith('.json')) return { tar: path }
+  if (isTable(path)) return { files: { list: path } }
+  using stores = new Stores()
+  const folder = prefixOf(path)
+  let looked = 0
+  for await (const { name } of listOf(stores, folder)) {
+    if (TAR.test(name) && !name.includes('/', folder.length)) return { tar: `${folder}*.tar` }
+    if (++looked === LOOKED_AT) break
+  }
+  return looked > 0 ? { folder: path } : { files: path }
 }
 
 function sourceIn(text: string, allowCode: boolean): SourceJson {
@@ -86,5 +110,6 @@ function isSource(text: string): boolean {
 /** Whether an argument is a definition of a feed rather than data: `x.json`, `x.feed.ts`, `x.json#val`, `{…}`. */
 export function looksLikeFeed(argument: string): boolean {
   if (argument.trimStart().startsWith('{')) return !isSource(argument)
+  if (schemeOf(argument) !== undefined) return false
   return /\.(json|[cm]?[jt]s)(#[^/]*)?$/.test(argument) && !(existsSync(argument) && isShardList(argument))
 }

@@ -36,18 +36,16 @@ export function likeness(was: FileIdentity, now: LocalVersion): Likeness {
 }
 
 /** The probes of a file at some offsets; `read` fills what it is given from an offset on. */
-export async function takeProbes(
-  read: (into: Buffer, offset: number) => Promise<unknown>,
+export function takeProbes(
+  read: (into: Buffer, offset: number) => void,
   size: number,
   offsets: readonly number[],
-): Promise<number[]> {
-  const probes: number[] = []
-  for (const offset of offsets) {
+): number[] {
+  return offsets.flatMap(offset => {
     const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(PROBE_BYTES, size - offset)))
-    await read(buffer, offset)
-    probes.push(offset, crc32(buffer))
-  }
-  return probes
+    read(buffer, offset)
+    return [offset, crc32(buffer)]
+  })
 }
 
 /** Whether the contents at the probes are what they were. `most` looks at the first few only. */

@@ -26,7 +26,7 @@ export const index = command({
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const before = performance.now()
-    const result = await buildIndex(sourceAt(path, values['allow-code']), {
+    const result = await buildIndex(await sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       force: values.force,
       onProgress: (...told) => progress.set(...told),

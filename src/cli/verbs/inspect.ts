@@ -34,7 +34,7 @@ export const inspect = command({
     await givenPlugins(values.plugin)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const summary = await inspect(sourceAt(path, values['allow-code']), {
+    const summary = await inspect(await sourceAt(path, values['allow-code']), {
       root: process.cwd(),
       onProgress: (...told) => progress.set(...told),
       onNotice,

@@ -63,7 +63,7 @@ export const pack = command({
     const before = performance.now()
     const release = onInterrupt(() => sweepDrafts(out, true))
     try {
-      const result = await pack(sourceAt(path, values['allow-code']), {
+      const result = await pack(await sourceAt(path, values['allow-code']), {
         out,
         prefix,
         division: divided,

@@ -175,7 +175,8 @@ async function buildShardIndex(
     return length
   }
   // Where a request costs as much as many bytes, more of them are read at a time.
-  const piece = Math.max(PIECE.first, stores.of(file).merge.gap)
+  const store = stores.of(file)
+  const piece = Math.max(PIECE.first, store.merge.gap)
   let samples =
     check === 'nothing'
       ? undefined
@@ -185,8 +186,11 @@ async function buildShardIndex(
     await scanTar(read, bytes, file, samples, progress, piece)
   }
   const probes = new NumberBuilder()
-  const headers = local ? samples.spread(PROBED).map(offset => offset - BLOCK) : []
-  for (const number of await takeProbes(read, bytes, headers)) probes.push(number)
+  if (local) {
+    const headers = samples.spread(PROBED).map(offset => offset - BLOCK)
+    const probe = (into: Buffer, offset: number): unknown => store.readNow?.(file, offset, into)
+    for (const number of takeProbes(probe, bytes, headers)) probes.push(number)
+  }
   // A shard that is still being written would give an index of its past.
   const after = await statOf(stores, file)
   if (!isSame(version, after.version as LocalVersion | string)) {
