@@ -26,5 +26,4 @@ export class SlowStore implements Store {
 export function retried(store: Store, times?: number): Store
 export function slowStore(options: SlowOptions): StoreKind
 
-declare const plugin: { stores: Record<string, StoreKind> }
-export default plugin
+export function writeSlowPlugin(path: string, options: SlowOptions): string

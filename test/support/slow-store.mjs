@@ -1,9 +1,9 @@
 /**
- * A store that is far away, as a plugin: `slow://a/b` is the file a/b of a folder. Each request waits for its first byte, its
- * bytes come at a rate, answers come in random order, and some requests fail. It has nothing at hand (no readNow).
- *
- *   slow-store.mjs?folder=/data&latency=30&rate=50e6&errors=0.01     ms, bytes a second a request, share of requests
+ * A store that is far away: `slow://a/b` is the file a/b of a folder. Each request waits for its first byte, its bytes come
+ * at a rate, answers come in random order, and some requests fail. It has nothing at hand (no readNow). Plain JavaScript, so
+ * that worker threads can load it.
  */
+import { writeFileSync } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -123,14 +123,12 @@ export function slowStore(options) {
   return { attach: () => retried(new SlowStore(options)) }
 }
 
-const asked = new URL(import.meta.url).searchParams
-const numbers = ['latency', 'rate', 'errors'].filter(name => asked.has(name))
-
-export default {
-  stores: {
-    slow: slowStore({
-      folder: asked.get('folder') ?? process.env.SLOW_STORE,
-      ...Object.fromEntries(numbers.map(name => [name, Number(asked.get(name))])),
-    }),
-  },
+/** Writes a plugin's module that serves `slow://` by such a store. Gives its path. */
+export function writeSlowPlugin(path, options) {
+  const made = `slowStore(${JSON.stringify(options)})`
+  writeFileSync(
+    path,
+    `import { slowStore } from ${JSON.stringify(import.meta.filename)}\nexport default { stores: { slow: ${made} } }\n`,
+  )
+  return path
 }
