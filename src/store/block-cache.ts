@@ -168,11 +168,6 @@ export class BlockCache {
     })
   }
 
-  /** Whether a unit is there, or is being loaded. */
-  has(unit: number): boolean {
-    return this.locked(() => this.table.find(unit) >= 0)
-  }
-
   /** Loads a block that this maker has made. If that fails, the block goes, and another maker may try. */
   fill(taken: Taken, load: Load): Maybe<void> {
     const { block, bytes } = taken

@@ -8,8 +8,8 @@
  * Makers take claims in their order, so each claim is hinted once, and makers need not speak to each other.
  *
  * Hinted reads are fast, so they can't tell whether hints are still needed. The first read of one claim in 16 is never
- * hinted, and is timed; of blocks and units, which rows share, it is one in 16. While these reads are fast, because the
- * page cache has the data, nothing else is spent: no claim is planned ahead.
+ * hinted, and is timed. While these are fast, because the page cache has the data, nothing else is spent: no claim is
+ * planned ahead.
  */
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
@@ -50,7 +50,7 @@ export class Ahead {
   private hinting = false
   /** Reads that were timed so far. */
   private seen = 0
-  /** Of the first read: whether it is to be timed, and when and at how many bytes it began. */
+  /** Of the claim's first read: whether it is to be timed, and when and at how many bytes it began. */
   private state: 'none' | 'wanted' | 'begun' = 'none'
   private since = 0
   private before = 0
@@ -85,14 +85,14 @@ export class Ahead {
     return { draws: this.draws, count: Math.max(0, to - from), epoch: step.epoch }
   }
 
-  /** Whether the first read of a claim is timed, and not hinted. The same for the number of a block or unit. */
-  timed(number: number): boolean {
-    return Math.imul(number, SCATTER) >>> (32 - TIMED_BITS) === 0
+  /** Whether the first read of a claim is timed, and not hinted. */
+  timed(claim: number): boolean {
+    return Math.imul(claim, SCATTER) >>> (32 - TIMED_BITS) === 0
   }
 
-  /** The reads of a claim begin; or of a block or unit. */
-  begin(number: number): void {
-    this.state = this.timed(number) ? 'wanted' : 'none'
+  /** The reads of a claim begin. */
+  begin(claim: number): void {
+    this.state = this.timed(claim) ? 'wanted' : 'none'
   }
 
   /** Called before each of these reads, and after the last, with the count of all bytes read so far. */

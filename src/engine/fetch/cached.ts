@@ -13,7 +13,6 @@ import type { Leaf, Source, UnitRef } from '../../source/source.js'
 import { BlockCache, type Lease, type Taken } from '../../store/block-cache.js'
 import type { Reader } from '../../store/reader.js'
 import type { CacheSeat } from '../plan/job.js'
-import type { Ahead } from './ahead.js'
 import { Future } from './future.js'
 import { blocksOf, RowBlocks } from './row-blocks.js'
 
@@ -56,7 +55,6 @@ export class Cached {
     private readonly sources: readonly Source[],
     columns: (source: number) => readonly string[],
     private readonly reader: Reader,
-    private readonly ahead: Ahead,
   ) {
     this.cache = new BlockCache(seat.data, seat.alone ? MAX_MAKERS + seat.ring : maker)
     this.future = new Future(order, sources)
@@ -85,10 +83,13 @@ export class Cached {
 
   /** The block that holds a row's own ranges; the claim needs it. */
   wantBlock(draw: Draw, i: number, epoch: number): number {
-    const number = this.blockNumber(draw, epoch)
+    const blocks = this.blocks[draw.source]!
+    const block = blocks.blockOf(draw.row)
+    // Where rows need other bytes in the next epoch, the same block of another epoch is something else.
+    const parity = this.sources[draw.source].movesWithEpoch ? epoch & 1 : 0
+    const number = this.firstBlocks[draw.source] + 2 * block + parity
     if (!this.wanted.has(number)) {
-      const blocks = this.blocks[draw.source]!
-      const ranges = blocks.plan(blocks.blockOf(draw.row), epoch)
+      const ranges = blocks.plan(block, epoch)
       this.wanted.set(number, {
         source: draw.source,
         user: this.future.user(draw, 'block'),
@@ -118,21 +119,6 @@ export class Cached {
       })
     }
     return number
-  }
-
-  /** Tells the stores of the block of a row that is yet to come, unless it is there. */
-  hintBlock(draw: Draw, epoch: number): void {
-    const number = this.blockNumber(draw, epoch)
-    if (this.ahead.timed(number) || this.cache.has(number)) return
-    const blocks = this.blocks[draw.source]!
-    this.reader.hint(blocks.plan(blocks.blockOf(draw.row), epoch), 0, this.ahead.bytes)
-  }
-
-  /** Tells the stores of a unit that is yet to come, unless it is there. */
-  hintUnit(ref: UnitRef): void {
-    const number = this.firstUnits.get(ref.leaf)! + ref.unit
-    if (this.ahead.timed(number) || this.cache.has(number)) return
-    this.reader.hint(ref.leaf.planUnit(ref.unit, ref.columns), 0, this.ahead.bytes)
   }
 
   /** What became of something that the claim needs, after `bring`. */
@@ -169,7 +155,7 @@ export class Cached {
       const recency = this.future.recency(one.source)
       one.taken = this.cache.take(number, { bytes, pieces, user, now, nextUse, recency })
       if (one.taken === undefined) continue
-      if (one.taken.loads) loading.push(this.fill(number, one, reading))
+      if (one.taken.loads) loading.push(this.fill(one, reading))
       else waiting.push([number, one])
     }
     return after(together(loading), () => {
@@ -184,13 +170,6 @@ export class Cached {
     })
   }
 
-  /** The number of a row's block, as the cache counts them. */
-  private blockNumber({ source, row }: Draw, epoch: number): number {
-    // Where rows need other bytes in the next epoch, the same block of another epoch is something else.
-    const parity = this.sources[source].movesWithEpoch ? epoch & 1 : 0
-    return this.firstBlocks[source] + 2 * this.blocks[source]!.blockOf(row) + parity
-  }
-
   /** Waits for what another loads. False: that failed, and it has to be taken again. */
   private wait(one: Wanted, reading: (i: number) => void): Maybe<boolean> {
     reading(one.row)
@@ -201,19 +180,13 @@ export class Cached {
     })
   }
 
-  private fill(number: number, one: Wanted, reading: (i: number) => void): Maybe<void> {
-    const { ahead, reader } = this
+  private fill(one: Wanted, reading: (i: number) => void): Maybe<void> {
     reading(one.row)
-    ahead.begin(number)
-    ahead.mark(reader.counts.bytesRead)
     return attempt(
       () =>
         after(
           this.cache.fill(one.taken!, into => one.load(into)),
-          () => {
-            ahead.mark(reader.counts.bytesRead)
-            this.lend(one)
-          },
+          () => this.lend(one),
         ),
       error => {
         one.shared = error

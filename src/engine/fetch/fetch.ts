@@ -43,7 +43,7 @@ export class Fetcher {
     private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1 }, 1),
   ) {
     const wanted = (source: number): readonly string[] => this.wanted(source)
-    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader, ahead)
+    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader)
   }
 
   get counts(): Reader['counts'] {
@@ -71,21 +71,19 @@ export class Fetcher {
     return this.need.units.length === 0 ? this.fetchRanges(count) : this.fetchAlone(count)
   }
 
-  /** Tells the stores what a later claim will need; but not of its first read, if that is to be timed. */
+  /**
+   * Tells the stores what rows of a later claim will need for themselves; but not of the first read, if that is to be timed.
+   * What rows share is read in large pieces, and once: hints were measured to bring nothing there.
+   */
   hint({ draws, count, epoch }: Later, timed: boolean): void {
-    const { later, cached, ahead } = this
+    if (this.cached !== undefined) return
+    const { later } = this
     later.ranges.length = later.units.length = 0
     for (let i = 0; i < count; i++) {
       const { source, row } = draws[i]
-      const own = later.ranges.length
       this.sources[source].need(row, epoch, this.wanted(source), later)
-      if (cached?.blocks[source] === undefined || later.ranges.length === own) continue
-      later.ranges.length = own
-      // Where rows need other bytes in each epoch, the plans of the present one would be lost.
-      if (epoch === this.epoch || !this.sources[source].movesWithEpoch) cached.hintBlock(draws[i], epoch)
     }
-    for (const ref of later.units) cached?.hintUnit(ref)
-    if (later.ranges.length > 0) this.reader.hint(later.ranges, timed ? 1 : 0, ahead.bytes)
+    if (later.ranges.length > 0) this.reader.hint(later.ranges, timed ? 1 : 0, this.ahead.bytes)
   }
 
   /** The columns of row i of the present claim. */
