@@ -205,6 +205,9 @@ describe('what is wrong with a plugin is said', () => {
       ],
     })
   const print = 'fingerprint: { count: 2, digest: "d" }'
+  const whole =
+    'count: 2, columns: [], runs: Float64Array.of(0), id() {}, key() {}, index() {}, need() {}, sample() {}'
+  const units = 'planUnit() {}, unitBytes() {}'
   test.each([
     ['noPrint', '{}', '{}', 'its manifest has no fingerprint'],
     ['noDigest', '{ fingerprint: { count: 1 } }', '{}', 'its manifest has no fingerprint.digest'],
@@ -213,6 +216,19 @@ describe('what is wrong with a plugin is said', () => {
     ['noColumns', `{ ${print} }`, '{ count: 2 }', 'has no columns, a list of names'],
     ['noRuns', `{ ${print} }`, '{ count: 2, columns: [] }', 'has no runs'],
     ['noId', `{ ${print} }`, '{ count: 2, columns: [], runs: Float64Array.of(0) }', 'has no function id'],
+    ['noPlan', `{ ${print} }`, `{ ${whole}, unitStarts: Float64Array.of(0) }`, 'has no function planUnit'],
+    [
+      'badUnits',
+      `{ ${print} }`,
+      `{ ${whole}, ${units}, unitStarts: Float64Array.of(0, 5) }`,
+      'has unitStarts that are no',
+    ],
+    [
+      'crossing',
+      `{ ${print} }`,
+      `{ ${whole}, ${units}, runs: Float64Array.of(0, 1), unitStarts: Float64Array.of(0) }`,
+      'has a unit that reaches from one run into the next, at row 1',
+    ],
     ['fails', '(() => { throw new Error("no disk") })()', '{}', 'open failed: no disk'],
   ])('a source that is none: %s', async (name, open, attach, message) => {
     const said = await broken(name, open, attach)
