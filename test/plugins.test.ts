@@ -221,13 +221,13 @@ describe('what is wrong with a plugin is said', () => {
       'badUnits',
       `{ ${print} }`,
       `{ ${whole}, ${units}, unitStarts: Float64Array.of(0, 5) }`,
-      'has unitStarts that are no',
+      'has a unit 1 that begins at row 5, after 0, of 2 rows',
     ],
     [
       'crossing',
       `{ ${print} }`,
       `{ ${whole}, ${units}, runs: Float64Array.of(0, 1), unitStarts: Float64Array.of(0) }`,
-      'has a unit that reaches from one run into the next, at row 1',
+      'but a run begins at row 1: no unit may reach over that',
     ],
     ['fails', '(() => { throw new Error("no disk") })()', '{}', 'open failed: no disk'],
   ])('a source that is none: %s', async (name, open, attach, message) => {

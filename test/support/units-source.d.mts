@@ -7,6 +7,8 @@ export interface Written {
   each?: number
   /** Files. */
   parts?: number
+  /** How many times 1 to 8 bytes are stored of each column of a row. `expected` knows of 1. */
+  scale?: number
 }
 
 export interface Expected {

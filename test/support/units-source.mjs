@@ -35,13 +35,17 @@ export function groupRows({ rows, seed, each }) {
   return sizes
 }
 
-/** What is stored of a column of a row: 1 to 8 bytes, which `load` makes three times as many. */
-function stored(seed, row, column) {
+/** Bytes that are stored of a column of a row, of which `load` makes three times as many. */
+function storedBytes(seed, row, which, scale) {
+  return scale * (1 + (hash(seed, row, which) % 8))
+}
+
+/** Those bytes. */
+function stored(seed, row, column, scale = 1) {
   const which = STORED.indexOf(column)
-  return Uint8Array.from(
-    { length: 1 + (hash(seed, row, which) % 8) },
-    (_, i) => hash(seed, row, which, i) & 255,
-  )
+  const bytes = new Uint8Array(storedBytes(seed, row, which, scale))
+  for (let i = 0; i < bytes.length; i++) bytes[i] = i < 8 ? hash(seed, row, which, i) : bytes[i - 8] + 1
+  return bytes
 }
 
 /** Every byte becomes three. */
@@ -72,20 +76,20 @@ function indexed(seed, row) {
 }
 
 /** Writes the data of so many rows, in so many files. */
-export function writeUnits(folder, { rows, seed, each, parts = 3 }) {
+export function writeUnits(folder, { rows, seed, each, parts = 3, scale = 1 }) {
   mkdirSync(folder, { recursive: true })
   const sizes = groupRows({ rows, seed, each })
   const files = Array.from({ length: parts }, () => [])
   let row = 0
   sizes.forEach((size, group) => {
     const here = Array.from({ length: size }, () => row++)
-    const pieces = STORED.flatMap(column => here.map(r => stored(seed, r, column)))
+    const pieces = STORED.flatMap(column => here.map(r => stored(seed, r, column, scale)))
     files[Math.floor((group * parts) / sizes.length)].push(...pieces)
   })
   for (const [k, pieces] of files.entries())
     writeFileSync(join(folder, `part-${k}.bin`), Buffer.concat(pieces))
   writeFileSync(join(folder, 'own.bin'), Buffer.concat(Array.from({ length: rows }, (_, r) => own(seed, r))))
-  writeFileSync(join(folder, 'units.json'), JSON.stringify({ rows, seed, sizes, parts }))
+  writeFileSync(join(folder, 'units.json'), JSON.stringify({ rows, seed, sizes, parts, scale }))
 }
 
 /** How often each unit was loaded, by its number. */
@@ -103,7 +107,7 @@ const shared = values => {
 }
 
 /** Where everything lies: tables that all threads share. */
-function tablesOf({ rows, seed, sizes, parts }) {
+function tablesOf({ rows, seed, sizes, parts, scale }) {
   const starts = []
   const file = []
   /** Of each unit, its first byte in its file; then of each row and column, its first byte in its unit. */
@@ -120,7 +124,7 @@ function tablesOf({ rows, seed, sizes, parts }) {
       let length = 0
       for (let r = row; r < row + size; r++) {
         rowAt[c][r] = length
-        length += 1 + (hash(seed, r, c) % 8)
+        length += storedBytes(seed, r, c, scale)
       }
       starts.push(row)
       file.push(part)
@@ -155,8 +159,8 @@ function groupOf(starts, row) {
 const INDEXED = ['number', 'label', 'group']
 
 class Units {
-  constructor({ fingerprint, tables, folder, seed, log, later, prefix }) {
-    Object.assign(this, tables, { count: fingerprint.count, folder, seed, log, prefix })
+  constructor({ fingerprint, tables, folder, seed, scale, log, later, prefix }) {
+    Object.assign(this, tables, { count: fingerprint.count, folder, seed, scale, log, prefix })
     this.unitStarts = tables.starts
     this.indexed = INDEXED.map(name => prefix + name)
     this.columns = [...STORED, 'own', ...INDEXED].map(name => prefix + name)
@@ -230,7 +234,7 @@ class Units {
       if (!this.wants(columns, column)) return
       const begin = 3 * this.rowAt[c][row]
       const [bytes] = units[next++]
-      found[prefix + column] = bytes.subarray(begin, begin + 3 * (1 + (hash(this.seed, row, c) % 8)))
+      found[prefix + column] = bytes.subarray(begin, begin + 3 * storedBytes(this.seed, row, c, this.scale))
     })
     for (const [name, value] of Object.entries(indexed(this.seed, row)))
       if (this.wants(columns, name)) found[prefix + name] = value
@@ -254,6 +258,7 @@ const units = {
       tables,
       folder,
       seed: written.seed,
+      scale: written.scale,
       log,
       later,
       prefix,
