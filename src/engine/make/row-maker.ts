@@ -147,6 +147,11 @@ export class RowMaker {
 
   private finish(claim: Claim, slot: Slot): void {
     const rows = Math.min(claim.to, slot.words[Header.Planned]) - claim.from
+    // Before the batch is ready: the consumer of the last one may ask at once how much was read.
+    const { bytesRead } = this.fetcher.counts
+    const bytes = bytesRead - this.booked
+    this.ring.book(this.maker, bytes)
+    this.booked = bytesRead
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
       const problem =
@@ -163,10 +168,6 @@ export class RowMaker {
     } else {
       markSpan(SpanKind.Transform)
     }
-    const { bytesRead } = this.fetcher.counts
-    const bytes = bytesRead - this.booked
-    this.ring.book(this.maker, bytes)
-    this.booked = bytesRead
     const { batch, from: firstRow } = claim
     this.spans?.addClaim(this.clock, { bytes, batch, firstRow, rows })
     this.drop()
