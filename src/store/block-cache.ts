@@ -34,7 +34,7 @@ export { MOST_RINGS } from './block-table.js'
 
 const PAGE = 4096 // aligned for any SIMD load and for direct I/O; half of one is lost a unit
 const PIECE = 16 // bytes of a piece's (offset, length)
-const USUAL_UNIT = 64 << 10 // bytes: smaller ones hardly need a cache, so the table has room for no more blocks
+const USUAL_UNIT = 16 << 10 // bytes: the table has room for so many blocks, and smaller units leave memory unused
 const MOST_BLOCKS = 4096 // making room looks at every block, some 30 ns each, while the others wait
 const ALIGN = 64 // packed pieces begin on a cache line
 const NAP_MS = 100 // a wake-up may be lost with the thread that owed it: look again
@@ -52,7 +52,7 @@ export interface BlockCacheOptions {
   bytes: number
   /** Makers are numbered from 0 to makers − 1; the main thread attaches besides them. */
   makers: number
-  /** Most units held at once; by default as many as 64 KiB go into the budget, but no more than 4096. */
+  /** Most units held at once; by default as many as 16 KiB go into the budget, but no more than 4096. */
   blocks?: number
 }
 
