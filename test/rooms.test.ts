@@ -34,7 +34,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'system',
     'transform',
   ],
-  device: ['basics', 'batch', 'define', 'engine', 'source', 'system', 'transform'],
+  device: ['basics', 'batch', 'define', 'engine', 'source', 'spans', 'system', 'transform'],
   observe: ['decode', 'define', 'spans', 'system'],
   deliver: [
     ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],

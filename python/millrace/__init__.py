@@ -13,6 +13,7 @@ from ._cuda import queues as _queues
 from ._define import public as _public
 from ._define.public import *  # noqa: F403 - the builder: tar, image, from_torchvision, …
 from ._open.names import hint as _hint
+from ._spans.attach import span_writers, spans
 from .batch import Batch, Ragged
 from .errors import (
     BudgetError,
@@ -42,6 +43,8 @@ __all__ = [
     "SampleError",
     "SourceError",
     "StateError",
+    "span_writers",
+    "spans",
 ]
 __all__ += _public.__all__
 

@@ -22,6 +22,7 @@ from ._open.options import named
 from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank
 from ._open.request import options_of, request_of
+from ._spans.reader import SpanRead
 from ._stream.loop import ONCE, Limits, Once
 from ._stream.run import Run
 from ._stream.stats import Stats
@@ -255,6 +256,13 @@ class Feed(Opened):
     def stats(self) -> Dict[str, Any]:
         """What it has done so far, and what the engine says about itself."""
         return self._run.stats.report(self._run.stream.ask({"stats": True})["stats"])
+
+    def spans(self, cursor: Optional[Sequence[int]] = None) -> SpanRead:
+        """What the engine has done for this feed since the cursor, and when: ``records, cursor, lost``.
+
+        Without a cursor: everything that is still known. ``millrace.spans()`` has what this process has done.
+        """
+        return self._run.stream.spans(cursor)
 
     def show(self, count: int = 16, path: Optional[str] = None) -> Any:
         """Draws samples with their labels, as the model will see them: with Matplotlib, or as a PNG file."""

@@ -44,6 +44,7 @@ class View(Opened):
         finished = False
         try:
             while True:
+                self._run.consumer.asked()
                 loop.between()
                 carrier.asked(loop)
                 while failure is None and self._wants(staged) and carrier.has_room(staged):
@@ -67,6 +68,7 @@ class View(Opened):
                 # No name here refers to the batch while the user has it: dropping it there is enough.
                 yield self._hand(loop, staged)
             finished = True
+            self._run.consumer.flush()
         finally:
             failure = None  # its traceback refers to what is here, slots among it
             try:
@@ -89,6 +91,7 @@ class View(Opened):
         if self._names is not None:
             batch = tuple(batch[name] for name in self._names)
         loop.hand(one.taken)
+        self._run.consumer.handed(one.taken, loop.samples)
         return batch
 
     # ------------------------------------------------------------ as a loader

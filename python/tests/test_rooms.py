@@ -19,15 +19,16 @@ ROOMS: Dict[str, Set[str]] = {
     "batch": set(),
     "_data": {"errors"},
     "_open": {"errors", "_data"},
-    "_client": {"errors"},
+    "_spans": {"errors"},
+    "_client": {"errors", "_spans"},
     "_cuda": {"errors", "_client"},
-    "_gpu": {"errors", "_cuda"},
-    "_stream": {"errors", "batch", "_client", "_cuda"},
+    "_gpu": {"errors", "_cuda", "_spans"},
+    "_stream": {"errors", "batch", "_client", "_cuda", "_spans"},
     "_view": {"errors", "batch", "_client", "_cuda", "_gpu", "_stream"},
     "views": {"errors", "_open", "_stream", "_view"},
-    "feed": {"errors", "_client", "_data", "_open", "_stream", "_view", "views"},
+    "feed": {"errors", "_client", "_data", "_spans", "_open", "_stream", "_view", "views"},
     "_define": {"errors", "_data", "_open", "feed"},
-    "__init__": {"errors", "batch", "_define", "_cuda", "_open", "feed"},
+    "__init__": {"errors", "batch", "_define", "_cuda", "_open", "_spans", "feed"},
 }
 #: Tables that are written by programs: the folder may have any number of files, and every room may read them.
 GENERATED = "_generated"

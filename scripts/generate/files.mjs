@@ -40,6 +40,7 @@ export async function generatedFiles(root, importModule) {
   const launchers = await table('src/deliver/launcher-facts.ts')
   const protocol = await table('src/deliver/protocol-facts.ts')
   const stall = await table('src/observe/stall.ts')
+  const spans = await table('src/spans/span-words.ts')
 
   const files = {}
   const python = (name, from, about, parts) => {
@@ -173,6 +174,17 @@ export async function generatedFiles(root, importModule) {
       }),
     ],
   )
+
+  python('span_words', 'src/spans/span-words.ts', 'Spans: their kinds, and how they lie in memory.', [
+    ...['SpanKind', 'LaneKind', 'HeadAt', 'LaneAt', 'RingAt', 'RecordAt'].map(name => constants(spans(name))),
+    ...['SPAN_NAMES', 'LAST_WORK', 'LANE_NAMES', 'SPANS_MAGIC', 'SPANS_VERSION', 'SPANS_NAME'].map(name =>
+      constant(spans(name)),
+    ),
+    ...['LANES', 'FIRST_OTHER_LANE', 'RINGS', 'RECORD_BYTES', 'RECORDS', 'LANE_BYTES', 'RING_BYTES'].map(
+      name => constant(spans(name)),
+    ),
+    ...['LANES_AT', 'RINGS_AT', 'RECORDS_AT', 'JOIN_MS'].map(name => constant(spans(name))),
+  ])
 
   python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [
     ...RANDOM.map(name => hexadecimal(random(name))),

@@ -4,6 +4,8 @@
  */
 import { Worker } from 'node:worker_threads'
 import { MillraceError } from '../basics/errors.js'
+import { type LaneRef, SpanFile } from '../spans/file.js'
+import { LaneKind } from '../spans/span-words.js'
 import { threadFlags } from '../system/node/thread-flags.js'
 import {
   type DeviceOpened,
@@ -33,20 +35,23 @@ export interface StageListener {
   failed(error: Error, batch: number | undefined): void
 }
 
-/** What a thread is given besides: the word of a lock, whose holder alone calls nvJPEG. */
+/** What a thread is given besides: the word of a lock, whose holder alone calls nvJPEG, and where it writes spans. */
 export interface ThreadData extends DeviceWanted {
   turn: SharedArrayBuffer
+  spans: LaneRef | undefined
 }
 
 const turn = new SharedArrayBuffer(4)
 
 /** Starts the thread. */
 export function stageThread(wanted: DeviceWanted): StagePort {
-  const workerData: ThreadData = { ...wanted, turn }
+  const spans = SpanFile.shared()?.take(LaneKind.Device, 'device')
+  const workerData: ThreadData = { ...wanted, turn, spans }
   const worker = new Worker(new URL('./thread.js', import.meta.url), {
     workerData,
     execArgv: threadFlags(),
   })
+  worker.once('exit', () => spans && SpanFile.shared()?.give(spans))
   return {
     post: message => worker.postMessage(message),
     listen: (heard, ended) => {

@@ -20,6 +20,8 @@ export interface DeviceWanted {
 
 /** The ring whose batches are to be staged. */
 export interface RingWanted {
+  /** Its number in this process. */
+  id: number
   job: DecoderJob
   scratchBytes: number
   consumer: bigint

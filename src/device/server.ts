@@ -4,6 +4,8 @@
  * else to do.
  */
 import { CpuDecoder, type DecoderJob } from '../engine/make/cpu-decoder.js'
+import type { SpanLane } from '../spans/lane.js'
+import { SpanKind } from '../spans/span-words.js'
 import type { Gpu } from '../system/cuda/index.js'
 import { essence, type FromStage, type RingWanted, type ToStage } from './messages.js'
 import { DeviceStage, type Finished, type StageOptions } from './stage.js'
@@ -14,12 +16,17 @@ export class StageServer {
   private readonly line: { batch: number; slot: number }[] = []
   private scheduled = false
   private closed = false
+  private ring = 0
+  /** When the thread had done what it was last at. */
+  private last = performance.now()
 
   constructor(
     private readonly gpu: Gpu,
     /** Where a ring's memory lies. */
     private readonly addressOf: (memory: WebAssembly.Memory) => bigint,
     private readonly say: (message: FromStage, transfer?: ArrayBuffer[]) => void,
+    /** Where its spans go. */
+    private readonly spans?: SpanLane,
   ) {}
 
   hear(message: ToStage): void {
@@ -44,7 +51,8 @@ export class StageServer {
     this.schedule()
   }
 
-  private open({ job, scratchBytes, consumer, generator }: RingWanted): void {
+  private open({ id, job, scratchBytes, consumer, generator }: RingWanted): void {
+    this.ring = id
     const { memory, layout, feed } = job
     const { stage: former } = this
     // If the next stage can't be made, none is left: the streams of the former one are gone.
@@ -77,6 +85,7 @@ export class StageServer {
 
   private close(): void {
     this.closed = true
+    this.spans?.flush()
     this.line.length = 0
     this.stage?.close()
     this.gpu.close()
@@ -99,14 +108,27 @@ export class StageServer {
     const { stage } = this
     if (this.closed || stage === undefined) return
     const next = stage.ready ? this.line.shift() : undefined
+    this.mark(SpanKind.Idle, 0)
     try {
-      if (next !== undefined) {
-        stage.begin(next.batch, next.slot)
+      if (next === undefined) {
+        const finished = stage.finishOldest()
+        this.mark(SpanKind.Wait, this.ring, finished[0]?.batch)
+        this.tell(finished)
+        return
       }
-      this.tell(next === undefined ? stage.finishOldest() : stage.poll())
+      const copied = stage.begin(next.batch, next.slot)
+      this.mark(SpanKind.Stage, this.ring, next.batch, copied)
+      this.tell(stage.poll())
     } catch (error) {
       this.say({ failed: { batch: next?.batch, error: essence(error) } })
     }
+  }
+
+  /** Books the time since the last mark. */
+  private mark(kind: SpanKind, ring: number, batch?: number, work?: { bytes: number; rows: number }): void {
+    const now = performance.now()
+    this.spans?.of(ring).add(kind, this.last, now - this.last, { batch, ...work })
+    this.last = now
   }
 
   private tell(finished: readonly Finished[]): void {

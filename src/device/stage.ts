@@ -76,6 +76,8 @@ interface Line {
 export class DeviceStage {
   readonly output: OutputLayout
   private readonly lines: Line[]
+  /** Most bytes of a row in the slot. */
+  private readonly rowBytes: number
   private readonly outputs: Output[] = []
   private readonly free: number[] = []
   private readonly locks: SlotPins
@@ -87,6 +89,7 @@ export class DeviceStage {
     private readonly options: StageOptions,
   ) {
     this.output = layoutOutput(options.layout)
+    this.rowBytes = options.layout.fields.reduce((sum, { bytes }) => sum + bytes, 0) / options.layout.rows
     this.locks = new SlotPins(gpu, options.layout.bytes, slot => options.address + BigInt(this.slotAt(slot)))
     // A short burst on all of the GPU costs a trainer less than a long stay on a part of it: its own kernels are made
     // for all of it, and end when the last of their blocks does. Two blocks fit on each multiprocessor: while one waits
@@ -112,8 +115,8 @@ export class DeviceStage {
     return this.busy.length > 0
   }
 
-  /** Begins a batch. What the device refuses the CPU makes meanwhile. */
-  begin(batch: number, slotIndex: number): void {
+  /** Begins a batch. What the device refuses the CPU makes meanwhile. Returns the size of what it takes from the slot. */
+  begin(batch: number, slotIndex: number): { bytes: number; rows: number } {
     const { layout, buffer } = this.options
     const slot = new Slot(buffer, this.slotAt(slotIndex), layout)
     this.locks.lock(slotIndex)
@@ -128,6 +131,8 @@ export class DeviceStage {
       throw error
     }
     this.busy.push(line)
+    const rows = slot.words[Header.Count]
+    return { bytes: rows * this.rowBytes, rows }
   }
 
   /** Batches that have been finished meanwhile, in order. */

@@ -3,6 +3,7 @@
  * must not be the trainer's own. It has the primary context, as the trainer has.
  */
 import { parentPort, threadId, workerData } from 'node:worker_threads'
+import { openLane } from '../spans/file.js'
 import { type Alone, addressOf, CudaDevice } from '../system/cuda/index.js'
 import { SharedLock } from '../system/memory/shared-lock.js'
 import type { ThreadData } from './device.js'
@@ -54,7 +55,8 @@ try {
   say({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
   // The stage and the CPU's decoders are loaded while the first batch is being made. Messages wait until then.
   const { StageServer } = await import('./server.js')
-  const server = new StageServer(device, memory => addressOf(memory.buffer), say)
+  const spans = wanted.spans && openLane(wanted.spans)
+  const server = new StageServer(device, memory => addressOf(memory.buffer), say, spans)
   port.on('message', message => {
     server.hear(message)
     if ('close' in message) port.close()

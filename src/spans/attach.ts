@@ -1,5 +1,5 @@
 /** The spans of another process. It may be killed at any time: what it had written stays, for a process that is attached. */
-import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs'
 import { MillraceError } from '../basics/errors.js'
 import { SpanReader } from './reader.js'
 import { SPANS_NAME } from './span-words.js'
@@ -66,9 +66,10 @@ function pathOf(pid: number): string {
 function spansOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
   try {
-    return readdirSync(folder)
-      .map(fd => `${folder}/${fd}`)
-      .filter(path => isSpans(path) && writes(pid, path))
+    const paths = readdirSync(folder).map(fd => `${folder}/${fd}`)
+    const found = paths.filter(path => isSpans(path) && writes(pid, path))
+    // Python has several descriptors of one memory.
+    return [...new Map(found.map(path => [statSync(path).ino, path])).values()]
   } catch {
     return [] // it has ended, or is another user's
   }

@@ -4,11 +4,18 @@
  */
 import { crc32 } from './check.js'
 import { monotonicMs, type SpanClock } from './clock.js'
-import { LAST_WORK, LaneAt, RECORD_BYTES, RECORDS, RecordAt, SPAN_NAMES, SpanKind } from './span-words.js'
+import {
+  JOIN_MS,
+  LAST_WORK,
+  LaneAt,
+  RECORD_BYTES,
+  RECORDS,
+  RecordAt,
+  SPAN_NAMES,
+  SpanKind,
+} from './span-words.js'
 import { ThreadTimes } from './thread-times.js'
 
-/** For so long (ms) spans are joined; with several rings, as many times as long. Six kinds of work: 1,000 records a second. */
-const WINDOW = 6
 /** CPU time is looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
 
@@ -90,7 +97,7 @@ export class SpanLane {
 
   /** Writes what waits, if it has waited long enough at `now`. */
   settle(now: number): void {
-    if (now - this.since >= WINDOW * this.waiting.length) this.flush(now)
+    if (now - this.since >= JOIN_MS * this.waiting.length) this.flush(now)
   }
 
   /** Whether spans wait to be written. */

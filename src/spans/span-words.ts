@@ -78,14 +78,23 @@ export const RECORD_BYTES = 64
 /** Records that a lane keeps: its latest. At the most that are written, 1,000 a second, those of 16 seconds. */
 export const RECORDS = 16384
 
-/** Bytes of an entry in the table of lanes, and in that of rings. */
+/** Bytes of an entry in the table of lanes. */
 export const LANE_BYTES = 64
+
+/** Bytes of an entry in the table of rings. */
 export const RING_BYTES = 128
 
-/** Byte offsets in the file: the tables, and the records of lane 0. */
+/** Where the table of lanes begins. */
 export const LANES_AT = 64
+
+/** Where the table of rings begins. */
 export const RINGS_AT = 20544
+
+/** Where the records of lane 0 begin. */
 export const RECORDS_AT = 65536
+
+/** For so long (ms) spans are joined; with several rings, as many times as long. Six kinds of work: 1,000 records a second. */
+export const JOIN_MS = 6
 
 /** Byte offsets in the head of the file. */
 export const HeadAt = {
@@ -139,8 +148,9 @@ export const RingAt = {
   World: 8,
   /** u32: 1 until the ring is closed. */
   Open: 12,
-  /** u32: the process whose workers fill the ring, and by which number it is known in the spans of that process. */
+  /** u32: the process whose workers fill the ring. */
   Engine: 16,
+  /** u32: the ring's id in the spans of that process. */
   EngineRing: 20,
   /** f64: when it was opened (ms of CLOCK_MONOTONIC). */
   Begun: 24,

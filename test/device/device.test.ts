@@ -107,7 +107,7 @@ describe('a loader', () => {
   }
 
   test('that is closed while somebody else begins to decode leaves nothing at work', async () => {
-    const memory = mapped('memfd:millrace')
+    const memory = mapped('memfd:millrace ')
     const alive = new Set<Feeding>()
     const { close } = Feeding.prototype
     const { start } = Feeding
@@ -131,7 +131,7 @@ describe('a loader', () => {
       await expect(all).rejects.toThrow('this loader is closed')
       await loader.close()
       expect(alive.size).toBe(0)
-      expect(mapped('memfd:millrace')).toBe(memory)
+      expect(mapped('memfd:millrace ')).toBe(memory)
     } finally {
       Feeding.start = start
       Feeding.prototype.close = close

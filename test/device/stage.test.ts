@@ -11,6 +11,9 @@ import { essence, revive } from '../../src/device/messages.js'
 import { StageServer } from '../../src/device/server.js'
 import { DeviceStage, type StageOptions } from '../../src/device/stage.js'
 import type { DecoderJob } from '../../src/engine/make/cpu-decoder.js'
+import { newSpanFile, openLane } from '../../src/spans/file.js'
+import type { SpanLane } from '../../src/spans/lane.js'
+import { LaneKind } from '../../src/spans/span-words.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { newMemory } from '../../src/system/memory/memory.js'
 import { Form, Word } from '../../src/transform/device/parameter-words.js'
@@ -286,16 +289,36 @@ describe('the server', () => {
     job = { memory, layout, feed: normalizeFeed(json, '/'), workspaces }
   })
 
-  function served(): { server: StageServer; said: FromStage[] } {
+  function served(spans?: SpanLane): { server: StageServer; said: FromStage[] } {
     const said: FromStage[] = []
     const server = new StageServer(
       gpu,
       () => ADDRESS,
       message => said.push(message),
+      spans,
     )
-    server.hear({ ring: { job, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.hear({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
     return { server, said }
   }
+
+  test('writes spans of what it does for which ring', async () => {
+    const file = newSpanFile()
+    const { server } = served(openLane(file.take(LaneKind.Device, 'device')!))
+    for (const slot of [0, 1]) {
+      fill(slot, slot)
+      server.hear({ stage: { batch: 5 + slot, slot } })
+      await turns()
+    }
+    server.hear({ close: true })
+    const { records } = file.reader.readSince(undefined, 7)
+    const staged = records.filter(({ kind }) => kind === 'stage')
+    expect(staged[0]).toMatchObject({ batch: 5, lane: { kind: 'device', name: 'device 0' } })
+    expect(staged.reduce((sum, { joined }) => sum + joined, 0)).toBe(2)
+    expect(staged.reduce((sum, { rows }) => sum + rows, 0)).toBe(2 * ROWS)
+    expect(staged[0].bytes).toBeGreaterThan(0)
+    const kinds = new Set(file.reader.readSince().records.map(({ kind, ring }) => `${kind} ${ring}`))
+    expect([...kinds].sort()).toEqual(['idle 0', 'stage 7', 'wait 7'])
+  })
 
   test('tells of each batch that is done, in order', async () => {
     const { server, said } = served()
@@ -331,7 +354,7 @@ describe('the server', () => {
     gpu.allocateHost = () => {
       throw new CudaError('cuMemHostAlloc', 'CUDA_ERROR_OUT_OF_MEMORY')
     }
-    server.hear({ ring: { job, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.hear({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
     gpu.allocateHost = allocateHost
     fill(0, 0)
     server.hear({ stage: { batch: 0, slot: 0 } })

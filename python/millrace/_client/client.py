@@ -21,6 +21,7 @@ from .leases import Leases
 from .meeting import Meeting
 from .memory import Memory
 from .process import Engine
+from .ring_spans import RingSpans
 from .wire import LOOK, ConnectionClosed, Wire
 
 #: When the engine's heartbeat has stood still for so long (seconds) while we wait for a batch, we look
@@ -160,6 +161,7 @@ class Client:
             self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, ProcessLookupError) as error:  # it died after it had answered
             raise ConnectionClosed("the engine closed the connection") from error
+        self.spans = RingSpans(told, str(request.get("name", "")))
         self.leases = Leases(self.wire)
         self._end = weakref.finalize(
             self, _end, self.wire, self.leases, self._ready, self.meeting, self.engine
@@ -228,6 +230,7 @@ class Client:
     def close(self) -> None:
         """Ends the ring. Batches in the user's hands stay as they are."""
         self._end()
+        self.spans.close()
 
     def bury(self) -> None:
         """After the engine's death: makes sure of it, and removes what it could not."""

@@ -38,6 +38,7 @@ from ..errors import MillraceError
 from .fields import DeviceField, device_fields
 from .generate import generator_of
 from .making import Parts, make
+from .stage_spans import StageSpans
 from .ticket import HostBatch, Ticket
 from .tools import Tools, open_tools
 
@@ -178,8 +179,16 @@ class DeviceStage:
                 tools.pool.linger()
 
     def _serve(self, parts: Parts) -> None:
+        spans = StageSpans()
+        try:
+            self._serve_all(parts, spans)
+        finally:
+            spans.close()
+
+    def _serve_all(self, parts: Parts, spans: StageSpans) -> None:
         while True:
             job = self._jobs.get()
+            spans.begin()
             if job is None:
                 return
             batch, ticket = job
@@ -190,6 +199,7 @@ class DeviceStage:
                 # The ticket keeps the error, and that would keep the batch, and its slot with it.
                 traceback.clear_frames(error.__traceback__)
                 failure = error
+            spans.staged(batch)
             # Before the ticket is complete, nothing here refers to the batch any more: its slot is free as
             # soon as the device has read it.
             del job, batch

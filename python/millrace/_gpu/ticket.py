@@ -29,6 +29,10 @@ class HostBatch(NamedTuple):
     redo: Optional[Redo] = None
     #: For fields that are made out of nothing.
     made: Optional[Made] = None
+    #: For the spans: the ring's number in this process, that of the batch, its rows.
+    ring: int = 0
+    number: int = -1
+    rows: int = 0
 
 
 class Ticket:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Mapping, Optional
 
 from ..errors import MillraceError
 from .stats import Stats, say
@@ -16,6 +16,8 @@ class EpochLine:
         self._stream = stream
         self._stats = stats
         self._rank = rank
+        #: Time of the workers by kind of work, up to the last line.
+        self._before: Mapping[str, float] = {}
 
     def say(self, epoch: int, bad: Optional[str]) -> None:
         """The epoch is over. ``bad``: which samples were dropped or masked in it."""
@@ -25,8 +27,12 @@ class EpochLine:
                 say(f"{name}, rank {self._rank}, epoch {epoch}: {bad}")
             return
         try:
-            spans = self._stream.client.ask({"stats": True})["stats"].get("spans", {})
+            total = self._stream.client.ask({"stats": True})["stats"].get("spans", {})
         except MillraceError:
-            spans = {}
+            total = {}
+        # The engine counts from the ring's beginning; another ring counts anew.
+        before = self._before if all(total.get(name, 0) >= ms for name, ms in self._before.items()) else {}
+        spans = {name: ms - before.get(name, 0) for name, ms in total.items()}
+        self._before = total
         line = f"{name}, {self._stats.epoch_line(epoch, spans)}"
         say(line if bad is None else f"{line}; {bad}")

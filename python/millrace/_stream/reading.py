@@ -15,7 +15,7 @@ from ..batch import About, Batch, Ragged, about_of, decode
 class Taken:
     """A batch that has left the ring, and where a run goes on after it."""
 
-    __slots__ = ("after", "bad", "batch", "epoch", "samples", "slot")
+    __slots__ = ("after", "bad", "batch", "epoch", "number", "ring", "samples", "slot")
 
     def __init__(self, batch: Batch, epoch: int, after: Place, slot: Optional[int] = None) -> None:
         self.batch = batch
@@ -25,6 +25,8 @@ class Taken:
         self.slot = slot
         #: Its bad samples, as the engine told of them.
         self.bad: Sequence[Mapping[str, Any]] = ()
+        #: Its number in its ring, and the ring's in the spans of this process.
+        self.number, self.ring = -1, 0
         #: Samples planned for it, those included: fillers are none.
         self.samples = 0
 

@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from .._client.client import Place, needed_changes
 from .._client.layout import Field
 from ..errors import StateError
+from .consumer import Consumer
 from .epoch_line import EpochLine
 from .loop import Limits, Loop, Standing
 from .stats import Stats
@@ -53,6 +54,8 @@ class Run:
         self._limits = limits
         self._epoch_line = EpochLine(stream, stats, rank)
         self._standing = Standing(stream.ahead)
+        #: Writes what the loop waits for.
+        self.consumer = Consumer()
         self._loop: Optional[Loop] = None
         #: The epoch of the state that was loaded, if no step of it was left.
         self._over: Optional[int] = None
@@ -122,6 +125,7 @@ class Run:
                 stream.limit(limit)
             standing.place = stream.ahead
             self.stats.mark()
+        self.consumer.begin()
         loop = Loop(stream, self.stats, standing, self._epoch_line, total, limited=not self._limits.plain)
         self._loop = loop
         return loop
@@ -193,4 +197,5 @@ class Run:
             end = closer()
             if end is not None:
                 end()
+        self.consumer.close()
         self.stream.close()

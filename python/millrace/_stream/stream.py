@@ -25,6 +25,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 from .._client.client import Client, Opened, Place
 from .._client.meeting import Meeting
 from .._generated.slot_words import Header
+from .._spans.reader import SpanRead
 from ..errors import EngineDied, ForkedError, MillraceError, printable
 from .fork import watch
 from .reading import Taken, read
@@ -87,7 +88,7 @@ class Stream:
 
     def connect(self, state: Optional[Mapping[str, Any]]) -> None:
         """Opens a ring that begins with a state; one that is open already ends when that works."""
-        request = dict(self._request)
+        request = {**self._request, "name": self.name}
         if state is not None:
             request["options"] = {**request["options"], "state": dict(state)}
             self.changes = list(state.get("changes", [])) or None
@@ -265,6 +266,7 @@ class Stream:
         except BaseException:
             client.leases.forget(slot)
             raise
+        taken.number, taken.ring = self.number, client.spans.ring
         self.number += 1
         self.ahead = taken.after
         taken.bad = bad
@@ -298,6 +300,10 @@ class Stream:
         rows = opened.length // opened.world
         judge.batch(taken.samples, opened.policy, rows)
         return judge.epoch_ends(opened.policy, rows) if taken.after.epoch > taken.epoch else None
+
+    def spans(self, cursor: Optional[Sequence[int]]) -> SpanRead:
+        """What the engine has done for this feed; also of an engine that died."""
+        return self.client.spans.read_since(cursor)
 
     # ------------------------------------------------------------ ending
 

@@ -103,7 +103,8 @@ class Staging:
         stage = self._stage_for({field.name: field.device for field in fields if field.device}, client)
         about = about_of(host)
         made = None if about.rows is None else Made(about.epoch, about.positions, about.rows)
-        ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot), made))
+        named = (taken.ring, taken.number, about.count)
+        ticket = stage.submit(HostBatch(arrays, redoing(client, taken.slot), made, *named))
         ticket.turned = self._turned
         taken.batch = shell(host)
         return ticket

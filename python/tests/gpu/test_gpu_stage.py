@@ -25,6 +25,7 @@ from millrace._gpu import plan
 from millrace._gpu.stage import DeviceStage
 from millrace._gpu.ticket import HostArray, HostBatch, Ticket
 from millrace._gpu.tools import Tools
+from millrace._spans.attach import spans
 
 
 @pytest.fixture
@@ -371,3 +372,17 @@ def test_whoever_has_the_ticket_finds_the_slot_free_once_it_is_read(opened, monk
     assert ticket.comes(10)
     driver.finish()
     assert left == [None]
+
+
+def test_the_stage_writes_spans_of_each_batch(opened):
+    with spans() as own:
+        before = own.read_since().cursor
+        stage, _ = opened({"image": field()})
+        slot = some_slot(random.Random(1), 4)
+        batch = HostBatch([HostArray("image", slot.values, "u8")], None, None, 5, 17, 4)
+        stage.submit(batch).wait(PATIENCE)
+        stage.close()
+        records = own.read_since(before).records
+    kinds = {(one.kind, one.ring, one.batch, one.rows) for one in records if one.lane.kind == "device"}
+    assert kinds == {("idle", 0, -1, 0), ("stage", 5, 17, 4)}
+    assert [one.bytes for one in records if one.kind == "stage"] == [slot.values.nbytes]

@@ -73,7 +73,13 @@ export class DeviceDelivery implements Delivery {
     this.BatchClass = deviceBatchClass(options.fields)
     const { consumer } = options
     device.serve(
-      { job: feeding.decoderJob, scratchBytes: DEVICE_BYTES, consumer, generator: feeding.generator },
+      {
+        id: feeding.id,
+        job: feeding.decoderJob,
+        scratchBytes: DEVICE_BYTES,
+        consumer,
+        generator: feeding.generator,
+      },
       {
         finished: one => this.finished(one),
         refused: rows => this.refused(rows),

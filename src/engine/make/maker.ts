@@ -8,7 +8,7 @@ import { watchProcess } from '../../python/processes.js'
 import { loadPlugins } from '../../source/plugins.js'
 import { openLane } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
-import { SpanKind } from '../../spans/span-words.js'
+import { JOIN_MS, SpanKind } from '../../spans/span-words.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { useDoor } from '../../system/node/unbroken.js'
@@ -21,8 +21,6 @@ import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000
-/** So soon (ms) it looks around when spans wait to be written. */
-const SETTLE = 6
 /** What functions of the user's have begun gets its turn after so many claims, and so many ms when a ring is left. */
 const CLAIMS_A_TURN = 64
 const LAST_TURN = 5
@@ -68,7 +66,7 @@ class Maker {
     const { lane } = this
     const full = lane && this.served.filter(({ ring }) => ring.full)
     const begun = performance.now()
-    Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? SETTLE : NAP)
+    Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : NAP)
     if (full === undefined) return
     // Where slots of several rings are waited for at once, that is about none of them.
     const spans = lane!.of(full.length === 1 ? full[0].job.id : 0)

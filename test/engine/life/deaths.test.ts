@@ -180,7 +180,7 @@ describe('a sample that hangs', () => {
     expect(error).toBeInstanceOf(engine.EngineError)
     expect(error.message).toMatch(/^sample 20 has taken \d+ s \(limit 8 s\): .*timeout/)
     await loader.close()
-    expect(mapped('memfd:millrace')).toBe(0)
+    expect(mapped('memfd:millrace ')).toBe(0)
   })
 
   test('after a break the next epoch does not wait for it in silence', async () => {
@@ -194,11 +194,11 @@ describe('a sample that hangs', () => {
   test('does not stop another feed of the process, once its own is closed', async () => {
     const other = open(numberFeed(200), { workers: 1 })
     await other.ready
-    const memory = mapped('memfd:millrace')
+    const memory = mapped('memfd:millrace ')
     const stuck = open(await deadly(SPIN), { workers: 1, timeout: LIMIT })
     await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
     await stuck.close()
-    expect(mapped('memfd:millrace')).toBe(memory)
+    expect(mapped('memfd:millrace ')).toBe(memory)
     expect((await loopIds(other)).flat()).toHaveLength(200)
     await other.close()
   })

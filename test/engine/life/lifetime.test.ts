@@ -268,13 +268,13 @@ describe('a loader', () => {
       }
       await using(FEED, { workers: 2 }, async train => {
         await loopIds(train, 3)
-        const alone = mapped('memfd:millrace')
+        const alone = mapped('memfd:millrace ')
         for (let i = 0; i < 4; i++) {
           await using(shards, { workers: 2 }, async other => {
             await loopIds(other)
-            expect(mapped('memfd:millrace')).toBeGreaterThan(alone)
+            expect(mapped('memfd:millrace ')).toBeGreaterThan(alone)
           })
-          expect(mapped('memfd:millrace')).toBe(alone)
+          expect(mapped('memfd:millrace ')).toBe(alone)
           // An index is mapped once, whoever looks at it, and however often.
           expect(mapped(folder)).toBe(3)
         }

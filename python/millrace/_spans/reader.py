@@ -1,0 +1,212 @@
+"""Reads spans: of this process or of another, which may be alive or dead.
+
+A reader says where it has come to (the cursor), gets what was written since then, and learns how many records
+it was too late for. It uses ``pread`` alone: it changes nothing, and needs no mapping.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import weakref
+import zlib
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+from .._generated.span_words import (
+    LANE_NAMES,
+    SPAN_NAMES,
+    SPANS_MAGIC,
+    SPANS_VERSION,
+    HeadAt,
+    LaneAt,
+    RecordAt,
+    RingAt,
+)
+from ..errors import MillraceError
+
+#: A record, as RecordAt of the generated table has it.
+RECORD = struct.Struct("<4d2f6I")
+
+
+class Lane(NamedTuple):
+    """A thread that writes spans."""
+
+    #: Its place in the file.
+    lane: int
+    #: "worker", "reader", "device" or "consumer".
+    kind: str
+    #: Which one of its kind.
+    number: int
+    name: str
+    #: Whether a thread writes it at present.
+    open: bool
+    #: How many records were written, since the beginning.
+    written: int
+
+
+class Ring(NamedTuple):
+    """What spans are about: one feed and rank."""
+
+    ring: int
+    #: The feed's.
+    name: str
+    rank: int
+    world: int
+    open: bool
+    #: The process whose workers fill the ring, and the ring's number in the spans of that process.
+    engine: int
+    engine_ring: int
+    #: When it was opened (ms of CLOCK_MONOTONIC).
+    begun: float
+
+
+class SpanRecord(NamedTuple):
+    """Something that a thread did, or several small things of a kind, joined."""
+
+    lane: Lane
+    #: "read", "decode", "transform", "map", "close", "wait", "idle", "stage" or "step".
+    kind: str
+    #: The ring that it was done for; 0: for none.
+    ring: int
+    #: ms of CLOCK_MONOTONIC: ``time.monotonic() * 1000``.
+    start: float
+    #: ms; of joined spans the sum.
+    duration: float
+    bytes: float
+    #: Number of the batch in its ring, -1: none; of joined spans that of the first, as ``first_row`` is.
+    batch: int
+    first_row: int
+    rows: int
+    #: ms of CPU time, and of waiting for a core, since the last record of the lane that has them, or NaN.
+    cpu: float
+    delay: float
+    #: How many spans were joined into this one.
+    joined: int
+    #: Which one of its lane.
+    number: int
+
+
+class SpanRead(NamedTuple):
+    """What was written since a cursor."""
+
+    #: By lane, oldest first.
+    records: List[SpanRecord]
+    #: Where the reader has come to: how many records of each lane it has passed. Plain JSON.
+    cursor: List[int]
+    #: Records, of any ring, that were written over before they could be read, or are half written.
+    lost: int
+
+
+class Spans:
+    """The spans of one process. They stay readable after its death, until ``close``."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise MillraceError(f"can't open the spans at {path}: {error.strerror}") from None
+        self._close = weakref.finalize(self, os.close, self._fd)
+        self._head = os.pread(self._fd, 64, 0).ljust(64, b"\0")
+        if self._head[:8] != SPANS_MAGIC.encode():
+            self.close()
+            raise MillraceError(f"{path} holds no spans of Millrace")
+        version = self._u32(HeadAt.VERSION)
+        if version != SPANS_VERSION:
+            self.close()
+            raise MillraceError(
+                f"{path} has spans of version {version}, this Millrace reads version {SPANS_VERSION}: "
+                "use the same Millrace on both sides"
+            )
+        #: The process that writes.
+        self.pid = self._u32(HeadAt.PID)
+
+    def lanes(self) -> List[Lane]:
+        """The lanes that have ever been used."""
+        size, count = self._u32(HeadAt.LANE_BYTES), self._u32(HeadAt.LANES)
+        table = os.pread(self._fd, size * count, self._u32(HeadAt.LANES_AT))
+        found = []
+        for lane in range(count):
+            entry = table[lane * size : (lane + 1) * size]
+            (written,) = struct.unpack_from("<q", entry, LaneAt.WRITTEN)
+            kind, number, is_open = struct.unpack_from("<3I", entry, LaneAt.KIND)
+            if kind:
+                name = _text(entry[LaneAt.NAME :])
+                found.append(Lane(lane, LANE_NAMES[kind], number, name, is_open == 1, written))
+        return found
+
+    def rings(self) -> List[Ring]:
+        """The latest rings, the open ones among them."""
+        size, count = self._u32(HeadAt.RING_BYTES), self._u32(HeadAt.RINGS)
+        table = os.pread(self._fd, size * count, self._u32(HeadAt.RINGS_AT))
+        found = []
+        for at in range(0, len(table), size):
+            entry = table[at : at + size]
+            ring, rank, world, is_open, engine, engine_ring, begun = struct.unpack_from("<6Id", entry)
+            if ring == 0 or struct.unpack_from("<I", entry, RingAt.AGAIN)[0] != ring:
+                continue  # none, or it is being written
+            name = _text(entry[RingAt.NAME : RingAt.AGAIN])
+            found.append(Ring(ring, name, rank, world, is_open == 1, engine, engine_ring, begun))
+        return sorted(found)
+
+    def read_since(self, cursor: Optional[Sequence[int]] = None, ring: Optional[int] = None) -> SpanRead:
+        """What was written since the cursor, all of it or that of one ring.
+
+        Without a cursor: everything that is still there.
+        """
+        records: List[SpanRecord] = []
+        reached = list(cursor or ())
+        lost = 0
+        for lane in self.lanes():
+            kept = max(0, lane.written - self._u32(HeadAt.RECORDS))
+            known = cursor is not None and lane.lane < len(reached)
+            start = reached[lane.lane] if known else kept if cursor is None else 0
+            lost += max(0, kept - start) + self._read_lane(lane, max(start, kept), ring, records)
+            reached += [0] * (lane.lane + 1 - len(reached))
+            reached[lane.lane] = max(start, lane.written)
+        return SpanRead(records, reached, lost)
+
+    def close(self) -> None:
+        """Lets go of the memory."""
+        self._close()
+
+    def __enter__(self) -> "Spans":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _read_lane(self, lane: Lane, start: int, ring: Optional[int], out: List[SpanRecord]) -> int:
+        """Appends records of a lane; how many are not whole."""
+        records, size = self._u32(HeadAt.RECORDS), self._u32(HeadAt.RECORD_BYTES)
+        at = self._u32(HeadAt.RECORDS_AT) + lane.lane * records * size
+        broken = 0
+        while start < lane.written:
+            # Up to the end of the lane's memory; what is left begins at its start.
+            count = min(lane.written - start, records - start % records)
+            part = os.pread(self._fd, count * size, at + start % records * size)
+            for i in range(count):
+                record = part[i * size : (i + 1) * size]
+                values = RECORD.unpack_from(record)
+                number = (start + i + 1) & 0xFFFFFFFF
+                if values[10] != number or values[11] != zlib.crc32(record[: RecordAt.CHECK]):
+                    broken += 1
+                elif ring is None or values[8] >> 8 == ring:
+                    out.append(_record(lane, start + i, values))
+            start += count
+        return broken
+
+    def _u32(self, at: int) -> int:
+        found: int = struct.unpack_from("<I", self._head, at)[0]
+        return found
+
+
+def _record(lane: Lane, number: int, values: Sequence[Any]) -> SpanRecord:
+    start, duration, size, batch, cpu, delay, first, rows, kind_ring, joined = values[:10]
+    kind, ring = SPAN_NAMES[kind_ring & 255], kind_ring >> 8
+    return SpanRecord(
+        lane, kind, ring, start, duration, size, int(batch), first, rows, cpu, delay, joined, number
+    )
+
+
+def _text(entry: bytes) -> str:
+    return entry.split(b"\0", 1)[0].decode("utf8", "replace")
