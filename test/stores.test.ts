@@ -1,9 +1,11 @@
 /** A feed over a store that is far away: the same batches as over local files, in every thread, and what may go wrong. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AnyLoader, type FeedJson, type OpenOptions, open, type State } from './support/engine.js'
 import { temporaryFolder, writeFiles } from './support/folder.js'
 import { writeSlowPlugin } from './support/slow-store.mjs'
@@ -129,6 +131,47 @@ describe('batches are those of local files', () => {
     const rest = await epoch(json(far), { workers: 2, state })
     expect(rest.ids.length).toBeGreaterThan(0)
     expect(whole.ids.slice(-rest.ids.length)).toEqual(rest.ids)
+  })
+})
+
+/** The store of the guide, as it stands there, and a web server that has the files of the folder. */
+describe("the guide's store", () => {
+  const guide = readFileSync(join(import.meta.dirname, '../docs/plugins.md'), 'utf8')
+  const text = [...guide.matchAll(/```js\n([\s\S]*?)```/g)].find(([, code]) => code.includes('stores:'))![1]
+  const server = createServer((request, response) => {
+    const path = join(folder, decodeURIComponent(new URL(request.url!, 'http://x').pathname))
+    if (!existsSync(path)) return void response.writeHead(404).end()
+    const bytes = readFileSync(path)
+    const [, from, to] = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? '') ?? []
+    const part = from === undefined ? bytes : bytes.subarray(Number(from), Number(to) + 1)
+    const etag = createHash('sha256').update(bytes).digest('hex')
+    response.writeHead(from === undefined ? 200 : 206, { etag, 'content-length': part.length })
+    response.end(request.method === 'HEAD' ? undefined : part)
+  })
+  let base: string
+  beforeAll(async () => {
+    writeFileSync(join(folder, 'web.mjs'), text)
+    await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => server.close())
+
+  test.each([0, 2])('reads shards and lists from a web server (%i workers)', async workers => {
+    const plugins = [SLOW, join(folder, 'web.mjs')]
+    for (const [, source] of sources.filter(([name]) => ['tar shards', 'a list'].includes(name))) {
+      const local = await epoch(feed(source(near)), { workers: 1 })
+      expect(await epoch(feed(source(name => `${base}/${name}`)), { workers, plugins })).toEqual(local)
+    }
+  })
+
+  test('names what is missing, and what it can not list', async () => {
+    const plugins = [join(folder, 'web.mjs')]
+    await expect(epoch(feed({ tar: `${base}/none.tar` }), { workers: 0, plugins })).rejects.toThrow(
+      /shard http:\/\/.*none\.tar is missing/,
+    )
+    await expect(epoch(feed({ tar: `${base}/*.tar` }), { workers: 0, plugins })).rejects.toThrow(
+      /this store can't list its objects: name them one by one, or by braces/,
+    )
   })
 })
 
