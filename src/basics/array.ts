@@ -50,7 +50,7 @@ export function countOf(shape: readonly number[]): number {
 
 /** Whether a value of a column is an array, and no bytes. */
 export function isTiled(value: unknown): value is TiledArray {
-  return typeof value === 'object' && value !== null && 'tiles' in value
+  return typeof value === 'object' && !(value instanceof Uint8Array) && value !== null && 'tiles' in value
 }
 
 /** Whether all of its bytes are there. */

@@ -1,13 +1,13 @@
 /** From a field of the definition to the program that makes it: one line a kind. */
 
-import { isTiled } from '../basics/array.js'
+import { isTiled, type TiledArray } from '../basics/array.js'
 import { DefinitionError } from '../basics/errors.js'
 import { checkLimit, limitOf } from '../define/limits.js'
 import { BY_WORKER, type FieldMaking, type SlotField } from '../define/making.js'
 import type { NormalField } from '../define/types.js'
 import { compileDeviceArray } from './device/array.js'
 import { compileDevicePicture } from './device/picture.js'
-import type { FieldProgram, FieldValue, RowContext, UserMap } from './field.js'
+import type { FieldProgram, RowContext, UserMap } from './field.js'
 import { compileImage, compileMask } from './picture/image.js'
 import { compileArray, compileVaryingArray } from './plain/array-field.js'
 import { compileBoxes, compilePoints } from './plain/follow.js'
@@ -62,29 +62,33 @@ function compileKind(field: NormalField, map: UserMap | undefined, { layout, mak
 function bounded(field: NormalField, program: FieldProgram): FieldProgram {
   if (field.as === 'npy') return program
   const limit = limitOf(field)
-  const ready = (value: FieldValue, context: RowContext): FieldValue | Promise<FieldValue> => {
-    if (isTiled(value)) return landed(value, context.read)
-    if (limit !== undefined) checkLimit(limit, value)
-    return value
-  }
   if (program.form === 'dense') {
     return {
       form: 'dense',
       run(value, at, context) {
-        const read = ready(value, context)
-        if (read instanceof Promise) return read.then(all => program.run(all, at, context))
-        return program.run(read, at, context)
+        if (isTiled(value)) return withAll(value, context, all => program.run(all, at, context))
+        if (limit !== undefined) checkLimit(limit, value)
+        return program.run(value, at, context)
       },
     }
   }
   return {
     form: 'varying',
     run(value, context) {
-      const read = ready(value, context)
-      if (read instanceof Promise) return read.then(all => program.run(all, context))
-      return program.run(read, context)
+      if (isTiled(value)) return withAll(value, context, all => program.run(all, context))
+      if (limit !== undefined) checkLimit(limit, value)
+      return program.run(value, context)
     },
   }
+}
+
+function withAll<R>(
+  array: TiledArray,
+  { read }: RowContext,
+  run: (array: TiledArray) => R | Promise<R>,
+): R | Promise<R> {
+  const all = landed(array, read)
+  return all instanceof Promise ? all.then(run) : run(all)
 }
 
 /** Pictures, boxes and points are made by operators; a function of the user's works on the sample instead. */

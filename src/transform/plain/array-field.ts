@@ -82,10 +82,10 @@ function arrayFrom(
   dtype: Dtype,
   shape: readonly (number | undefined)[],
 ): TiledArray | Uint8Array {
-  if (isTiled(value)) return value
-  if (typeof value === 'string' && value.trimStart().startsWith('['))
-    return jsonArray(value, isFloatDtype(dtype))
   if (!(value instanceof Uint8Array)) {
+    if (isTiled(value)) return value
+    if (typeof value === 'string' && value.trimStart().startsWith('['))
+      return jsonArray(value, isFloatDtype(dtype))
     throw new DecodeError(
       `expected the bytes of an array, got ${JSON.stringify(typeof value === 'bigint' ? String(value) : value)} from the index: check "from"`,
     )

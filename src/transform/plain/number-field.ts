@@ -60,15 +60,19 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   }
   return {
     form: 'dense',
-    run(given, at, context) {
-      let value: FieldValue = given
-      if (isTiled(value)) {
-        checkScalar(value, as)
-        if (wide) return putArray(value, dtype, at, context)
-        value = scalarOf(value)
-      } else if (typeof value === 'bigint' && wide) return write(value, at, context)
-      return mapped(field, map, decode(value), context, number => write(number, at, context))
+    run(value, at, context) {
+      const plain = value instanceof Uint8Array ? value : single(value)
+      if (typeof plain === 'object' && isTiled(plain)) return putArray(plain, dtype, at, context)
+      return mapped(field, map, decode(plain), context, number => write(number, at, context))
     },
+  }
+
+  /** What is given as an array or a bigint: that array where all of its bits count, else its number. */
+  function single(value: FieldValue): FieldValue {
+    if (typeof value === 'bigint' && wide) return wideArray(value)
+    if (!isTiled(value)) return value
+    checkScalar(value, as)
+    return wide ? value : scalarOf(value)
   }
 }
 

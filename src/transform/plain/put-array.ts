@@ -7,7 +7,7 @@
  *
  * The pieces stay in the processor's cache between the two passes.
  */
-import { isFloatDtype, isRead, type Tile, type TiledArray } from '../../basics/array.js'
+import { countOf, isFloatDtype, isRead, type Tile, type TiledArray } from '../../basics/array.js'
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DecodeError, MillraceError } from '../../basics/errors.js'
 import { checkCount, READERS } from '../../decode/array/plain-array.js'
@@ -35,12 +35,22 @@ export function putArray(
 ): void | Promise<void> {
   const { tiles, shape } = array
   if (isFloatDtype(array.dtype) && !isFloatDtype(dtype) && dtype !== 'bool') throw noInteger(array, dtype)
+  const [only] = tiles
+  if (array.dtype === dtype && tiles.length === 1 && isPlain(only, countOf(shape) * DTYPES[dtype].bytes))
+    return copyInto(context.work, only.data, at) // most arrays by far
   const walks = tiles.map(tile => walkTile(tile, array.dtype, shape, tile.data.length))
   checkCount(
     shape,
     walks.reduce((sum, walk) => sum + walk.count, 0),
   )
   return together(tiles, (tile, i) => putTile(array, tile, walks[i], dtype, at, context))
+}
+
+/** Whether a tile is the array as it will lie in the slot. */
+function isPlain(tile: Tile, bytes: number): tile is Tile<Uint8Array> {
+  const { data, at, shape, strides, bigEndian } = tile
+  const asItIs = at === undefined && shape === undefined && strides === undefined && bigEndian !== true
+  return asItIs && data instanceof Uint8Array && data.length === bytes
 }
 
 /** Does all of the work, at once where it can. When it has failed, nothing of it goes on: the memory may serve others then. */

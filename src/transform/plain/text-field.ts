@@ -14,7 +14,8 @@ import { unpacker } from './unpack.js'
 export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const unpack = unpacker(field)
   const decode = (value: FieldValue): unknown => {
-    if (field.as === 'bytes') return isTiled(value) ? bytesOfArray(value) : unpack(value)
+    if (field.as === 'bytes')
+      return !(value instanceof Uint8Array) && isTiled(value) ? bytesOfArray(value) : unpack(value)
     const decoded = field.as === 'json' ? decodeJson(value) : decodeText(value)
     // Without a function the bytes go on as they are, now that they are known to be valid.
     return map ? decoded : value
