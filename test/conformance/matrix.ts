@@ -29,6 +29,8 @@ export interface Data {
   window: number
   /** Only the orders that go by units, over fewer sources. */
   brief?: boolean
+  /** How many times a feed is opened: by default with 0, 1, 2 and 5 workers. */
+  workers?: readonly number[]
 }
 
 const WORKERS = [0, 1, 2, 5]
@@ -189,7 +191,7 @@ export function matrix(name: string, data: Data): void {
       test.each(orders)('in the order %s, with any workers', async (order, json) => {
         const feed = feedOf(source, json)
         const names: string[][] = []
-        for (const workers of WORKERS) names.push(namesIn(await epoch(feed, { workers })))
+        for (const workers of data.workers ?? WORKERS) names.push(namesIn(await epoch(feed, { workers })))
         for (const other of names) expect(other).toEqual(names[0])
         const whole = rows.map(nameOf)
         if (order === 'none') expect(names[0]).toEqual(whole)

@@ -13,7 +13,10 @@ import { temporaryFolder } from '../support/folder.js'
 
 export interface Conformance {
   name: string
-  json: SourceJson
+  /** Of data in another store, by the folder that it is in: `a` or `b`. */
+  json: SourceJson | ((folder: string) => SourceJson)
+  /** Where objects of another store lie: `far://x` is the file x of this folder. */
+  store?: { scheme: string; folder: string }
   wanted: string[]
   /** Writes the data below `root`. */
   write(root: string): void
@@ -24,10 +27,19 @@ export interface Conformance {
   first: Record<string, string>
 }
 
+/** Folders of the objects of other stores, by scheme. */
+const stores = new Map<string, string>()
+
+/** The file that has the bytes of a name. */
+function placeOf(name: string): string {
+  const [, scheme, rest] = /^(\w+):\/\/(.*)/.exec(name) ?? []
+  return scheme === undefined ? name : join(stores.get(scheme)!, rest)
+}
+
 /** Reads as the engine does, without merging. */
 export function readPieces(ranges: readonly ByteRange[]): Uint8Array[] {
   return ranges.map(({ file, offset, length }) => {
-    const data = readFileSync(file)
+    const data = readFileSync(placeOf(file))
     expect(offset).toBeGreaterThanOrEqual(0)
     expect(offset + length).toBeLessThanOrEqual(data.length)
     return new Uint8Array(data.subarray(offset, offset + length))
@@ -52,14 +64,15 @@ export function asText(value: Column): string {
 
 export function conforms(suite: Conformance): void {
   describe(`${suite.name} conforms`, () => {
-    const home = temporaryFolder()
+    const home = suite.store?.folder ?? temporaryFolder()
+    if (suite.store) stores.set(suite.store.scheme, home)
     const { wanted } = suite
     let manifest: Manifest
     let source: Source
 
     const openAt = (name: string): Promise<Manifest> => {
       const context: OpenContext = { root: join(home, name), wanted }
-      return openSource(suite.json, context)
+      return openSource(typeof suite.json === 'function' ? suite.json(name) : suite.json, context)
     }
 
     beforeAll(async () => {
@@ -101,7 +114,7 @@ export function conforms(suite: Conformance): void {
         const { ranges, units } = needOf(source, row, wanted)
         const all = [...ranges, ...units.flatMap(({ leaf, unit, columns }) => leaf.planUnit(unit, columns))]
         for (const { file, offset, length } of all)
-          expect(offset + length).toBeLessThanOrEqual(statSync(file).size)
+          expect(offset + length).toBeLessThanOrEqual(statSync(placeOf(file)).size)
         expect(needOf(source, row, [])).toEqual({ ranges: [], units: [] })
       }
     })
@@ -127,7 +140,7 @@ export function conforms(suite: Conformance): void {
     it('names existing files as the place of a row', () => {
       for (let row = 0; row < source.count; row++) {
         const where = source.where?.(row)
-        if (where !== undefined) expect(where.offset).toBeLessThanOrEqual(statSync(where.file).size)
+        if (where !== undefined) expect(where.offset).toBeLessThanOrEqual(statSync(placeOf(where.file)).size)
       }
     })
 
