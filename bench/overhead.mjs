@@ -24,11 +24,12 @@ async function bare(batch, steps) {
   const opened = attachSource(await openSource(memorySource, { root: '/', wanted: ['data'] }))
   // As many slots as the engine has, in turn: otherwise the bare loop writes to its cache, and the engine to memory.
   const slots = new Uint8Array(new SharedArrayBuffer(DEPTH * batch * ROW))
+  const nothing = { ranges: [], units: [] }
   let row = 0
   const begun = performance.now()
   for (let step = 0; step < steps; step++) {
     for (let i = 0; i < batch; i++) {
-      const bytes = opened.sample((row = (row * 7919 + 13) % opened.count), [], ['data']).data
+      const bytes = opened.sample((row = (row * 7919 + 13) % opened.count), 0, ['data'], nothing).data
       slots.set(bytes.subarray(bytes.length - ROW), ((step % DEPTH) * batch + i) * ROW)
     }
   }

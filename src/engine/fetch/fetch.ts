@@ -15,8 +15,9 @@ import type { CacheSeat } from '../plan/job.js'
 import { Ahead, type Later } from './ahead.js'
 import { Cached } from './cached.js'
 
-/** What a row without units has of them. */
+/** What a row without units has of them, and what a row has that needs nothing. */
 const NONE: readonly Uint8Array[][] = []
+const NOTHING: Pieces = { ranges: [], units: NONE }
 
 export class Fetcher {
   private readonly stores = new Stores()
@@ -139,13 +140,17 @@ export class Fetcher {
   private fetchRanges(count: number): Maybe<void> {
     const { got, rangeEnds } = this
     const { ranges } = this.need
+    if (ranges.length === 0) {
+      for (let i = 0; i < count; i++) got[i] = NOTHING
+      return
+    }
     const reading = (range: number): void => {
       this.ahead.mark(this.counts.bytesRead)
       this.reading(rangeEnds.findIndex(end => end > range))
     }
     return attempt(
       () =>
-        after(ranges.length === 0 ? [] : this.reader.read(ranges, reading), views => {
+        after(this.reader.read(ranges, reading), views => {
           this.ahead.mark(this.counts.bytesRead)
           for (let i = 0; i < count; i++)
             got[i] = { ranges: views.slice(rangeEnds[i - 1] ?? 0, rangeEnds[i]), units: NONE }
