@@ -26,12 +26,12 @@ const SCATTER = 0x9e3779b1
 const SLOW_US = 25
 const SLOW_US_A_BYTE = 0.0005
 /** Reads that a maker times before it believes them: its code is not compiled yet, and its files are not open. */
-const FIRST = 2
+const FIRST = 4
 /** The weight of the latest read in the share of slow reads. */
 const WEIGHT = 1 / 8
-/** Hints begin above the first share, after two slow reads in a row. They end below the second, after some 20 fast ones. */
-const BEGIN = 0.2
-const END = 0.05
+/** Hints begin above the first share, after three slow reads in a row. They end below the second, after some 18 fast ones at most. */
+const BEGIN = 0.3
+const END = 0.1
 
 /** Rows of a claim whose turn is yet to come. */
 export interface Later {

@@ -74,7 +74,7 @@ export class Fetcher {
 
   /**
    * Tells the stores what rows of a later claim will need for themselves; but not of the first read, if that is to be timed.
-   * What rows share is read in large pieces, and once: hints were measured to bring nothing there.
+   * What rows share is read in large pieces. By their time, a disk can't be told from memory, so there are no hints of these.
    */
   hint({ draws, count, epoch }: Later, timed: boolean): void {
     if (this.cached !== undefined) return

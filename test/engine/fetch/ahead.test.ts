@@ -51,7 +51,7 @@ class Disk {
 describe('while reads are slow', () => {
   it.each([1, 2, 5, 16])('each claim is hinted once, with %i makers', makers => {
     const disk = new Disk(makers)
-    disk.take(200 * makers)
+    disk.take(400 * makers)
     expect(disk.take(1000)).toBe(1000)
     expect(disk.hints.every(n => n === 1)).toBe(true)
   })
@@ -64,7 +64,7 @@ describe('while reads are slow', () => {
 
   it('a maker begins soon', () => {
     const disk = new Disk(1)
-    disk.take(100)
+    disk.take(160)
     expect(disk.makers[0].slow).toBe(true)
   })
 
@@ -88,7 +88,7 @@ describe('while reads are slow', () => {
 describe('while reads are fast', () => {
   it('slow reads at the very beginning don’t count: nothing is compiled yet', () => {
     const disk = new Disk(2)
-    disk.take(40)
+    disk.take(100)
     disk.us.cold = 8
     expect(disk.take(1000)).toBe(0)
   })
@@ -135,7 +135,7 @@ describe('while reads are fast', () => {
     const one = (us: number, bytes: number): boolean => {
       let time = 0
       const ahead = new Ahead({ chunks: 16, chunkRows: 4 }, 1, () => time / 1000)
-      for (let claim = 0; claim < 100; claim++) {
+      for (let claim = 0; claim < 200; claim++) {
         ahead.begin(claim)
         ahead.mark(0)
         time += us

@@ -7,7 +7,7 @@ import { open } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { tarFile } from '../../support/tar.js'
 
-const ROWS = 1200
+const ROWS = 1600
 const folder = temporaryFolder()
 mkdirSync(join(folder, 'data'))
 writeFileSync(
@@ -93,7 +93,8 @@ it('global order: rows, 8 claims of 4 ahead', async () => {
 it('goes on over the end of an epoch, and ends with the last', async () => {
   const log = await logged({ shuffle: 'global', seed: 5 }, 2)
   expect(log.filter(({ kind }) => kind === 'hint').length).toBeGreaterThan((3 * ROWS) / 2)
-  expect(Math.min(...delays(log))).toBeGreaterThan(32)
+  // A row that is hinted for the next epoch may still come in this one.
+  expect(Math.min(...delays(log))).toBeGreaterThan(0)
   expect(Math.max(...delays(log))).toBeLessThan(80)
 })
 
