@@ -16,7 +16,7 @@ const HELP = `Rows a second from files that are not in the page cache: global or
   --data DIR     where the data are made and kept, 3 GB; on a disk, not in memory (the temporary folder)
   --only LIST    feeds, of raw,jpeg,windowed (all)
   --pairs N      rounds of each feed and side (7)
-  --rows N       rows of a round (20000; JPEGs a fifth of that)
+  --rows N       rows of a round (20000; JPEGs half of that)
   --workers N    workers (as many as cores)
   --drop HOW     files: drop the pages of these files (posix_fadvise, by dd); all: drop the whole page cache, needs root (files)
   --realtime     run the rounds before all other programs of this machine (chrt, needs root): for one with neighbours
@@ -58,7 +58,7 @@ const image = { image: { from: 'jpg', as: 'image', apply: crop } }
 /** Each feed, and the rows of a round: a JPEG takes ten times as long. */
 const feeds = {
   raw: { rows, source: sources.raw, fields: row, shuffle: 'global' },
-  jpeg: { rows: Math.ceil(rows / 5), source: sources.jpeg, fields: image, shuffle: 'global' },
+  jpeg: { rows: Math.ceil(rows / 2), source: sources.jpeg, fields: image, shuffle: 'global' },
   windowed: { rows, source: sources.raw, fields: row, shuffle: { window: 4096 } },
 }
 
