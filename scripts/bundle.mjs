@@ -6,11 +6,13 @@ import { rolldown } from 'rolldown'
 
 /**
  * Modules that stay files of their own. A module that the user writes may import Millrace in the same thread, from the
- * other files of dist/: error classes, and what is known of native memory, must be there once. And a module that finds
- * other files by its own place (`import.meta`) must stay in that place.
+ * other files of dist/: error classes, what is known of native memory, and which sources plugins have brought must be there
+ * once. And a module that finds other files by its own place (`import.meta`) must stay in that place.
  */
+const ONCE = /^(basics|system)\/|^define\/plugin-sources\.js$/
+
 function staysAlone(dist, file) {
-  return /^(basics|system)\//.test(relative(dist, file)) || readFileSync(file, 'utf8').includes('import.meta')
+  return ONCE.test(relative(dist, file)) || readFileSync(file, 'utf8').includes('import.meta')
 }
 
 /** Replaces `entry`, a path below `dist`, by a file with all that it imports. */
@@ -19,6 +21,7 @@ export async function bundleThread(dist, entry) {
     input: join(dist, entry),
     cwd: dist,
     platform: 'node',
+    checks: { bundlerTimings: false }, // a slow machine is no fault
     plugins: [
       {
         name: 'millrace',

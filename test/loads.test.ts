@@ -22,11 +22,13 @@ function loads(entry: string): string[] {
 test('a worker thread is one file, beside what it shares with modules of the user', () => {
   const files = loads('engine/make/maker.js')
   const others = files.filter(file => !/^(basics|system|engine\/make)\//.test(file))
-  // These find files by their own place, with what they import.
+  // These find files by their own place, or must be there once, with what they import.
   expect(others.sort()).toEqual([
     'define/build/call.js',
+    'define/check/mistakes.js',
     'define/hash.js',
     'define/nested.js',
+    'define/plugin-sources.js',
     'define/rules.js',
     'transform/kernels/load.js',
   ])

@@ -238,6 +238,19 @@ describe('what is wrong with a plugin is said', () => {
 })
 
 describe('on the command line', () => {
+  test('a module with functions names its source, in the workers too', () => {
+    const index = JSON.stringify(pathToFileURL(join(repository, 'dist/index.js')).href)
+    write(
+      'call.feed.mjs',
+      `import { feed, int } from ${index}
+       const source = { records: { path: 'a.bin', bytes: ${BYTES} } }
+       export default feed({ source, fields: { number: int('number').map(n => n + 1) }, batch: 8 })`,
+    )
+    const args = ['run', 'call.feed.mjs', '--plugin', records, '--workers', '2', '--epochs', '1', '--json']
+    const { stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { cwd: folder, encoding: 'utf8' })
+    expect(JSON.parse(stdout || '{}').samples, stderr).toBe(ROWS)
+  })
+
   const file = write('feed.json', JSON.stringify(feed))
   const millrace = (...words: string[]) =>
     spawnSync(process.execPath, [CLI, ...words], { cwd: folder, encoding: 'utf8', timeout: LONGEST_WAIT })
