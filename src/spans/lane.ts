@@ -2,7 +2,7 @@
  * One thread's lane of spans: the only writer of its records. Spans that follow each other within a few milliseconds are
  * joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work is.
  */
-import { crc32 } from './check.js'
+import { crc32 } from 'node:zlib'
 import { monotonicMs, type SpanClock } from './clock.js'
 import {
   JOIN_MS,
@@ -146,7 +146,7 @@ export class SpanLane {
     this.u32[w + RecordAt.KindRing / 4] = kind | (ring << 8)
     this.u32[w + RecordAt.Joined / 4] = span.count
     this.u32[w + RecordAt.Number / 4] = this.count + 1
-    this.u32[w + RecordAt.Check / 4] = crc32(this.u8, at, at + RecordAt.Check)
+    this.u32[w + RecordAt.Check / 4] = crc32(this.u8.subarray(at, at + RecordAt.Check))
     this.count++
     Atomics.store(this.written, 0, BigInt(this.count))
   }

@@ -2,8 +2,9 @@
  * Reads spans: those of this process, or of another one that may be alive or dead. A reader says where it has come to (the
  * cursor), gets what was written since then, and learns how many records it was too late for.
  */
+
+import { crc32 } from 'node:zlib'
 import { MillraceError } from '../basics/errors.js'
-import { crc32 } from './check.js'
 import {
   HeadAt,
   LANE_NAMES,
@@ -192,7 +193,8 @@ export class SpanReader {
         const record = i * bytes
         const whole =
           view.getUint32(record + RecordAt.Number, true) === (number + 1) >>> 0 &&
-          view.getUint32(record + RecordAt.Check, true) === crc32(part, record, record + RecordAt.Check)
+          view.getUint32(record + RecordAt.Check, true) ===
+            crc32(part.subarray(record, record + RecordAt.Check))
         if (!whole) broken++
         else if (ring === undefined || view.getUint32(record + RecordAt.KindRing, true) >>> 8 === ring)
           out.push(recordAt(view, record, lane, number))
