@@ -68,7 +68,10 @@ export interface UnitRequest {
    * in turn.
    */
   now: readonly number[]
-  /** The first position from `now` on at which a unit is used that `user` used last; Infinity if it is not. */
+  /**
+   * The first position from `now` on at which a unit is used that `user` used last; Infinity if it is not. A negative
+   * number: it is wanted from now on, up to the position that it is the negative of.
+   */
   nextUse(user: number, now: number): number
   /** Where the future is not known: what to note in its place, less for a later use. */
   recency?: number
@@ -252,11 +255,14 @@ export class BlockCache {
   private add(unit: number, { bytes, pieces = 1, user, now: nows, nextUse }: UnitRequest): Taken | undefined {
     const { table } = this
     const pages = Math.max(1, Math.ceil((bytes + pieces * PIECE) / PAGE))
-    for (const now of new Set(nows)) {
-      const place = table.place(pages, now, user => nextUse(user, now))
+    for (let i = 0; i < nows.length; i++) {
+      const now = nows[i]
+      if (i > 0 && now === nows[i - 1]) continue
+      const place = table.place(pages, now, nextUse)
       const next = nextUse(user, now)
       // A tie is no reason to load: blocks of one window would only push each other out.
-      if (place === undefined || (place.soonest <= next && place.soonest < Infinity)) continue
+      const soon = next < 0 ? now : next
+      if (place === undefined || (place.soonest <= soon && place.soonest < Infinity)) continue
       table.evict(place)
       return { block: table.add(place, pages, unit, user, next, this.maker), loads: true, bytes, pieces }
     }

@@ -8,7 +8,8 @@
  *   loader   the maker that loads it
  *   first, pages, pieces   its place in the data, and how many pieces it has
  *   leases   one bit for each maker that uses it
- *   unit, user, nextUse    which unit it holds, what used it last, and the position at which it is wanted next
+ *   unit, user, nextUse    which unit it holds, what used it last, and the position at which it is wanted next; negative: it is
+ *                          wanted now, until the position that this is the negative of
  *
  * Everything else is derived: `order` (block numbers; the first `count` are those in use, by address; the rest are
  * free), a chained hash table from units to blocks, and the sums. So a maker may die at any instruction: `rebuild`
@@ -137,7 +138,7 @@ export class BlockTable {
   }
 
   /** The best place for so many pages. `refresh` tells the next use of units whose noted one is not after `now`. */
-  place(pages: number, now: number, refresh: (user: number) => number): Place | undefined {
+  place(pages: number, now: number, refresh: (user: number, now: number) => number): Place | undefined {
     const { count, order, byAddress } = this
     for (let i = 0; i < count; i++) {
       const block = order[i]
@@ -151,9 +152,10 @@ export class BlockTable {
   }
 
   /** The position of a block's next use, asked for again when the noted one has passed. */
-  private noted(block: number, now: number, refresh: (user: number) => number): number {
-    if (this.nextUse[block] <= now) this.nextUse[block] = refresh(this.user[block])
-    return this.nextUse[block]
+  private noted(block: number, now: number, refresh: (user: number, now: number) => number): number {
+    let next = this.nextUse[block]
+    if (Math.abs(next) <= now) this.nextUse[block] = next = refresh(this.user[block], now)
+    return next < 0 ? now : next
   }
 
   /** Notes what uses a block now. When it is used next is only asked where memory is short, unless it is known by `recency`. */
@@ -220,7 +222,8 @@ export class BlockTable {
 
   leased(block: number): boolean {
     const at = block * this.leaseWords
-    for (let i = at; i < at + this.leaseWords; i++) if (Atomics.load(this.leases, i) !== 0) return true
+    // Leases are taken under the lock, which the caller has; to be given back meanwhile does no harm.
+    for (let i = at; i < at + this.leaseWords; i++) if (this.leases[i] !== 0) return true
     return false
   }
 

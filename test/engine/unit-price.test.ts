@@ -149,16 +149,22 @@ describe('the cache that is wanted', () => {
     for (const order of [global, weights, none]) expect(cacheWanted([rowsAlone(order)])).toBe(0)
   })
 
-  test('units: what they take loaded, at least a window and two of the largest', () => {
-    expect(cacheWanted([source(window(1000))])).toBe(15 * MB)
-    expect(cacheWanted([source(window(1000), { largest: 20 * MB })])).toBe(80 * MB)
-    expect(cacheWanted([source(window(9000), { largest: 24 * MB })])).toBe(138 * MB)
+  test('units: two windows of what they take loaded, and six of the largest', () => {
+    expect(cacheWanted([source(window(1000))])).toBe((20 + 6) * MB)
+    expect(cacheWanted([source(window(1000), { largest: 20 * MB })])).toBe((20 + 120) * MB)
+    // No more than there is.
+    expect(cacheWanted([source(window(9000), { largest: 24 * MB })])).toBe((100 + 144) * MB)
+  })
+
+  test('rows that are made before they are asked for come on top', () => {
+    expect(cacheWanted([rowsAlone(window(1000))], 1000)).toBe((4.5 + 3) * MB)
+    expect(cacheWanted([source(window(1000))], 500)).toBe((20 + 5 + 6) * MB)
   })
 
   test('a blend: the windows of all sources, each by its own size', () => {
     const small = { ...rowsAlone(window(1000, 2000)), bytes: 2 * MB }
     expect(cacheWanted([rowsAlone(window(1000)), small])).toBe((4.5 + 1.5) * MB)
-    expect(cacheWanted([source(window(1000)), small, source(window(500))])).toBe((15 + 1.5 + 7.5) * MB)
+    expect(cacheWanted([source(window(1000)), small, source(window(500))])).toBe((26 + 1.5 + 16) * MB)
   })
 
   test('a random order over units: all of them; one row after the other: four of the largest', () => {
@@ -188,13 +194,15 @@ describe('the price of a random order', () => {
   })
 
   test('above three loads gives one notice, with a window that fits', () => {
-    const [text, ...others] = unitNotices([source(global)], 7 * MB)
+    const [text, ...others] = unitNotices([source(global)], 20 * MB)
     expect(others).toEqual([])
     expect(text).toBe(
-      'a global shuffle loads each unit (row group, chunk) of "rows" about 93 times an epoch: a unit has 100 rows, and ' +
-        'the cache of 7 MiB holds 7 % of all units. {"shuffle": {"window": 460}} loads each once; a larger cache ' +
+      'a global shuffle loads each unit (row group, chunk) of "rows" about 80 times an epoch: a unit has 100 rows, and ' +
+        'the cache of 20 MiB holds 20 % of all units. {"shuffle": {"window": 700}} loads each once; a larger cache ' +
         '(option "cache") or data in smaller row groups or chunks make it less',
     )
+    // Nothing fits into seven units.
+    expect(unitNotices([source(global)], 7 * MB)[0]).toMatch(/7 % of all units\. A larger cache/)
     expect(unitNotices([source(global)], 96.9 * MB)).toHaveLength(1)
     expect(unitNotices([source(global)], 97.1 * MB)).toEqual([])
     expect(unitNotices([source(global, { stretches: 3334 })], 0)).toEqual([])
@@ -227,9 +235,9 @@ test('the window that is named fits: its own cache is no larger', () => {
   for (const cache of [3 * MB, 7 * MB, 20 * MB, 90 * MB, 500 * MB])
     for (const largest of [MB, 4 * MB]) {
       const found = windowThatFits({ ...units, largest }, cache)
-      if (found > 0) expect(cacheWanted([source(window(found), { largest: 1 })])).toBeLessThanOrEqual(cache)
-      if (found > 0) expect(found / 100 + (2 * largest) / MB).toBeLessThanOrEqual(cache / MB)
-      else expect(cache).toBeLessThanOrEqual(2 * largest + 3 * MB)
+      if (found > 0) expect(cacheWanted([source(window(found), { largest })])).toBeLessThanOrEqual(cache + 1)
+      if (found > 0) expect(found / 50 + (6 * largest) / MB).toBeLessThanOrEqual(cache / MB)
+      else expect(cache).toBeLessThanOrEqual(6 * largest + 4 * MB)
     }
   // More than 256 units mix no better.
   expect(windowThatFits({ ...units, rows: 1e6, stretches: 1e4 }, 500 * MB)).toBe(25_000)

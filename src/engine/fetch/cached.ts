@@ -9,12 +9,12 @@ import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { leavesOf } from '../../source/around.js'
 import { bytesOf, loadUnit, readPacked, unitBytes } from '../../source/load-unit.js'
-import type { Leaf, Source, UnitRef } from '../../source/source.js'
-import { BlockCache, type Lease, type Taken } from '../../store/block-cache.js'
+import type { ByteRange, Leaf, Source, UnitRef } from '../../source/source.js'
+import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
 import type { Reader } from '../../store/reader.js'
 import type { CacheSeat } from '../plan/job.js'
 import { Future } from './future.js'
-import { blocksOf, RowBlocks } from './row-blocks.js'
+import { blocksOf, pieceOf, RowBlocks } from './row-blocks.js'
 
 /** Pieces that a loaded unit may have: its list of them is kept beside it. */
 const MOST_PIECES = 1024
@@ -24,9 +24,12 @@ export type Shared = readonly Uint8Array[] | Error | undefined
 
 /** Something that the rows of a claim share. */
 interface Wanted {
+  number: number
   source: number
   user: number
   row: number
+  /** What is read of it. */
+  ranges: readonly ByteRange[]
   /** What it takes in the cache: bytes, and pieces at most. */
   bytes: number
   pieces: number
@@ -44,9 +47,21 @@ export class Cached {
   /** The first number of each source's blocks, and of each leaf's units, as the cache counts them. */
   private readonly firstBlocks: number[] = []
   private readonly firstUnits = new Map<Leaf, number>()
+  /** How many there are of all of them. */
+  private readonly numbers: number
+  /** What the claim needs, by number, and in the order in which it was asked for. */
   private readonly wanted = new Map<number, Wanted>()
-  private leases: Lease[] = []
+  private readonly list: Wanted[] = []
+  private readonly leases: Lease[] = []
   private closed = false
+  /** What is asked of the cache, one after the other. */
+  private readonly request: { -readonly [Name in keyof UnitRequest]: UnitRequest[Name] } = {
+    bytes: 0,
+    pieces: 0,
+    user: 0,
+    now: [],
+    nextUse: (user, now) => this.future.next(user, now),
+  }
 
   constructor(
     private readonly seat: CacheSeat,
@@ -65,19 +80,20 @@ export class Cached {
     let first = 0
     sources.forEach((source, i) => {
       this.firstBlocks[i] = first
-      first += 2 * (this.blocks[i]?.count ?? 0)
+      first += this.blocks[i]?.count ?? 0
       for (const leaf of leavesOf(source) ?? []) {
         if (this.firstUnits.has(leaf)) continue
         this.firstUnits.set(leaf, first)
         first += leaf.unitStarts.length
       }
     })
+    this.numbers = first
   }
 
   /** Forgets the claim before. */
   begin(): void {
     for (const lease of this.leases) lease.release()
-    this.leases = []
+    this.leases.length = this.list.length = 0
     this.wanted.clear()
   }
 
@@ -85,12 +101,14 @@ export class Cached {
   wantBlock(draw: Draw, i: number, epoch: number): number {
     const blocks = this.blocks[draw.source]!
     const block = blocks.blockOf(draw.row)
-    // Where rows need other bytes in the next epoch, the same block of another epoch is something else.
-    const parity = this.sources[draw.source].movesWithEpoch ? epoch & 1 : 0
-    const number = this.firstBlocks[draw.source] + 2 * block + parity
+    // Where rows need other bytes in another epoch, the same block is something else there.
+    const moved = this.sources[draw.source].movesWithEpoch ? epoch * this.numbers : 0
+    const number = this.firstBlocks[draw.source] + block + moved
     if (!this.wanted.has(number)) {
       const ranges = blocks.plan(block, epoch)
-      this.wanted.set(number, {
+      this.want({
+        number,
+        ranges,
         source: draw.source,
         user: this.future.user(draw, 'block'),
         row: i,
@@ -103,12 +121,19 @@ export class Cached {
     return number
   }
 
+  private want(one: Wanted): void {
+    this.wanted.set(one.number, one)
+    this.list.push(one)
+  }
+
   /** A unit that the claim needs. */
   wantUnit(ref: UnitRef, draw: Draw, i: number): number {
     const number = this.firstUnits.get(ref.leaf)! + ref.unit
     if (!this.wanted.has(number)) {
       const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
-      this.wanted.set(number, {
+      this.want({
+        number,
+        ranges,
         source: draw.source,
         user: this.future.user(draw, 'unit'),
         row: i,
@@ -119,6 +144,12 @@ export class Cached {
       })
     }
     return number
+  }
+
+  /** The piece of a row's own range, out of its block; undefined where the block is not there. */
+  piece(number: number, range: ByteRange): Uint8Array | undefined {
+    const { shared, ranges } = this.wanted.get(number)!
+    return Array.isArray(shared) ? pieceOf(range, ranges, shared) : undefined
   }
 
   /** What became of something that the claim needs, after `bring`. */
@@ -133,7 +164,7 @@ export class Cached {
   bring(first: Draw, passed: number, reading: (i: number) => void): Maybe<void> {
     this.future.see(first)
     const now = this.cache.passed(this.seat.ring, passed)
-    return this.round([...this.wanted], now, reading)
+    return this.round(this.list, now, reading)
   }
 
   close(): void {
@@ -142,32 +173,46 @@ export class Cached {
   }
 
   private round(
-    wanted: readonly [number, Wanted][],
+    wanted: readonly Wanted[],
     now: readonly number[],
     reading: (i: number) => void,
   ): Maybe<void> {
-    if (wanted.length === 0) return
-    const nextUse = (user: number, now: number): number => this.future.next(user, now)
-    const loading: Maybe<void>[] = []
-    const waiting: [number, Wanted][] = []
-    for (const [number, one] of wanted) {
-      const { user, bytes, pieces } = one
-      const recency = this.future.recency(one.source)
-      one.taken = this.cache.take(number, { bytes, pieces, user, now, nextUse, recency })
+    const loading: Promise<void>[] = []
+    const waiting: Wanted[] = []
+    for (const one of wanted) {
+      this.request.user = one.user
+      this.request.bytes = one.bytes
+      this.request.pieces = one.pieces
+      this.request.now = now
+      this.request.recency = this.future.recency(one.source)
+      one.taken = this.cache.take(one.number, this.request)
       if (one.taken === undefined) continue
-      if (one.taken.loads) loading.push(this.fill(one, reading))
-      else waiting.push([number, one])
+      if (!one.taken.loads) waiting.push(one)
+      else {
+        const filled = this.fill(one, reading)
+        if (filled instanceof Promise) loading.push(filled)
+      }
     }
-    return after(together(loading), () => {
-      const waits = waiting.map(([, one]) => this.wait(one, reading))
-      return after(together(waits), there =>
-        this.round(
-          waiting.filter((_, i) => !there[i]),
-          now,
-          reading,
-        ),
+    if (loading.length > 0) return Promise.all(loading).then(() => this.waitFor(waiting, now, reading))
+    return this.waitFor(waiting, now, reading)
+  }
+
+  /** Waits for what others load. What they failed to load is taken again. */
+  private waitFor(
+    waiting: readonly Wanted[],
+    now: readonly number[],
+    reading: (i: number) => void,
+  ): Maybe<void> {
+    if (waiting.length === 0) return
+    const again = (there: readonly boolean[]): Maybe<void> =>
+      this.round(
+        waiting.filter((_, i) => !there[i]),
+        now,
+        reading,
       )
-    })
+    const there = together(waiting.map(one => this.wait(one, reading)))
+    if (there instanceof Promise) return there.then(again)
+    if (!there.every(one => one)) return again(there)
   }
 
   /** Waits for what another loads. False: that failed, and it has to be taken again. */

@@ -18,6 +18,7 @@ import { Cached } from './cached.js'
 /** What a row without units has of them, and what a row has that needs nothing. */
 const NONE: readonly Uint8Array[][] = []
 const NOTHING: Pieces = { ranges: [], units: NONE }
+const NO_UNITS: readonly number[] = []
 
 export class Fetcher {
   private readonly stores = new Stores()
@@ -31,6 +32,9 @@ export class Fetcher {
   private readonly later: Need = { ranges: [], units: [] }
   private readonly rangeEnds: number[] = []
   private readonly unitEnds: number[] = []
+  /** For each row the numbers of its block and of its units in the cache. */
+  private readonly blocks: number[] = []
+  private readonly units: (readonly number[])[] = []
   /** For each row what was brought for it, or why it could not be. */
   private readonly got: (Pieces | Error)[] = []
   private reading: (i: number) => void = () => {}
@@ -198,25 +202,30 @@ export class Fetcher {
   // ---------------------------------------------------------------- rows that share blocks or units
 
   private fetchShared(cached: Cached, count: number, passed: number): Maybe<void> {
-    const { draws, epoch } = this
-    const blocks: number[] = []
-    const units: number[][] = []
+    const { draws, epoch, blocks, units } = this
     for (let i = 0; i < count; i++) {
       const draw = draws[i]
       const inBlock =
         cached.blocks[draw.source] !== undefined && this.rangeEnds[i] > (this.rangeEnds[i - 1] ?? 0)
       blocks[i] = inBlock ? cached.wantBlock(draw, i, epoch) : -1
-      units[i] = this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
+      units[i] =
+        this.need.units.length === 0 ? NO_UNITS : this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
     }
-    return after(cached.bring(draws[0], passed, this.reading), () => {
-      const rest: Maybe<void>[] = []
-      for (let i = 0; i < count; i++) {
-        const pieces = this.sharedPieces(cached, i, blocks[i], units[i])
-        this.got[i] = pieces instanceof Promise ? new Error('it is being read') : pieces
-        if (pieces instanceof Promise) rest.push(pieces.then(got => void (this.got[i] = got)))
-      }
-      return after(together(rest), () => undefined)
-    })
+    const brought = cached.bring(draws[0], passed, this.reading)
+    return brought instanceof Promise
+      ? brought.then(() => this.divide(cached, count))
+      : this.divide(cached, count)
+  }
+
+  /** Gives each row its part of what was brought for the claim. */
+  private divide(cached: Cached, count: number): Maybe<void> {
+    const rest: Promise<void>[] = []
+    for (let i = 0; i < count; i++) {
+      const pieces = this.sharedPieces(cached, i, this.blocks[i], this.units[i])
+      if (!(pieces instanceof Promise)) this.got[i] = pieces
+      else rest.push(pieces.then(got => void (this.got[i] = got)))
+    }
+    if (rest.length > 0) return Promise.all(rest).then(() => undefined)
   }
 
   /** The pieces of a row out of what it shares. What the cache has no room for, or could not read as a block, is read alone. */
@@ -226,18 +235,17 @@ export class Fetcher {
     block: number,
     units: readonly number[],
   ): Maybe<Pieces | Error> {
-    const { source, row } = this.draws[i]
+    if (units.length === 0 && block >= 0) {
+      const ranges = this.piecesOf(cached, i, block)
+      if (ranges !== undefined) return { ranges, units: NONE }
+    }
     const shared = units.map(number => cached.shared(number))
     const failed = shared.find(pieces => pieces instanceof Error)
     if (failed !== undefined) return failed
-    const own = this.rangesOf(i)
-    const read = block < 0 ? undefined : cached.shared(block)
     return attempt(
       () => {
-        const ranges = Array.isArray(read)
-          ? own.map(range => cached.blocks[source]!.piece(range, row, this.epoch, read))
-          : this.ownRanges(own)
-        return after(ranges, ranges => {
+        const read = block < 0 ? undefined : this.piecesOf(cached, i, block)
+        return after(read ?? this.ownRanges(this.rangesOf(i)), ranges => {
           const refs = this.unitsOf(i)
           const loaded = shared.map((pieces, k) => pieces ?? this.ownUnit(refs[k])) as Maybe<
             readonly Uint8Array[]
@@ -247,5 +255,16 @@ export class Fetcher {
       },
       error => error,
     )
+  }
+
+  /** A row's own ranges, out of its block; undefined where that is not there. */
+  private piecesOf(cached: Cached, i: number, block: number): Uint8Array[] | undefined {
+    const pieces: Uint8Array[] = []
+    for (let range = this.rangeEnds[i - 1] ?? 0; range < this.rangeEnds[i]; range++) {
+      const piece = cached.piece(block, this.need.ranges[range])
+      if (piece === undefined) return undefined
+      pieces.push(piece)
+    }
+    return pieces
   }
 }

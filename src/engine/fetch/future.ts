@@ -64,7 +64,7 @@ export class Future {
     return order instanceof WindowOrder || order.inverse !== undefined ? undefined : NEVER_KNOWN - this.seen
   }
 
-  /** The first draw from `now` on that may want what a user has used. */
+  /** The first draw from `now` on that may want what a user has used. Where it is wanted now: the end of that, negative. */
   next(user: number, now: number): number {
     const number = user % this.users
     let source = this.firstUsers.length - 1
@@ -73,7 +73,8 @@ export class Future {
     const pace = this.seen === 0 ? 1 : this.seen / Math.max(1, this.drawn[source])
     const own = this.drawn[source] - (this.seen - now) / pace
     const distance = this.distance(source, this.rowsWith(source, row, user >= this.users), Math.max(0, own))
-    return distance === undefined ? NEVER_KNOWN - this.seen : now + distance * pace
+    if (distance === undefined) return NEVER_KNOWN - this.seen
+    return distance < 0 ? distance * pace - now : now + distance * pace
   }
 
   /** The rows that share a unit with a row, or its block. */
@@ -86,14 +87,14 @@ export class Future {
     return [starts[last], starts[last + 1] ?? count]
   }
 
-  /** Draws of the source, from one of its draws on, until one of some rows may be wanted. */
+  /** Draws of the source, from one of its draws on, until one of some rows may be wanted; negative: until none is any more. */
   private distance(source: number, rows: Rows, drawn: number): number | undefined {
     const order = this.order.sources[source]
     const epoch = Math.floor(drawn / order.length)
     const position = drawn - epoch * order.length
     if (order instanceof WindowOrder) {
       const [from, to] = order.spanOfRows(epoch, ...rows)
-      if (position < to) return Math.max(0, from - position)
+      if (position < to) return from > position ? from - position : position - to
       return order.length - position + order.spanOfRows(epoch + 1, ...rows)[0]
     }
     if (order.inverse === undefined) return undefined

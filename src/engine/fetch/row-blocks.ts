@@ -51,20 +51,24 @@ export class RowBlocks {
     return plan
   }
 
-  /** The piece of a row's range, in the pieces of its block. */
-  piece(range: ByteRange, row: number, epoch: number, pieces: readonly Uint8Array[]): Uint8Array {
-    const plan = this.plan(this.blockOf(row), epoch)
-    const i = plan.findIndex(read => read.file === range.file && contains(read, range))
-    const at = range.offset - plan[i].offset
-    return pieces[i].subarray(at, at + range.length)
-  }
-
   private planAnew(block: number, epoch: number): ByteRange[] {
     const need: Need = { ranges: [], units: [] }
     for (let row = this.blocks[block]; row < this.blocks[block + 1]; row++)
       this.source.need(row, epoch, this.columns, need)
     return joined(need.ranges)
   }
+}
+
+/** The piece of a range that was read as a part of one of these. */
+export function pieceOf(
+  range: ByteRange,
+  reads: readonly ByteRange[],
+  pieces: readonly Uint8Array[],
+): Uint8Array {
+  let i = 0
+  while (reads[i].file !== range.file || !contains(reads[i], range)) i++
+  const at = range.offset - reads[i].offset
+  return pieces[i].subarray(at, at + range.length)
 }
 
 function contains(read: ByteRange, range: ByteRange): boolean {

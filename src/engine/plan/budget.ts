@@ -29,8 +29,9 @@ const LEAST_CACHE = 64 * 2 ** 20
 const CACHE_SHARE = 1 / 4
 
 /** The cache that a feed gets by itself: what every unit and block needs to be loaded once, as far as memory allows. */
-export function usualCache(sources: readonly CachedSource[]): number {
-  return Math.max(LEAST_CACHE, Math.min(cacheWanted(sources), Math.floor(memoryLimit().bytes * CACHE_SHARE)))
+export function usualCache(sources: readonly CachedSource[], ahead = 0): number {
+  const most = Math.floor(memoryLimit().bytes * CACHE_SHARE)
+  return Math.max(LEAST_CACHE, Math.min(cacheWanted(sources, ahead), most))
 }
 
 export interface Wanted {

@@ -6,8 +6,13 @@ import { BudgetError } from '../../basics/errors.js'
 import type { SourceOrderData } from '../../order/single.js'
 import type { CachedSource, UnitFacts } from './unit-facts.js'
 
-/** More than the window itself: makers are ahead of each other, and blocks reach over the ends of a window. */
-const ROOM_TO_MOVE = 1.5
+/**
+ * More than the window itself: what is being made reaches into the next one, and blocks and units reach over the ends of both.
+ * Units are large, and no two of one size: some memory between them stays empty.
+ */
+const WINDOWS_OF_BLOCKS = 1.5
+const WINDOWS_OF_UNITS = 2
+const MORE_UNITS = 6
 
 /** The cache must hold this many of the largest units: those of two rows in use, and those that come next. */
 const UNITS_A_CACHE = 4
@@ -21,17 +26,26 @@ const ENOUGH_UNITS_A_WINDOW = 256
 /** Loads of a unit in an epoch that are worth a notice. */
 const DEAR = 3
 
-/** Bytes of the cache with which every unit and every block is loaded once an epoch. */
-export function cacheWanted(sources: readonly CachedSource[]): number {
-  const windows = sources.reduce((sum, source) => sum + sourceWanted(source), 0)
+/**
+ * Bytes of the cache with which every unit and every block is loaded once an epoch. `ahead`: rows of all ranks that are made
+ * before they are asked for.
+ */
+export function cacheWanted(sources: readonly CachedSource[], ahead = 0): number {
+  const rows = sources.reduce((sum, { order }) => sum + order.count, 0)
+  const windows = sources.reduce(
+    (sum, source) => sum + sourceWanted(source, (ahead * source.order.count) / Math.max(1, rows)),
+    0,
+  )
   return Math.max(windows, leastCache(sources))
 }
 
-function sourceWanted(source: CachedSource): number {
-  const { order, units } = source
-  if (order.kind === 'window')
-    return Math.max(Math.ceil(ROOM_TO_MOVE * heldBytes(source)), windowBytes(source))
-  return units === undefined || order.kind === 'none' ? 0 : units.bytes
+function sourceWanted({ order, bytes, units }: CachedSource, ahead: number): number {
+  if (order.kind !== 'window') return units === undefined || order.kind === 'none' ? 0 : units.bytes
+  const rows = Math.max(1, order.count)
+  const window = Math.min(order.window, rows)
+  if (units === undefined) return Math.ceil((bytes * (WINDOWS_OF_BLOCKS * window + ahead)) / rows)
+  const held = Math.min(rows, WINDOWS_OF_UNITS * window + ahead) / rows
+  return Math.ceil(units.bytes * held) + MORE_UNITS * units.largest
 }
 
 /** Bytes of the rows of a window. */
@@ -163,7 +177,7 @@ function shareOf(units: UnitFacts, sources: readonly CachedSource[]): number {
 /** A window that mixes well and fits into a cache, in round figures; 0 where none of two units or more does. */
 export function windowThatFits({ rows, stretches, bytes, largest }: UnitFacts, cacheBytes: number): number {
   const rowBytes = bytes / rows
-  const fits = Math.min(cacheBytes / ROOM_TO_MOVE, cacheBytes - 2 * largest) / rowBytes
+  const fits = (cacheBytes - MORE_UNITS * largest) / WINDOWS_OF_UNITS / rowBytes
   const window = Math.min(fits, rows, (ENOUGH_UNITS_A_WINDOW * rows) / stretches)
   return window * stretches < 2 * rows ? 0 : roundDown(window)
 }

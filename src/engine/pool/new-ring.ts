@@ -47,9 +47,9 @@ export interface NewRing {
 let nextId = 1
 
 /** Bytes of the cache that the feed's units go through. */
-function cacheOf(plan: FeedPlan, options: FeedingOptions): number {
+function cacheOf(plan: FeedPlan, options: FeedingOptions, batch: number): number {
   const sources = cachedSources(plan)
-  const bytes = options.cacheBytes ?? usualCache(sources)
+  const bytes = options.cacheBytes ?? usualCache(sources, options.depth * batch * options.world)
   checkUnitsFit(sources, bytes)
   return bytes
 }
@@ -59,7 +59,7 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
   const { depth, workers, scratchBytes } = options
   const { fields: making, batch, layout } = planMaking(plan, options)
 
-  const cacheBytes = sharesRows(plan) ? cacheOf(plan, options) : 0
+  const cacheBytes = sharesRows(plan) ? cacheOf(plan, options, batch) : 0
   const python = needsPython(plan.feed)
   const { indexBytes } = plan
   const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
