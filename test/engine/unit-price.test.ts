@@ -245,23 +245,24 @@ test('the window that is named fits: its own cache is no larger', () => {
 
 test('a cache that does not hold the windows gives a notice, with the one that does', () => {
   const sources = [source(window(2000)), rowsAlone(window(1000)), source(window(3000), { largest: 2 * MB })]
-  const needed = 20 + 2 + 3 + 30 + 4
+  // Two windows and six of the largest units each; one and a half windows of rows by themselves.
+  const needed = 40 + 6 + 4.5 + 60 + 12
   expect(unitNotices(sources, needed * MB)).toEqual([])
   expect(unitNotices(sources, needed * MB - 1)).toEqual([
-    'a window takes 57 MiB, and the cache has 57 MiB: units (row groups, chunks) are loaded more than once an epoch. ' +
-      'Raise the option "cache" to at least 59000000 bytes, or take a smaller window',
+    'the windows need a cache of 117 MiB, and it has 117 MiB: units (row groups, chunks) are loaded more than once an epoch. ' +
+      'Raise the option "cache" to at least 122500000 bytes, or take a smaller window',
   ])
   expect(unitNotices([rowsAlone(window(1000))], 0)).toEqual([])
 })
 
 describe('mixing', () => {
   test('fewer than 16 units a window give one notice, with the window that has as many', () => {
-    expect(unitNotices([source(window(1000)), source(window(1200))], 30 * MB)).toEqual([
+    expect(unitNotices([source(window(1000)), source(window(1200))], 90 * MB)).toEqual([
       'a window of 1000 samples holds 10 units (row groups, chunks) of "rows", of 100 rows each: batches mix few places ' +
         'of the data. Take a window of at least 1600, or write the data in smaller row groups or chunks',
     ])
-    expect(unitNotices([source(window(1599))], 30 * MB)).toHaveLength(1)
-    expect(unitNotices([source(window(1600))], 30 * MB)).toEqual([])
+    expect(unitNotices([source(window(1599))], 90 * MB)).toHaveLength(1)
+    expect(unitNotices([source(window(1600))], 90 * MB)).toEqual([])
   })
 
   test('a window that holds all rows is a global shuffle: nothing to be told', () => {

@@ -48,17 +48,6 @@ function sourceWanted({ order, bytes, units }: CachedSource, ahead: number): num
   return Math.ceil(units.bytes * held) + MORE_UNITS * units.largest
 }
 
-/** Bytes of the rows of a window. */
-function heldBytes({ order, bytes, units }: CachedSource): number {
-  if (order.kind !== 'window') return 0
-  return (units?.bytes ?? bytes) * Math.min(1, order.window / Math.max(1, order.count))
-}
-
-/** The least with which a window loads each unit once: units reach over both of its ends. */
-function windowBytes(source: CachedSource): number {
-  return Math.ceil(heldBytes(source)) + 2 * (source.units?.largest ?? 0)
-}
-
 /** The smallest cache that the largest units go through. */
 function leastCache(sources: readonly CachedSource[]): number {
   return UNITS_A_CACHE * Math.max(0, ...sources.map(({ units }) => units?.largest ?? 0))
@@ -133,10 +122,10 @@ export function unitNotices(sources: readonly CachedSource[], cacheBytes: number
 /** A cache that is smaller than the windows of a feed: by the user's wish, or since memory is short. */
 function windowNotice(sources: readonly CachedSource[], cacheBytes: number): string | undefined {
   const windowed = sources.filter(({ order }) => order.kind === 'window')
-  const needed = windowed.reduce((sum, source) => sum + windowBytes(source), 0)
+  const needed = windowed.reduce((sum, source) => sum + sourceWanted(source, 0), 0)
   if (needed <= cacheBytes || windowed.every(({ units }) => units === undefined)) return undefined
   return (
-    `a window takes ${mib(needed)} MiB, and the cache has ${mib(cacheBytes)} MiB: units (row groups, chunks) are loaded ` +
+    `the windows need a cache of ${mib(needed)} MiB, and it has ${mib(cacheBytes)} MiB: units (row groups, chunks) are loaded ` +
     `more than once an epoch. Raise the option "cache" to at least ${needed} bytes, or take a smaller window`
   )
 }
