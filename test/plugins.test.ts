@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { FeedJson, OpenOptions } from './support/engine.js'
 import { engine, open } from './support/engine.js'
 import { temporaryFolder } from './support/folder.js'
@@ -122,6 +122,62 @@ describe('a plugin', () => {
   })
 })
 
+describe("the guide's source with units", () => {
+  const blocks = [...guide.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code)
+  const text = blocks.find(code => code.includes('sources: { groups }'))!
+  const groups = write('groups.mjs', text)
+  const make = write('make-groups.mjs', blocks.find(code => code.includes('make-groups.mjs'))!)
+  const json = (order: FeedJson['order']): FeedJson => ({
+    source: { groups: { path: 'a.groups' } } as unknown as FeedJson['source'],
+    order,
+    fields: {
+      numbers: { from: 'numbers', as: 'npy', shape: [512], dtype: 'i32' },
+      label: { from: 'label', as: 'int' },
+    },
+    batch: { size: 30, last: 'keep' },
+  })
+  const window: FeedJson['order'] = { shuffle: { window: 1000 }, seed: 7 }
+  const rows = async (feed: FeedJson, options: OpenOptions = {}): Promise<number[]> => {
+    await using loader = open(feed, { root: folder, plugins: [groups], workers: 1, ...options })
+    const all: number[] = []
+    for await (const batch of loader) {
+      const { numbers, label } = batch as unknown as { numbers: Int32Array; label: BigInt64Array }
+      for (let i = 0; i < batch.count; i++) {
+        const row = numbers[512 * i]
+        expect(numbers.subarray(512 * i, 512 * (i + 1)).every(n => n === row)).toBe(true)
+        expect(label[i]).toBe(BigInt(row % 10))
+        all.push(row)
+      }
+    }
+    return all
+  }
+  beforeAll(() => {
+    expect(spawnSync(process.execPath, [make], { cwd: folder }).status).toBe(0)
+  })
+
+  test.each([0, 2])('has every row once, in any order (%i workers)', async workers => {
+    const every = Array.from({ length: 2000 }, (_, i) => i)
+    expect(await rows(json('none'), { workers })).toEqual(every)
+    expect(sorted(await rows(json({ shuffle: 'global', seed: 1 }), { workers }))).toEqual(every)
+    const mixed = await rows(json(window), { workers })
+    expect(mixed).not.toEqual(every)
+    expect(sorted(mixed)).toEqual(every)
+  })
+
+  test('says what is wrong with what load returns', async () => {
+    const bad = write(
+      'no-list.mjs',
+      text
+        .replace('return [into', 'void [into')
+        .replace('sources: { groups }', 'sources: { noList: groups }'),
+    )
+    const feed = { ...json('none'), source: { noList: { path: 'a.groups' } } } as unknown as FeedJson
+    await expect(rows(feed, { plugins: [bad] })).rejects.toThrow(
+      /load of unit 0 returned no list of Uint8Arrays/,
+    )
+  })
+})
+
 describe('what is wrong with a plugin is said', () => {
   const refused = async (json: FeedJson, options: OpenOptions): Promise<string> => {
     try {
@@ -186,6 +242,10 @@ describe('what is wrong with a plugin is said', () => {
       'unknown source "recods"; did you mean "records"?',
     )
     expect(() => open(json)).toThrow(/unknown source "recods"/)
+    const far = { ...feed, source: { somethingElse: {} } } as unknown as FeedJson
+    expect(() => open(far)).toThrow(
+      /known: tar, .*\. If a plugin has it: load that plugin, by plugins: \[url\]/,
+    )
   })
 
   test('JSON that its check refuses, with the place', async () => {
@@ -208,6 +268,9 @@ describe('what is wrong with a plugin is said', () => {
   const whole =
     'count: 2, columns: [], runs: Float64Array.of(0), id() {}, key() {}, index() {}, need() {}, sample() {}'
   const units = 'planUnit() {}, unitBytes() {}'
+  const one = 'unitStarts: Float64Array.of(0)'
+  const asks = (leaf: string, unit: number): string =>
+    `need(row, epoch, columns, out) { out.units.push({ leaf: ${leaf}, unit: ${unit}, columns }) }`
   test.each([
     ['noPrint', '{}', '{}', 'its manifest has no fingerprint'],
     ['noDigest', '{ fingerprint: { count: 1 } }', '{}', 'its manifest has no fingerprint.digest'],
@@ -228,6 +291,27 @@ describe('what is wrong with a plugin is said', () => {
       `{ ${print} }`,
       `{ ${whole}, ${units}, runs: Float64Array.of(0, 1), unitStarts: Float64Array.of(0) }`,
       'but a run begins at row 1: no unit may reach over that',
+    ],
+    ['noStarts', `{ ${print} }`, `{ ${whole}, ${units}, ${asks('this', 0)} }`, 'but has no unitStarts'],
+    ['noLeaf', `{ ${print} }`, `{ ${whole}, ${units}, ${one}, ${asks('undefined', 0)} }`, 'leaf: this'],
+    [
+      'noUnit',
+      `{ ${print} }`,
+      `{ ${whole}, ${units}, ${one}, ${asks('this', 3)} }`,
+      'unit 3 of row 0, and has 1',
+    ],
+    ['noRanges', `{ ${print} }`, `{ ${whole}, ${units}, ${one}, ${asks('this', 0)} }`, 'planUnit(0)'],
+    [
+      'noBytes',
+      `{ ${print} }`,
+      `{ ${whole}, ${units}, ${one}, ${asks('this', 0)}, planUnit: () => [] }`,
+      'no number of bytes in unitBytes(0), but undefined',
+    ],
+    [
+      'throwsInNeed',
+      `{ ${print} }`,
+      `{ ${whole}, need() { throw new Error('no row') } }`,
+      'asking what row 0 needs failed: no row',
     ],
     ['fails', '(() => { throw new Error("no disk") })()', '{}', 'open failed: no disk'],
   ])('a source that is none: %s', async (name, open, attach, message) => {

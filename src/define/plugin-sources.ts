@@ -15,8 +15,9 @@ export interface PluginSource {
   check?(json: unknown, path: string): void
 }
 
-const HOW =
-  'Load the plugin that has it: plugins: [url] in open() of Node, --plugin URL on the command line, plugins=[…] in Python'
+/** What to do about a source that no loaded plugin has. */
+export const HOW_TO_LOAD =
+  'load that plugin, by plugins: [url] in open() of Node, --plugin URL on the command line, plugins=[…] in Python'
 
 const named = new Set<string>()
 const loaded = new Map<string, PluginSource>()
@@ -66,7 +67,7 @@ export function checkPlugins(source: SourceJson, plugins: readonly string[]): vo
     if (url !== undefined && plugins.includes(url)) continue
     throw new DefinitionError(
       at(keys.reduce<string>(at, 'source'), name),
-      `"${name}" is no source of Millrace's own. ${HOW}`,
+      `"${name}" is no source of Millrace's own. If a plugin has it: ${HOW_TO_LOAD}`,
     )
   }
 }

@@ -39,7 +39,9 @@ export function loadUnit(
   if (leaf.load === undefined) return readPacked(reader, ranges, into)
   const read = Buffer.allocUnsafeSlow(bytesOf(ranges))
   const loaded = after(readPacked(reader, ranges, read), pieces => leaf.load!(unit, pieces, into, columns))
-  return after(loaded, pieces =>
-    pieces.every(piece => piece.buffer === into.buffer) ? pieces : pack(into, pieces),
-  )
+  return after(loaded, pieces => {
+    if (!Array.isArray(pieces) || !pieces.every(piece => piece instanceof Uint8Array))
+      throw new Error(`load of unit ${unit} returned no list of Uint8Arrays`)
+    return pieces.every(piece => piece.buffer === into.buffer) ? pieces : pack(into, pieces)
+  })
 }

@@ -1,5 +1,6 @@
 /** A source of a plugin's: what it returns is checked once, in the thread that opens it, so that mistakes are named. */
 import { MillraceError, SourceError } from '../basics/errors.js'
+import { needOf } from './row-reader.js'
 import type { Manifest, OpenContext, Source, SourceKind } from './source.js'
 import { unitsProblem } from './unit-starts.js'
 
@@ -69,7 +70,13 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
         throw wrong(`its manifest can't be posted to threads: ${(error as Error).message}`, error)
       }
       // From the copy, as in other threads.
-      const lack = sourceProblem(attach(copy), fingerprint.count)
+      const source = attach(copy)
+      let lack: string | undefined
+      try {
+        lack = sourceProblem(source, fingerprint.count)
+      } catch (error) {
+        throw told('asking what row 0 needs', error)
+      }
       if (lack !== undefined) throw wrong(`what attach returned ${lack}`)
       return manifest
     },
@@ -98,7 +105,25 @@ function sourceProblem(source: Source, count: number): string | undefined {
     return 'has no runs: a Float64Array of the first row of each file or run, ascending from 0'
   const units = source.unitStarts === undefined ? [] : UNIT_FUNCTIONS
   const missing = [...FUNCTIONS, ...units].find(name => typeof source[name] !== 'function')
-  return missing ? `has no function ${missing}` : unitsProblem(source)
+  if (missing) return `has no function ${missing}`
+  return unitsProblem(source) ?? (count === 0 ? undefined : needProblem(source))
+}
+
+/** What is wrong with what the first row needs; undefined: nothing. */
+function needProblem(source: Source): string | undefined {
+  for (const { leaf, unit, columns } of needOf(source, 0, source.columns).units) {
+    if (source.unitStarts === undefined) return 'asks for units of row 0 in need, but has no unitStarts'
+    if (leaf !== source)
+      return 'asks for a unit of row 0 whose leaf is not the source: write leaf: this, in a need(…) { … } that is no arrow function'
+    if (!isCount(unit) || unit >= source.unitStarts.length)
+      return `asks for unit ${unit} of row 0, and has ${source.unitStarts.length} units, from 0`
+    if (!Array.isArray(columns)) return 'asks for a unit of row 0 without columns, a list of names'
+    const ranges: unknown = source.planUnit!(unit, columns)
+    if (!Array.isArray(ranges)) return `gives no list of ranges in planUnit(${unit})`
+    const bytes: unknown = source.unitBytes!(unit, columns)
+    if (!isCount(bytes)) return `gives no number of bytes in unitBytes(${unit}), but ${bytes}`
+  }
+  return undefined
 }
 
 function ascends(rows: Float64Array, count: number): boolean {

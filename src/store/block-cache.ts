@@ -324,7 +324,7 @@ export function packed(into: Uint8Array, lengths: readonly number[]): Uint8Array
     const place = into.subarray(at, at + length)
     if (place.length < length) {
       throw new Error(
-        `the unit's pieces take more than the ${into.length} bytes that were announced for them`,
+        `the unit's pieces take more than the ${into.length} bytes that were announced for them, each from a multiple of ${ALIGN} on`,
       )
     }
     at += Math.ceil(length / ALIGN) * ALIGN

@@ -46,17 +46,18 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   float64: 'f64',
 }
 
-/** An unknown name among known ones, with the nearest of them. */
+/** An unknown name among known ones, with the nearest of them; where none is near, with all of them and `otherwise`. */
 export function unknownName(
   path: string,
   what: string,
   name: string,
   known: readonly string[],
+  otherwise = '',
 ): DefinitionError {
   const called = ELSEWHERE[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
   if (known.includes(called))
     return new DefinitionError(path, `unknown ${what} ${show(name)}; it is called "${called}" here`)
   const near = nearest(name, known)
-  const hint = near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`
+  const hint = near === undefined ? `known: ${known.join(', ')}${otherwise}` : `did you mean "${near}"?`
   return new DefinitionError(path, `unknown ${what} ${show(name)}; ${hint}`)
 }

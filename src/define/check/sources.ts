@@ -7,7 +7,7 @@ import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
-import { mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
+import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
 import { kernel } from './kernel.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
@@ -213,7 +213,8 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   const kinds = Object.keys(value).filter(key => value[key] !== undefined)
   for (const kind of kinds) {
     if (isBuiltIn(kind) || mayBePlugin(kind)) continue
-    throw unknownName(path, 'source', kind, [...SOURCE_NAMES, ...pluginSourceNames()])
+    const known = [...SOURCE_NAMES, ...pluginSourceNames()]
+    throw unknownName(path, 'source', kind, known, `. If a plugin has it: ${HOW_TO_LOAD}`)
   }
   if (kinds.length !== 1) {
     throw new DefinitionError(
