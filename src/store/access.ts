@@ -27,8 +27,10 @@ export function statOf(stores: StoreOf, name: string): Stat | Promise<Stat> {
 
 /** Versions of objects are texts: indexes keep them, and compare them. */
 function checked<T extends Stat>(name: string, stat: T): T {
-  if (typeof stat.version === 'string' && stat.bytes >= 0) return stat
-  throw new SourceError(`${name}: its store gives no size and version of it: the version should be a string`)
+  if (typeof stat?.version === 'string' && stat.bytes >= 0) return stat
+  throw new SourceError(
+    `${name}: its store gives no size and version of it: { bytes, version }, a number and a string`,
+  )
 }
 
 /** All objects whose names begin with `prefix`. */
@@ -41,7 +43,10 @@ export async function* listOf(stores: StoreOf, prefix: string): AsyncGenerator<L
     )
   }
   try {
-    for await (const object of store.list(prefix)) yield checked(object.name, object)
+    const objects = store.list(prefix)
+    if (typeof objects?.[Symbol.asyncIterator] !== 'function')
+      throw new Error('its list is no async iterable: write async *list(prefix) { yield … }')
+    for await (const object of objects) yield checked(object.name, object)
   } catch (error) {
     throw about(error, prefix, "can't list it")
   }

@@ -47,6 +47,9 @@ export class Stores {
     let store = this.others.get(scheme)
     if (store === undefined) {
       store = kindOf(scheme, name).attach()
+      const problem = storeProblem(store)
+      if (problem !== undefined)
+        throw new SourceError(`the store for ${scheme}://: what attach returned ${problem}`, { file: name })
       this.others.set(scheme, store)
     }
     return store
@@ -60,6 +63,15 @@ export class Stores {
   [Symbol.dispose](): void {
     this.close()
   }
+}
+
+/** What is wrong with a store of a plugin's; undefined: nothing. */
+function storeProblem(store: Store | undefined): string | undefined {
+  if (typeof store !== 'object' || store === null) return 'is no store'
+  const missing = (['stat', 'read', 'close'] as const).find(name => typeof store[name] !== 'function')
+  if (missing !== undefined) return `has no function ${missing}`
+  if (!(store.merge?.gap >= 0 && store.merge.most >= 0)) return 'has no merge: { gap, most }, in bytes'
+  return undefined
 }
 
 function kindOf(scheme: string, name: string): StoreKind {

@@ -1,6 +1,7 @@
 /** Which store serves a name. */
 import { describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
+import { listOf, statOf } from '../../src/store/access.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Store, StoreKind } from '../../src/store/store.js'
 import { addStore, Stores, schemeOf } from '../../src/store/stores.js'
@@ -51,6 +52,31 @@ describe('Stores', () => {
     expect(Counted.made).toBe(2)
     a.close()
     expect([store, b.of('counted://x')].map(one => (one as Counted).closed)).toEqual([1, 0])
+  })
+
+  const whole = { stat() {}, read() {}, close() {}, merge: { gap: 0, most: 1 } }
+  it.each([
+    ['none', undefined, 'is no store'],
+    ['no-stat', { ...whole, stat: undefined }, 'has no function stat'],
+    ['no-read', { ...whole, read: undefined }, 'has no function read'],
+    ['no-close', { ...whole, close: undefined }, 'has no function close'],
+    ['no-merge', { ...whole, merge: undefined }, 'has no merge: { gap, most }'],
+  ])('say what a store lacks: %s', (scheme, store, lack) => {
+    addStore(scheme, { attach: () => store as unknown as Store })
+    const stores = new Stores()
+    expect(() => stores.of(`${scheme}://x`)).toThrow(
+      `the store for ${scheme}://: what attach returned ${lack}`,
+    )
+    stores.close()
+  })
+
+  it('say that a list or a size is not what it should be', async () => {
+    const stat = async () => undefined
+    const list = async () => []
+    addStore('odd', { attach: () => ({ ...whole, stat, list }) as unknown as Store })
+    const stores = new Stores()
+    await expect(statOf(stores, 'odd://x')).rejects.toThrow(/odd:\/\/x: .*\{ bytes, version \}/)
+    await expect(listOf(stores, 'odd://').next()).rejects.toThrow(/write async \*list\(prefix\)/)
   })
 
   it('serve paths by local files', () => {
