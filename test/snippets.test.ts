@@ -1,5 +1,6 @@
-/** What a newcomer copies first runs as it stands: the README's spellings of a feed, and the first program of the guide for Node. */
-import { execFile } from 'node:child_process'
+/** What a newcomer copies first runs as it stands: the README's spellings of a feed, the first program of the guide for Node, and the monitors of the guide to spans. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -78,3 +79,47 @@ test('the first program of the guide for Node', async () => {
   const code = first('js', 'docs/feed-from-node.md').replace('epoch < 90', 'epoch < 2')
   expect(await trained('train.mjs', code)).toEqual([BATCH, BATCH])
 })
+
+const NODE = ['Node', 'js', 'monitor.mjs', process.execPath] as const
+const PYTHON = ['Python', 'python', 'monitor.py', 'python3'] as const
+test.each(withoutPython ? [NODE] : [NODE, PYTHON])(
+  'the monitor of the guide to spans, in %s',
+  async (_, language, file, command) => {
+    const pages = readFileSync(join(repository, 'docs/spans.md'), 'utf8')
+    const blocks = [...pages.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))]
+    const code = blocks.find(([, text]) => text.includes(file))![1]
+    writeFileSync(join(folder, file), code)
+    writeFileSync(
+      join(folder, 'fed.mjs'),
+      `import { feed, int, open, synthetic } from 'millrace'
+     const images = { width: 32, height: 32 }
+     const small = feed({ source: synthetic({ count: 100, images }), fields: { label: int('cls') }, batch: 10 })
+     for await (const { step } of open(small, { epochs: null, workers: 1 })) {
+       if (step === 0) console.log('goes')
+       await new Promise(later => setTimeout(later, 5))
+     }`,
+    )
+    const fed = spawn(process.execPath, ['fed.mjs'], { cwd: folder })
+    const env = { ...process.env, PYTHONPATH: join(repository, 'python'), PYTHONDONTWRITEBYTECODE: '1' }
+    try {
+      await once(fed.stdout, 'data')
+      const monitor = spawn(command, [file, String(fed.pid)], { cwd: folder, env })
+      const ended = once(monitor, 'close')
+      let said = ''
+      const seen = new Promise<void>(resolve => {
+        const hear = (text: Buffer): void => {
+          said += text
+          if (said.includes('trainer 0 step')) resolve()
+        }
+        monitor.stdout.on('data', hear)
+        monitor.stderr.on('data', hear)
+      })
+      await Promise.race([seen, ended])
+      // It ends with the process that it looks at.
+      fed.kill('SIGKILL')
+      expect([(await ended)[0], said]).toEqual([0, expect.stringMatching(/trainer 0 step.*\d+ lost/)])
+    } finally {
+      fed.kill('SIGKILL')
+    }
+  },
+)

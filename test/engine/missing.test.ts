@@ -89,7 +89,9 @@ test('without it, the sample is bad', async () => {
 test('a column that no sample has stays a mistake', async () => {
   const synthetic = { synthetic: { count: 4, tensors: { shape: [1] } } }
   const fields = { label: { from: 'cls', as: 'int' as const, missing: -1 } }
-  await expect(first(feed(fields, { source: synthetic }))).rejects.toThrow('has no column "cls"')
+  await expect(first(feed(fields, { source: synthetic }))).rejects.toThrow(
+    /has no column "cls"; it has .*No sample of the source has it, so "missing" does not help/,
+  )
 })
 
 test('null, of a function over the sample, is absence', async () => {

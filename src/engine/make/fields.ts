@@ -66,15 +66,13 @@ export function columnOf(
   const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
   if (field.missing !== undefined && !unknown) return undefined
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
-  throw new FieldFailure(
-    field.name,
-    new NoColumn(
-      names === 'made'
-        ? missingOf(Object.keys(columns), field.from)
-        : missingColumn(source, row, field.from, columns),
-    ),
-    'read',
-  )
+  const lack =
+    names === 'made'
+      ? missingOf(Object.keys(columns), field.from)
+      : missingColumn(source, row, field.from, columns)
+  const why =
+    field.missing === undefined ? '' : '. No sample of the source has it, so "missing" does not help'
+  throw new FieldFailure(field.name, new NoColumn(lack + why), 'read')
 }
 
 /** The boxes of a sample, for an operator that looks at them before its image is decoded. */
