@@ -1,10 +1,13 @@
 /** Reads and loads one unit of a leaf. */
-import { after, type Maybe, together } from '../basics/maybe.js'
+import { after, type Maybe, togetherToTheEnd } from '../basics/maybe.js'
 import { pack, packed, packedBytes } from '../store/block-cache.js'
 import type { Reader } from '../store/reader.js'
 import type { ByteRange, UnitRef } from './source.js'
 
-/** Reads ranges, one behind the other, into memory that has `packedBytes` of them. */
+/**
+ * Reads ranges, one behind the other, into memory that has `packedBytes` of them. When this has failed, no read writes there any
+ * more: the memory may be the cache's, which gives it to others.
+ */
 export function readPacked(
   reader: Reader,
   ranges: readonly ByteRange[],
@@ -14,8 +17,8 @@ export function readPacked(
     into,
     ranges.map(({ length }) => length),
   )
-  const reads = ranges.map((range, i) => reader.readInto(range, pieces[i]))
-  return after(together(reads), () => pieces)
+  const reads = ranges.map((range, i) => () => reader.readInto(range, pieces[i]))
+  return after(togetherToTheEnd<void>(reads), () => pieces)
 }
 
 /** Bytes that ranges take when they are packed. */

@@ -338,7 +338,9 @@ export function pack(into: Uint8Array, pieces: readonly Uint8Array[]): Uint8Arra
     into,
     pieces.map(({ length }) => length),
   )
-  copies.forEach((copy, i) => void copy.set(pieces[i]))
+  // Some may lie in `into` already, where the copies of others go.
+  const whole = pieces.map(piece => (piece.buffer === into.buffer ? piece.slice() : piece))
+  copies.forEach((copy, i) => void copy.set(whole[i]))
   return copies
 }
 
