@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Fetcher } from '../../../src/engine/fetch/fetch.js'
+import { compileOrder, planOrder } from '../../../src/order/compile.js'
 import type { Leaf, Need, Pieces, Source } from '../../../src/source/source.js'
+import { createBlockCache } from '../../../src/store/block-cache.js'
+import { addStore } from '../../../src/store/stores.js'
 import { Workspace } from '../../../src/system/memory/workspace.js'
 import { putArray } from '../../../src/transform/plain/put-array.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
@@ -98,4 +101,42 @@ it('leaves no read behind when another one fails', async () => {
   finish()
   expect(await outcome).toBe('true broken')
   expect(written).toBe(true)
+})
+
+it('reads the rows of a block apart where the block can’t be read: only the bad one is bad', async () => {
+  const ROWS = 512
+  const reads: number[] = []
+  addStore('torn', {
+    attach: () => ({
+      merge: { gap: 0, most: 2 ** 20 },
+      stat: async () => ({ bytes: 4 * ROWS, version: '1' }),
+      read: async () => {},
+      readNow(_name, offset, into) {
+        reads.push(into.length)
+        if (offset <= 20 && offset + into.length > 20) throw new Error('a scratch')
+        for (let i = 0; i < into.length; i++) into[i] = Math.floor((offset + i) / 4)
+        return true
+      },
+      close() {},
+    }),
+  })
+  const source = {
+    count: ROWS,
+    columns: ['x'],
+    runs: Float64Array.of(0),
+    need: (row: number, _epoch: number, _columns: string[], { ranges }: Need) =>
+      ranges.push({ file: 'torn://x', offset: 4 * row, length: 4 }),
+    sample: (_row: number, _epoch: number, _columns: string[], { ranges: [x] }: Pieces) => ({ x: x[0] }),
+  } as unknown as Source
+  const order = compileOrder(planOrder({ kind: 'window', window: 256, seed: 1 }, [source]))
+  const data = createBlockCache({ bytes: 1 << 20, makers: 400 })
+  const fetcher = new Fetcher([source], undefined, 0, { seat: { data, ring: 0 }, order })
+  const draws = Array.from({ length: 8 }, (_, row) => ({ source: 0, row, drawn: 0 }))
+  await fetcher.fetch(draws, 8, 0, () => {})
+  expect(reads[0]).toBeGreaterThan(4)
+  for (const { row } of draws) {
+    if (row === 5) expect(() => fetcher.sample(row)).toThrow(/torn:\/\/x.*a scratch/)
+    else expect(fetcher.sample(row).x).toBe(row)
+  }
+  fetcher.close()
 })
