@@ -6,7 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { normalizeFeed } from '../dist/define/normalize.js'
-import { Fetcher } from '../dist/engine/make/fetch.js'
+import { Fetcher } from '../dist/engine/fetch/fetch.js'
 import { copyInto } from '../dist/system/memory/copy.js'
 import { Workspace } from '../dist/system/memory/workspace.js'
 import { compileField } from '../dist/transform/compile.js'
