@@ -80,7 +80,7 @@ function kindOf(scheme: string, name: string): StoreKind {
   const others = [...kinds.keys()].map(known => `, ${known}://`).join('')
   throw new SourceError(
     `${name}: there is no store for ${scheme}://. There are: local files${others}. Download the data, or name the plugin ` +
-      'that has the store',
+      'that has the store: plugins: [url] in open() of Node, --plugin URL on the command line, plugins=[…] in Python',
     { file: name },
   )
 }
