@@ -99,6 +99,16 @@ export class SpanFile {
     this.tables.setUint32(LANES_AT + lane * LANE_BYTES + LaneAt.Open, 0, true)
   }
 
+  /**
+   * The first number from this one on whose place in the table is not that of an open ring: a feed that stays open keeps its
+   * name however many others come and go. Where all are open, the number itself.
+   */
+  freeRing(id: number): number {
+    for (let free = id; free < id + RINGS; free++)
+      if (this.tables.getUint32(ringAt(free) + RingAt.Open, true) === 0) return free
+    return id
+  }
+
   /** Names a ring, whose workers are those of this process. */
   openRing({ id, name, rank, world }: NamedRing): void {
     const at = ringAt(id)

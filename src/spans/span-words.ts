@@ -69,7 +69,7 @@ export const LANES = 320
 /** The first lane that is no worker's. */
 export const FIRST_OTHER_LANE = 256
 
-/** Rings that the table has room for: a new one takes the place of the oldest. */
+/** Rings that the table has room for: a new one takes the place of one that is closed. */
 export const RINGS = 256
 
 /** Bytes of a record. */

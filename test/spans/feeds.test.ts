@@ -18,6 +18,12 @@ const loop = async (loader: AnyLoader) => {
 const rows = (loader: AnyLoader, kind: string) =>
   loader.spans().records.reduce((sum, record) => sum + (record.kind === kind ? record.rows : 0), 0)
 
+/** A feed's ring, as the table names it. */
+const ringOf = (feeding: ReturnType<typeof feedingOf>) => {
+  const { reader } = (feeding as unknown as { spans: { reader: { rings(): { ring: number }[] } } }).spans
+  return reader.rings().find(({ ring }) => ring === feeding.id)
+}
+
 /** Workers join small spans for some milliseconds before they write them. */
 const written = (loader: AnyLoader) => until(() => rows(loader, 'transform') >= COUNT)
 
@@ -110,13 +116,28 @@ test('stats() and spans(cursor) read on', async () => {
   })
 })
 
+test('a ring that stays open keeps its name while others come and go', async () => {
+  await using training = open(NUMBERS, { workers: 0 }) as AnyLoader
+  await training.ready
+  for (let i = 0; i < 256; i++) {
+    const validation = open(NUMBERS, { workers: 0, depth: 1 })
+    await validation.ready
+    await validation.close()
+  }
+  expect(ringOf(feedingOf(training))).toMatchObject({ open: true })
+})
+
 test('a ring is named by its source, and is closed with its loader', async () => {
   const loader = open(NUMBERS, { workers: 1 }) as AnyLoader
   await loader.ready
   const feeding = feedingOf(loader)
-  const { reader } = (feeding as unknown as { spans: { reader: { rings(): object[] } } }).spans
-  const ring = () => reader.rings().find(one => (one as { ring: number }).ring === feeding.id)
-  expect(ring()).toMatchObject({ name: 'synthetic', rank: 0, world: 1, open: true, engine: process.pid })
+  expect(ringOf(feeding)).toMatchObject({
+    name: 'synthetic',
+    rank: 0,
+    world: 1,
+    open: true,
+    engine: process.pid,
+  })
   await loader.close()
-  expect(ring()).toMatchObject({ open: false })
+  expect(ringOf(feeding)).toMatchObject({ open: false })
 })

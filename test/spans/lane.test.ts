@@ -261,6 +261,23 @@ describe('the tables', () => {
     expect(file.reader.rings().at(-1)?.name).toBe('é'.repeat(46))
   })
 
+  test('keep the name of a ring that stays open while others come and go', () => {
+    const file = newSpanFile()
+    file.openRing({ id: 1, name: 'training', rank: 0, world: 1 })
+    let id = 1
+    for (let i = 0; i < 600; i++) {
+      id = file.freeRing(id + 1)
+      file.openRing({ id, name: 'validation', rank: 0, world: 1 })
+      file.closeRing(id)
+    }
+    expect(file.reader.rings().filter(ring => ring.open)).toMatchObject([{ ring: 1, name: 'training' }])
+    for (let i = 0; i < 600; i++) {
+      id = file.freeRing(id + 1)
+      file.openRing({ id, name: 'open', rank: 0, world: 1 })
+    }
+    expect(file.reader.rings()).toHaveLength(256)
+  })
+
   test('leave out a ring that is half written', () => {
     const file = newSpanFile()
     const { address } = file.maker(0)!

@@ -162,7 +162,7 @@ LANES = 320
 #: The first lane that is no worker's.
 FIRST_OTHER_LANE = 256
 
-#: Rings that the table has room for: a new one takes the place of the oldest.
+#: Rings that the table has room for: a new one takes the place of one that is closed.
 RINGS = 256
 
 #: Bytes of a record.

@@ -94,8 +94,7 @@ class SpanFile:
     def open_ring(self, name: str, rank: int, world: int, engine: int, engine_ring: int) -> int:
         """Names a ring that the workers of another process fill; its number here."""
         with self._lock:
-            self._rings += 1
-            ring = self._rings
+            ring = self._rings = self._free_ring()
             at = _ring_at(ring)
             # A reader takes an entry for whole when both ids are equal.
             self.memory[at : at + 4] = self.memory[at + RingAt.AGAIN : at + RING_BYTES] = bytes(4)
@@ -104,6 +103,14 @@ class SpanFile:
             for place in (RingAt.AGAIN, RingAt.ID):
                 struct.pack_into("<I", self.memory, at + place, ring)
             return ring
+
+    def _free_ring(self) -> int:
+        """The next number whose place in the table is not that of an open ring; where all are, the next."""
+        following = self._rings + 1
+        for ring in range(following, following + RINGS):
+            if struct.unpack_from("<I", self.memory, _ring_at(ring) + RingAt.OPEN)[0] == 0:
+                return ring
+        return following
 
     def close_ring(self, ring: int) -> None:
         """The ring is gone."""

@@ -71,6 +71,15 @@ def test_what_is_written_is_read():
         assert not spans.rings()[0].open and not spans.lanes()[0].open
 
 
+def test_a_ring_that_stays_open_keeps_its_name():
+    file = SpanFile()
+    training = file.open_ring("training", 0, 1, 4711, 9)
+    for _ in range(600):
+        file.close_ring(file.open_ring("validation", 0, 1, 4711, 10))
+    with Spans(file.path) as spans:
+        assert [(ring.ring, ring.name) for ring in spans.rings() if ring.open] == [(training, "training")]
+
+
 def test_small_spans_are_joined():
     file, lane = lane_of()
     for i in range(20_000):

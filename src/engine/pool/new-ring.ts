@@ -5,6 +5,7 @@
 import { Ring, type RingStart } from '../../batch/ring.js'
 import type { UserFunction } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
+import { SpanFile } from '../../spans/file.js'
 import { blocksOf } from '../fetch/row-blocks.js'
 import { needsPython } from '../make/python.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
@@ -44,7 +45,13 @@ export interface NewRing {
   budget: Budget
 }
 
-let nextId = 1
+let lastId = 0
+
+/** The number of a new ring. In the table of spans it takes the place of none that is still open. */
+function newId(): number {
+  lastId = SpanFile.shared()?.freeRing(lastId + 1) ?? lastId + 1
+  return lastId
+}
 
 /** Bytes of the cache that the feed's units go through. */
 function cacheOf(plan: FeedPlan, options: FeedingOptions, batch: number): number {
@@ -76,7 +83,7 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
   ring.reset(start, depth)
 
   const job: Job = {
-    id: nextId++,
+    id: newId(),
     version: 0,
     memory: memory.memory,
     layout,
