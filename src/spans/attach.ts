@@ -1,5 +1,14 @@
 /** The spans of another process. It may be killed at any time: what it had written stays, for a process that is attached. */
-import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  statSync,
+} from 'node:fs'
 import { MillraceError } from '../basics/errors.js'
 import { SpanReader } from './reader.js'
 import { SPANS_NAME } from './span-words.js'
@@ -36,11 +45,12 @@ export function attachSpans(where: number | string): AttachedSpans {
   const path = typeof where === 'string' ? where : pathOf(where)
   let fd: number
   try {
-    fd = openSync(path, 'r')
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) // a named pipe would make us wait
   } catch (error) {
     throw new MillraceError(`can't open the spans at ${path}: ${(error as Error).message}`)
   }
   try {
+    if (!fstatSync(fd).isFile()) throw new MillraceError(`${path} holds no spans of Millrace`)
     return new AttachedSpans(fd, path)
   } catch (error) {
     closeSync(fd)

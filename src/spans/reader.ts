@@ -7,10 +7,19 @@ import { crc32 } from 'node:zlib'
 import { MillraceError } from '../basics/errors.js'
 import {
   HeadAt,
+  LANE_BYTES,
   LANE_NAMES,
+  LANES,
+  LANES_AT,
   LaneAt,
   type LaneName,
+  RECORD_BYTES,
+  RECORDS,
+  RECORDS_AT,
   RecordAt,
+  RING_BYTES,
+  RINGS,
+  RINGS_AT,
   RingAt,
   SPAN_NAMES,
   SPANS_MAGIC,
@@ -89,6 +98,19 @@ export interface SpanBytes {
   read(at: number, bytes: number): Uint8Array
 }
 
+/** Sizes in the head, and what they are in this version at least and at most: files differ in the number of lanes. */
+const SIZES: readonly (readonly [at: number, least: number, most: number])[] = [
+  [HeadAt.RecordBytes, RECORD_BYTES, RECORD_BYTES],
+  [HeadAt.Records, RECORDS, RECORDS],
+  [HeadAt.RecordsAt, RECORDS_AT, RECORDS_AT],
+  [HeadAt.Lanes, 1, LANES],
+  [HeadAt.LanesAt, LANES_AT, LANES_AT],
+  [HeadAt.LaneBytes, LANE_BYTES, LANE_BYTES],
+  [HeadAt.Rings, RINGS, RINGS],
+  [HeadAt.RingsAt, RINGS_AT, RINGS_AT],
+  [HeadAt.RingBytes, RING_BYTES, RING_BYTES],
+]
+
 export class SpanReader {
   private readonly head: DataView
   /** The process that writes. */
@@ -108,6 +130,8 @@ export class SpanReader {
         `${what} has spans of version ${version}, this Millrace reads version ${SPANS_VERSION}: use the same Millrace on both sides`,
       )
     }
+    if (SIZES.some(([at, least, most]) => this.u32(at) < least || this.u32(at) > most))
+      throw new MillraceError(`${what} is damaged: its head says sizes that spans don't have`)
     this.pid = this.u32(HeadAt.Pid)
   }
 

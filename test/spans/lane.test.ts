@@ -1,5 +1,6 @@
 /** A lane of spans: what is written is read, small spans are joined, and what is lost or half written is counted. */
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { attachSpans } from '../../src/spans/attach.js'
 import { monotonicMs, SpanClock } from '../../src/spans/clock.js'
@@ -7,6 +8,7 @@ import { type LaneRef, newSpanFile, openLane, type SpanFile } from '../../src/sp
 import type { SpanLane } from '../../src/spans/lane.js'
 import { SpanReader, type SpanRecord } from '../../src/spans/reader.js'
 import {
+  HeadAt,
   LANE_BYTES,
   LANES_AT,
   LaneKind,
@@ -19,6 +21,9 @@ import {
   SpanKind,
 } from '../../src/spans/span-words.js'
 import { viewOf } from '../../src/system/memory/foreign.js'
+import { temporaryFolder } from '../support/folder.js'
+
+const folder = temporaryFolder()
 
 /** A file of spans, and the lane of its worker 0. */
 function laneOf(): { file: SpanFile; lane: SpanLane; ref: LaneRef } {
@@ -207,6 +212,20 @@ describe('a reader', () => {
       expect(sum(records, ({ joined }) => joined)).toBe(20)
       expect(records.every(record => record.ring === ring && record.batch === ring - 1)).toBe(true)
     }
+  })
+
+  test('refuses a head whose sizes are none of spans, and a named pipe, at once', () => {
+    const { ref } = laneOf()
+    const head = new Uint8Array(viewOf(ref.address, 64))
+    for (const at of [HeadAt.Lanes, HeadAt.Rings, HeadAt.LaneBytes, HeadAt.Records]) {
+      const damaged = Buffer.from(head)
+      damaged.writeUInt32LE(0x7fffffff, at)
+      expect(() => new SpanReader({ read: () => damaged })).toThrow('is damaged')
+    }
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    expect(() => attachSpans(pipe)).toThrow('holds no spans')
+    expect(() => attachSpans(folder)).toThrow('holds no spans')
   })
 
   test('refuses memory of another kind or version', () => {

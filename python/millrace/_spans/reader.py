@@ -7,13 +7,23 @@ it was too late for. It uses ``pread`` alone: it changes nothing, and needs no m
 from __future__ import annotations
 
 import os
+import stat
 import struct
 import weakref
 import zlib
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from .._generated.span_words import (
+    LANE_BYTES,
     LANE_NAMES,
+    LANES,
+    LANES_AT,
+    RECORD_BYTES,
+    RECORDS,
+    RECORDS_AT,
+    RING_BYTES,
+    RINGS,
+    RINGS_AT,
     SPAN_NAMES,
     SPANS_MAGIC,
     SPANS_VERSION,
@@ -26,6 +36,19 @@ from ..errors import MillraceError
 
 #: A record, as RecordAt of the generated table has it.
 RECORD = struct.Struct("<4d2f6I")
+
+#: Sizes in the head, what they are at least and at most: files differ in the number of lanes.
+_SIZES = (
+    (HeadAt.RECORD_BYTES, RECORD_BYTES, RECORD_BYTES),
+    (HeadAt.RECORDS, RECORDS, RECORDS),
+    (HeadAt.RECORDS_AT, RECORDS_AT, RECORDS_AT),
+    (HeadAt.LANES, 1, LANES),
+    (HeadAt.LANES_AT, LANES_AT, LANES_AT),
+    (HeadAt.LANE_BYTES, LANE_BYTES, LANE_BYTES),
+    (HeadAt.RINGS, RINGS, RINGS),
+    (HeadAt.RINGS_AT, RINGS_AT, RINGS_AT),
+    (HeadAt.RING_BYTES, RING_BYTES, RING_BYTES),
+)
 
 
 class Lane(NamedTuple):
@@ -102,11 +125,13 @@ class Spans:
 
     def __init__(self, path: str) -> None:
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            # Without O_NONBLOCK a named pipe would make us wait.
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise MillraceError(f"can't open the spans at {path}: {error.strerror}") from None
         self._close = weakref.finalize(self, os.close, self._fd)
-        self._head = os.pread(self._fd, 64, 0).ljust(64, b"\0")
+        regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
+        self._head = (os.pread(self._fd, 64, 0) if regular else b"").ljust(64, b"\0")
         if self._head[:8] != SPANS_MAGIC.encode():
             self.close()
             raise MillraceError(f"{path} holds no spans of Millrace")
@@ -117,6 +142,9 @@ class Spans:
                 f"{path} has spans of version {version}, this Millrace reads version {SPANS_VERSION}: "
                 "use the same Millrace on both sides"
             )
+        if any(not least <= self._u32(at) <= most for at, least, most in _SIZES):
+            self.close()
+            raise MillraceError(f"{path} is damaged: its head says sizes that spans don't have")
         #: The process that writes.
         self.pid = self._u32(HeadAt.PID)
 

@@ -16,7 +16,7 @@ import pytest
 from patience import PATIENCE
 
 import millrace
-from millrace._generated.span_words import RECORD_BYTES, RECORDS, RECORDS_AT, LaneKind, SpanKind
+from millrace._generated.span_words import RECORD_BYTES, RECORDS, RECORDS_AT, HeadAt, LaneKind, SpanKind
 from millrace._spans.file import SpanFile
 from millrace._spans.reader import Spans
 
@@ -286,3 +286,11 @@ def test_memory_of_another_kind_is_refused(tmp_path):
         millrace.spans(str(path))
     with pytest.raises(millrace.MillraceError, match="can't open"):
         millrace.spans(str(tmp_path / "none"))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(millrace.MillraceError, match="holds no spans"):
+        millrace.spans(str(tmp_path / "pipe"))
+    head = bytearray(SpanFile().memory[:64])
+    for at in (HeadAt.LANES, HeadAt.RINGS, HeadAt.LANE_BYTES, HeadAt.RECORDS):
+        path.write_bytes(head[:at] + struct.pack("<I", 0x7FFFFFFF) + head[at + 4 :])
+        with pytest.raises(millrace.MillraceError, match="is damaged"):
+            millrace.spans(str(path))
