@@ -64,6 +64,34 @@ async function first(
   })
 }
 
+describe.each(['csv', 'jsonl'])('in a list of files (%s)', kind => {
+  writeFileSync(join(root, 'a.bin'), 'x')
+  const list = `list.${kind}`
+  const lines = {
+    csv: 'path,cls,txt\na.bin,7,hello\na.bin,,\n',
+    jsonl: '{"path": "a.bin", "cls": 7, "txt": "hello"}\n{"path": "a.bin", "cls": null, "txt": null}\n',
+  }
+  writeFileSync(join(root, list), lines[kind as 'csv'])
+  const whole = { files: { list } }
+  const { label, text } = FIELDS
+
+  test.each([
+    ['the list', whole],
+    ['a part of it', { subset: { source: whole, range: [0, 2] } }],
+    ['it and others', { concat: [whole, { tar: 'half.tar' }] }],
+  ])('an empty cell is missing: %s', async (_, source) => {
+    const batch = await first(feed({ label, text }, { source, batch: { size: 2, last: 'drop' } } as object))
+    expect(batch.label).toEqual(BigInt64Array.of(7n, -1n))
+    expect(batch.text).toEqual(['hello', 'none'])
+  })
+
+  test('without `missing`, it is an empty text', async () => {
+    const plain = { text: { from: 'txt', as: 'text' } } as const
+    const batch = await first(feed(plain, { source: whole } as object))
+    expect(batch.text).toEqual(['hello', ''])
+  })
+})
+
 test('every kind of field that is no picture has what stands for it', async () => {
   const batch = await first(feed(FIELDS))
   expect(batch.label).toEqual(BigInt64Array.of(7n, -1n, 7n, -1n))

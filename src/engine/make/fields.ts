@@ -59,7 +59,8 @@ export function columnOf(
 ): Column | undefined {
   for (const name of field.from) {
     const value = columns[name]
-    if (value !== undefined && value !== null) return value
+    if (value === undefined || value === null) continue
+    if (value !== '' || field.missing === undefined || says(source, row, name, names)) return value
   }
   const possible = source.present?.(row).possible ?? source.columns
   const all = names === 'all' && possible.length < MANY_COLUMNS
@@ -73,6 +74,11 @@ export function columnOf(
   const why =
     field.missing === undefined ? '' : '. No sample of the source has it, so "missing" does not help'
   throw new FieldFailure(field.name, new NoColumn(lack + why), 'read')
+}
+
+/** Whether an empty text is what the sample says there. In a list of files, an empty cell stands for nothing. */
+function says(source: Source, row: number, name: string, names: ColumnNames): boolean {
+  return names === 'made' || (source.present?.(row).columns.includes(name) ?? true)
 }
 
 /** The boxes of a sample, for an operator that looks at them before its image is decoded. */

@@ -45,8 +45,10 @@ export class ListSource extends FileListSource {
     return numbers ? { type: 'number', at: row => numbers[row] } : { type: 'string', at: row => text.at(row) }
   }
 
-  present(): Present {
-    return { columns: this.columns }
+  /** An empty cell, or null in JSON lines, says nothing. */
+  present(row: number): Present {
+    const says = (column: string) => this.cells.get(column)?.text.at(row) !== ''
+    return { columns: this.columns.filter(says), possible: this.columns }
   }
 
   sample(
