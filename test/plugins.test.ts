@@ -313,6 +313,7 @@ describe('what is wrong with a plugin is said', () => {
       `{ ${whole}, need() { throw new Error('no row') } }`,
       'asking what row 0 needs failed: no row',
     ],
+    ['loadIsNone', `{ ${print} }`, `{ ${whole}, load: 5 }`, 'has a member "load" that is no function'],
     ['fails', '(() => { throw new Error("no disk") })()', '{}', 'open failed: no disk'],
   ])('a source that is none: %s', async (name, open, attach, message) => {
     const said = await broken(name, open, attach)

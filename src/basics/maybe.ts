@@ -41,8 +41,13 @@ export function togetherToTheEnd<T>(works: readonly (() => Maybe<T>)[]): Maybe<T
 export function attempt<T, U>(work: () => Maybe<T>, rescue: (error: Error) => Maybe<U>): Maybe<T | U> {
   try {
     const value = work()
-    return value instanceof Promise ? value.catch(rescue) : value
+    return value instanceof Promise ? value.catch(error => rescue(asError(error))) : value
   } catch (error) {
-    return rescue(error as Error)
+    return rescue(asError(error))
   }
+}
+
+/** What was thrown, as an error: code of the user's may throw anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -1,4 +1,5 @@
 /** Reads and loads one unit of a leaf. */
+import { SourceError } from '../basics/errors.js'
 import { after, type Maybe, togetherToTheEnd } from '../basics/maybe.js'
 import { pack, packed, packedBytes } from '../store/block-cache.js'
 import type { Reader } from '../store/reader.js'
@@ -28,7 +29,28 @@ export function bytesOf(ranges: readonly ByteRange[]): number {
 
 /** The bytes that a unit takes while it is kept. */
 export function unitBytes({ leaf, unit, columns }: UnitRef, ranges: readonly ByteRange[]): number {
-  return leaf.load === undefined ? bytesOf(ranges) : leaf.unitBytes(unit, columns)
+  if (leaf.load === undefined) return bytesOf(ranges)
+  const bytes = leaf.unitBytes(unit, columns)
+  if (bytes >= 0) return bytes
+  throw new SourceError(`unitBytes of unit ${unit} gave ${bytes}: it should be a number of bytes`)
+}
+
+/** The ranges of a unit. */
+export function plannedUnit({ leaf, unit, columns }: UnitRef): ByteRange[] {
+  const ranges = leaf.planUnit(unit, columns)
+  if (!Array.isArray(ranges))
+    throw new SourceError(`planUnit of unit ${unit} gave ${ranges}: it should be a list of ranges`)
+  ranges.forEach(checkRange)
+  return ranges
+}
+
+/** A range that can't be one would be read from anywhere. */
+export function checkRange(range: ByteRange): void {
+  const { file, offset, length } = range
+  if (typeof file === 'string' && offset >= 0 && length >= 0) return
+  throw new SourceError(
+    `a range should have a file, an offset and a length, not ${JSON.stringify({ file, offset, length })}`,
+  )
 }
 
 /** Brings a unit into `into`, which has `unitBytes` bytes: the pieces that are kept. */

@@ -27,6 +27,9 @@ export interface PluginManifest {
 /** The members of a source that must be functions. */
 const FUNCTIONS = ['id', 'key', 'index', 'need', 'sample'] as const
 
+/** Those that may be absent. */
+const MAY_BE_FUNCTIONS = ['where', 'load', 'present', 'keyHash', 'wholeFile', 'foresee'] as const
+
 /** The same for one whose rows share units. */
 const UNIT_FUNCTIONS = ['planUnit', 'unitBytes'] as const
 
@@ -106,6 +109,8 @@ function sourceProblem(source: Source, count: number): string | undefined {
   const units = source.unitStarts === undefined ? [] : UNIT_FUNCTIONS
   const missing = [...FUNCTIONS, ...units].find(name => typeof source[name] !== 'function')
   if (missing) return `has no function ${missing}`
+  const none = MAY_BE_FUNCTIONS.find(name => source[name] !== undefined && typeof source[name] !== 'function')
+  if (none) return `has a member "${none}" that is no function`
   return unitsProblem(source) ?? (count === 0 ? undefined : needProblem(source))
 }
 

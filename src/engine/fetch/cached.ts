@@ -3,12 +3,13 @@
  * loads what is not there, all of it together, and only then waits for what other makers load: so no two wait for each other.
  */
 
+import { SourceError } from '../../basics/errors.js'
 import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
 import { MAX_MAKERS } from '../../batch/ring.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { leavesOf } from '../../source/around.js'
-import { bytesOf, loadUnit, readPacked, unitBytes } from '../../source/load-unit.js'
+import { bytesOf, loadUnit, plannedUnit, readPacked, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Leaf, Source, UnitRef } from '../../source/source.js'
 import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
 import type { Reader } from '../../store/reader.js'
@@ -34,6 +35,8 @@ interface Wanted {
   bytes: number
   pieces: number
   load(into: Uint8Array): Maybe<readonly Uint8Array[]>
+  /** Of a unit: with which it was asked for. */
+  columns?: readonly string[]
   /** Once it was taken. */
   taken?: Taken
   shared: Shared
@@ -128,9 +131,14 @@ export class Cached {
 
   /** A unit that the claim needs. */
   wantUnit(ref: UnitRef, draw: Draw, i: number): number {
-    const number = this.firstUnits.get(ref.leaf)! + ref.unit
-    if (!this.wanted.has(number)) {
-      const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
+    const { leaf, unit, columns } = ref
+    const first = this.firstUnits.get(leaf)
+    if (first === undefined || !Number.isInteger(unit) || !(unit >= 0 && unit < leaf.unitStarts.length))
+      throw noUnit(ref, first !== undefined)
+    const number = first + unit
+    const known = this.wanted.get(number)
+    if (known === undefined) {
+      const ranges = plannedUnit(ref)
       this.want({
         number,
         ranges,
@@ -140,8 +148,13 @@ export class Cached {
         bytes: unitBytes(ref, ranges),
         pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
         load: into => loadUnit(this.reader, ref, ranges, into),
+        columns,
         shared: undefined,
       })
+    } else if (known.columns !== columns && String(known.columns) !== String(columns)) {
+      throw new SourceError(
+        `unit ${unit} is asked for with the columns ${known.columns}, and with ${columns}: need should ask once, with all of them`,
+      )
     }
     return number
   }
@@ -246,4 +259,12 @@ export class Cached {
     if (this.closed) lease.release()
     else this.leases.push(lease)
   }
+}
+
+function noUnit({ leaf, unit }: UnitRef, known: boolean): SourceError {
+  return new SourceError(
+    known
+      ? `need asks for unit ${unit}, and there are ${leaf.unitStarts.length}: units are numbered from 0`
+      : 'need asks for a unit of another source: push { leaf, unit, columns }, with the source itself as leaf',
+  )
 }

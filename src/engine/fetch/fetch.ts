@@ -4,10 +4,10 @@
  *
  * Bytes that are at hand are read at once. Where a store has to be waited for, the answer is a promise.
  */
-import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
+import { after, asError, attempt, type Maybe, together } from '../../basics/maybe.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
-import { loadUnit, unitBytes } from '../../source/load-unit.js'
+import { checkRange, loadUnit, plannedUnit, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../source/source.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
@@ -37,6 +37,8 @@ export class Fetcher {
   private readonly units: (readonly number[])[] = []
   /** For each row what was brought for it, or why it could not be. */
   private readonly got: (Pieces | Error)[] = []
+  /** Rows of which it can't be said what they need. */
+  private readonly unplanned = new Map<number, Error>()
   private reading: (i: number) => void = () => {}
 
   constructor(
@@ -94,7 +96,7 @@ export class Fetcher {
   /** The columns of row i of the present claim. */
   sample(i: number): Record<string, Column> {
     const { source, row } = this.draws[i]
-    const got = this.got[i]
+    const got = this.unplanned.get(i) ?? this.got[i]
     if (got instanceof Error) throw got
     return this.sources[source].sample(row, this.epoch, this.wanted(source), got)
   }
@@ -122,9 +124,20 @@ export class Fetcher {
   private plan(count: number): void {
     const { need, rangeEnds, unitEnds, sources, draws, epoch } = this
     need.ranges.length = need.units.length = 0
+    if (this.unplanned.size > 0) this.unplanned.clear()
     for (let i = 0; i < count; i++) {
       const { source, row } = draws[i]
-      sources[source].need(row, epoch, this.wanted(source), need)
+      const ranges = need.ranges.length
+      const units = need.units.length
+      try {
+        sources[source].need(row, epoch, this.wanted(source), need)
+        for (let k = ranges; k < need.ranges.length; k++) checkRange(need.ranges[k])
+      } catch (error) {
+        // It fails when it is asked for, like one that can't be read. Until then it needs nothing.
+        need.ranges.length = ranges
+        need.units.length = units
+        this.unplanned.set(i, asError(error))
+      }
       rangeEnds[i] = need.ranges.length
       unitEnds[i] = need.units.length
     }
@@ -195,26 +208,43 @@ export class Fetcher {
   }
 
   private ownUnit(ref: UnitRef): Maybe<readonly Uint8Array[]> {
-    const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
+    const ranges = plannedUnit(ref)
     return loadUnit(this.reader, ref, ranges, new Uint8Array(unitBytes(ref, ranges)))
   }
 
   // ---------------------------------------------------------------- rows that share blocks or units
 
   private fetchShared(cached: Cached, count: number, passed: number): Maybe<void> {
-    const { draws, epoch, blocks, units } = this
+    const { draws, blocks, units } = this
     for (let i = 0; i < count; i++) {
       const draw = draws[i]
       const inBlock =
         cached.blocks[draw.source] !== undefined && this.rangeEnds[i] > (this.rangeEnds[i - 1] ?? 0)
-      blocks[i] = inBlock ? cached.wantBlock(draw, i, epoch) : -1
-      units[i] =
-        this.need.units.length === 0 ? NO_UNITS : this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
+      blocks[i] = inBlock ? this.wantBlock(cached, draw, i) : -1
+      units[i] = this.need.units.length === 0 ? NO_UNITS : this.wantUnits(cached, draw, i)
     }
     const brought = cached.bring(draws[0], passed, this.reading)
     return brought instanceof Promise
       ? brought.then(() => this.divide(cached, count))
       : this.divide(cached, count)
+  }
+
+  /** The block of a row; none where another row of the block does not say what it needs. */
+  private wantBlock(cached: Cached, draw: Draw, i: number): number {
+    try {
+      return cached.wantBlock(draw, i, this.epoch)
+    } catch {
+      return -1
+    }
+  }
+
+  private wantUnits(cached: Cached, draw: Draw, i: number): readonly number[] {
+    try {
+      return this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
+    } catch (error) {
+      this.unplanned.set(i, asError(error))
+      return NO_UNITS
+    }
   }
 
   /** Gives each row its part of what was brought for the claim. */

@@ -7,7 +7,7 @@
  * functions of the user's that do, or a store is far away.
  */
 import { ChangedError } from '../../basics/errors.js'
-import { after, type Maybe } from '../../basics/maybe.js'
+import { after, asError, type Maybe } from '../../basics/maybe.js'
 import { hashText, Random } from '../../basics/random.js'
 import { blankRow, closeSlot } from '../../batch/close.js'
 import { type Claim, Ring } from '../../batch/ring.js'
@@ -247,7 +247,8 @@ export class RowMaker {
     slot.status[row] = row < slot.words[Header.Valid] ? RowStatus.Good : RowStatus.Filler
   }
 
-  private bad(claim: Claim, slot: Slot, row: number, draw: Draw, error: unknown): void {
+  private bad(claim: Claim, slot: Slot, row: number, draw: Draw, thrown: unknown): void {
+    const error = asError(thrown)
     const changed = error instanceof ChangedError
     if (row >= slot.words[Header.Valid] && !changed) {
       this.blankFiller(slot, row)

@@ -2,6 +2,7 @@
  * What must be known of a source's units to plan for them: how many there are, and what they take in memory once loaded.
  * Units are what rows share, such as row groups and chunks. Sources whose rows share nothing have no facts.
  */
+import { SourceError } from '../../basics/errors.js'
 import type { SourceOrderData } from '../../order/single.js'
 import type { FeedPlan } from './plan.js'
 
@@ -97,6 +98,8 @@ export function unitFacts(
       if (leaf.unitBytes === undefined) continue
       told = true
       const own = leaf.unitBytes(unit, columns)
+      if (!(own >= 0))
+        throw new SourceError(`unitBytes of unit ${unit} gave ${own}: it should be a number of bytes`)
       together += own
       // Rows that are selected here and there can come back to a unit: its bytes count once.
       if (!seen.has(leaf)) seen.set(leaf, new Set())
