@@ -219,12 +219,22 @@ describe('what is wrong with a plugin is said', () => {
     expect(await plugin(name, text)).toContain(message)
   })
 
+  test('of one that is refused nothing is kept: another may have its scheme', async () => {
+    const stores = (more: string) => `export default { stores: { kept: { attach() {} }${more} } }`
+    expect(await plugin('refused.mjs', stores(", 'No Scheme': { attach() {} }"))).toContain('"No Scheme"')
+    const plugins = [url, write('other.mjs', stores(''))]
+    expect(await refused(feed, { plugins })).toBe('nothing')
+  })
+
   test('one that is not there, or on another machine', async () => {
     expect(await refused(feed, { plugins: ['nowhere/x.mjs'] })).toMatch(
       /nowhere\/x\.mjs.*can't be imported: Cannot find/,
     )
     expect(() => open(feed, { plugins: ['https://example.org/x.mjs'] })).toThrow(
       /options\.plugins\[0\]: a plugin is a module on this machine/,
+    )
+    expect(() => open(feed, { plugins: ['file://%%'] })).toThrow(
+      'options.plugins[0]: file://%% is no URL of a file',
     )
     expect(() => open(feed, { plugins: 'x.mjs' as never })).toThrow(/options\.plugins: expected a list/)
   })

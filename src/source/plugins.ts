@@ -8,7 +8,7 @@ import { DefinitionError, nearest } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
 import { addPluginSource, pluginSource } from '../define/plugin-sources.js'
 import type { StoreKind } from '../store/store.js'
-import { addStore } from '../store/stores.js'
+import { addStore, checkScheme } from '../store/stores.js'
 import { importWithin } from '../system/node/import-within.js'
 import { checkedSource, type PluginSourceKind } from './plugin-source.js'
 import { addSource, hasSource } from './registry.js'
@@ -44,7 +44,10 @@ function urlOf(given: unknown, where: string): string {
   if (given instanceof URL && given.protocol === 'file:') return given.href
   if (typeof given !== 'string' || given === '')
     throw new DefinitionError(where, `expected the URL or path of a module, not ${JSON.stringify(given)}`)
-  if (given.startsWith('file:')) return new URL(given).href
+  if (given.startsWith('file:')) {
+    if (!URL.canParse(given)) throw new DefinitionError(where, `${given} is no URL of a file`)
+    return new URL(given).href
+  }
   if (/^[a-z][a-z0-9+.-]*:/i.test(given))
     throw new DefinitionError(
       where,
@@ -78,11 +81,12 @@ function register(url: string, exported: unknown): void {
     if (typeof (kind as Partial<StoreKind> | undefined)?.attach !== 'function')
       throw wrong(url, `its store "${scheme}" needs a function attach`)
     try {
-      addStore(scheme, kind)
+      checkScheme(scheme, kind)
     } catch (error) {
       throw wrong(url, (error as Error).message)
     }
   }
+  for (const [scheme, kind] of Object.entries(stores)) addStore(scheme, kind)
   for (const [name, kind] of Object.entries(sources)) {
     addSource(name, checkedSource(name, url, kind))
     addPluginSource(name, { url, ...(kind.check && { check: (json, path) => kind.check!(json, path) }) })

@@ -3,11 +3,14 @@
  * the range where there is one. The reads of a run go through the Reader.
  */
 import { ChangedError, MillraceError, SourceError } from '../basics/errors.js'
+import { asError } from '../basics/maybe.js'
 import { type ByteRange, codeOf, isMissing, type Listed, type Stat, type Store } from './store.js'
 
 /** `Stores`, or what a test has in its place. */
 export interface StoreOf {
   of(name: string): Store
+  /** Tells reads that are under way that they are not wanted any more. */
+  readonly signal?: AbortSignal
 }
 
 /** Questions about objects that are under way at the same time. */
@@ -17,12 +20,15 @@ export const ASKED_AT_ONCE = 64
 export function statOf(stores: StoreOf, name: string): Stat | Promise<Stat> {
   const store = stores.of(name)
   if (store.statNow !== undefined) return store.statNow(name)
-  return store.stat(name).then(
-    stat => checked(name, stat),
-    error => {
-      throw about(error, name, "can't look at it")
-    },
-  )
+  return lookAt(store, name)
+}
+
+async function lookAt(store: Store, name: string): Promise<Stat> {
+  try {
+    return checked(name, await store.stat(name))
+  } catch (error) {
+    throw about(error, name, "can't look at it")
+  }
 }
 
 /** Versions of objects are texts: indexes keep them, and compare them. */
@@ -53,14 +59,14 @@ export async function* listOf(stores: StoreOf, prefix: string): AsyncGenerator<L
 }
 
 /** Fills `into` with a range of an object, without keeping this thread from other work. */
-export function readRange(stores: StoreOf, range: ByteRange, into: Uint8Array): Promise<void> {
+export async function readRange(stores: StoreOf, range: ByteRange, into: Uint8Array): Promise<void> {
   const { file, offset, was } = range
-  return stores
-    .of(file)
-    .read(file, offset, into, { was })
-    .catch(error => {
-      throw named(error, range)
-    })
+  const store = stores.of(file)
+  try {
+    await store.read(file, offset, into, { was, signal: stores.signal })
+  } catch (error) {
+    throw named(error, range)
+  }
 }
 
 /** A whole object, of at most `most` bytes. */
@@ -79,7 +85,7 @@ export function named(error: unknown, range: ByteRange): unknown {
   if (error instanceof MillraceError || (error as Error)?.name === 'AbortError') return error
   const { file, offset, length, was } = range
   if (was !== undefined && isMissing(error)) return changed(range, 'it is gone')
-  if (was !== undefined && codeOf(error) === 'ESTALE') return changed(range, (error as Error).message)
+  if (was !== undefined && codeOf(error) === 'ESTALE') return changed(range, asError(error).message)
   return about(error, file, `can't read ${length} bytes at offset ${offset}`, offset)
 }
 
@@ -94,6 +100,6 @@ export function changed({ file, was }: ByteRange, how: string): ChangedError {
 
 function about(error: unknown, file: string, problem: string, offset?: number): unknown {
   if (error instanceof MillraceError) return error
-  const told = isMissing(error) ? 'there is no such object: check the name' : (error as Error).message
+  const told = isMissing(error) ? 'there is no such object: check the name' : asError(error).message
   return new SourceError(`${file}: ${problem}: ${told}`, { file, offset, cause: error })
 }

@@ -15,6 +15,12 @@ const kinds = new Map<string, StoreKind>()
 
 /** Has a scheme served, in this thread. */
 export function addStore(scheme: string, kind: StoreKind): void {
+  checkScheme(scheme, kind)
+  kinds.set(scheme, kind)
+}
+
+/** Throws where a scheme can't be served so. */
+export function checkScheme(scheme: string, kind: StoreKind): void {
   if (!SCHEME.test(`${scheme}://`) || scheme === 'file') {
     throw new SourceError(
       `"${scheme}" can't be the scheme of a store: two or more of a–z, 0–9, "+", "." and "-", beginning with a letter, and not "file"`,
@@ -24,7 +30,6 @@ export function addStore(scheme: string, kind: StoreKind): void {
   if (known !== undefined && known !== kind) {
     throw new SourceError(`there are two stores for ${scheme}://: leave one of the plugins out`)
   }
-  kinds.set(scheme, kind)
 }
 
 /** The scheme of a name; undefined for a path. */
@@ -35,9 +40,15 @@ export function schemeOf(name: string): string | undefined {
 export class Stores {
   private readonly files: FileStore
   private readonly others = new Map<string, Store>()
+  private ending = new AbortController()
 
   constructor(options: FileStoreOptions = {}) {
     this.files = new FileStore(options)
+  }
+
+  /** For reads: they are not wanted any more once this is closed. */
+  get signal(): AbortSignal {
+    return this.ending.signal
   }
 
   /** The store that holds an object. */
@@ -56,6 +67,8 @@ export class Stores {
   }
 
   close(): void {
+    this.ending.abort()
+    this.ending = new AbortController()
     this.files.close()
     for (const store of this.others.values()) store.close()
   }

@@ -1,7 +1,7 @@
 /** Which store serves a name. */
 import { describe, expect, it } from 'vitest'
 import { SourceError } from '../../src/basics/errors.js'
-import { listOf, statOf } from '../../src/store/access.js'
+import { listOf, readRange, statOf } from '../../src/store/access.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Store, StoreKind } from '../../src/store/store.js'
 import { addStore, Stores, schemeOf } from '../../src/store/stores.js'
@@ -77,6 +77,41 @@ describe('Stores', () => {
     const stores = new Stores()
     await expect(statOf(stores, 'odd://x')).rejects.toThrow(/odd:\/\/x: .*\{ bytes, version \}/)
     await expect(listOf(stores, 'odd://').next()).rejects.toThrow(/write async \*list\(prefix\)/)
+  })
+
+  it('name the object, whatever a store throws, at once or later', async () => {
+    const thrown = [
+      () => Promise.reject('no'),
+      () => Promise.reject(),
+      () => {
+        throw new Error('no')
+      },
+    ]
+    for (const [i, fails] of thrown.entries()) {
+      addStore(`fails-${i}`, { attach: () => ({ ...whole, stat: fails, read: fails }) as unknown as Store })
+      const stores = new Stores()
+      const file = `fails-${i}://x`
+      const told = i === 1 ? 'undefined' : 'no'
+      await expect((async () => statOf(stores, file))()).rejects.toThrow(`${file}: can't look at it: ${told}`)
+      await expect(readRange(stores, { file, offset: 1, length: 2 }, new Uint8Array(2))).rejects.toThrow(
+        `${file}: can't read 2 bytes at offset 1: ${told}`,
+      )
+    }
+  })
+
+  it('tell reads that are under way when they are closed, and read again afterwards', async () => {
+    const read: Store['read'] = (_name, offset, _into, { signal }) =>
+      new Promise((resolve, reject) => {
+        if (offset === 0) resolve()
+        signal?.addEventListener('abort', () => reject(signal.reason))
+      })
+    addStore('slow-read', { attach: () => ({ ...whole, read }) as unknown as Store })
+    const stores = new Stores()
+    const range = { file: 'slow-read://x', offset: 1, length: 2 }
+    const reading = readRange(stores, range, new Uint8Array(2))
+    stores.close()
+    await expect(reading).rejects.toThrow(/abort/)
+    await readRange(stores, { ...range, offset: 0 }, new Uint8Array(2))
   })
 
   it('serve paths by local files', () => {
