@@ -80,7 +80,9 @@ export class Ring extends Claims {
       if ((halves[i] | halves[i + 1]) !== 0) look(Atomics.load(this.claims, i >> 1))
     if (Atomics.load(this.words, Word.Redo) !== Atomics.load(this.words, Word.RedoSeen))
       for (let i = 0; i < MAX_REDO; i++) look(Atomics.load(this.redo, i))
-    return this.describe(oldest).batch
+    // What the consumer has given back is made: a thread that sleeps with an old intention does not count.
+    const next = Math.floor(Number(Atomics.load(this.claim, 0)) / this.layout.chunks)
+    return Math.max(this.describe(oldest).batch, next - this.inUse)
   }
 
   // ---------------------------------------------------------------- recovery, by the owner alone

@@ -260,9 +260,12 @@ export class BlockCache {
       if (i > 0 && now === nows[i - 1]) continue
       const place = table.place(pages, now, nextUse)
       const next = nextUse(user, now)
-      // A tie is no reason to load: blocks of one window would only push each other out.
       const soon = next < 0 ? now : next
-      if (place === undefined || (place.soonest <= soon && place.soonest < Infinity)) continue
+      if (place === undefined) continue
+      // A tie is no reason to load: blocks of one window would only push each other out. But a large unit is better loaded
+      // once, and a few small ones again, than the large one for each of its rows.
+      const wantedSooner = place.soonest <= soon && place.soonest < Infinity
+      if (wantedSooner && (place.soonest < soon || 2 * table.pagesOf(place) > pages)) continue
       table.evict(place)
       return { block: table.add(place, pages, unit, user, next, this.maker), loads: true, bytes, pieces }
     }

@@ -186,6 +186,13 @@ export class BlockTable {
     return block
   }
 
+  /** Pages of the blocks that must leave a place. */
+  pagesOf({ from, to }: Place): number {
+    let pages = 0
+    for (let i = from; i < to; i++) pages += this.pages[this.order[i]]
+    return pages
+  }
+
   /** Removes the blocks that must leave a place. */
   evict(place: Place): void {
     for (let i = place.to - 1; i >= place.from; i--) this.removeAt(i)

@@ -68,6 +68,11 @@ describe('ring', () => {
     expect(ring.oldest).toBe(0)
     finish(ring, 3, ring.next(3)!)
     expect(ring.oldest).toBe(2)
+    // One that is about to take a claim, and sleeps meanwhile, holds up nothing that was given back.
+    new BigInt64Array(ring.memory.buffer, CLAIMS_AT)[5] = -1n
+    expect(ring.oldest).toBe(0)
+    ring.release(ring.ready(0)!)
+    expect(ring.oldest).toBe(1)
   })
 
   test('no more batches are open than the depth allows, and a released slot makes room for one', () => {

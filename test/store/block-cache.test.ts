@@ -92,6 +92,19 @@ describe('the block cache', () => {
     expect(use(cache, 1, { ...onePage(1, 10, later), load: () => expect.unreachable() })).toBeDefined()
   })
 
+  it('lets a few small units leave for a large one, though all are wanted now', () => {
+    const cache = new BlockCache(withPages(12), 0)
+    const now = () => -100 // wanted from now on, up to 100
+    for (let unit = 0; unit < 3; unit++) use(cache, unit, onePage(unit, 1, now))!.release()
+    const large = { bytes: 10 * PAGE - 16, now: 1, nextUse: now, load: (into: Uint8Array) => [into] }
+    const lease = use(cache, 9, large)!
+    expect(lease).toBeDefined()
+    expect(cache.stats()).toMatchObject({ evictions: 1, units: 3 })
+    lease.release()
+    // The other way round it is no gain.
+    expect(use(cache, 10, { ...large, bytes: 3 * PAGE - 16 })).toBeUndefined()
+  })
+
   it('gives up what was used longest ago, where the future is not known', () => {
     const cache = new BlockCache(withPages(2), 0)
     const at = (unit: number, time: number) => {

@@ -69,9 +69,11 @@ describe.each(data)('$name', ({ name: _, window, ...written }) => {
       fields: { data: bytes('data'), extra: bytes('extra') },
       batch: { size: 25, last: 'keep' },
     }
-    // A third of the data at most: the window, the rows that are in the making, and room to place units of many sizes.
-    const cache = 3 * window * ROW
-    const { ids, read } = await epoch(json, world, { workers, cache, depth: 2 })
+    // As the engine would by itself, were the data not so small: see cacheWanted. A third of the data, about.
+    const depth = 2
+    const ahead = depth * 25 * world
+    const cache = Math.ceil(1.05 * ROW * (2 * window + 6 * Math.max(...sizes) + ahead))
+    const { ids, read } = await epoch(json, world, { workers, cache, depth })
     expect(new Set(ids).size).toBe(written.rows)
     expect(ids.length).toBe(written.rows)
     const loads = loadsIn(log)
