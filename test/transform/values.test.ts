@@ -16,6 +16,7 @@ import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
 import type { DenseProgram, FieldValue, RowContext, VaryingProgram } from '../../src/transform/field.js'
 import { putArray } from '../../src/transform/plain/put-array.js'
+import { npyOf } from '../support/npy.js'
 
 interface Cast {
   source: StoredDtype
@@ -268,6 +269,12 @@ describe('fields that take arrays', () => {
     expect(
       hex(dense({ as: 'int', dtype: 'u8' }, { ...scalar('bool', Uint8Array.of(7).buffer), shape: [1] })),
     ).toBe('01')
+  })
+
+  test('a number in a .npy file, as datasets in Python give it', () => {
+    expect(hex(dense({ as: 'int', dtype: 'u8' }, npyOf([1], Uint8Array.of(7))))).toBe('07')
+    expect(hex(dense({ as: 'float', dtype: 'f32' }, npyOf([], Uint8Array.of(1))))).toBe('0000803f')
+    expect(() => dense({ as: 'int' }, npyOf([2], Uint8Array.of(1, 2)))).toThrow('not a single number')
   })
 
   test('bigints and long digits keep all of their 64 bits', () => {

@@ -33,9 +33,10 @@ const MOST_TEXT = 10_000
 /** Bytes before the elements, at most. */
 export const MOST_HEADER = PREFIX + 4 + MOST_TEXT
 
+const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59] // 93 "NUMPY"
+
 export function isNpy(bytes: Uint8Array): boolean {
-  const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59] // 93 "NUMPY"
-  return bytes.length >= magic.length && magic.every((byte, i) => bytes[i] === byte)
+  return bytes[0] === MAGIC[0] && MAGIC.every((byte, i) => bytes[i] === byte)
 }
 
 /** The array of a .npy file, as it lies there: in its own order of bytes and of axes. */

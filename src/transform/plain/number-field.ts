@@ -2,6 +2,7 @@
 import { isFloatDtype, isTiled, type TiledArray } from '../../basics/array.js'
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
 import { DecodeError } from '../../basics/errors.js'
+import { isNpy, openNpy } from '../../decode/array/npy.js'
 import { plainArray, READERS } from '../../decode/array/plain-array.js'
 import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
@@ -61,10 +62,15 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   return {
     form: 'dense',
     run(value, at, context) {
-      const plain = value instanceof Uint8Array ? value : single(value)
+      const plain = value instanceof Uint8Array ? fromBytes(value) : single(value)
       if (typeof plain === 'object' && isTiled(plain)) return putArray(plain, dtype, at, context)
       return mapped(field, map, decode(plain), context, number => write(number, at, context))
     },
+  }
+
+  /** Text, or a .npy file: by these come arrays of a dataset in Python. */
+  function fromBytes(bytes: Uint8Array): FieldValue {
+    return isNpy(bytes) ? single(openNpy(bytes)) : bytes
   }
 
   /** What is given as an array or a bigint: that array where all of its bits count, else its number. */
