@@ -136,6 +136,20 @@ test('null, of a function over the sample, is absence', async () => {
   expect((await first(json)).label).toEqual(BigInt64Array.of(-1n, 3n, -1n, 3n))
 })
 
+test('without it, null is a bad sample, and the message says so', async () => {
+  const json = await feedModule(
+    root,
+    'null.mjs',
+    `export default feed({
+      source: { tar: 'half.tar' },
+      fields: { label: { from: 'cls', as: 'int' } },
+      map: () => ({ cls: null }),
+      batch: 4,
+    })`,
+  )
+  await expect(first(json)).rejects.toThrow('column "cls" of the sample is null (None)')
+})
+
 test('it is part of the content hash only where it is given', () => {
   const hash = (field: FieldJson) => contentHash(normalizeFeed(feed({ label: field }), '/'))
   const field: FieldJson = { from: 'cls', as: 'int' }

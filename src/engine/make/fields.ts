@@ -67,10 +67,13 @@ export function columnOf(
   const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
   if (field.missing !== undefined && !unknown) return undefined
   const NoColumn = unknown ? UnknownColumnError : NoColumnError
+  const empty = field.from.find(name => columns[name] === null)
   const lack =
-    names === 'made'
-      ? missingOf(Object.keys(columns), field.from)
-      : missingColumn(source, row, field.from, columns)
+    empty !== undefined
+      ? `column "${empty}" of the sample is null (None): "missing" of the field says what stands for that`
+      : names === 'made'
+        ? missingOf(Object.keys(columns), field.from)
+        : missingColumn(source, row, field.from, columns)
   const why =
     field.missing === undefined ? '' : '. No sample of the source has it, so "missing" does not help'
   throw new FieldFailure(field.name, new NoColumn(lack + why), 'read')
