@@ -62,6 +62,7 @@ export async function* listOf(stores: StoreOf, prefix: string): AsyncGenerator<L
 export async function readRange(stores: StoreOf, range: ByteRange, into: Uint8Array): Promise<void> {
   const { file, offset, was } = range
   const store = stores.of(file)
+  stores.signal?.throwIfAborted()
   try {
     await store.read(file, offset, into, { was, signal: stores.signal })
   } catch (error) {

@@ -40,13 +40,13 @@ export function schemeOf(name: string): string | undefined {
 export class Stores {
   private readonly files: FileStore
   private readonly others = new Map<string, Store>()
-  private ending = new AbortController()
+  private readonly ending = new AbortController()
 
   constructor(options: FileStoreOptions = {}) {
     this.files = new FileStore(options)
   }
 
-  /** For reads: they are not wanted any more once this is closed. */
+  /** For reads: they are not wanted any more once this is closed, and none begins. */
   get signal(): AbortSignal {
     return this.ending.signal
   }
@@ -68,7 +68,6 @@ export class Stores {
 
   close(): void {
     this.ending.abort()
-    this.ending = new AbortController()
     this.files.close()
     for (const store of this.others.values()) store.close()
   }
