@@ -21,8 +21,10 @@ const caches = new Map<string, Shared>()
  * calling thread.
  */
 export function joinCache(key: string, bytes: number, alone: boolean): CacheSeat {
+  // One that is full has a neighbour.
+  if (caches.get(key)?.seats.size === MOST_RINGS) return joinCache(`${key}+`, bytes, alone)
   let shared = caches.get(key)
-  if (shared === undefined || shared.seats.size === MOST_RINGS) {
+  if (shared === undefined) {
     // Rings without workers have numbers of makers of their own, behind those of the pool.
     shared = { data: createBlockCache({ bytes, makers: MAX_MAKERS + MOST_RINGS }), seats: new Set() }
     caches.set(key, shared)
