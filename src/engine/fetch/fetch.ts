@@ -86,9 +86,13 @@ export class Fetcher {
     if (this.cached !== undefined) return
     const { later } = this
     later.ranges.length = later.units.length = 0
-    for (let i = 0; i < count; i++) {
-      const { source, row } = draws[i]
-      this.sources[source].need(row, epoch, this.wanted(source), later)
+    try {
+      for (let i = 0; i < count; i++) {
+        const { source, row } = draws[i]
+        this.sources[source].need(row, epoch, this.wanted(source), later)
+      }
+    } catch {
+      return // what is wrong with a row is said when it is made
     }
     if (later.ranges.length > 0) this.reader.hint(later.ranges, timed ? 1 : 0, this.ahead.bytes)
   }

@@ -140,3 +140,18 @@ it('reads the rows of a block apart where the block can’t be read: only the ba
   }
   fetcher.close()
 })
+
+it('hints nothing of rows whose source fails: that is said when they are made', () => {
+  const source = {
+    columns: ['x'],
+    need() {
+      throw new Error('no such row')
+    },
+  } as unknown as Source
+  const fetcher = new Fetcher([source], undefined, 0)
+  const draws = [{ source: 0, row: 0, drawn: 0 }]
+  expect(() => fetcher.hint({ draws, count: 1, epoch: 0 }, false)).not.toThrow()
+  fetcher.fetch(draws, 1, 0, () => {})
+  expect(() => fetcher.sample(0)).toThrow('no such row')
+  fetcher.close()
+})
