@@ -20,7 +20,8 @@ export async function classNames(json: SourceJson, manifest: Manifest, source: S
   if (!('tar' in json)) return commonClasses(manifest) ?? seenClasses(source)
   using stores = new Stores()
   const shards = await findShards(json.tar, process.cwd(), stores)
-  return namesBeside(
+  // Awaited here: the stores are closed when this function ends.
+  return await namesBeside(
     shards.map(({ file }) => file),
     stores,
   )
