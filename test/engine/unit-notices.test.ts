@@ -24,7 +24,7 @@ const PLUGIN = `export default { sources: { rows: {
       index: () => undefined,
       planUnit: () => [],
       unitBytes: () => bytes,
-      need(row, epoch, columns, out) { out.units.push({ leaf: source, unit: unitOf(row), columns }) },
+      need(row, epoch, columns, out) { if (!single) out.units.push({ leaf: source, unit: unitOf(row), columns }) },
       sample: row => ({ number: row }),
     }
     if (!single) source.unitStarts = Float64Array.from({ length: units }, (_, unit) => 100 * unit + (unit === 2 ? wrong : 0))
