@@ -16,20 +16,19 @@ export class ConsumerSpans {
   private lane: SpanLane | undefined
   private current: Handed | undefined
 
-  /** A batch of a ring is handed to the program, which had asked for it at `asked`. */
-  handed(ring: number, batch: number, rows: number, asked: number): void {
+  /** A batch of a ring is handed to the program at `now`; it had asked for it at `asked`. */
+  handed(ring: number, batch: number, rows: number, asked: number, now: number): void {
     if (this.ref === undefined) this.open()
-    const now = performance.now()
-    this.lane?.of(ring).add(SpanKind.Wait, asked, now - asked, { batch, rows })
     this.current = { ring, batch, rows, at: now }
+    this.lane?.of(ring).add(SpanKind.Wait, asked, now - asked, this.current)
   }
 
   /** The program is done with the batch that it has. */
   stepped(): void {
     if (this.current === undefined) return
-    const { ring, batch, rows, at } = this.current
+    const handed = this.current
     this.current = undefined
-    this.lane?.of(ring).add(SpanKind.Step, at, performance.now() - at, { batch, rows })
+    this.lane?.of(handed.ring).add(SpanKind.Step, handed.at, performance.now() - handed.at, handed)
   }
 
   /** A loop is over: what is written by now may be all there is for a while. */

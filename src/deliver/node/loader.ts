@@ -153,14 +153,15 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private async next(): Promise<Batch<Record<string, unknown>>> {
     this.releaseCurrent()
-    await this.giveTurn()
+    // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
+    if (performance.now() - this.turned >= TURN) await this.giveTurn()
     this.checkOpen()
-    await this.changeDecoder()
+    if (this.supply.decoderDue) await this.changeDecoder()
     const asked = performance.now()
     const taken = await this.supply.take(this.handed)
     this.counters.waited(asked)
-    this.judgeBatch(taken)
     const { epoch, nextState } = this.steps.at(this.handed)
+    this.judgeBatch(taken, epoch, nextState.epoch > epoch)
     this.epoch = epoch
     this.place = nextState
     this.handed++
@@ -169,7 +170,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const now = performance.now()
     this.supply.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
     this.stepped = now
-    this.consumer.handed(this.supply.feeding.id, this.handed - 1, this.current.samples, asked)
+    this.consumer.handed(this.supply.feeding.id, this.handed - 1, this.current.samples, asked, now)
     return this.current
   }
 
@@ -183,19 +184,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.supply.changeDecoder({ plan, place }, handed, changed, () => this.checkOpen())
   }
 
-  /** A batch that is ready costs no wait: without this a program would never get to its timers and signals. */
   private async giveTurn(): Promise<void> {
-    if (performance.now() - this.turned < TURN) return
     await new Promise(resolve => setImmediate(resolve))
     this.turned = performance.now()
   }
 
   /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
-  private judgeBatch({ bad, samples, index }: Taken): void {
-    const { epoch, nextState } = this.steps.at(this.handed)
+  private judgeBatch({ bad, samples, index }: Taken, epoch: number, last: boolean): void {
     try {
       this.judge.batch(bad, samples)
-      const line = nextState.epoch > epoch ? this.judge.epochEnds(epoch) : undefined
+      const line = last ? this.judge.epochEnds(epoch) : undefined
       if (line !== undefined) this.options.notice?.(line)
     } catch (error) {
       this.supply.release(index)

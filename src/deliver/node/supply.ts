@@ -69,11 +69,14 @@ export class Supply {
   }
 
   /** The batch of that number, when it is there: they are taken in order. */
-  async take(batch: number): Promise<Taken> {
-    const taken = await this.delivery.take(batch)
-    // The device has come to this ring, and let go of the former one's slots before that.
-    this.forgetFormer()
-    return taken
+  take(batch: number): Promise<Taken> {
+    const taking = this.delivery.take(batch)
+    if (this.former === undefined) return taking
+    return taking.then(taken => {
+      // The device has come to this ring, and let go of the former one's slots before that.
+      this.forgetFormer()
+      return taken
+    })
   }
 
   release(index: number): void {
@@ -84,6 +87,11 @@ export class Supply {
   async move(place: Place, plan: FeedPlan): Promise<void> {
     await this.delivery.drain()
     await this.feeding.move({ ...place, limit: 0 }, plan)
+  }
+
+  /** Whether it was measured that another than before should decode. */
+  get decoderDue(): boolean {
+    return this.of.device?.due !== undefined
   }
 
   /**

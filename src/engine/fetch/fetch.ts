@@ -20,6 +20,12 @@ const NONE: readonly Uint8Array[][] = []
 const NOTHING: Pieces = { ranges: [], units: NONE }
 const NO_UNITS: readonly number[] = []
 
+/** Setting the length of an array that is empty anyway is not free. */
+function clear(need: Need): void {
+  if (need.ranges.length > 0) need.ranges.length = 0
+  if (need.units.length > 0) need.units.length = 0
+}
+
 export class Fetcher {
   private readonly stores = new Stores()
   private readonly reader = new Reader(this.stores)
@@ -85,7 +91,7 @@ export class Fetcher {
   hint({ draws, count, epoch }: Later, timed: boolean): void {
     if (this.cached !== undefined) return
     const { later } = this
-    later.ranges.length = later.units.length = 0
+    clear(later)
     try {
       for (let i = 0; i < count; i++) {
         const { source, row } = draws[i]
@@ -127,7 +133,7 @@ export class Fetcher {
 
   private plan(count: number): void {
     const { need, rangeEnds, unitEnds, sources, draws, epoch } = this
-    need.ranges.length = need.units.length = 0
+    clear(need)
     if (this.unplanned.size > 0) this.unplanned.clear()
     for (let i = 0; i < count; i++) {
       const { source, row } = draws[i]
