@@ -45,3 +45,25 @@ export function manySamples() {
   renameSync(join(folder, 'done.new'), join(folder, 'done'))
   return source
 }
+
+const RAW = 4096
+const SIDE = 256
+
+/** Pictures of 256² that need no decoding, as .npy in one tar shard. Returns the source. */
+export function rawPictures() {
+  const folder = join(tmpdir(), 'millrace-bench-raw')
+  const shard = join(folder, 'raw-0000.tar')
+  if (existsSync(shard)) return { tar: shard }
+  mkdirSync(folder, { recursive: true })
+  const header = "{'descr': '|u1', 'fortran_order': False, 'shape': (256, 256, 3), }"
+  const npy = new Uint8Array(128 + SIDE * SIDE * 3)
+  npy.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, 118, 0])
+  npy.set(new TextEncoder().encode(`${header.padEnd(117)}\n`), 10)
+  const writer = new TarWriter(shard)
+  for (let i = 0; i < RAW; i++) {
+    for (let at = 128; at < npy.length; at++) npy[at] = (at * 7 + i * 31 + ((at * at) >> 5)) & 255
+    writer.add(String(i).padStart(6, '0'), { npy, cls: new TextEncoder().encode(String(i % 10)) })
+  }
+  writer.close()
+  return { tar: shard }
+}

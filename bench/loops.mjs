@@ -16,6 +16,14 @@ export const pictureFeed = (source, dtype, batch) => ({
   batch,
 })
 
+/** Pictures that need no decoding, cropped and flipped. */
+export const rawFeed = (source, layout, batch) => ({
+  source,
+  order,
+  fields: { image: { from: 'npy', as: 'image', layout, apply: crop }, label },
+  batch,
+})
+
 /** Bytes of a row of `memoryFeed`. */
 export const ROW = 4096
 export const memorySource = { synthetic: { count: 1_000_000, tensors: { shape: [ROW], dtype: 'u8' } } }

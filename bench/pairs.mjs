@@ -4,21 +4,23 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { manySamples, pictures } from './data.mjs'
+import { manySamples, pictures, rawPictures } from './data.mjs'
 import { compare, halfWidth, judged } from './pairs/interval.mjs'
 import { line, table } from './pairs/table.mjs'
+import { measuresOf, Turns } from './pairs/turns.mjs'
 import { median, root, stamp } from './support.mjs'
 
 const HELP = `Compares two built checkouts of Millrace, before and after a change, in interleaved pairs.
 
   node bench/pairs.mjs --before DIR --after DIR [options]
 
-  --only LIST    parts, of throughput,overhead,ready,flat (all)
-  --seconds N    seconds that a round measures (2.5); a round is one process of one side
+  --only LIST    parts, of throughput,overhead,raw,ready,flat (all)
+  --seconds N    seconds of a turn (0.4)
   --pairs N      at most so many pairs of each part (100)
   --minutes N    start no further pair after so many minutes (25)
   --out FOLDER   where pairs.json and pairs.md are written (bench/results)
 
+In throughput, overhead and raw both builds run in this process and take turns. In ready and flat a turn is a process of its own.
 A part ends when the 95 % interval of each of its ratios is ±1.5 % wide. A ratio is the speed after divided by the speed
 before, so more than 1 is faster. "Not slower" means that the interval's lower end is at least 0.97. Where the wall clock
 differs by more than 3 % from pair to pair, CPU time judges. For flat: resident memory grows by at most 0.5 MB in 1,000
@@ -34,12 +36,14 @@ const WIDTH = 0.015
 const LIMIT = 0.97
 /** Not fewer pairs than this, so that a width that is small by chance doesn't end a part. */
 const FIRST_LOOK = 10
+/** Measures of a part. */
+const MEASURES = { throughput: 2, overhead: 4, raw: 2 }
 const FLAT_STEPS = 2000
 const FLAT_ROUNDS = 3
 const FLAT_LIMIT = 0.5
-const PARTS = ['throughput', 'overhead', 'ready', 'flat']
-/** Seconds that a process needs beside measuring: starting, opening, warming up. About right on two cores. */
-const BESIDE = { throughput: 1.7, overhead: 1.2, ready: 0.6 }
+const PARTS = ['throughput', 'overhead', 'raw', 'ready', 'flat']
+/** Seconds that a pair of `ready` takes, about, on two cores. */
+const READY = 1.2
 
 function told() {
   const { values } = parseArgs({
@@ -47,7 +51,7 @@ function told() {
       before: { type: 'string' },
       after: { type: 'string' },
       only: { type: 'string', default: PARTS.join() },
-      seconds: { type: 'string', default: '2.5' },
+      seconds: { type: 'string', default: '0.4' },
       pairs: { type: 'string', default: '100' },
       minutes: { type: 'string', default: '25' },
       out: { type: 'string', default: join(root, 'bench/results') },
@@ -106,7 +110,18 @@ function round(folder, part, options) {
 let stopped = false
 process.once('SIGINT', () => (stopped = true))
 
-/** One pair; which side goes first alternates. */
+/** One pair of each measure of a part whose builds take turns in this process. */
+async function pairOfTurns(turns) {
+  const got = { before: {}, after: {} }
+  for (const one of turns) {
+    const { before, after } = await one.next()
+    got.before[one.name] = before
+    got.after[one.name] = after
+  }
+  return got
+}
+
+/** One pair of processes; which side goes first alternates. */
 async function pair(part, number, sides, options) {
   const got = {}
   for (const side of number % 2 ? ['after', 'before'] : ['before', 'after'])
@@ -135,15 +150,21 @@ const wideEnough = found => found.every(one => halfWidth(one[one.judge]) <= WIDT
 
 /** Takes pairs of the parts in turn, so that each has its share of a quiet hour, until all have ended. */
 async function takePairs({ sides, only, seconds, pairs, minutes }, sources) {
-  const options = { sources, workers: availableParallelism(), seconds }
-  const going = only.filter(part => part !== 'flat').map(part => ({ part, pairs: [], spent: 0 }))
+  const options = { sources, workers: availableParallelism() }
+  const going = only
+    .filter(part => part !== 'flat')
+    .map(part => {
+      const measures = measuresOf[part]?.({ ...sources, workers: options.workers }) ?? []
+      return { part, pairs: [], turns: measures.map(one => new Turns(sides, one, seconds)) }
+    })
   const flat = only.includes('flat') ? { before: [], after: [] } : undefined
   const begun = performance.now()
   const spent = () => (performance.now() - begun) / 1000
+  const next = ({ part, turns }, n) => (turns.length > 0 ? pairOfTurns(turns) : pair(part, n, sides, options))
   try {
-    for (const { part } of going) {
-      say(`${part}: one pair that is not counted`)
-      await pair(part, 0, sides, options)
+    for (const one of going) {
+      say(`${one.part}: one pair that is not counted`)
+      await next(one, 0)
     }
     for (let i = 0; flat && i < FLAT_ROUNDS && !stopped; i++) {
       const got = await pair('flat', i, sides, { ...options, steps: FLAT_STEPS })
@@ -157,7 +178,7 @@ async function takePairs({ sides, only, seconds, pairs, minutes }, sources) {
     for (let n = 0; n < pairs && left.length > 0; n++) {
       for (const one of left) {
         if (stopped || spent() > minutes * 60) return { going, flat }
-        one.pairs.push(await pair(one.part, n, sides, options))
+        one.pairs.push(await next(one, n))
         const found = measures(one.pairs)
         say(`${one.part} ${n + 1}: ${found.map(line).join('; ')}, ${minutesOf(spent())} min`)
       }
@@ -167,6 +188,8 @@ async function takePairs({ sides, only, seconds, pairs, minutes }, sources) {
   } catch (error) {
     // Ctrl-C reaches the round too. What came before it is kept.
     if (!stopped) throw error
+  } finally {
+    for (const one of going) for (const turns of one.turns) await turns.close()
   }
   return { going, flat }
 }
@@ -180,7 +203,7 @@ function flatResult({ before, after }) {
 
 async function main() {
   const plan = told()
-  const each = part => 2 * (BESIDE[part] + (part === 'ready' ? 0 : plan.seconds))
+  const each = part => (part === 'ready' ? READY : 2.5 * plan.seconds * MEASURES[part])
   const timed = plan.only.filter(part => part !== 'flat')
   const pairSeconds = timed.reduce((sum, part) => sum + each(part), 0)
   const flatSeconds = plan.only.includes('flat') ? FLAT_ROUNDS * 2 * 25 : 0
@@ -193,6 +216,7 @@ async function main() {
 
   const sources = {
     pictures: await pictures(4096, availableParallelism()),
+    raw: plan.only.includes('raw') ? rawPictures() : undefined,
     many: plan.only.includes('ready') ? manySamples() : undefined,
   }
   const { going, flat } = await takePairs(plan, sources)
@@ -204,7 +228,7 @@ async function main() {
     ...about,
     commits: { tool: commit, before: commitOf(before), after: commitOf(after) },
     command: `node bench/pairs.mjs --before ${name(before)} --after ${name(after)} --only ${plan.only} --seconds ${plan.seconds} --pairs ${plan.pairs} --minutes ${plan.minutes}`,
-    what: 'speed after / speed before, in interleaved pairs of rounds, each a process of its own; 95 % interval of the median of averages of two pairs (Hodges-Lehmann, Wilcoxon), of logarithms',
+    what: 'speed after / speed before, in interleaved pairs of turns: of 0.4 s in one process, or a process each (ready, flat); 95 % interval of the median of averages of two pairs (Hodges-Lehmann, Wilcoxon), of logarithms',
     cache: 'page cache warm',
     wanted: { halfWidth: WIDTH, low: LIMIT },
     parts: going

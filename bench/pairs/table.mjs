@@ -11,7 +11,7 @@ const time = ms => (ms >= 1 ? `${ms.toPrecision(4)} ms` : `${(ms * 1000).toPreci
 export const line = one =>
   `${one.name} ${interval(one[one.judge])} by ${one.judge === 'cpu' ? 'CPU' : 'wall'}`
 
-const UNITS = { throughput: 'a picture', overhead: 'a batch', ready: 'in all' }
+const UNITS = { throughput: 'a picture', overhead: 'a batch', raw: 'a picture', ready: 'in all' }
 
 function row(part, one) {
   const { wall, cpu } = one
