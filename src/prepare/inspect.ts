@@ -1,6 +1,7 @@
 /** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
 import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
+import type { Layout } from '../source/layout.js'
 import { attachSource, openSource } from '../source/registry.js'
 import { needOf, RowReader, storedBytes } from '../source/row-reader.js'
 import type { OnProgress, Source } from '../source/source.js'
@@ -18,6 +19,8 @@ export interface Summary {
   columns: { name: string; kind: string; indexed: boolean }[]
   classes: { label: string; name?: string; samples: number }[]
   images: ImageSummary | undefined
+  /** Where the source can tell: its columns, chunks and codecs. */
+  layout: Layout | undefined
   parts: { name: string; count: number; bytes: number }[]
   indexBytes: number
 }
@@ -65,6 +68,7 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
     })),
     classes: await classCounts(source, commonClasses(manifest)),
     images: await imageSizes(source),
+    layout: source.layout?.(),
     parts: manifest.fingerprint.parts ?? [],
     indexBytes: manifest.indexBytes,
   }

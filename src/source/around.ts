@@ -7,7 +7,7 @@
  * through here untouched: a wrapper is no leaf.
  */
 import type { Random } from '../basics/random.js'
-import type { Column, IndexColumn, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
+import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
 
 /**
  * All members of the contract. One that is optional there may be `undefined` here, but it must be written: a class that
@@ -94,6 +94,10 @@ export abstract class Around implements EveryMember {
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
     return this.source.sample(this.rowBelow(row), epoch, this.columnsBelow(columns), got)
+  }
+
+  layout(): Layout | undefined {
+    return this.source.layout?.()
   }
 }
 

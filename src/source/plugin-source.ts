@@ -28,7 +28,7 @@ export interface PluginManifest {
 const FUNCTIONS = ['id', 'key', 'index', 'need', 'sample'] as const
 
 /** Those that may be absent. */
-const MAY_BE_FUNCTIONS = ['where', 'load', 'present', 'keyHash', 'wholeFile', 'foresee'] as const
+const MAY_BE_FUNCTIONS = ['where', 'load', 'present', 'keyHash', 'wholeFile', 'foresee', 'layout'] as const
 
 /** The same for one whose rows share units. */
 const UNIT_FUNCTIONS = ['planUnit', 'unitBytes'] as const

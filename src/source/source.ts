@@ -12,8 +12,10 @@ import type { Random } from '../basics/random.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
+import type { Layout } from './layout.js'
 
 export type { ArrayColumn, Column, Tile } from './column.js'
+export type { Layout } from './layout.js'
 export type { ByteRange }
 
 /** A column that the index holds for every row: for `where`, `stratifyBy`, `groupBy`, weights and class balance. */
@@ -108,6 +110,8 @@ export interface Source {
   foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what was brought for it. Columns that the row lacks are absent. */
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
+  /** How the data lie in their files, for `inspect`; undefined where the format has nothing to tell. */
+  layout?(): Layout | undefined
 }
 
 export interface WholeFile {

@@ -15,6 +15,7 @@ import { needOf } from '../../src/source/row-reader.js'
 import type {
   ByteRange,
   Column,
+  Layout,
   Leaf,
   Manifest,
   Need,
@@ -108,6 +109,11 @@ class FullSource implements Required<Source> {
     }
     if (columns.includes(b)) out[b] = row
     return out
+  }
+
+  layout(): Layout {
+    const schema = this.columnNames.map(name => ({ name, type: 'u8' }))
+    return { schema, chunks: `units of ${this.together}`, codecs: ['zstd'], slow: 'It is a test.' }
   }
 }
 
@@ -259,6 +265,13 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
     const nothing = { ranges: [], units: [] }
     expect(source.sample(row, 5, [column('b')], nothing)).toEqual({ [column('b')]: below })
     expect(wholeWay(source, row, wanted)[column('a')]).toBe(wholeWay(part, below, ['a']).a)
+  },
+  layout: ({ source, column, parts }) => {
+    const { schema, chunks, codecs, slow } = source.layout!()!
+    const names = parts.flatMap(part => part.columns.map(column))
+    expect(schema).toEqual([...new Set(names)].map(name => ({ name, type: 'u8' })))
+    for (const part of parts) expect(chunks).toContain(part.layout().chunks)
+    expect({ codecs, slow }).toEqual({ codecs: ['zstd'], slow: 'It is a test.' })
   },
 }
 

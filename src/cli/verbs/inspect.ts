@@ -7,13 +7,14 @@ import { keptNotices, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
 
-/** Lines of classes and of shards that are printed; --json has all. */
+/** Lines of columns, of classes and of shards that are printed; --json has all. */
+const COLUMNS_SHOWN = 40
 const CLASSES_SHOWN = 20
 const PARTS_SHOWN = 12
 
 export const inspect = command({
   name: 'inspect',
-  summary: 'says what is in a dataset: counts, sizes, columns, classes',
+  summary: 'says what is in a dataset: counts, sizes, columns, classes, what is slow about it',
   args: [
     {
       name: 'PATH',
@@ -52,12 +53,7 @@ function describe(path: string, summary: Summary): string {
       'data',
       `${bytes(summary.bytes)} (a sample: ${bytes(size.least)} … ${bytes(size.median)} … ${bytes(size.most)})`,
     ],
-    [
-      'columns',
-      summary.columns
-        .map(({ name, kind, indexed }) => `${name} (${kind}${indexed ? ', indexed' : ''})`)
-        .join(', '),
-    ],
+    ...layoutFacts(summary),
     ['index', bytes(summary.indexBytes)],
   ]
   if (images !== undefined && images.looked > images.bad) {
@@ -77,9 +73,38 @@ function describe(path: string, summary: Summary): string {
       `${counted(images.bad, 'header')} of ${images.looked} can't be read: millrace verify ${path} names them`,
     ])
   }
-  return [`${printable(path)}: ${summary.kind}`, pairs(facts), classTable(summary), partTable(summary)]
-    .filter(Boolean)
-    .join('\n\n')
+  const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
+  return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
+}
+
+/** How the data lie, where the source can tell; else what its columns hold by their names. */
+function layoutFacts({ layout, columns }: Summary): [string, string][] {
+  if (layout === undefined) {
+    const about = columns.map(({ name, kind, indexed }) => `${name} (${kind}${indexed ? ', indexed' : ''})`)
+    return [['columns', about.join(', ')]]
+  }
+  const { schema, chunks, codecs, slow } = layout
+  const facts: [string, string][] = [['columns', count(schema.length)]]
+  if (chunks !== undefined) facts.push(['chunks', chunks])
+  facts.push(['codecs', codecs === undefined || codecs.length === 0 ? 'none' : codecs.join(', ')])
+  if (slow !== undefined) facts.push(['slow', slow])
+  return facts
+}
+
+function schemaTable({ layout, columns }: Summary): string {
+  if (layout === undefined) return ''
+  const indexed = new Set(columns.filter(column => column.indexed).map(({ name }) => name))
+  const shown = layout.schema.slice(0, COLUMNS_SHOWN)
+  const nulls = (value: number | boolean | undefined): string =>
+    typeof value === 'number' ? count(value) : value ? 'maybe' : ''
+  const rows = shown.map(column => [
+    column.name,
+    column.type,
+    nulls(column.nulls),
+    indexed.has(column.name) ? 'yes' : '',
+  ])
+  const heads = ['column', 'type', { title: 'nulls', align: 'right' as const }, 'indexed']
+  return table(heads, rows) + more(layout.schema.length - shown.length, 'column')
 }
 
 function classTable({ classes }: Summary): string {
@@ -110,6 +135,6 @@ function partTable({ parts }: Summary): string {
   return lines + more(parts.length - shown.length, 'shard', 'shards')
 }
 
-function more(n: number, noun: string, plural: string): string {
+function more(n: number, noun: string, plural?: string): string {
   return n > 0 ? `\n… and ${counted(n, noun, plural)} more (--json has all)` : ''
 }

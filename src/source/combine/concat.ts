@@ -6,9 +6,11 @@ import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
 import { type EveryMember, leavesOf } from '../around.js'
 import { folderClasses } from '../files/classes.js'
+import { joinedLayouts } from '../layout.js'
 import type {
   Column,
   IndexColumn,
+  Layout,
   Leaf,
   Manifest,
   Need,
@@ -152,6 +154,10 @@ class ConcatSource implements EveryMember {
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
     const i = find(this.rows, row)
     return this.parts[i].sample(row - this.rows[i], epoch, columns, got)
+  }
+
+  layout(): Layout | undefined {
+    return joinedLayouts(this.parts.map(part => part.layout?.()))
   }
 }
 

@@ -7,6 +7,7 @@ import { Around } from '../around.js'
 import type {
   Column,
   IndexColumn,
+  Layout,
   Manifest,
   Pieces,
   Present,
@@ -96,6 +97,15 @@ class NamedSource extends Around {
       else if (values[below[i]] !== undefined) out[column] = values[below[i]]
     })
     return out
+  }
+
+  override layout(): Layout | undefined {
+    const layout = super.layout()
+    const schema = layout?.schema.map(column => ({
+      ...column,
+      name: this.rename[column.name] ?? column.name,
+    }))
+    return layout && { ...layout, schema: schema! }
   }
 
   protected override columnsBelow(columns: readonly string[]): readonly string[] {

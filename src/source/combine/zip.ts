@@ -6,9 +6,11 @@ import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
 import { type EveryMember, leavesOf } from '../around.js'
+import { joinedLayouts } from '../layout.js'
 import type {
   Column,
   IndexColumn,
+  Layout,
   Leaf,
   Manifest,
   Need,
@@ -125,6 +127,10 @@ class ZipSource implements EveryMember {
       Object.assign(out, part.sample(row, epoch, columns, own))
     }
     return out
+  }
+
+  layout(): Layout | undefined {
+    return joinedLayouts(this.parts.map(part => part.layout?.()))
   }
 }
 
