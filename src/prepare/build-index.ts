@@ -1,9 +1,9 @@
 /** Builds the index of a source ahead of its first run. */
 import { rmSync } from 'node:fs'
 import type { SourceJson } from '../define/types.js'
+import { fileIndexPaths } from '../source/index/of-file.js'
 import { openSource } from '../source/registry.js'
 import type { OnProgress, OpenContext } from '../source/source.js'
-import { shardIndexPaths } from '../source/tar/index.js'
 import { findShards } from '../source/tar/paths.js'
 import { Stores } from '../store/stores.js'
 
@@ -34,7 +34,7 @@ async function indexPaths(json: SourceJson, context: OpenContext): Promise<strin
   if ('tar' in json) {
     using stores = new Stores()
     const shards = await findShards(json.tar, context.root, stores)
-    return shards.flatMap(({ file }) => shardIndexPaths(file))
+    return shards.flatMap(({ file }) => fileIndexPaths(file))
   }
   const { index } = await openSource(json, context) // a list of files has one index, and its manifest says where
   return typeof index === 'string' ? [index] : []

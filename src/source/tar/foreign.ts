@@ -5,9 +5,10 @@
  */
 import { readWhole, type StoreOf } from '../../store/access.js'
 import { isMissing } from '../../store/store.js'
+import type { ReadAt } from '../index/read-at.js'
 import { BLOCK, isZero, PAX_KEY, type Pax, readPax, readTarHeader, type TarHeader } from './header.js'
 import { SampleColumns, splitName } from './samples.js'
-import { type ReadAt, SMALL } from './scan.js'
+import { SMALL } from './scan.js'
 
 /** Bytes of a header between two members that are read. */
 const MOST_EXTENSION = 1 << 20

@@ -3,6 +3,7 @@
  * sequence and jumps over large bodies. The walk is a state machine over the bytes that it is given; other code reads them.
  */
 import { SourceError } from '../../basics/errors.js'
+import type { ReadAt } from '../index/read-at.js'
 import { BLOCK, isZero, type Pax, readPax, readTarHeader, TarFault, type TarHeader } from './header.js'
 
 /** Pieces grow from the first size to the last while headers follow one another closely: 1 MiB reads are sequential speed on any disk. */
@@ -19,23 +20,6 @@ export interface TarSink {
   member(name: string, offset: number, size: number, small: Uint8Array | undefined, key?: string): void
   /** A hard or symbolic link, which has no bytes of its own. */
   link?(name: string): void
-}
-
-/** Fills `into` from `position` on; gives the number of bytes, less than asked only at the end of the file. */
-export type ReadAt = (into: Buffer, position: number) => Promise<number>
-
-/** Reads `piece` bytes at least, and answers from them as long as they reach: for stores where each request costs much. */
-export function buffered(read: ReadAt, piece: number): ReadAt {
-  let held = Buffer.alloc(0)
-  let from = 0
-  return async (into, position) => {
-    if (position < from || position + into.length > from + held.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(piece, into.length))
-      held = larger.subarray(0, await read(larger, position))
-      from = position
-    }
-    return held.copy(into, 0, position - from)
-  }
 }
 
 /** Scans a whole tar file of `size` bytes. `file` is its name for messages; `first` is the least that is read at a time. */
