@@ -176,6 +176,65 @@ describe("the guide's source with units", () => {
       /load of unit 0 returned no list of Uint8Arrays/,
     )
   })
+
+  test('names load where that fails', async () => {
+    const bad = write(
+      'no-luck.mjs',
+      text
+        .replace('into.set(inflateSync', 'throw new Error("no luck"); into.set(inflateSync')
+        .replace('sources: { groups }', 'sources: { noLuck: groups }'),
+    )
+    const feed = { ...json('none'), source: { noLuck: { path: 'a.groups' } } } as unknown as FeedJson
+    await expect(rows(feed, { plugins: [bad] })).rejects.toThrow(/load of unit 0 failed: no luck/)
+  })
+})
+
+test('open reads, looks at and lists objects of any store', async () => {
+  const module = write(
+    'far.mjs',
+    `const bytes = Uint8Array.from({ length: 64 }, (_, i) => i)
+const far = {
+  attach: () => ({
+    async stat(name) {
+      if (!name.endsWith('/a')) throw Object.assign(new Error('none'), { code: 'ENOENT' })
+      return { bytes: bytes.length, version: 'v1' }
+    },
+    async *list(prefix) { yield { name: prefix + 'a', bytes: bytes.length, version: 'v1' } },
+    async read(name, offset, into) { into.set(bytes.subarray(offset, offset + into.length)) },
+    merge: { gap: 0, most: 1024 },
+    close() {},
+  }),
+}
+const afar = {
+  async open(json, { objects }) {
+    const listed = []
+    for await (const { name, bytes } of objects.list('afar://x/')) listed.push([name, bytes])
+    const { bytes, version } = await objects.stat(listed[0][0])
+    const head = await objects.read(listed[0][0], 4, 2)
+    const count = json.missing ? (await objects.stat('afar://x/b')).bytes : head[0] + head[1]
+    return { fingerprint: { count, digest: JSON.stringify([listed, bytes, version]) }, file: listed[0][0] }
+  },
+  attach: ({ file, fingerprint: { count } }) => ({
+    count, columns: ['number'], runs: Float64Array.of(0), id: String, key: String, index: () => undefined,
+    need: (row, epoch, columns, { ranges }) => void ranges.push({ file, offset: row, length: 1 }),
+    sample: (row, epoch, columns, { ranges }) => ({ number: ranges[0][0] }),
+  }),
+}
+export default { sources: { afar }, stores: { afar: far } }
+`,
+  )
+  const json = (options: object): FeedJson => ({
+    source: { afar: options } as unknown as FeedJson['source'],
+    order: 'none',
+    fields: { number: { from: 'number', as: 'int' } },
+    batch: { size: 9, last: 'keep' },
+  })
+  await using loader = open(json({}), { root: folder, plugins: [module], workers: 1 })
+  const numbers: bigint[] = []
+  for await (const batch of loader) numbers.push(...(batch as unknown as { number: BigInt64Array }).number)
+  expect(numbers).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n])
+  await using missing = open(json({ missing: true }), { root: folder, plugins: [module], workers: 0 })
+  await expect(missing.ready).rejects.toThrow(/afar:\/\/x\/b: can't look at it: there is no such object/)
 })
 
 describe('what is wrong with a plugin is said', () => {

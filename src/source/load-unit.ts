@@ -1,6 +1,6 @@
 /** Reads and loads one unit of a leaf. */
-import { SourceError } from '../basics/errors.js'
-import { after, type Maybe, togetherToTheEnd } from '../basics/maybe.js'
+import { MillraceError, SourceError } from '../basics/errors.js'
+import { after, attempt, type Maybe, togetherToTheEnd } from '../basics/maybe.js'
 import { pack, packed, packedBytes } from '../store/block-cache.js'
 import type { Reader } from '../store/reader.js'
 import type { ByteRange, UnitRef } from './source.js'
@@ -63,7 +63,15 @@ export function loadUnit(
   const { leaf, unit, columns } = ref
   if (leaf.load === undefined) return readPacked(reader, ranges, into)
   const read = Buffer.allocUnsafeSlow(bytesOf(ranges))
-  const loaded = after(readPacked(reader, ranges, read), pieces => leaf.load!(unit, pieces, into, columns))
+  const loaded = after(readPacked(reader, ranges, read), pieces =>
+    attempt(
+      () => leaf.load!(unit, pieces, into, columns),
+      error => {
+        if (error instanceof MillraceError) throw error
+        throw new SourceError(`load of unit ${unit} failed: ${error.message}`, { cause: error })
+      },
+    ),
+  )
   return after(loaded, pieces => {
     if (!Array.isArray(pieces) || !pieces.every(piece => piece instanceof Uint8Array))
       throw new Error(`load of unit ${unit} returned no list of Uint8Arrays`)

@@ -1,5 +1,8 @@
 /** A source of a plugin's: what it returns is checked once, in the thread that opens it, so that mistakes are named. */
 import { MillraceError, SourceError } from '../basics/errors.js'
+import { listOf, readRange, statOf } from '../store/access.js'
+import type { Listed, Stat } from '../store/store.js'
+import { Stores } from '../store/stores.js'
 import { needOf } from './row-reader.js'
 import type { Manifest, OpenContext, Source, SourceKind } from './source.js'
 import { unitsProblem } from './unit-starts.js'
@@ -12,9 +15,19 @@ export interface PluginSourceKind<Json = unknown> {
   /** Throws where the JSON in a definition is wrong. `path` says where it stands there. */
   check?(json: unknown, path: string): void
   /** Runs once, in the main thread. */
-  open(json: Json, context: OpenContext): Promise<PluginManifest> | PluginManifest
+  open(json: Json, context: PluginContext): Promise<PluginManifest> | PluginManifest
   /** Runs in every thread; quick and synchronous. */
   attach(manifest: Manifest): Source
+}
+
+/** What `open` of a plugin's source may use. */
+export interface PluginContext extends OpenContext {
+  /** Local files, and objects of every store that is known, by path or `scheme://…`. They can't be used after `open`. */
+  objects: {
+    stat(name: string): Promise<Stat>
+    read(name: string, offset: number, length: number): Promise<Uint8Array>
+    list(prefix: string): AsyncIterable<Listed>
+  }
 }
 
 /** What `open` of a plugin's source returns: plain data that can be posted to threads. */
@@ -51,9 +64,10 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
   return {
     attach,
     async open(json, context) {
+      using stores = new Stores()
       let opened: PluginManifest
       try {
-        opened = await kind.open(json, context)
+        opened = await kind.open(json, { ...context, objects: objectsOf(stores) })
       } catch (error) {
         throw told('open', error)
       }
@@ -83,6 +97,18 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
       if (lack !== undefined) throw wrong(`what attach returned ${lack}`)
       return manifest
     },
+  }
+}
+
+function objectsOf(stores: Stores): PluginContext['objects'] {
+  return {
+    stat: async name => statOf(stores, name),
+    async read(file, offset, length) {
+      const into = new Uint8Array(length)
+      await readRange(stores, { file, offset, length }, into)
+      return into
+    },
+    list: prefix => listOf(stores, prefix),
   }
 }
 
