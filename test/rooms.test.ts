@@ -17,9 +17,10 @@ const ROOMS: Record<string, readonly string[]> = {
   order: ['basics', 'define'],
   store: ['basics', 'system'],
   python: ['basics', 'system'],
+  codec: ['basics', 'system'],
   source: ['basics', 'define', 'python', 'spans', 'store', 'system'],
   decode: ['basics', 'system'],
-  transform: ['basics', 'decode', 'define', 'spans', 'system'],
+  transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system'],
   batch: ['basics', 'define'],
   engine: [
     'basics',

@@ -9,9 +9,9 @@
 
 import { DecodeError } from '../../basics/errors.js'
 import { isNpy } from '../../decode/array/npy.js'
-import { peekDeflate } from '../../decode/decompress.js'
-import { singleBlock } from '../../decode/lz4.js'
-import { framesOf } from '../../decode/zstd.js'
+import { peekDeflate } from '../../codec/decompress.js'
+import { singleBlock } from '../../codec/lz4.js'
+import { framesOf } from '../../codec/zstd.js'
 import type { DeviceCodec } from '../../define/making.js'
 import type { Compression } from '../../define/types.js'
 

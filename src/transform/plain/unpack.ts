@@ -2,7 +2,7 @@
 
 import { DTYPES, elements } from '../../basics/dtype.js'
 import { MOST_HEADER } from '../../decode/array/npy.js'
-import { decompress, type Size } from '../../decode/decompress.js'
+import { decompress, type Size } from '../../codec/decompress.js'
 import type { NormalField } from '../../define/types.js'
 import type { FieldValue } from '../field.js'
 

@@ -4,7 +4,7 @@
  */
 
 import { DTYPES, type Dtype, toF16 } from '../../../src/basics/dtype.js'
-import { decompress as decompressBytes } from '../../../src/decode/decompress.js'
+import { decompress as decompressBytes } from '../../../src/codec/decompress.js'
 import { decompress } from '../../../src/system/codecs/turbojpeg.js'
 import type {
   Blocks,
