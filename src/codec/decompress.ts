@@ -4,7 +4,8 @@
  */
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
-import { decompressLz4, TooLarge } from './lz4.js'
+import { TooLarge } from './faults.js'
+import { decompressLz4 } from './lz4.js'
 import { decompressZstd } from './zstd.js'
 
 /** By the names used in definitions. */

@@ -11,6 +11,7 @@
  * filled. Checksums (xxHash, of header, blocks and content) are not looked at.
  */
 import { DecodeError } from '../basics/errors.js'
+import { cut, damaged, TooLarge, tooFarBack, tooLarge } from './faults.js'
 
 const MAGIC = 0x184d2204
 const LEGACY = 0x184c2102
@@ -41,21 +42,39 @@ export function decompressLz4(bytes: Uint8Array, most: number): Uint8Array {
   const blocks = blocksOf(bytes, most)
   const size = blocks.reduce((sum, block) => sum + block.size, 0)
   if (size > most) throw new TooLarge(size)
-  const out = new Uint8Array(size + WORD)
+  const out = new Uint8Array(size)
+  fillAll(bytes, blocks, out)
+  return out
+}
+
+/** All frames, into `into`. */
+export function lz4FrameInto(from: Uint8Array, into: Uint8Array): number {
+  const view = new DataView(from.buffer, from.byteOffset, from.byteLength)
+  const magic = from.length < 4 ? 0 : view.getUint32(0, true)
+  if (magic !== MAGIC && !isSkippable(magic)) throw damaged(0, 'no LZ4 frame begins here')
+  try {
+    return fillAll(from, framesOf(from, view, into.length), into)
+  } catch (error) {
+    throw error instanceof TooLarge ? tooLarge(into.length) : error
+  }
+}
+
+/** A bare block, into `into`. */
+export function lz4BlockInto(from: Uint8Array, into: Uint8Array): number {
+  const size = count(from, 0, from.length)
+  if (size > into.length) throw tooLarge(into.length)
+  fill(from, { from: 0, to: from.length, stored: false, linked: false, size }, into, 0)
+  return size
+}
+
+function fillAll(bytes: Uint8Array, blocks: readonly Block[], out: Uint8Array): number {
   let at = 0
   for (const block of blocks) {
     if (block.stored) out.set(bytes.subarray(block.from, block.to), at)
     else fill(bytes, block, out, at)
     at += block.size
   }
-  return out.subarray(0, size)
-}
-
-/** The output would be larger than it may be. */
-export class TooLarge extends DecodeError {
-  constructor(size?: number) {
-    super(size === undefined ? 'is larger' : `has ${size} bytes`)
-  }
+  return at
 }
 
 /** Where the one block lies that the bytes consist of, and what size it has; undefined where they are more, or stored. */
@@ -184,7 +203,9 @@ function count(bytes: Uint8Array, from: number, to: number): number {
 /** Writes a block that was counted before; only what matches refer to is still to be checked. */
 function fill(bytes: Uint8Array, { from, to, linked }: Block, out: Uint8Array, start: number): void {
   const first = linked ? 0 : start
-  const words = new DataView(out.buffer)
+  const words = new DataView(out.buffer, out.byteOffset, out.byteLength)
+  /** From here on, a word over the end of a match could be one over the end of `out`. */
+  const edge = out.length - WORD
   let at = from
   let put = start
   for (;;) {
@@ -203,7 +224,7 @@ function fill(bytes: Uint8Array, { from, to, linked }: Block, out: Uint8Array, s
     const offset = bytes[at] | (bytes[at + 1] << 8)
     let source = put - offset
     if (offset === 0 || source < first) {
-      throw damaged(at, `a match reaches ${offset} bytes back, where ${put - first} are`)
+      throw tooFarBack(at, offset, put - first)
     }
     at += 2
     let match = (token & 15) + MIN_MATCH
@@ -214,17 +235,11 @@ function fill(bytes: Uint8Array, { from, to, linked }: Block, out: Uint8Array, s
     }
     const stop = put + match
     if (offset >= match && match >= WORTH_A_CALL) out.copyWithin(put, source, source + match)
-    else if (offset < WORD) while (put < stop) out[put++] = out[source++]
+    else if (offset < WORD || stop > edge) while (put < stop) out[put++] = out[source++]
     else {
       // Word by word, the last one over the end: what comes next is written over it.
       for (; put < stop; put += WORD, source += WORD) words.setInt32(put, words.getInt32(source, true), true)
     }
     put = stop
   }
-}
-
-const cut = (at: number): DecodeError => damaged(at, 'it is cut off')
-
-function damaged(at: number, why: string): DecodeError {
-  return new DecodeError(`is damaged at byte ${at}: ${why}`)
 }

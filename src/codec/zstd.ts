@@ -7,6 +7,7 @@
  */
 import { DecodeError } from '../basics/errors.js'
 import { decompressFrame } from '../system/codecs/zstd.js'
+import { damaged, tooLarge } from './faults.js'
 
 const MAGIC = 0xfd2fb528
 /** Frames of these 16 numbers hold something else, and are passed over. */
@@ -85,8 +86,6 @@ function endOf(view: DataView, frame: number, start: number): number {
   return end
 }
 
-const damaged = (at: number, why: string): DecodeError => new DecodeError(`is damaged at byte ${at}: ${why}`)
-
 /** All bytes; undefined where they would be more than `most`. `usual` is how many there usually are. */
 export function decompressZstd(bytes: Uint8Array, most: number, usual: number): Uint8Array | undefined {
   const frames = framesOf(bytes)
@@ -108,4 +107,12 @@ export function decompressZstd(bytes: Uint8Array, most: number, usual: number): 
     parts.push(out)
   }
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
+}
+
+/** All frames, into `into`. */
+export function zstdInto(from: Uint8Array, into: Uint8Array): number {
+  const out = decompressZstd(from, into.length, into.length)
+  if (out === undefined) throw tooLarge(into.length)
+  into.set(out)
+  return out.length
 }

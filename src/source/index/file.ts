@@ -7,8 +7,8 @@
  * once for all threads of the process.
  */
 import { endianness } from 'node:os'
-import { crc32 } from 'node:zlib'
 import { SourceError } from '../../basics/errors.js'
+import { crc32 } from '../../codec/checksum.js'
 import { type MappedFile, mapFile } from '../../system/memory/mmap.js'
 import { NUMBER_ARRAYS, type NumberArray } from './columns.js'
 import {

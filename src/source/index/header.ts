@@ -12,8 +12,8 @@
  * All of it is checked before it is used: a file that is torn, foreign or malformed is a SourceError.
  */
 import { closeSync, readSync, type Stats } from 'node:fs'
-import { crc32 } from 'node:zlib'
 import { SourceError } from '../../basics/errors.js'
+import { crc32 } from '../../codec/checksum.js'
 import { openRegular } from '../../system/files/regular.js'
 import { NUMBER_ARRAYS, type NumberType } from './columns.js'
 

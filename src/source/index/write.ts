@@ -1,5 +1,5 @@
 /** Writes the index of a source. The file appears whole or not at all (see Draft); index/file.ts reads it. */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '../../codec/checksum.js'
 import { Draft } from '../../system/files/draft.js'
 import { type ColumnBuilder, NUMBER_ARRAYS, TextBuilder } from './columns.js'
 import { IndexFile } from './file.js'

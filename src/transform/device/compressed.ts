@@ -8,10 +8,10 @@
  */
 
 import { DecodeError } from '../../basics/errors.js'
-import { isNpy } from '../../decode/array/npy.js'
 import { peekDeflate } from '../../codec/decompress.js'
 import { singleBlock } from '../../codec/lz4.js'
 import { framesOf } from '../../codec/zstd.js'
+import { isNpy } from '../../decode/array/npy.js'
 import type { DeviceCodec } from '../../define/making.js'
 import type { Compression } from '../../define/types.js'
 

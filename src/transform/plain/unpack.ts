@@ -1,8 +1,8 @@
 /** Takes the compression off a column's bytes, within what the field can hold. */
 
 import { DTYPES, elements } from '../../basics/dtype.js'
-import { MOST_HEADER } from '../../decode/array/npy.js'
 import { decompress, type Size } from '../../codec/decompress.js'
+import { MOST_HEADER } from '../../decode/array/npy.js'
 import type { NormalField } from '../../define/types.js'
 import type { FieldValue } from '../field.js'
 

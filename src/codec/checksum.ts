@@ -1,0 +1,92 @@
+/** The checksums that formats keep beside their data. All give an unsigned number of 32 bits. */
+
+export { crc32 } from 'node:zlib'
+
+/** Castagnoli's polynomial, bits reversed. */
+const CASTAGNOLI = 0x82f63b78
+
+let table: Uint32Array | undefined
+
+/** CRC-32C, as TFRecord, Zarr and gRPC have it. `before`: of the bytes before these. */
+export function crc32c(bytes: Uint8Array, before = 0): number {
+  table ??= crcTable()
+  let crc = ~before
+  for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]) & 255] ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
+function crcTable(): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ CASTAGNOLI : crc >>> 1
+    return crc
+  })
+}
+
+/** Words that can be summed before a sum of sums would have more than 32 bits. */
+const FLETCHER_WORDS = 360
+
+/** Fletcher's checksum of 16-bit words, the first byte above: HDF5's filter. A last odd byte counts as an upper one. */
+export function fletcher32(bytes: Uint8Array): number {
+  let [low, high] = [0, 0]
+  const fold = (sum: number): number => (sum & 0xffff) + (sum >>> 16)
+  const even = bytes.length - (bytes.length % 2)
+  for (let at = 0; at < even; ) {
+    for (const end = Math.min(even, at + 2 * FLETCHER_WORDS); at < end; at += 2) {
+      low += (bytes[at] << 8) | bytes[at + 1]
+      high += low
+    }
+    low = fold(low)
+    high = fold(high)
+  }
+  if (even < bytes.length) {
+    low += bytes[even] << 8
+    high += low
+    low = fold(low)
+    high = fold(high)
+  }
+  return ((fold(high) << 16) | fold(low)) >>> 0
+}
+
+const rotate = (word: number, by: number): number => (word << by) | (word >>> (32 - by))
+
+/** Bob Jenkins' lookup3 (hashlittle), which HDF5 keeps behind its metadata. */
+export function lookup3(bytes: Uint8Array, initial = 0): number {
+  let left = bytes.length
+  let a = (0xdeadbeef + left + initial) | 0
+  let b = a
+  let c = a
+  let at = 0
+  const word = (from: number): number =>
+    bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24)
+  for (; left > 12; left -= 12, at += 12) {
+    a = (a + word(at)) | 0
+    b = (b + word(at + 4)) | 0
+    c = (c + word(at + 8)) | 0
+    a = ((a - c) ^ rotate(c, 4)) | 0
+    c = (c + b) | 0
+    b = ((b - a) ^ rotate(a, 6)) | 0
+    a = (a + c) | 0
+    c = ((c - b) ^ rotate(b, 8)) | 0
+    b = (b + a) | 0
+    a = ((a - c) ^ rotate(c, 16)) | 0
+    c = (c + b) | 0
+    b = ((b - a) ^ rotate(a, 19)) | 0
+    a = (a + c) | 0
+    c = ((c - b) ^ rotate(b, 4)) | 0
+    b = (b + a) | 0
+  }
+  if (left === 0) return c >>> 0
+  // The last 1 to 12 bytes; what is missing counts as 0, and reads as undefined, which is 0 to an operator on bits.
+  a = (a + word(at)) | 0
+  b = (b + word(at + 4)) | 0
+  c = (c + word(at + 8)) | 0
+  c = ((c ^ b) - rotate(b, 14)) | 0
+  a = ((a ^ c) - rotate(c, 11)) | 0
+  b = ((b ^ a) - rotate(a, 25)) | 0
+  c = ((c ^ b) - rotate(b, 16)) | 0
+  a = ((a ^ c) - rotate(c, 4)) | 0
+  b = ((b ^ a) - rotate(a, 14)) | 0
+  c = ((c ^ b) - rotate(b, 24)) | 0
+  return c >>> 0
+}
