@@ -1,9 +1,10 @@
 /** Fields of one number: int, float, class. */
 import { isFloatDtype, isTiled, type TiledArray } from '../../basics/array.js'
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
+import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
 import { isNpy, openNpy } from '../../decode/array/npy.js'
-import { plainArray, READERS } from '../../decode/array/plain-array.js'
+import { plainArray } from '../../decode/array/plain-array.js'
 import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
 import { shown } from '../../decode/text/text.js'

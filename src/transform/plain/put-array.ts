@@ -9,8 +9,9 @@
  */
 import { countOf, isFloatDtype, isRead, type Tile, type TiledArray } from '../../basics/array.js'
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import { READERS } from '../../basics/element.js'
 import { DecodeError, MillraceError } from '../../basics/errors.js'
-import { checkCount, READERS } from '../../decode/array/plain-array.js'
+import { checkCount } from '../../decode/array/plain-array.js'
 import { eachRun, gather, type Walk, walkTile } from '../../decode/array/tile-walk.js'
 import { copyInto } from '../../system/memory/copy.js'
 import type { RowContext } from '../field.js'

@@ -11,7 +11,7 @@
 import type { StoredDtype } from '../../basics/array.js'
 import { bytesOfStored, isFloatDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
-import { READERS } from '../../decode/array/plain-array.js'
+import { READERS } from '../../basics/element.js'
 
 /** Numbers of the types in the kernel. */
 export const CONVERT_CODES: Readonly<Record<StoredDtype, number>> = {
