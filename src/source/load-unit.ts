@@ -2,6 +2,7 @@
 import { MillraceError, SourceError } from '../basics/errors.js'
 import { after, attempt, type Maybe, togetherToTheEnd } from '../basics/maybe.js'
 import { pack, packed, packedBytes } from '../store/block-cache.js'
+import type { ReadMemory } from '../store/read-memory.js'
 import type { Reader } from '../store/reader.js'
 import type { ByteRange, UnitRef } from './source.js'
 
@@ -59,10 +60,23 @@ export function loadUnit(
   ref: UnitRef,
   ranges: readonly ByteRange[],
   into: Uint8Array,
+  memory: ReadMemory,
 ): Maybe<readonly Uint8Array[]> {
-  const { leaf, unit, columns } = ref
-  if (leaf.load === undefined) return readPacked(reader, ranges, into)
-  const read = Buffer.allocUnsafeSlow(bytesOf(ranges))
+  if (ref.leaf.load === undefined) return readPacked(reader, ranges, into)
+  const mark = memory.mark()
+  const loaded = loadRead(reader, ref, ranges, into, memory.take(bytesOf(ranges)))
+  // What is still being read or loaded has taken this memory, and others may have taken what is behind it.
+  if (!(loaded instanceof Promise)) memory.release(mark)
+  return loaded
+}
+
+function loadRead(
+  reader: Reader,
+  { leaf, unit, columns }: UnitRef,
+  ranges: readonly ByteRange[],
+  into: Uint8Array,
+  read: Uint8Array,
+): Maybe<readonly Uint8Array[]> {
   const loaded = after(readPacked(reader, ranges, read), pieces =>
     attempt(
       () => leaf.load!(unit, pieces, into, columns),

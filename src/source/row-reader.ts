@@ -3,6 +3,7 @@
  * units of the row before are kept, so that rows that lie side by side load theirs once.
  */
 import { after, type Maybe, together } from '../basics/maybe.js'
+import { ReadMemory } from '../store/read-memory.js'
 import type { Reader } from '../store/reader.js'
 import { loadUnit, unitBytes } from './load-unit.js'
 import type { Column, Need, Source, UnitRef } from './source.js'
@@ -14,6 +15,7 @@ export interface RowRead {
 }
 
 export class RowReader {
+  private memory = new ReadMemory()
   private units: { ref: UnitRef; pieces: Maybe<readonly Uint8Array[]> }[] = []
 
   constructor(
@@ -34,10 +36,12 @@ export class RowReader {
       const ranges = ref.leaf.planUnit(ref.unit, ref.columns)
       bytes += ranges.reduce((sum, range) => sum + range.length, 0)
       const into = new Uint8Array(unitBytes(ref, ranges))
-      return { ref, pieces: loadUnit(this.reader, ref, ranges, into) }
+      return { ref, pieces: loadUnit(this.reader, ref, ranges, into, this.memory) }
     })
     this.units = units
     const loaded = together(units.map(({ pieces }) => pieces))
+    // After an error, others may still be read into it.
+    if (loaded instanceof Promise) this.memory = new ReadMemory()
     return after(loaded, units =>
       after(this.reader.read(need.ranges), ranges => {
         for (const { length } of ranges) bytes += length

@@ -12,6 +12,7 @@ import { leavesOf } from '../../source/around.js'
 import { bytesOf, loadUnit, plannedUnit, readPacked, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Leaf, Source, UnitRef } from '../../source/source.js'
 import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
+import type { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
 import type { CacheSeat } from '../plan/job.js'
 import { Future } from './future.js'
@@ -73,6 +74,7 @@ export class Cached {
     private readonly sources: readonly Source[],
     columns: (source: number) => readonly string[],
     private readonly reader: Reader,
+    private readonly memory: ReadMemory,
   ) {
     this.cache = new BlockCache(seat.data, seat.alone ? MAX_MAKERS + seat.ring : maker)
     this.future = new Future(order, sources)
@@ -147,7 +149,7 @@ export class Cached {
         row: i,
         bytes: unitBytes(ref, ranges),
         pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
-        load: into => loadUnit(this.reader, ref, ranges, into),
+        load: into => loadUnit(this.reader, ref, ranges, into, this.memory),
         columns,
         shared: undefined,
       })

@@ -4,11 +4,12 @@
  *
  * Bytes that are at hand are read at once. Where a store has to be waited for, the answer is a promise.
  */
-import { after, asError, attempt, type Maybe, together } from '../../basics/maybe.js'
+import { after, asError, attempt, type Maybe, togetherToTheEnd } from '../../basics/maybe.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { checkRange, loadUnit, plannedUnit, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../source/source.js'
+import { ReadMemory } from '../../store/read-memory.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import type { CacheSeat } from '../plan/job.js'
@@ -30,6 +31,7 @@ export class Fetcher {
   private readonly stores = new Stores()
   private readonly reader = new Reader(this.stores)
   private readonly cached: Cached | undefined
+  private readonly memory = new ReadMemory()
   // The present claim: what all its rows need, and where the needs of each end.
   private draws: readonly Draw[] = []
   private epoch = 0
@@ -56,7 +58,8 @@ export class Fetcher {
     private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1 }, 1),
   ) {
     const wanted = (source: number): readonly string[] => this.wanted(source)
-    this.cached = cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader)
+    this.cached =
+      cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader, this.memory)
   }
 
   get counts(): Reader['counts'] {
@@ -124,6 +127,7 @@ export class Fetcher {
   /** The present claim is done: what it has of the cache goes back. */
   release(): void {
     this.cached?.begin()
+    this.memory.reset()
   }
 
   close(): void {
@@ -206,7 +210,10 @@ export class Fetcher {
     return attempt(
       () =>
         after(this.ownRanges(this.rangesOf(i)), ranges =>
-          after(together(this.unitsOf(i).map(ref => this.ownUnit(ref))), units => ({ ranges, units })),
+          after(togetherToTheEnd(this.unitsOf(i).map(ref => () => this.ownUnit(ref))), units => ({
+            ranges,
+            units,
+          })),
         ),
       error => error,
     )
@@ -214,12 +221,18 @@ export class Fetcher {
 
   private ownRanges(ranges: readonly ByteRange[]): Maybe<readonly Uint8Array[]> {
     if (ranges.length === 0) return []
-    return after(this.reader.read(ranges), views => views.map(view => view.slice()))
+    return after(this.reader.read(ranges), views =>
+      views.map(view => {
+        const own = this.memory.take(view.length)
+        own.set(view)
+        return own
+      }),
+    )
   }
 
   private ownUnit(ref: UnitRef): Maybe<readonly Uint8Array[]> {
     const ranges = plannedUnit(ref)
-    return loadUnit(this.reader, ref, ranges, new Uint8Array(unitBytes(ref, ranges)))
+    return loadUnit(this.reader, ref, ranges, this.memory.take(unitBytes(ref, ranges)), this.memory)
   }
 
   // ---------------------------------------------------------------- rows that share blocks or units
@@ -287,10 +300,10 @@ export class Fetcher {
         const read = block < 0 ? undefined : this.piecesOf(cached, i, block)
         return after(read ?? this.ownRanges(this.rangesOf(i)), ranges => {
           const refs = this.unitsOf(i)
-          const loaded = shared.map((pieces, k) => pieces ?? this.ownUnit(refs[k])) as Maybe<
-            readonly Uint8Array[]
-          >[]
-          return after(together(loaded), units => ({ ranges, units }))
+          const load = shared.map(
+            (pieces, k) => () => (pieces as readonly Uint8Array[]) ?? this.ownUnit(refs[k]),
+          )
+          return after(togetherToTheEnd(load), units => ({ ranges, units }))
         })
       },
       error => error,
