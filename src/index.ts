@@ -46,8 +46,10 @@ export {
 export {
   blend,
   concat,
+  csv,
   files,
   folder,
+  jsonl,
   kernel,
   sequential,
   shuffle,
@@ -56,6 +58,7 @@ export {
   subset,
   synthetic,
   tar,
+  textLines,
   weighted,
   zip,
 } from './define/build/sources.js'

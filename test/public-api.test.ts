@@ -30,6 +30,7 @@ test('millrace', async () => {
       "bytes",
       "category",
       "concat",
+      "csv",
       "cuda",
       "cutmix",
       "feed",
@@ -40,6 +41,7 @@ test('millrace', async () => {
       "image",
       "int",
       "json",
+      "jsonl",
       "kernel",
       "mask",
       "mixup",
@@ -56,6 +58,7 @@ test('millrace', async () => {
       "synthetic",
       "tar",
       "text",
+      "textLines",
       "weighted",
       "zip",
     ]

@@ -41,6 +41,9 @@ export type SourceJson =
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
   | { kernel: KernelJson }
+  | { csv: PathsJson | CsvJson }
+  | { jsonl: PathsJson | { path: PathsJson } }
+  | { text: PathsJson | TextLinesJson }
   | { concat: SourceJson[] }
   | { zip: SourceJson[] }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
@@ -54,6 +57,32 @@ export interface ListJson {
   path?: string
   /** The folder that they are relative to; that of the list by default. */
   root?: string
+}
+
+/** A path or pattern, or a list of them. */
+export type PathsJson = string | string[]
+
+/** What the cells of a CSV column are. Text can be read as any field. */
+export type CsvType = 'int' | 'float' | 'bool' | 'text'
+
+/** CSV and TSV files. */
+export interface CsvJson {
+  path: PathsJson
+  /** One character; by default a tab for .tsv and .tab, otherwise a comma. */
+  delimiter?: string
+  /** Whether the first record has the names of the columns; by default true, unless `columns` gives them. */
+  header?: boolean
+  /** Names of the columns, in place of those in the file. */
+  columns?: string[]
+  /** Types of columns; of the others, the first rows decide. */
+  types?: Record<string, CsvType>
+}
+
+/** Files whose lines are samples: columns `text` and `line`. */
+export interface TextLinesJson {
+  path: PathsJson
+  /** Whether lines with nothing but blanks are samples: by default they are. */
+  blankLines?: 'keep' | 'skip'
 }
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */

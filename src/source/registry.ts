@@ -14,6 +14,7 @@ import { subset } from './combine/subset.js'
 import { zip } from './combine/zip.js'
 import { files } from './files/files.js'
 import { folder } from './files/folder.js'
+import { csv, jsonl, text } from './lines/lines.js'
 import { kernel } from './made/kernel.js'
 import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
@@ -27,6 +28,9 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   synthetic,
   python,
   kernel,
+  csv,
+  jsonl,
+  text,
   concat,
   zip,
   subset,

@@ -9,7 +9,21 @@ from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
 from .fields import json_ as json
-from .sources import blend, concat, files, folder, kernel, source, split, subset, synthetic, tar
+from .sources import (
+    blend,
+    concat,
+    csv,
+    files,
+    folder,
+    jsonl,
+    kernel,
+    source,
+    split,
+    subset,
+    synthetic,
+    tar,
+    text_lines,
+)
 from .sources import zip_ as zip
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
@@ -20,6 +34,7 @@ __all__ = [
     "bytes",
     "category",
     "concat",
+    "csv",
     "cutmix",
     "dataset",
     "Field",
@@ -31,6 +46,7 @@ __all__ = [
     "ImageFolder",
     "int",
     "json",
+    "jsonl",
     "kernel",
     "mask",
     "mixup",
@@ -45,6 +61,7 @@ __all__ = [
     "synthetic",
     "tar",
     "text",
+    "text_lines",
     "TranslationError",
     "weighted",
     "zip",

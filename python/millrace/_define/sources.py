@@ -92,6 +92,37 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
+def csv(
+    *paths: Paths,
+    delimiter: Optional[str] = None,
+    header: Optional[bool] = None,
+    columns: Optional[Sequence[str]] = None,
+    types: Optional[Mapping[str, str]] = None,
+) -> Builder:
+    """CSV and TSV files: a record is a sample, its cells are the columns. ``columns`` names them where the
+    file has no header. ``types`` declares ``"int"``, ``"float"``, ``"bool"`` or ``"text"``; of the other
+    columns the first rows decide."""
+    options = {"delimiter": delimiter, "header": header, "columns": columns, "types": types}
+    return _source("csv", _with_options(paths, "csv", options))
+
+
+def jsonl(*paths: Paths) -> Builder:
+    """JSON lines: an object in each line is a sample, its keys are the columns. ``"a.b"`` is ``b`` in the
+    object ``a``."""
+    return _source("jsonl", _one_or_more(paths, "jsonl"))
+
+
+def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:
+    """Lines of text files: columns ``text`` and ``line``. ``blank_lines="skip"`` leaves out lines that are
+    empty, or have nothing but blanks."""
+    return _source("text", _with_options(paths, "text_lines", {"blankLines": blank_lines}))
+
+
+def _with_options(paths: Sequence[Paths], where: str, options: Mapping[str, Any]) -> Any:
+    path = _one_or_more(paths, where)
+    return path if all(value is None for value in options.values()) else {"path": path, **options}
+
+
 def source(name: str, json: Any = None, **parts: Any) -> Builder:
     """A source that a plugin brings, by its name there: ``source("units", path="a.bin")``. What the plugin
     wants to know is given by name, or as one value of another kind. ``open(plugins=[…])`` loads it: see

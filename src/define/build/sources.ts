@@ -4,13 +4,16 @@ import { isBuiltIn } from '../nested.js'
 import { nameSource } from '../plugin-sources.js'
 import type {
   BlendJson,
+  CsvJson,
   KernelJson,
   KernelOf,
   ListJson,
   OrderJson,
+  PathsJson,
   SourceJson,
   SplitJson,
   SyntheticJson,
+  TextLinesJson,
   WhereJson,
 } from '../types.js'
 
@@ -42,6 +45,19 @@ export const kernel = <Fields extends KernelJson['fields']>(
   file: string,
   options: Omit<KernelOf<Fields>, 'file'>,
 ): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
+
+/** CSV and TSV files: a record is a sample, its cells are the columns. */
+export const csv = (path: PathsJson, options: Omit<CsvJson, 'path'> = {}): SourceJson => ({
+  csv: Object.keys(options).length === 0 ? path : { path, ...options },
+})
+
+/** JSON lines: an object in each line is a sample, its keys are the columns. */
+export const jsonl = (...paths: string[]): SourceJson => ({ jsonl: oneOrMore(paths) })
+
+/** Lines of text files: columns text and line. */
+export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> = {}): SourceJson => ({
+  text: Object.keys(options).length === 0 ? path : { path, ...options },
+})
 
 /** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
 export function source(name: string, json: unknown = {}): SourceJson {

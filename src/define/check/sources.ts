@@ -10,7 +10,9 @@ import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
 import { kernel } from './kernel.js'
+import { csv, jsonl, textLines } from './lines.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
+import { paths } from './paths.js'
 import type { Parser } from './schema.js'
 import {
   boolean,
@@ -36,12 +38,6 @@ const atLeastOne = integer({ min: 1 })
 const seed = integer({ min: 0 })
 const dtypes = Object.keys(DTYPES) as Dtype[]
 
-/** One path or pattern, or a list of them. */
-const paths: Parser<string | string[]> = either(
-  isText,
-  text,
-  list(text, 'a path, a pattern or a list of them', { min: 1 }),
-)
 const names = list(text, 'a list of names', { min: 1 })
 
 const inner: Parser<SourceJson> = (value, path) => parseSource(value, path, false)
@@ -198,6 +194,9 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   synthetic,
   python,
   kernel,
+  csv,
+  jsonl,
+  text: textLines,
   concat: list(inner, 'a list of sources', { min: 1 }),
   zip: list(inner, 'a list of two sources or more', { min: 2 }),
   subset,
@@ -243,9 +242,9 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   return { [kind]: parsed } as unknown as SourceJson
 }
 
-/** Whether a source names all columns that its samples may have: `files` looks at some, `python` may say none. */
+/** Whether a source names all columns that its samples may have: `files` and `jsonl` look at some, `python` may say none. */
 export function columnsAreKnown(source: SourceJson): boolean {
-  return !someSource(source, leaf => 'files' in leaf || 'python' in leaf)
+  return !someSource(source, leaf => 'files' in leaf || 'python' in leaf || 'jsonl' in leaf)
 }
 
 /** All sources in Python within a source. */

@@ -3,7 +3,19 @@ import { basename } from 'node:path'
 import type { NormalFeed } from '../../define/types.js'
 
 /** Sources whose first text is a path, or is that of a source within them. */
-const OF_FILES = ['folder', 'files', 'tar', 'concat', 'zip', 'subset', 'split', 'blend']
+const OF_FILES = [
+  'folder',
+  'files',
+  'tar',
+  'csv',
+  'jsonl',
+  'text',
+  'concat',
+  'zip',
+  'subset',
+  'split',
+  'blend',
+]
 
 /** `tar train-{0000..0015}.tar`: the kind of the source, and the last part of its first path, if it is of files. */
 export function ringName({ source }: NormalFeed, given?: string): string {

@@ -1,0 +1,112 @@
+/**
+ * The index of one text file: where each row begins, and what the first rows tell of the columns. It is made by one pass over
+ * the bytes. Of a compressed file it also has the places from which decompression can begin (seek.ts).
+ */
+import { createHash } from 'node:crypto'
+import { SourceError } from '../../basics/errors.js'
+import type { DataFile } from '../find/data-files.js'
+import type { ColumnBuilder } from '../index/columns.js'
+import type { IndexHeader } from '../index/file.js'
+import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../index/of-file.js'
+import { csvColumns, type HeadColumn } from './csv-columns.js'
+import { keysOf } from './json-row.js'
+import { LineScan, type RowRule } from './line-scan.js'
+import { eachPiece } from './pieces.js'
+
+/** Bytes at the beginning that the columns are looked for in, and as many rows. */
+const HEAD_BYTES = 1 << 20
+const HEAD_ROWS = 1000
+/** Places of a file, spread evenly, that are compared where a file may be a copy. */
+const PROBED = 32
+
+/** What decides which rows a file has. */
+export interface RowRules {
+  format: 'jsonl' | 'csv' | 'text'
+  rule: RowRule
+  /** CSV: the byte between cells, and whether the first record is a header. */
+  delimiter?: number
+  header?: boolean
+}
+
+export interface LinesMeta {
+  /** The rules by which it was made. */
+  rules: string
+  /** Of the offsets of rows. */
+  digest: string
+  /** Bytes of text. */
+  bytes: number
+  columns: HeadColumn[]
+}
+
+/** How files of these rules are indexed. */
+export function linesIndex(rules: RowRules): FileIndexKind<DataFile> {
+  return {
+    kind: 'lines',
+    what: 'file',
+    malformed: header => malformed(header, rules),
+    build: (file, tools) => build(file, tools, rules),
+  }
+}
+
+function malformed(header: IndexHeader, rules: RowRules): string | undefined {
+  const { columns, digest, bytes, rules: was } = header.meta as Partial<LinesMeta>
+  const right = Array.isArray(columns) && columns.every(column => typeof column?.name === 'string')
+  if (!right || typeof digest !== 'string' || typeof bytes !== 'number')
+    return 'it is malformed: what it tells of its rows'
+  if (was !== rulesText(rules)) return 'it was made to be read in another way'
+  return wrongLength(header, [
+    ['start', header.count + 1],
+    ...(header.columns.line === undefined ? [] : [['line', header.count] as const]),
+  ])
+}
+
+function rulesText({ format, rule, delimiter, header }: RowRules): string {
+  return [format, rule, delimiter, header].filter(part => part !== undefined).join(' ')
+}
+
+async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promise<BuiltIndex> {
+  const scan = new LineScan(file.file, rules.rule, rules.delimiter, rules.header)
+  const head: Uint8Array[] = []
+  let kept = 0
+  await eachPiece(file, tools, piece => {
+    if (kept < HEAD_BYTES) {
+      const part = piece.slice(0, HEAD_BYTES - kept)
+      head.push(part)
+      kept += part.length
+    }
+    scan.push(piece)
+  })
+  scan.end()
+  const hash = createHash('sha256')
+  for (const piece of scan.starts.pieces()) hash.update(piece)
+  const meta: LinesMeta = {
+    rules: rulesText(rules),
+    digest: hash.digest('hex').slice(0, 32),
+    bytes: scan.at,
+    columns: headColumns(file.file, rules, scan, Buffer.concat(head)),
+  }
+  const columns: Record<string, ColumnBuilder> = { start: scan.starts }
+  if (!scan.plain) columns.line = scan.lines
+  const probes = Array.from({ length: PROBED }, (_, i) => Math.floor((file.bytes * i) / PROBED))
+  return { count: scan.count - 1, meta: { ...meta }, columns, probes: [...new Set(probes)] }
+}
+
+function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer): HeadColumn[] {
+  if (rules.format === 'text') return []
+  const rows: Uint8Array[] = []
+  for (let row = 0; row < Math.min(scan.count - 1, HEAD_ROWS); row++) {
+    const end = scan.starts.at(row + 1)
+    if (end > head.length) break
+    rows.push(head.subarray(scan.starts.at(row), end))
+  }
+  if (rules.format === 'jsonl') return [...new Set(rows.flatMap(keysOf))].map(name => ({ name }))
+  const { header } = scan
+  if (rules.header && (header === undefined || header[1] > head.length)) {
+    const problem = header === undefined ? 'is empty' : 'begins with a very long line'
+    throw new SourceError(
+      `${file} ${problem}: CSV begins with a line of names; where it has none, say {"csv": {"path": …, "header": false}}`,
+      { file, offset: 0 },
+    )
+  }
+  return csvColumns(file, header && head.subarray(...header), rows, rules.delimiter as number)
+}

@@ -1,0 +1,184 @@
+/**
+ * Opens text files: finds them, finds or builds the index of each (index.ts), and puts together what their first rows tell of
+ * the columns. lines-source.ts reads them while the feed runs.
+ */
+import { createHash } from 'node:crypto'
+import { nearest, SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
+import type { CsvJson, PathsJson, TextLinesJson } from '../../define/types.js'
+import { Stores } from '../../store/stores.js'
+import { joined } from '../combine/combined.js'
+import { type DataFile, findDataFiles } from '../find/data-files.js'
+import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
+import type { Fingerprint, OpenContext } from '../source.js'
+import type { HeadColumn } from './csv-columns.js'
+import { commonType } from './csv-types.js'
+import { type LinesMeta, linesIndex, type RowRules } from './index.js'
+import type { LinesManifest } from './lines-source.js'
+
+/** Files that are scanned at the same time. */
+const SCANS = 2
+
+/** A file and its index. */
+interface Opened {
+  file: DataFile
+  rules: RowRules
+  index: IndexFound
+  meta: LinesMeta
+}
+
+export async function openJsonLines(
+  json: PathsJson | { path: PathsJson },
+  context: OpenContext,
+): Promise<LinesManifest> {
+  const opened = await openAll(pathsOf(json), context, () => ({ format: 'jsonl', rule: 'filled' }))
+  const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
+  return manifestOf('jsonl', opened, columns)
+}
+
+export async function openText(
+  json: PathsJson | TextLinesJson,
+  context: OpenContext,
+): Promise<LinesManifest> {
+  const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
+  const rule = blank === 'skip' ? 'filled' : 'lines'
+  const opened = await openAll(pathsOf(json), context, () => ({ format: 'text', rule }))
+  return manifestOf('text', opened, ['text', 'line'])
+}
+
+export async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
+  const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
+  const header = options.header ?? options.columns === undefined
+  const opened = await openAll(pathsOf(json), context, ({ file }) => {
+    const delimiter = (options.delimiter ?? (/\.(tsv|tab)(\.\w+)?$/i.test(file) ? '\t' : ',')).charCodeAt(0)
+    return { format: 'csv', rule: 'records', delimiter, header }
+  })
+  for (const one of opened) one.meta = { ...one.meta, columns: renamed(one, options.columns) }
+  const types: LinesManifest['types'] = {}
+  for (const { name, type, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
+    if (name === '') continue
+    const before = types[name]
+    const common = before === undefined ? type : commonType(before.type, type)
+    types[name] = { type: common ?? 'text', declared: false, nulls: Boolean(before?.nulls || nulls) }
+  }
+  for (const [name, type] of Object.entries(options.types ?? {})) {
+    if (types[name] === undefined) throw unknownColumn(name, Object.keys(types), opened[0].file.file)
+    types[name] = { ...types[name], type, declared: true }
+  }
+  const manifest = manifestOf('csv', opened, Object.keys(types), types)
+  const values = JSON.stringify([options.columns, options.delimiter, types])
+  manifest.content = createHash('sha256').update(values).digest('hex').slice(0, 16)
+  return manifest
+}
+
+function pathsOf(json: PathsJson | { path: PathsJson }): string | string[] {
+  return typeof json === 'object' && !Array.isArray(json) ? json.path : json
+}
+
+/** The columns of a file by the names that the definition gives them. */
+function renamed({ file, meta }: Opened, names: readonly string[] | undefined): HeadColumn[] {
+  if (names === undefined) return meta.columns
+  if (meta.columns.length === names.length || meta.columns.length === 0)
+    return names.map((name, i) => ({ ...meta.columns[i], name }))
+  throw new SourceError(
+    `${file.file} has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
+    { file: file.file },
+  )
+}
+
+function unknownColumn(name: string, names: readonly string[], file: string): SourceError {
+  const near = nearest(name, names)
+  return new SourceError(
+    `${file}: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
+    { file },
+  )
+}
+
+/** The files with their indexes: those that are there at once, the others a few at a time. */
+async function openAll(
+  paths: string | string[],
+  context: OpenContext,
+  rulesOf: (file: DataFile) => RowRules,
+): Promise<Opened[]> {
+  using stores = new Stores()
+  const files = await findDataFiles(paths, context.root, stores, { source: 'text', what: 'file' })
+  const kinds = files.map(file => linesIndex(rulesOf(file)))
+  let bytes = 0
+  const indexes = files.map((file, i) => {
+    const found =
+      context.check === 'nothing' ? undefined : findFileIndex(kinds[i], file, bytes > CHECKED_AT_ONCE)
+    bytes += found?.header.bytes ?? 0
+    return found
+  })
+  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
+  const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
+  let done = 0
+  await inParallel(missing, SCANS, async i => {
+    let seen = 0
+    const report = (bytes: number): void => {
+      done += bytes - seen
+      seen = bytes
+      context.progress?.(done, total, 'indexing lines', 'bytes')
+    }
+    indexes[i] = await obtainFileIndex(kinds[i], files[i], context, stores, report)
+    report(files[i].bytes)
+  })
+  return files.map((file, i) => {
+    const index = indexes[i] as IndexFound
+    return { file, rules: rulesOf(file), index, meta: index.header.meta as unknown as LinesMeta }
+  })
+}
+
+function manifestOf(
+  kind: LinesManifest['kind'],
+  opened: readonly Opened[],
+  columns: string[],
+  types: LinesManifest['types'] = {},
+): LinesManifest {
+  return {
+    kind,
+    fingerprint: fingerprint(kind, opened),
+    stamp: joined(
+      opened.map(({ file: { version }, index }) => {
+        const time = typeof version === 'string' ? version : version.mtimeMs
+        return `${time} ${index.header.checksum}`
+      }),
+    ),
+    indexBytes: opened.reduce((sum, { index }) => sum + index.header.bytes, 0),
+    files: opened.map(({ file: { file, name, version }, rules, index: { path, header }, meta }) => ({
+      file,
+      name,
+      index: path,
+      checksum: header.checksum,
+      count: header.count,
+      was: version,
+      ...(kind === 'csv' && {
+        delimiter: rules.delimiter,
+        header: rules.header,
+        names: meta.columns.map(({ name }) => name),
+      }),
+    })),
+    columns,
+    types,
+  }
+}
+
+function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
+  const hash = createHash('sha256')
+  const parts = opened.map(({ file: { name, bytes }, index: { header }, meta }) => {
+    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
+    return { name, count: header.count, bytes }
+  })
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0) {
+    const [{ file }] = opened.map(({ file }) => file)
+    throw new SourceError(
+      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty`,
+      {
+        file,
+      },
+    )
+  }
+  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
+}
