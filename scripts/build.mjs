@@ -18,6 +18,7 @@ await bundleThread(join(root, 'dist'), 'engine/make/maker.js')
 // Assets that tsc does not copy: compiled kernels, kernels that are compiled for the GPU at hand, the report's page,
 // licences of libraries.
 for (const [folder, extension] of [
+  ['codec/kernels', '.wasm'],
   ['transform/kernels', '.wasm'],
   ['transform/kernels/cuda', ''],
   ['observe/page', ''],

@@ -1,4 +1,4 @@
-// Compiles each src/transform/kernels/assembly/<name>.ts (AssemblyScript) to src/transform/kernels/<name>.wasm.
+// Compiles each kernels/assembly/<name>.ts (AssemblyScript) of src/transform and src/codec to kernels/<name>.wasm.
 // The .wasm files are committed, so that installing needs no compiler. `--check` compiles to memory and fails
 // when a committed file differs; names given as arguments restrict the run to those kernels.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -6,25 +6,28 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'transform', 'kernels')
+const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
 const check = process.argv.includes('--check')
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('-'))
-const names = readdirSync(join(folder, 'assembly'))
-  .filter(file => file.endsWith('.ts'))
-  .map(file => file.slice(0, -3))
-  .filter(name => wanted.length === 0 || wanted.includes(name))
 
 let failed = false
-for (const name of names) {
-  const problem = await build(name)
-  if (problem === undefined) continue
-  console.error(`kernel ${name}: ${problem}`)
-  failed = true
+for (const room of ['transform', 'codec']) {
+  const folder = join(src, room, 'kernels')
+  const names = readdirSync(join(folder, 'assembly'))
+    .filter(file => file.endsWith('.ts'))
+    .map(file => file.slice(0, -3))
+    .filter(name => wanted.length === 0 || wanted.includes(name))
+  for (const name of names) {
+    const problem = await build(folder, name)
+    if (problem === undefined) continue
+    console.error(`kernel ${name}: ${problem}`)
+    failed = true
+  }
 }
 process.exit(failed ? 1 : 0)
 
 /** Compiles one kernel; returns what is wrong with it, if anything. */
-async function build(name) {
+async function build(folder, name) {
   let bytes
   const { error, stderr } = await asc.main(
     [

@@ -24,6 +24,7 @@ test('a worker thread is one file, beside what it shares with modules of the use
   const others = files.filter(file => !/^(basics|system|engine\/make)\//.test(file))
   // These find files by their own place, or must be there once, with what they import.
   expect(others.sort()).toEqual([
+    'codec/kernels/load.js',
     'define/build/call.js',
     'define/check/mistakes.js',
     'define/hash.js',

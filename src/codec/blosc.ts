@@ -9,12 +9,13 @@
  *   flags  1 shuffled · 2 all stored, without blocks · 4 bit-shuffled · 16 not split · upper three bits: the codec
  */
 import { DecodeError } from '../basics/errors.js'
-import { blosclzInto } from './blosclz.js'
+import { copyBytes } from '../system/memory/copy-bytes.js'
 import { cut, damaged, tooLarge } from './faults.js'
 import { inflateInto } from './inflate.js'
-import { lz4BlockInto } from './lz4.js'
+import { blosclzInto } from './lz/blosclz.js'
+import { lz4BlockInto } from './lz/lz4-block.js'
+import { snappyInto } from './lz/snappy.js'
 import { unbitshuffle, unshuffle } from './shuffle.js'
-import { snappyInto } from './snappy.js'
 import { zstdInto } from './zstd.js'
 
 const HEADER = 16
@@ -52,7 +53,7 @@ export function bloscInto(from: Uint8Array, into: Uint8Array): number {
   if (bytes === 0) return 0
   if (flags & STORED) {
     if (HEADER + bytes > from.length) throw cut(from.length)
-    into.set(from.subarray(HEADER, HEADER + bytes))
+    copyBytes(from.subarray(HEADER, HEADER + bytes), into)
     return bytes
   }
   const blocks = Math.ceil(bytes / blockBytes)
@@ -79,7 +80,7 @@ export function bloscInto(from: Uint8Array, into: Uint8Array): number {
 /** Blosc leaves a block alone whose elements are no multiple of 8. */
 function undoBits(from: Uint8Array, into: Uint8Array, elementBytes: number): void {
   if (Math.floor(from.length / elementBytes) % 8 === 0) unbitshuffle(from, into, elementBytes)
-  else into.set(from)
+  else copyBytes(from, into)
 }
 
 function room(bytes: number): Uint8Array {
@@ -135,7 +136,7 @@ function readBlock(
       throw damaged(at - 4, `a stream is said to have ${length} bytes`)
     const stream = from.subarray(at, at + length)
     const to = out.subarray(i * bytes, (i + 1) * bytes)
-    if (length === bytes) to.set(stream)
+    if (length === bytes) copyBytes(stream, to)
     else if (length === 0) throw damaged(at - 4, 'a stream is empty')
     else {
       const got = inner(stream, to)

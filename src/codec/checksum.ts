@@ -1,5 +1,8 @@
 /** The checksums that formats keep beside their data. All give an unsigned number of 32 bits. */
 
+import { copyBytes } from '../system/memory/copy-bytes.js'
+import { kernel, START, TABLES, workspace } from './kernels/load.js'
+
 export { crc32 } from 'node:zlib'
 
 /** Castagnoli's polynomial, bits reversed. */
@@ -9,6 +12,38 @@ let table: Uint32Array | undefined
 
 /** CRC-32C, as TFRecord, Zarr and gRPC have it. `before`: of the bytes before these. */
 export function crc32c(bytes: Uint8Array, before = 0): number {
+  return bytes.length < WORTH_IT ? plainCrc32c(bytes, before) : kernelCrc32c(bytes, before)
+}
+
+/** Below this many bytes, the plain version is as fast as the kernel. */
+const WORTH_IT = 64
+/** Bytes that are copied to the kernel at a time: they stay in the cache. */
+const PIECE = 32 << 10
+
+interface Kernel {
+  prepare(tables: number): void
+  crc32c(tables: number, from: number, length: number, register: number): number
+}
+
+let prepared: Kernel | undefined
+
+function kernelCrc32c(bytes: Uint8Array, before: number): number {
+  const memory = workspace(PIECE) as Uint8Array
+  if (prepared === undefined) {
+    prepared = kernel<Kernel>('crc32c')
+    prepared.prepare(TABLES)
+  }
+  let register = ~before
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    const piece = bytes.subarray(at, at + PIECE)
+    copyBytes(piece, memory.subarray(START))
+    register = prepared.crc32c(TABLES, START, piece.length, register)
+  }
+  return ~register >>> 0
+}
+
+/** The same without the kernel. */
+export function plainCrc32c(bytes: Uint8Array, before = 0): number {
   table ??= crcTable()
   let crc = ~before
   for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]) & 255] ^ (crc >>> 8)

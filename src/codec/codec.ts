@@ -4,10 +4,12 @@
  */
 import { DecodeError } from '../basics/errors.js'
 import { bloscInto } from './blosc.js'
+import { TooLarge, tooLarge } from './faults.js'
 import { inflateInto } from './inflate.js'
-import { lz4BlockInto, lz4FrameInto } from './lz4.js'
-import { lzfInto } from './lzf.js'
-import { snappyInto } from './snappy.js'
+import { lz4BlockInto } from './lz/lz4-block.js'
+import { lz4FrameInto } from './lz/lz4-frame.js'
+import { lzfInto } from './lz/lzf.js'
+import { snappyInto } from './lz/snappy.js'
 import { zstdInto } from './zstd.js'
 
 /**
@@ -52,6 +54,7 @@ export function decompressInto(codec: CodecName, from: Uint8Array, into: Uint8Ar
   try {
     return CODECS[codec](from, into)
   } catch (error) {
+    if (error instanceof TooLarge) throw new DecodeError(`the ${codec} data ${tooLarge(into.length).message}`)
     if (!(error instanceof DecodeError) || error.message.startsWith('the ')) throw error
     throw new DecodeError(`the ${codec} data ${error.message}`, { cause: error })
   }

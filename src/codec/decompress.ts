@@ -5,7 +5,7 @@
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
 import { TooLarge } from './faults.js'
-import { decompressLz4 } from './lz4.js'
+import { decompressLz4 } from './lz/lz4.js'
 import { decompressZstd } from './zstd.js'
 
 /** By the names used in definitions. */

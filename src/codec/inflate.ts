@@ -1,7 +1,10 @@
-/** Deflate, with and without a header, and brotli: by Node's zlib, told the size of the output. */
+/** Deflate, with and without a header, by libdeflate where the system has it; else, and brotli, by Node's zlib, told the size of the output. */
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
+import type { Libdeflate, Wrapping } from '../system/codecs/libraries.js'
+import { copyBytes } from '../system/memory/copy-bytes.js'
 import { tooLarge } from './faults.js'
+import { libdeflate } from './libraries.js'
 
 const BY_NODE = {
   deflate: inflateRawSync,
@@ -11,6 +14,33 @@ const BY_NODE = {
 }
 
 export function inflateInto(codec: keyof typeof BY_NODE, from: Uint8Array, into: Uint8Array): number {
+  const native = codec === 'brotli' ? null : libdeflate()
+  // libdeflate doesn't say what is wrong: Node's zlib does, and is asked then.
+  if (native !== null)
+    return nativeInflate(native, codec as Wrapping, from, into) ?? nodeInflate(codec, from, into)
+  return nodeInflate(codec, from, into)
+}
+
+/** undefined where something is wrong. */
+function nativeInflate(
+  native: Libdeflate,
+  codec: Wrapping,
+  from: Uint8Array,
+  into: Uint8Array,
+): number | undefined {
+  let [at, put] = [0, 0]
+  do {
+    const result = native(codec, at === 0 ? from : from.subarray(at), put === 0 ? into : into.subarray(put))
+    if (result === 'too large') throw tooLarge(into.length)
+    if (result === 'bad data') return undefined
+    at += result.read
+    put += result.written
+    // Only gzip has several members, and they may be followed by zeros.
+  } while (codec === 'gzip' && from[at] === 0x1f && from[at + 1] === 0x8b)
+  return put
+}
+
+function nodeInflate(codec: keyof typeof BY_NODE, from: Uint8Array, into: Uint8Array): number {
   // Node makes its output in pieces of `chunkSize`: one piece, with a byte to spare, is the fastest.
   const limits = { maxOutputLength: Math.max(1, into.length), chunkSize: Math.max(64, into.length + 1) }
   let out: Buffer
@@ -22,6 +52,6 @@ export function inflateInto(codec: keyof typeof BY_NODE, from: Uint8Array, into:
     throw new DecodeError(`can't be decompressed (${message})`, { cause: error })
   }
   if (out.length > into.length) throw tooLarge(into.length)
-  into.set(out)
+  copyBytes(out, into)
   return out.length
 }

@@ -2,20 +2,36 @@
  * Undoes shuffles. A shuffle puts the first bytes of all elements together, then their second bytes, and so on; a
  * bit-shuffle does so with bits. What is left over at the end, less than an element or than 8 elements, stays as it was.
  */
+import { copyBytes } from '../system/memory/copy-bytes.js'
+import { unbitshuffleElements, unshuffleElements } from './kernels/shuffle.js'
 
 /** Undoes the byte shuffle of HDF5, Blosc and numcodecs. */
 export function unshuffle(from: Uint8Array, into: Uint8Array, elementBytes: number): void {
   const count = Math.floor(from.length / elementBytes)
   if (elementBytes <= 1 || count <= 1) {
-    into.set(from)
+    copyBytes(from, into)
     return
   }
+  if (count < WORTH_IT) plainUnshuffle(from, into, count, elementBytes)
+  else unshuffleElements(from, into, count, elementBytes)
+  const rest = count * elementBytes
+  if (rest < from.length) into.set(from.subarray(rest), rest)
+}
+
+/** Below this many elements, the plain version is as fast as the kernel. */
+const WORTH_IT = 64
+
+/** The same without the kernel. */
+export function plainUnshuffle(
+  from: Uint8Array,
+  into: Uint8Array,
+  count: number,
+  elementBytes: number,
+): void {
   for (let b = 0; b < elementBytes; b++) {
     const row = b * count
     for (let i = 0, put = b; i < count; i++, put += elementBytes) into[put] = from[row + i]
   }
-  const rest = count * elementBytes
-  into.set(from.subarray(rest), rest)
 }
 
 /** Elements in a block of the HDF5 filter bitshuffle, where its header says 0. */
@@ -37,13 +53,26 @@ export function unbitshuffle(
 ): void {
   const whole = Math.floor(from.length / elementBytes / 8) * 8
   const block = Math.max(8, blockElements ?? whole)
+  if (!unbitshuffleElements(from, into, whole, elementBytes, block)) {
+    plainUnbitshuffle(from, into, whole, elementBytes, block)
+  }
+  const rest = whole * elementBytes
+  if (rest < from.length) into.set(from.subarray(rest), rest)
+}
+
+/** The same without the kernel. */
+export function plainUnbitshuffle(
+  from: Uint8Array,
+  into: Uint8Array,
+  whole: number,
+  elementBytes: number,
+  block: number,
+): void {
   for (let first = 0; first < whole; first += block) {
     const count = Math.min(block, whole - first)
     const at = first * elementBytes
     unbitshuffleBlock(from.subarray(at), into.subarray(at), elementBytes, count)
   }
-  const rest = whole * elementBytes
-  into.set(from.subarray(rest), rest)
 }
 
 /** Row b * 8 + k has bit k of byte b of all elements, eight elements a byte. */

@@ -6,8 +6,9 @@
  *   block: header u24 (last: bit 0, type: bits 1–2, size: bits 3–23) and its bytes; type 1 is one byte, repeated
  */
 import { DecodeError } from '../basics/errors.js'
-import { decompressFrame } from '../system/codecs/zstd.js'
+import { decompressFrame, type Libzstd } from '../system/codecs/zstd.js'
 import { damaged, tooLarge } from './faults.js'
+import { libzstd } from './libraries.js'
 
 const MAGIC = 0xfd2fb528
 /** Frames of these 16 numbers hold something else, and are passed over. */
@@ -111,8 +112,19 @@ export function decompressZstd(bytes: Uint8Array, most: number, usual: number): 
 
 /** All frames, into `into`. */
 export function zstdInto(from: Uint8Array, into: Uint8Array): number {
+  const native = libzstd()
+  if (native !== null) return nativeZstd(native, from, into)
   const out = decompressZstd(from, into.length, into.length)
   if (out === undefined) throw tooLarge(into.length)
   into.set(out)
   return out.length
+}
+
+/** libzstd goes through all frames itself; their headers are looked at only to say what is wrong. */
+function nativeZstd(native: Libzstd, from: Uint8Array, into: Uint8Array): number {
+  const result = native(from, into)
+  if (typeof result === 'number') return result
+  framesOf(from)
+  if (result.tooLarge) throw tooLarge(into.length)
+  throw new DecodeError(`can't be decompressed (${result.problem})`)
 }

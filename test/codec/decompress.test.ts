@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DecodeError, MissingError } from '../../src/basics/errors.js'
 import { type Codec, decompress } from '../../src/codec/decompress.js'
-import { decompressLz4, singleBlock } from '../../src/codec/lz4.js'
+import { decompressLz4, singleBlock } from '../../src/codec/lz/lz4.js'
 import { libraryZstd, nodeZstd } from '../../src/system/codecs/zstd.js'
 
 const folder = join(import.meta.dirname, '../golden/compressed')

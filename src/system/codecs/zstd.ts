@@ -4,8 +4,7 @@
  */
 import * as zlib from 'node:zlib'
 import { MissingError } from '../../basics/errors.js'
-import { koffi } from '../native.js'
-import { unbroken } from '../node/unbroken.js'
+import { firstLibrary } from './libraries.js'
 
 /** Decompresses a whole frame to `most` bytes at most; `usual` is how many there are usually. */
 export type Zstd = (frame: Uint8Array, most: number, usual: number) => Uint8Array | ZstdProblem
@@ -46,37 +45,40 @@ const MOST_RATIO = (128 << 10) / 4
 
 const NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
 
-/** libzstd's. */
-export function libraryZstd(names: readonly string[] = NAMES): Zstd {
-  const library = load(names)
+/** Decompresses all frames into a buffer, and returns the bytes written. */
+export type Libzstd = (frames: Uint8Array, into: Uint8Array) => number | ZstdProblem
+
+/** libzstd, where the system has it. */
+export function openLibzstd(names: readonly string[] = NAMES): Libzstd | undefined {
+  const library = firstLibrary(names)
+  if (library === undefined) return undefined
   const context = library.func('void *ZSTD_createDCtx(void)')() as bigint
   const decompress = library.func(
-    'size_t ZSTD_decompressDCtx(void *context, _Out_ uint8_t *to, size_t room, const uint8_t *from, size_t length)',
+    'size_t ZSTD_decompressDCtx(void *context, void *to, size_t room, const void *from, size_t length)',
   )
   const isError = library.func('unsigned int ZSTD_isError(size_t result)')
   const errorName = library.func('const char *ZSTD_getErrorName(size_t result)')
-  return (frame, most) => {
-    // Nothing is compressed better than this: a short frame needs no room for all that there may be.
-    const out = new Uint8Array(Buffer.allocUnsafeSlow(Math.min(most, frame.length * MOST_RATIO)).buffer)
-    const result = decompress(context, out, out.length, frame, frame.length) as number | bigint
-    if (isError(result)) {
-      const problem = errorName(result) as string
-      return { problem, tooLarge: problem.includes('Destination buffer is too small') }
-    }
-    return out.subarray(0, Number(result))
+  return (frames, into) => {
+    const result = decompress(context, into, into.length, frames, frames.length) as number | bigint
+    if (!isError(result)) return Number(result)
+    const problem = errorName(result) as string
+    return { problem, tooLarge: problem.includes('Destination buffer is too small') }
   }
 }
 
-function load(names: readonly string[]): ReturnType<typeof koffi.load> {
-  for (const name of names) {
-    try {
-      return unbroken(() => koffi.load(name))
-    } catch {
-      // the next name
-    }
+/** libzstd's, into a buffer of its own. */
+export function libraryZstd(names: readonly string[] = NAMES): Zstd {
+  const library = openLibzstd(names)
+  if (library === undefined) {
+    throw new MissingError(
+      'libzstd is needed for what is compressed by zstd: apt install libzstd1, dnf install libzstd or apk add zstd-libs; ' +
+        'or use Node 22.15 or later, which has its own',
+    )
   }
-  throw new MissingError(
-    'libzstd is needed for arrays compressed by zstd: apt install libzstd1, dnf install libzstd or apk add zstd-libs; ' +
-      'or use Node 22.15 or later, which has its own',
-  )
+  return (frame, most) => {
+    // Nothing is compressed better than this: a short frame needs no room for all that there may be.
+    const out = new Uint8Array(Buffer.allocUnsafeSlow(Math.min(most, frame.length * MOST_RATIO)).buffer)
+    const result = library(frame, out)
+    return typeof result === 'number' ? out.subarray(0, result) : result
+  }
 }

@@ -9,7 +9,7 @@
 
 import { DecodeError } from '../../basics/errors.js'
 import { peekDeflate } from '../../codec/decompress.js'
-import { singleBlock } from '../../codec/lz4.js'
+import { singleBlock } from '../../codec/lz/lz4.js'
 import { framesOf } from '../../codec/zstd.js'
 import { isNpy } from '../../decode/array/npy.js'
 import type { DeviceCodec } from '../../define/making.js'

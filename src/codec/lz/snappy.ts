@@ -5,8 +5,10 @@
  *   00  literals; their count − 1 in the upper six bits, or 60–63: in the 1–4 bytes that follow
  *   01  match of 4–11 bytes, offset of 11 bits      10  match of 1–64, offset u16      11  the same, offset u32
  */
+
+import { cut, damaged, tooFarBack, tooLarge } from '../faults.js'
+import { lzInto } from '../kernels/lz.js'
 import { copyMatch } from './copy-match.js'
-import { cut, damaged, tooFarBack, tooLarge } from './faults.js'
 
 /** The length that the data begins with, and where the elements begin. */
 function header(from: Uint8Array): { size: number; start: number } {
@@ -22,6 +24,13 @@ function header(from: Uint8Array): { size: number; start: number } {
 export function snappyInto(from: Uint8Array, into: Uint8Array): number {
   const { size, start } = header(from)
   if (size > into.length) throw tooLarge(into.length)
+  const out = into.subarray(0, size)
+  return lzInto('snappy', from.subarray(start), out) ?? plainSnappy(from, start, out)
+}
+
+/** The same without a kernel. */
+export function plainSnappy(from: Uint8Array, start: number, into: Uint8Array): number {
+  const size = into.length
   const end = from.length
   let at = start
   let put = 0

@@ -5,13 +5,20 @@
  *   lllooooo [255 …] [llllllll] oooooooo   match of l + 2 bytes (l = 7: more bytes of length follow), o + 1 bytes back
  *   lll11111 [255 …] … 255 hi lo           the same, offset u16 (upper byte first) + 8191 + 1
  */
+
+import { cut, tooFarBack, tooLarge } from '../faults.js'
+import { lzInto } from '../kernels/lz.js'
 import { copyMatch } from './copy-match.js'
-import { cut, tooFarBack, tooLarge } from './faults.js'
 
 /** Offsets that take 13 bits; those of two bytes begin above. */
 const NEAR = 8191
 
 export function blosclzInto(from: Uint8Array, into: Uint8Array): number {
+  return lzInto('blosclz', from, into) ?? plainBlosclz(from, into)
+}
+
+/** The same without a kernel. */
+export function plainBlosclz(from: Uint8Array, into: Uint8Array): number {
   const end = from.length
   const room = into.length
   let at = 0

@@ -5,10 +5,17 @@
  *   lllooooo oooooooo            match of l + 2 bytes, o + 1 bytes back
  *   111ooooo llllllll oooooooo   match of l + 9 bytes
  */
+
+import { cut, tooFarBack, tooLarge } from '../faults.js'
+import { lzInto } from '../kernels/lz.js'
 import { copyMatch } from './copy-match.js'
-import { cut, tooFarBack, tooLarge } from './faults.js'
 
 export function lzfInto(from: Uint8Array, into: Uint8Array): number {
+  return lzInto('lzf', from, into) ?? plainLzf(from, into)
+}
+
+/** The same without a kernel. */
+export function plainLzf(from: Uint8Array, into: Uint8Array): number {
   const end = from.length
   const room = into.length
   let at = 0
