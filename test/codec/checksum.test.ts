@@ -1,0 +1,35 @@
+/** Checksums: against the libraries that people use, and published examples. */
+import { expect, test } from 'vitest'
+import { crc32c, fletcher32, lookup3, plainCrc32c } from '../../src/codec/checksum.js'
+import { checksums, content } from './golden.js'
+
+const text = (value: string): Uint8Array => new TextEncoder().encode(value)
+
+test('they are those of crc32c and numcodecs', () => {
+  for (const [name, expected] of Object.entries(checksums)) {
+    const bytes = content(name)
+    expect([crc32c(bytes), fletcher32(bytes)], name).toEqual([expected.crc32c, expected.fletcher32])
+    expect(plainCrc32c(bytes), name).toBe(expected.crc32c)
+    expect(crc32c(bytes.subarray(100), crc32c(bytes.subarray(0, 100))), name).toBe(expected.crc32c)
+  }
+})
+
+test('they are those of the published examples', () => {
+  expect(crc32c(text('123456789'))).toBe(0xe3069283)
+  expect(lookup3(text(''))).toBe(0xdeadbeef)
+  expect(lookup3(text('Four score and seven years ago'))).toBe(0x17770551)
+  expect(lookup3(text('Four score and seven years ago'), 1)).toBe(0xcd628161)
+  // Of h5py 3.16 and numcodecs 0.16.
+  expect(fletcher32(text('abcdef'))).toBe(0x50562a2d)
+  expect(fletcher32(text('abcde'.repeat(401)))).toBe(0xdc7c6603)
+})
+
+test('pieces of any length and place give the CRC-32C of the whole', () => {
+  const bytes = Uint8Array.from({ length: 100_003 }, (_, i) => (i * 31) ^ (i >> 5))
+  const expected = plainCrc32c(bytes)
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length + 1)).subarray(1)
+  shared.set(bytes)
+  for (const at of [0, 1, 63, 64, 65, 32768, 40_000]) {
+    expect(crc32c(shared.subarray(at), crc32c(shared.subarray(0, at)))).toBe(expected)
+  }
+})
