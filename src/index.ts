@@ -60,6 +60,7 @@ export {
   tar,
   textLines,
   weighted,
+  zarr,
   zip,
 } from './define/build/sources.js'
 export type { FeedJson, KernelFeedJson } from './define/types.js'

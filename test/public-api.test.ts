@@ -60,6 +60,7 @@ test('millrace', async () => {
       "text",
       "textLines",
       "weighted",
+      "zarr",
       "zip",
     ]
   `)

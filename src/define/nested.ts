@@ -32,6 +32,7 @@ const INNER: {
   tar: undefined,
   folder: undefined,
   files: undefined,
+  zarr: undefined,
   synthetic: undefined,
   python: undefined,
   kernel: undefined,

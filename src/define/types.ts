@@ -38,6 +38,7 @@ export type SourceJson =
   | { tar: string | string[] }
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
   | { files: string | string[] | ListJson }
+  | { zarr: ZarrJson }
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
   | { kernel: KernelJson }
@@ -84,6 +85,18 @@ export interface TextLinesJson {
   /** Whether lines with nothing but blanks are samples: by default they are. */
   blankLines?: 'keep' | 'skip'
 }
+
+/** Zarr stores, version 2 or 3: folders, or archives. */
+export type ZarrJson =
+  | string
+  | string[]
+  | {
+      path: string | string[]
+      /** Which arrays are columns: paths in the store, with wildcards; or paths by the names of columns. All by default. */
+      arrays?: string | string[] | Record<string, string>
+      /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
+      rows?: 'axis' | 'groups'
+    }
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */
 export interface SyntheticJson {

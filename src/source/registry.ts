@@ -20,11 +20,13 @@ import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
+import { zarr } from './zarr/zarr.js'
 
 const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<never>>> = {
   tar,
   folder,
   files,
+  zarr,
   synthetic,
   python,
   kernel,

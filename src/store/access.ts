@@ -52,7 +52,8 @@ export async function* listOf(stores: StoreOf, prefix: string): AsyncGenerator<L
     const objects = store.list(prefix)
     if (typeof objects?.[Symbol.asyncIterator] !== 'function')
       throw new Error('its list is no async iterable: write async *list(prefix) { yield … }')
-    for await (const object of objects) yield checked(object.name, object)
+    for await (const object of objects)
+      yield store.statNow === undefined ? checked(object.name, object) : object
   } catch (error) {
     throw about(error, prefix, "can't list it")
   }

@@ -23,6 +23,7 @@ from .sources import (
     synthetic,
     tar,
     text_lines,
+    zarr,
 )
 from .sources import zip_ as zip
 from .torchvision import ImageFolder, TranslationError, from_torchvision
@@ -64,6 +65,7 @@ __all__ = [
     "text_lines",
     "TranslationError",
     "weighted",
+    "zarr",
     "zip",
 ]
 BESIDE.update(__all__)

@@ -61,6 +61,20 @@ def files(
     return _source("files", {"list": list, "path": path, "root": root})
 
 
+def zarr(
+    path: Paths,
+    *,
+    arrays: Union[str, Sequence[str], Mapping[str, str], None] = None,
+    rows: Optional[str] = None,
+) -> Builder:
+    """Zarr arrays of version 2 or 3, whose first axis is the rows:
+    ``zarr("train.zarr", arrays={"image": "images", "label": "y"})``. ``arrays`` are paths in the store, with
+    wildcards, or paths by the names of columns; by default all. ``rows="groups"``: each group is a row."""
+    if arrays is None and rows is None:
+        return _source("zarr", path)
+    return _source("zarr", {"path": path, "arrays": arrays, "rows": rows})
+
+
 def synthetic(
     count: int,
     *,

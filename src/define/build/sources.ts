@@ -15,6 +15,7 @@ import type {
   SyntheticJson,
   TextLinesJson,
   WhereJson,
+  ZarrJson,
 } from '../types.js'
 
 /** Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`. */
@@ -36,6 +37,15 @@ export function files(...given: (string | ListJson)[]): SourceJson {
   const [first] = given
   return { files: typeof first === 'object' ? first : oneOrMore(given as string[]) }
 }
+
+/**
+ * Zarr arrays of version 2 or 3, whose first axis is the rows: `zarr('train.zarr', { arrays: { image: 'images', label: 'y' } })`.
+ * With `rows: 'groups'` each group is a row.
+ */
+export const zarr = (
+  path: string | string[],
+  options: Omit<Extract<ZarrJson, { path: unknown }>, 'path'> = {},
+): SourceJson => ({ zarr: Object.keys(options).length === 0 ? path : { path, ...options } })
 
 /** Made-up samples, the same for the same index: images, tensors or tokens. */
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })

@@ -32,6 +32,7 @@ import {
   withDefault,
   without,
 } from './schema.js'
+import { zarr } from './zarr.js'
 
 const count = integer({ min: 0 })
 const atLeastOne = integer({ min: 1 })
@@ -191,6 +192,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   tar: paths,
   folder,
   files,
+  zarr,
   synthetic,
   python,
   kernel,

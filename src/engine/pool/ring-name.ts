@@ -10,6 +10,7 @@ const OF_FILES = [
   'csv',
   'jsonl',
   'text',
+  'zarr',
   'concat',
   'zip',
   'subset',

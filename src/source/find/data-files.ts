@@ -164,7 +164,7 @@ function localMatches(
 }
 
 /** Short names that tell the files apart. A file that is listed twice gets "#2" the second time. */
-function shortNames(files: readonly string[], what: string): string[] {
+export function shortNames(files: readonly string[], what: string): string[] {
   const different = new Set(files)
   const bases = new Set([...different].map(file => file.slice(file.lastIndexOf('/') + 1)))
   const common = bases.size === different.size ? undefined : commonFolder([...different])

@@ -1,0 +1,81 @@
+/** What each object was when a feed was opened, in flat tables that all threads share. */
+import type { LocalVersion } from '../../store/identity.js'
+import type { Version } from '../../store/store.js'
+
+/** Times and inodes of local files, or texts of other stores: one behind the other, and where each begins. */
+export interface VersionTable {
+  sizes: Float64Array
+  /** Three numbers a file: mtime, ctime, inode. */
+  times?: Float64Array
+  texts?: { starts: Float64Array; bytes: Uint8Array }
+}
+
+/** Numbers in memory that is posted to threads without a copy. */
+export function sharedNumbers(length: number, fill = 0): Float64Array {
+  const numbers = new Float64Array(new SharedArrayBuffer(8 * length))
+  return fill === 0 ? numbers : numbers.fill(fill)
+}
+
+/** Size of an object that is not there. */
+const ABSENT = -1
+
+export class VersionBuilder {
+  readonly sizes: Float64Array
+  private times: Float64Array | undefined
+  private texts: Map<number, string> | undefined
+
+  constructor(private readonly count: number) {
+    this.sizes = sharedNumbers(count, ABSENT)
+  }
+
+  set(object: number, bytes: number, version: Version): void {
+    this.sizes[object] = bytes
+    if (typeof version === 'string') {
+      this.texts ??= new Map()
+      this.texts.set(object, version)
+      return
+    }
+    this.times ??= sharedNumbers(3 * this.count)
+    const { mtimeMs, ctimeMs, ino } = version as LocalVersion
+    this.times[3 * object] = mtimeMs
+    this.times[3 * object + 1] = ctimeMs
+    this.times[3 * object + 2] = ino
+  }
+
+  at(object: number): Version {
+    return this.texts?.get(object) ?? versionAt({ sizes: this.sizes, times: this.times }, object)
+  }
+
+  finish(): VersionTable {
+    const { sizes, times } = this
+    return { sizes, ...(times && { times }), ...(this.texts && { texts: this.packed(this.texts) }) }
+  }
+
+  private packed(texts: ReadonlyMap<number, string>): NonNullable<VersionTable['texts']> {
+    const pieces = Array.from({ length: this.count }, (_, object) => Buffer.from(texts.get(object) ?? ''))
+    const starts = sharedNumbers(this.count + 1)
+    pieces.forEach((piece, object) => {
+      starts[object + 1] = starts[object] + piece.length
+    })
+    const bytes = new Uint8Array(new SharedArrayBuffer(starts[this.count]))
+    pieces.forEach((piece, object) => {
+      bytes.set(piece, starts[object])
+    })
+    return { starts, bytes }
+  }
+}
+
+export function versionAt({ sizes, times, texts }: VersionTable, object: number): Version {
+  if (times !== undefined) {
+    const [mtimeMs, ctimeMs, ino] = [times[3 * object], times[3 * object + 1], times[3 * object + 2]]
+    return { size: sizes[object], mtimeMs, ctimeMs, ino }
+  }
+  const { starts, bytes } = texts as NonNullable<VersionTable['texts']>
+  return Buffer.from(bytes.subarray(starts[object], starts[object + 1])).toString()
+}
+
+export function versionBytes({ sizes, times, texts }: VersionTable): number {
+  return (
+    sizes.byteLength + (times?.byteLength ?? 0) + (texts ? texts.starts.byteLength + texts.bytes.length : 0)
+  )
+}

@@ -1,0 +1,219 @@
+/** The source `zarr`: the suite of all sources, which arrays are columns, and what is wrong with data. */
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { needOf } from '../../../src/source/row-reader.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { conforms } from '../conformance.js'
+import { golden, openZarr, readAll, writeStore } from './stores.js'
+
+const GROUP = golden('v3 group, consolidated False')
+const home = temporaryFolder()
+let stores = 0
+
+/** A fresh copy of a golden store. */
+function copyOf(name: string): string {
+  const folder = join(home, `store-${stores++}.zarr`)
+  writeStore(golden(name), folder)
+  return folder
+}
+
+for (const name of ['v3 group, consolidated False', 'v2 group, consolidated True']) {
+  conforms({
+    name: `zarr, ${name},`,
+    json: { zarr: 'a.zarr' },
+    wanted: ['image', 'label', 'deep/name'],
+    write: root => writeStore(golden(name), join(root, 'a.zarr')),
+    change: root => rmSync(join(root, 'a.zarr/image', name.startsWith('v3') ? 'c/1/0/0' : '1.0.0')),
+    count: 10,
+    first: {},
+  })
+}
+conforms({
+  name: 'zarr of shards in shards, in two stores,',
+  json: { zarr: { path: '{a,b}.zarr', arrays: { x: '/' } } },
+  wanted: ['x'],
+  write: root => {
+    writeStore(golden('v3 shards in shards'), join(root, 'a.zarr'))
+    writeStore(golden('v3 plain shards in shards'), join(root, 'b.zarr'))
+  },
+  change: root => rmSync(join(root, 'b.zarr/c/1/1')),
+  count: 26,
+  first: {},
+})
+conforms({
+  name: 'zarr of groups that are rows',
+  json: { zarr: { path: 'a.zarr', rows: 'groups', arrays: ['data/*/obs/img', 'data/*/action'] } },
+  wanted: ['obs/img', 'action'],
+  write: root => writeStore(golden('v3 parts'), join(root, 'a.zarr')),
+  change: root => rmSync(join(root, 'a.zarr/data/demo_1'), { recursive: true }),
+  count: 3,
+  first: {},
+})
+
+describe('columns', () => {
+  it('are the arrays of the store, or those that are named', async () => {
+    const folder = copyOf(GROUP.name)
+    expect((await openZarr(folder)).columns).toEqual(['deep/name', 'image', 'label'])
+    expect((await openZarr({ path: folder, arrays: 'image' })).columns).toEqual(['image'])
+    expect((await openZarr({ path: folder, arrays: ['/deep/*'] })).columns).toEqual(['deep/name'])
+    expect((await openZarr({ path: folder, arrays: { y: 'label' } })).columns).toEqual(['y'])
+  })
+
+  it('of several stores follow each other, with ids that tell them apart', async () => {
+    copyOf(GROUP.name)
+    mkdirSync(join(home, 'many'))
+    for (const name of ['b', 'a'])
+      cpSync(copyOf(GROUP.name), join(home, 'many', `${name}.zarr`), { recursive: true })
+    const source = await openZarr({ path: 'many/*.zarr', arrays: ['label'] }, home)
+    expect(source.count).toBe(20)
+    expect([...source.runs]).toEqual([0, 10])
+    expect([source.id(0), source.id(19), source.key(19)]).toEqual(['a.zarr:0', 'b.zarr:9', 'b:9'])
+    const label = GROUP.columns.label.hex!
+    expect((await readAll(source)).label.hex).toBe(label + label)
+  })
+
+  it('with wildcards have a part for each match, along the axis or as rows', async () => {
+    const folder = copyOf('v3 parts')
+    const frames = await openZarr({ path: folder, arrays: { img: 'data/*/obs/img' } })
+    expect([frames.count, frames.id(3), frames.id(7)]).toEqual([
+      8,
+      `${folder.split('/').at(-1)}/demo_1:0`,
+      expect.stringMatching(/demo_2:3$/),
+    ])
+    expect([...frames.runs]).toEqual([0, 3, 4])
+    const groups = await openZarr({ path: folder, rows: 'groups', arrays: { img: 'data/*/obs/img' } })
+    expect([groups.count, groups.key(1)]).toEqual([3, 'demo_1'])
+    const all = await openZarr({ path: `${folder}/data`, rows: 'groups' })
+    expect([all.columns, all.count]).toEqual([['action', 'obs/img'], 3])
+  })
+
+  it('of groups may be missing in some', async () => {
+    const folder = copyOf('v3 parts')
+    rmSync(join(folder, 'data/demo_1/action'), { recursive: true })
+    const json = { path: folder, arrays: ['data/*/obs/img', 'data/*/action'] }
+    const source = await openZarr({ ...json, rows: 'groups' })
+    expect(source.present?.(1).columns).toEqual(['obs/img'])
+    expect(needOf(source, 1, ['action'])).toEqual({ ranges: [], units: [] })
+    await expect(openZarr(json)).rejects.toThrow(/demo_1\) has no array "action", which others have/)
+  })
+
+  it('must have the same rows, and exist', async () => {
+    const folder = copyOf(GROUP.name)
+    await expect(openZarr({ path: folder, arrays: ['imag'] })).rejects.toThrow(
+      /no array "imag": did you mean "image"\?/,
+    )
+    await expect(openZarr({ path: folder, arrays: ['alone'] })).rejects.toThrow(/single value/)
+    await expect(openZarr({ path: folder, arrays: ['../x'] })).rejects.toThrow(/no path of an array/)
+    const file = join(folder, 'label/zarr.json')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('10', '9'))
+    await expect(openZarr(folder)).rejects.toThrow(/"deep\/name" has 10 rows, and "label" 9: choose arrays/)
+    await expect(openZarr(join(home, 'none.zarr'))).rejects.toThrow(/holds no Zarr array and no group/)
+    await expect(openZarr('no*.zarr', home)).rejects.toThrow(/no Zarr store matches "no\*\.zarr"/)
+  })
+})
+
+describe('rows', () => {
+  it('of chunks that are stored as they are, are read alone', async () => {
+    const source = await openZarr(copyOf('v2 whole, C, plain'))
+    expect(source.unitStarts).toBeUndefined()
+    const { ranges, units } = needOf(source, 2, ['data'])
+    expect(units).toEqual([])
+    expect(ranges).toMatchObject([{ offset: 2 * 16, length: 16 }])
+  })
+
+  it('of compressed chunks share units, which begin with chunks', async () => {
+    const source = await openZarr(copyOf('v2 odd edges, C, blosc'))
+    expect([...source.unitStarts!]).toEqual([0, 2, 4, 6])
+    expect(needOf(source, 3, ['data']).units.map(({ unit }) => unit)).toEqual([4, 5, 6, 7])
+  })
+
+  it('go through a layout that inspect can tell', async () => {
+    const source = await openZarr(copyOf(GROUP.name))
+    expect(source.layout?.()).toEqual({
+      schema: [
+        { name: 'deep/name', type: 'f32 [2]' },
+        { name: 'image', type: 'u8 [4, 3]' },
+        { name: 'label', type: 'i64' },
+      ],
+      chunks: 'deep/name: 6 chunks of [4, 1]; image: 4 chunks of [3, 4, 3]; label: 2 chunks of [7]',
+      codecs: ['zstd'],
+    })
+  })
+})
+
+describe('data that is damaged', () => {
+  it('is named: a chunk', async () => {
+    const folder = copyOf('v3 zstd, then crc32c')
+    const chunk = join(folder, 'c/1/0')
+    const bytes = readFileSync(chunk)
+    bytes[20] ^= 1
+    writeFileSync(chunk, bytes)
+    const source = await openZarr(folder)
+    await expect(readAll(source)).rejects.toThrow(
+      /c\/1\/0: the chunk at offset 0 can't be read: its crc32c is/,
+    )
+  })
+
+  it('is named: a chunk that is cut off', async () => {
+    const folder = copyOf("v2 zlib {'id': 'zlib', 'level': 1}")
+    truncateSync(join(folder, '1.0'), 50)
+    await expect(readAll(await openZarr(folder))).rejects.toThrow(
+      /1\.0: the chunk at offset 0 can't be read: the zlib data/,
+    )
+    const plain = copyOf('v2 whole, C, plain')
+    truncateSync(join(plain, '0.0'), 50)
+    await expect(openZarr(plain)).rejects.toThrow(/chunk 0\.0 has 50 bytes, and should have 96/)
+  })
+
+  it('is named: the index of a shard', async () => {
+    const folder = copyOf('v3 shards end auto')
+    const shard = join(folder, 'c/0/1')
+    const bytes = readFileSync(shard)
+    bytes[bytes.length - 10] ^= 1
+    writeFileSync(shard, bytes)
+    await expect(openZarr(folder)).rejects.toThrow(
+      /c\/0\/1: the index of the shard at offset 0 has the checksum/,
+    )
+    truncateSync(shard, 20)
+    await expect(openZarr(folder)).rejects.toThrow(/takes 68 bytes, and the shard has 20/)
+  })
+
+  it('is named: a chunk that changed after the feed was opened', async () => {
+    const folder = copyOf('v3 keys .')
+    const source = await openZarr(folder)
+    writeFileSync(join(folder, 'c.1.0'), Buffer.alloc(13))
+    await expect(readAll(source)).rejects.toThrow(/c\.1\.0 changed during the run/)
+  })
+
+  it.each([
+    [/no JSON/, (text: string) => text.slice(5)],
+    [/its codec "vanish" is not read/, (text: string) => text.replace('zstd', 'vanish')],
+    [/its data_type is "int7"/, (text: string) => text.replace('"int32"', '"int7"')],
+    [/chunk_grid is "odd"/, (text: string) => text.replace('"regular"', '"odd"')],
+    [/its shape is/, (text: string) => text.replace(/"shape": \[\s*30/, '"shape": [-30')],
+    [
+      /fill_value "\\"x\\"" is no i32|fill_value "x" is no i32/,
+      (text: string) => text.replace('"fill_value": 0', '"fill_value": "x"'),
+    ],
+    [/chunks, more than/, (text: string) => text.replace(/"shape": \[\s*30/, '"shape": [3000000000')],
+    [
+      /has "magic", an extension/,
+      (text: string) => text.replace('"zarr_format"', '"magic": {}, "zarr_format"'),
+    ],
+  ])('is named: metadata, %s', async (message, change) => {
+    const folder = copyOf('v3 ZstdCodec(level=0, checksum=False)')
+    const file = join(folder, 'zarr.json')
+    writeFileSync(file, change(readFileSync(file, 'utf8')))
+    await expect(openZarr(folder)).rejects.toThrow(message)
+  })
+
+  it('leads nowhere: paths of consolidated metadata stay in the store', async () => {
+    const folder = copyOf('v2 group, consolidated True')
+    const file = join(folder, '.zmetadata')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('image/.zarray', '../image/.zarray'))
+    await expect(openZarr(folder)).rejects.toThrow(
+      /names "\.\.\/image\/\.zarray", which leads out of the store/,
+    )
+  })
+})
