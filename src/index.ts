@@ -59,6 +59,7 @@ export {
   synthetic,
   tar,
   textLines,
+  tfrecord,
   weighted,
   zarr,
   zip,

@@ -59,6 +59,7 @@ test('millrace', async () => {
       "tar",
       "text",
       "textLines",
+      "tfrecord",
       "weighted",
       "zarr",
       "zip",

@@ -50,6 +50,7 @@ const INNER: {
       source: change(entry.source, ['entries', i, 'source']),
     })),
   }),
+  tfrecord: undefined,
 }
 
 /** The kinds of sources that hold others. */

@@ -50,6 +50,7 @@ export type SourceJson =
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
   | { split: SplitJson }
   | { blend: BlendJson }
+  | { tfrecord: string | string[] | TfrecordJson }
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {
@@ -97,6 +98,12 @@ export type ZarrJson =
       /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
       rows?: 'axis' | 'groups'
     }
+/** TFRecord files. */
+export interface TfrecordJson {
+  path: string | string[]
+  /** Whether the checksum of each record's data is compared; so it is by default. */
+  check?: boolean
+}
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */
 export interface SyntheticJson {

@@ -20,6 +20,7 @@ import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
+import { tfrecord } from './tfrecord/tfrecord.js'
 import { zarr } from './zarr/zarr.js'
 
 const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<never>>> = {
@@ -38,6 +39,7 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   subset,
   split,
   named,
+  tfrecord,
 }
 
 /** Those of plugins that this thread has loaded. */

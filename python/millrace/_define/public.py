@@ -9,6 +9,7 @@ from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
 from .fields import json_ as json
+from .records import tfrecord
 from .sources import (
     blend,
     concat,
@@ -63,6 +64,7 @@ __all__ = [
     "tar",
     "text",
     "text_lines",
+    "tfrecord",
     "TranslationError",
     "weighted",
     "zarr",

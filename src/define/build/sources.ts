@@ -14,6 +14,7 @@ import type {
   SplitJson,
   SyntheticJson,
   TextLinesJson,
+  TfrecordJson,
   WhereJson,
   ZarrJson,
 } from '../types.js'
@@ -46,6 +47,13 @@ export const zarr = (
   path: string | string[],
   options: Omit<Extract<ZarrJson, { path: unknown }>, 'path'> = {},
 ): SourceJson => ({ zarr: Object.keys(options).length === 0 ? path : { path, ...options } })
+/** TFRecord files: paths or patterns; the features of a tf.Example are columns. `check: false` compares no checksums of data. */
+export function tfrecord(json: TfrecordJson): SourceJson
+export function tfrecord(...paths: string[]): SourceJson
+export function tfrecord(...given: (string | TfrecordJson)[]): SourceJson {
+  const [first] = given
+  return { tfrecord: typeof first === 'object' ? first : oneOrMore(given as string[]) }
+}
 
 /** Made-up samples, the same for the same index: images, tensors or tokens. */
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })

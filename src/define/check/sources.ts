@@ -13,6 +13,7 @@ import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
 import { paths } from './paths.js'
+import { tfrecord } from './records.js'
 import type { Parser } from './schema.js'
 import {
   boolean,
@@ -204,6 +205,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   subset,
   split,
   blend,
+  tfrecord,
 }
 
 export const SOURCE_NAMES = Object.keys(SOURCES)
@@ -244,9 +246,12 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   return { [kind]: parsed } as unknown as SourceJson
 }
 
-/** Whether a source names all columns that its samples may have: `files` and `jsonl` look at some, `python` may say none. */
+/** Sources that don't name all columns that their samples may have: most look at some samples, `python` may say none. */
+const OPEN_SOURCES: readonly string[] = ['files', 'jsonl', 'python', 'tfrecord']
+
+/** Whether a source names all columns that its samples may have. */
 export function columnsAreKnown(source: SourceJson): boolean {
-  return !someSource(source, leaf => 'files' in leaf || 'python' in leaf || 'jsonl' in leaf)
+  return !someSource(source, leaf => OPEN_SOURCES.includes(Object.keys(leaf)[0]))
 }
 
 /** All sources in Python within a source. */

@@ -11,6 +11,7 @@ const OF_FILES = [
   'jsonl',
   'text',
   'zarr',
+  'tfrecord',
   'concat',
   'zip',
   'subset',

@@ -5,17 +5,11 @@
 import type { Stores } from '../../store/stores.js'
 import type { IndexHeader } from '../index/file.js'
 import type { IndexedObject } from '../index/indexed-object.js'
-import {
-  type BuiltIndex,
-  type FileIndexKind,
-  findFileIndex,
-  type IndexContext,
-  type IndexTools,
-  obtainFileIndex,
-  wrongLength,
-} from '../index/of-file.js'
+import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../index/of-file.js'
+import { obtainFileIndexes } from '../index/of-files.js'
 import type { IndexFound } from '../index/place.js'
 import { buffered } from '../index/read-at.js'
+import type { OpenContext } from '../source.js'
 import { readDaliIndex } from './foreign.js'
 import { BLOCK } from './header.js'
 import type { ShardPath } from './paths.js'
@@ -37,24 +31,14 @@ export interface ShardIndex extends IndexFound {
 
 const SHARD: FileIndexKind<ShardPath> = { kind: 'tar', what: 'shard', malformed, build }
 
-/** An index that is there and up to date. `unchecked` leaves its checksums to those who first use it. */
-export function findShardIndex(shard: ShardPath, unchecked = false): ShardIndex | undefined {
-  const found = findFileIndex(SHARD, shard, unchecked)
-  return found && withMeta(found)
-}
-
-/** The index of a shard, built if need be. */
-export async function obtainShardIndex(
-  shard: ShardPath,
-  context: IndexContext,
+/** The indexes of all shards, built if need be. */
+export async function indexShards(
+  shards: readonly ShardPath[],
+  context: OpenContext,
   stores: Stores,
-  progress?: (bytes: number) => void,
-): Promise<ShardIndex> {
-  return withMeta(await obtainFileIndex(SHARD, shard, context, stores, progress))
-}
-
-function withMeta(found: IndexFound): ShardIndex {
-  return { ...found, meta: found.header.meta as unknown as ShardMeta }
+): Promise<ShardIndex[]> {
+  const found = await obtainFileIndexes(SHARD, shards, context, stores, 'indexing tar shards')
+  return found.map(index => ({ ...index, meta: index.header.meta as unknown as ShardMeta }))
 }
 
 function malformed(header: IndexHeader): string | undefined {

@@ -4,19 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
-import { inParallel } from '../../basics/parallel.js'
 import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
-import { CHECKED_AT_ONCE } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
-import { findShardIndex, obtainShardIndex, type ShardIndex, type ShardMeta } from './index.js'
+import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath } from './paths.js'
 import { scatteredIn } from './scattered.js'
 import type { TarManifest } from './tar-source.js'
 
-/** Shards that are scanned at the same time: enough to keep a disk busy while headers are parsed. */
-const SCANS = 4
 /** A shard with more extensions than this has keys with dots rather than so many columns. */
 const MANY_EXTENSIONS = 256
 /** Python's pickles run code when they are read. */
@@ -26,7 +22,7 @@ export async function openTar(json: string | string[], context: OpenContext): Pr
   refusePickles(context.wanted)
   using stores = new Stores()
   const shards = await findShards(json, context.root, stores)
-  const indexes = await indexAll(shards, context, stores)
+  const indexes = await indexShards(shards, context, stores)
   shards.forEach((shard, i) => {
     checkCount(shard, indexes[i])
     if (indexes[i].header.columns.extensions.length > MANY_EXTENSIONS)
@@ -65,39 +61,6 @@ function refusePickles(wanted: readonly string[]): void {
         'write the values as .cls, .json or .npy',
     )
   }
-}
-
-/** The indexes that are there. Beyond a size their checksums are left to the makers, so that opening stays quick. */
-function findAll(shards: readonly ShardPath[]): (ShardIndex | undefined)[] {
-  let bytes = 0
-  return shards.map(shard => {
-    const index = findShardIndex(shard, bytes > CHECKED_AT_ONCE)
-    bytes += index?.header.bytes ?? 0
-    return index
-  })
-}
-
-/** The indexes of all shards: those that are there at once, the others a few at a time. */
-async function indexAll(
-  shards: readonly ShardPath[],
-  context: OpenContext,
-  stores: Stores,
-): Promise<ShardIndex[]> {
-  const indexes = context.check === 'nothing' ? [] : findAll(shards)
-  const missing = shards.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
-  const total = missing.reduce((sum, i) => sum + shards[i].bytes, 0)
-  let done = 0
-  await inParallel(missing, SCANS, async i => {
-    let seen = 0
-    const report = (bytes: number): void => {
-      done += bytes - seen
-      seen = bytes
-      context.progress?.(done, total, 'indexing tar shards', 'bytes')
-    }
-    indexes[i] = await obtainShardIndex(shards[i], context, stores, report)
-    report(shards[i].bytes)
-  })
-  return indexes as ShardIndex[]
 }
 
 function checkCount({ file, expected }: ShardPath, { header }: ShardIndex): void {

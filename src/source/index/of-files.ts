@@ -1,0 +1,48 @@
+/** The indexes of many data files: those that are there at once, the others a few at a time. */
+import { inParallel } from '../../basics/parallel.js'
+import type { Stores } from '../../store/stores.js'
+import type { DataFile } from '../find/data-files.js'
+import type { OpenContext } from '../source.js'
+import { type FileIndexKind, findFileIndex, obtainFileIndex } from './of-file.js'
+import { CHECKED_AT_ONCE, type IndexFound } from './place.js'
+
+/** Files that are read at the same time: enough to keep a disk busy while headers are parsed. */
+const SCANS = 4
+
+/** The indexes of all files. `what` is told while files are read: "indexing tar shards". */
+export async function obtainFileIndexes<File extends DataFile>(
+  kind: FileIndexKind<File>,
+  files: readonly File[],
+  context: OpenContext,
+  stores: Stores,
+  what: string,
+): Promise<IndexFound[]> {
+  const indexes = context.check === 'nothing' ? [] : findAll(kind, files)
+  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
+  const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
+  let done = 0
+  await inParallel(missing, SCANS, async i => {
+    let seen = 0
+    const report = (bytes: number): void => {
+      done += bytes - seen
+      seen = bytes
+      context.progress?.(done, total, what, 'bytes')
+    }
+    indexes[i] = await obtainFileIndex(kind, files[i], context, stores, report)
+    report(files[i].bytes)
+  })
+  return indexes as IndexFound[]
+}
+
+/** The indexes that are there. Beyond a size their checksums are left to the makers, so that opening stays quick. */
+function findAll<File extends DataFile>(
+  kind: FileIndexKind<File>,
+  files: readonly File[],
+): (IndexFound | undefined)[] {
+  let bytes = 0
+  return files.map(file => {
+    const index = findFileIndex(kind, file, bytes > CHECKED_AT_ONCE)
+    bytes += index?.header.bytes ?? 0
+    return index
+  })
+}

@@ -1,0 +1,60 @@
+/** Opens TFRecord files: finds them, and finds or builds the index of each. tfrecord-source.ts reads them while the feed runs. */
+import { createHash } from 'node:crypto'
+import { SourceError } from '../../basics/errors.js'
+import type { TfrecordJson } from '../../define/types.js'
+import type { Version } from '../../store/store.js'
+import { Stores } from '../../store/stores.js'
+import { joined } from '../combine/combined.js'
+import { findDataFiles } from '../find/data-files.js'
+import { obtainFileIndexes } from '../index/of-files.js'
+import type { ColumnLayout } from '../layout.js'
+import type { OpenContext } from '../source.js'
+import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
+import type { TfrecordManifest } from './tfrecord-source.js'
+
+export async function openTfrecord(
+  json: string | string[] | TfrecordJson,
+  context: OpenContext,
+): Promise<TfrecordManifest> {
+  const { path, check = true } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  using stores = new Stores()
+  const files = await findDataFiles(path, context.root, stores, { source: 'tfrecord', what: 'file' })
+  const indexes = await obtainFileIndexes(TFRECORD_INDEX, files, context, stores, 'indexing TFRecord files')
+  const metas = indexes.map(({ header }) => header.meta as unknown as TfrecordMeta)
+  const hash = createHash('sha256')
+  const parts = files.map(({ name, bytes }, i) => {
+    const { count } = indexes[i].header
+    hash.update(`${name}\n${count}\n${metas[i].digest}\n`)
+    return { name, count, bytes }
+  })
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0)
+    throw new SourceError(`no record in ${files.map(({ file }) => file).join(', ')}: the files are empty`, {
+      file: files[0].file,
+    })
+  return {
+    kind: 'tfrecord',
+    fingerprint: { kind: 'tfrecord', count, digest: hash.digest('hex').slice(0, 32), parts },
+    stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
+    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
+    files: files.map(({ file, name, version: was }, i) => {
+      const { path: index, header } = indexes[i]
+      return { file, name, index, checksum: header.checksum, count: header.count, was }
+    }),
+    schema: schemaOf(metas),
+    check,
+  }
+}
+
+/** What tells that a file was written again. */
+function timeOf(version: Version): string | number {
+  return typeof version === 'string' ? version : version.mtimeMs
+}
+
+function schemaOf(metas: readonly TfrecordMeta[]): ColumnLayout[] {
+  const columns = new Map<string, ColumnLayout>()
+  for (const { schema } of metas) {
+    for (const column of schema) if (!columns.has(column.name)) columns.set(column.name, column)
+  }
+  return [...columns.values()]
+}
