@@ -9,7 +9,7 @@
  *   flags  1 shuffled · 2 all stored, without blocks · 4 bit-shuffled · 16 not split · upper three bits: the codec
  */
 import { DecodeError } from '../basics/errors.js'
-import { copyBytes } from '../system/memory/copy-bytes.js'
+import { copyBytes } from '../system/memory/copy.js'
 import { cut, damaged, tooLarge } from './faults.js'
 import { inflateInto } from './inflate.js'
 import { blosclzInto } from './lz/blosclz.js'

@@ -1,6 +1,6 @@
 /** The checksums that formats keep beside their data. All give an unsigned number of 32 bits. */
 
-import { copyBytes } from '../system/memory/copy-bytes.js'
+import { copyBytes } from '../system/memory/copy.js'
 import { kernel, START, TABLES, workspace } from './kernels/load.js'
 
 export { crc32 } from 'node:zlib'

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
 import type { Libdeflate, Wrapping } from '../system/codecs/libraries.js'
-import { copyBytes } from '../system/memory/copy-bytes.js'
+import { copyBytes } from '../system/memory/copy.js'
 import { tooLarge } from './faults.js'
 import { libdeflate } from './libraries.js'
 

@@ -2,7 +2,7 @@
  * Undoes shuffles. A shuffle puts the first bytes of all elements together, then their second bytes, and so on; a
  * bit-shuffle does so with bits. What is left over at the end, less than an element or than 8 elements, stays as it was.
  */
-import { copyBytes } from '../system/memory/copy-bytes.js'
+import { copyBytes } from '../system/memory/copy.js'
 import { unbitshuffleElements, unshuffleElements } from './kernels/shuffle.js'
 
 /** Undoes the byte shuffle of HDF5, Blosc and numcodecs. */

@@ -1,5 +1,5 @@
 /** LZ4's blocks, Snappy, LZF and BloscLZ by the kernel `lz`. */
-import { copyBytes } from '../../system/memory/copy-bytes.js'
+import { copyBytes } from '../../system/memory/copy.js'
 import { kernel, SLACK, START, workspace } from './load.js'
 
 type Format = 'lz4' | 'snappy' | 'lzf' | 'blosclz'

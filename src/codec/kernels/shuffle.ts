@@ -1,5 +1,5 @@
 /** Undoes shuffles by the kernel `shuffle`, a piece at a time: what it works on stays in the cache. */
-import { copyBytes } from '../../system/memory/copy-bytes.js'
+import { copyBytes } from '../../system/memory/copy.js'
 import { kernel, SLACK, START, workspace } from './load.js'
 
 interface Kernel {

@@ -6,7 +6,7 @@
  * Checksums (xxHash, of header, blocks and content) are not looked at.
  */
 import { DecodeError } from '../../basics/errors.js'
-import { copyBytes } from '../../system/memory/copy-bytes.js'
+import { copyBytes } from '../../system/memory/copy.js'
 import { cut, damaged, TooLarge, tooLarge } from '../faults.js'
 import { blockInto } from './lz4-block.js'
 

@@ -13,3 +13,19 @@ export function copyInto(work: Workspace, bytes: Uint8Array, at: number): void {
   if (bytes.length < WORTH_IT) work.u8.set(bytes, at)
   else memcpy(work.pointer(at), bytes, bytes.length)
 }
+
+/** The same for bytes that don't begin at a word: V8 then copies one by one. */
+const WORTH_A_CALL = 2048
+
+const isShared = (bytes: Uint8Array): boolean => bytes.buffer instanceof SharedArrayBuffer
+
+/** Copies between any two arrays: all of `from` to the beginning of `into`. The two must not overlap. */
+export function copyBytes(from: Uint8Array, into: Uint8Array): void {
+  const aligned = ((from.byteOffset | into.byteOffset) & 7) === 0
+  if (aligned || from.length < WORTH_A_CALL || !(isShared(from) || isShared(into))) {
+    into.set(from)
+    return
+  }
+  if (from.length > into.length) throw new RangeError(`${from.length} bytes are copied to ${into.length}`)
+  memcpy(into, from, from.length)
+}
