@@ -42,7 +42,19 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['system', 'transform'],
   ],
   prepare: ['basics', 'decode', 'define', 'source', 'store', 'system'],
-  cli: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'prepare', 'source', 'spans', 'system'],
+  cli: [
+    'basics',
+    'codec',
+    'define',
+    'deliver',
+    'engine',
+    'observe',
+    'order',
+    'prepare',
+    'source',
+    'spans',
+    'system',
+  ],
 }
 
 /** The most files of code in a folder beside each other, of tests too. Verbs are a list, and may be more. */

@@ -1,6 +1,7 @@
 /** What `doctor` finds: one look at each thing that Millrace needs or uses, with a verdict and what to do. */
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
+import type { CodecLibrary } from '../codec/slow.js'
 import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/process/limits.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
@@ -31,6 +32,7 @@ export async function findings(): Promise<Finding[]> {
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>
       (await import('../system/codecs/vips.js')).libraryVersion(),
     ),
+    ...codecFindings((await import('../codec/slow.js')).codecLibraries()),
     ...(await gpuFindings()),
   ]
 }
@@ -126,4 +128,23 @@ async function library(
   } catch (error) {
     return { what, verdict: without, is: `not usable (${(error as Error).message.split('\n')[0]})`, todo }
   }
+}
+
+/** Which codecs are run by libraries of the system, and what the missing ones cost. */
+export function codecFindings(libraries: readonly CodecLibrary[]): Finding[] {
+  const named = ({ name, codecs }: CodecLibrary): string => `${name} (${codecs.join(', ')})`
+  const found = libraries.filter(library => library.found)
+  const missing = libraries.filter(library => !library.found)
+  const own = 'snappy, lzf, blosc, shuffles and CRC-32C by kernels of our own'
+  return [
+    { what: 'codecs', verdict: 'ok', is: [...found.map(named), own].join('; ') },
+    ...missing.map(
+      (library): Finding => ({
+        what: 'codecs',
+        verdict: 'warn',
+        is: `${named(library)} is missing, ${library.without}`,
+        todo: library.install,
+      }),
+    ),
+  ]
 }
