@@ -192,10 +192,7 @@ describe('data that is damaged', () => {
     [/its data_type is "int7"/, (text: string) => text.replace('"int32"', '"int7"')],
     [/chunk_grid is "odd"/, (text: string) => text.replace('"regular"', '"odd"')],
     [/its shape is/, (text: string) => text.replace(/"shape": \[\s*30/, '"shape": [-30')],
-    [
-      /fill_value "\\"x\\"" is no i32|fill_value "x" is no i32/,
-      (text: string) => text.replace('"fill_value": 0', '"fill_value": "x"'),
-    ],
+    [/fill_value "x" is no i32/, (text: string) => text.replace('"fill_value": 0', '"fill_value": "x"')],
     [/chunks, more than/, (text: string) => text.replace(/"shape": \[\s*30/, '"shape": [3000000000')],
     [
       /has "magic", an extension/,

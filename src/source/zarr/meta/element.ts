@@ -64,7 +64,8 @@ const NAMES: Readonly<Record<string, string>> = {
 export function elementV2(dtype: unknown): Element {
   if (Array.isArray(dtype))
     throw new ZarrFault('its elements are records of several fields: write an array for each field')
-  const [, order, kind, size] = /^([<>|=])([a-zA-Z])(\d+)?(?:\[[^\]]*\])?$/.exec(String(dtype)) ?? []
+  const [, order, kind, size] =
+    /^([<>|=])([a-zA-Z])(\d+)?(?:\[[^\]]*\])?$/.exec(typeof dtype === 'string' ? dtype : '') ?? []
   if (kind === undefined) throw new ZarrFault(`its dtype ${JSON.stringify(dtype)} is none that NumPy has`)
   if (kind === 'O') return vlen('vlen-text')
   const element = fixed(`${kind}${size}`, order === '>') ?? textOf(kind, Number(size), order === '>')
@@ -78,7 +79,7 @@ export function elementV3(type: unknown): Element {
   if (name === 'bfloat16') return { form: 'number', dtype: 'bf16', bytes: 2, bigEndian: false }
   if (name === 'string') return vlen('vlen-text')
   if (name === 'variable_length_bytes' || name === 'bytes') return vlen('vlen-bytes')
-  const length = Number(configuration.length_bytes)
+  const length = typeof configuration.length_bytes === 'number' ? configuration.length_bytes : 0
   const element =
     fixed(NAMES[name] ?? '', false) ??
     (name === 'null_terminated_bytes' ? textOf('S', length, false) : undefined) ??

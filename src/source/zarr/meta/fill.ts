@@ -87,6 +87,6 @@ function writeNumber(out: Buffer, at: number, dtype: StoredDtype, fill: unknown)
     else if (typeof fill === 'string' && /^-?\d+$/.test(fill)) WRITERS[dtype](out, at, BigInt(fill))
     else throw new Error('no number')
   } catch {
-    throw new ZarrFault(`its fill_value ${shown(String(fill))} is no ${dtype}`)
+    throw new ZarrFault(`its fill_value ${shown(fill)} is no ${dtype}`)
   }
 }
