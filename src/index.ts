@@ -51,6 +51,7 @@ export {
   folder,
   jsonl,
   kernel,
+  parquet,
   sequential,
   shuffle,
   source,

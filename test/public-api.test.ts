@@ -48,6 +48,7 @@ test('millrace', async () => {
       "mosaic",
       "npy",
       "open",
+      "parquet",
       "points",
       "sequential",
       "shuffle",

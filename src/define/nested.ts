@@ -37,6 +37,7 @@ const INNER: {
   python: undefined,
   kernel: undefined,
   csv: undefined,
+  parquet: undefined,
   jsonl: undefined,
   text: undefined,
   concat: inList,

@@ -45,6 +45,7 @@ export type SourceJson =
   | { csv: PathsJson | CsvJson }
   | { jsonl: PathsJson | { path: PathsJson } }
   | { text: PathsJson | TextLinesJson }
+  | { parquet: ParquetJson }
   | { concat: SourceJson[] }
   | { zip: SourceJson[] }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
@@ -63,6 +64,9 @@ export interface ListJson {
 
 /** A path or pattern, or a list of them. */
 export type PathsJson = string | string[]
+
+/** Parquet files. */
+export type ParquetJson = PathsJson | { path: PathsJson }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
 export type CsvType = 'int' | 'float' | 'bool' | 'text'

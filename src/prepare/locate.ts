@@ -11,6 +11,7 @@ import { listOf } from '../store/access.js'
 import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
 
+const PARQUET = /\.(parquet|pq)$/i
 const TAR = /\.(tar|tgz|tar\.gz)$/i
 
 /**
@@ -20,6 +21,7 @@ const TAR = /\.(tar|tgz|tar\.gz)$/i
 export async function sourceAt(path: string, allowCode = false): Promise<SourceJson> {
   if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   if (TAR.test(path)) return { tar: path }
+  if (PARQUET.test(path)) return { parquet: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
   if (schemeOf(path) !== undefined) return objectsAt(path)
   if (!existsSync(path)) {

@@ -18,6 +18,7 @@ import { csv, jsonl, text } from './lines/lines.js'
 import { kernel } from './made/kernel.js'
 import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
+import { parquet } from './parquet/parquet.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
 import { tfrecord } from './tfrecord/tfrecord.js'
@@ -32,6 +33,7 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   python,
   kernel,
   csv,
+  parquet,
   jsonl,
   text,
   concat,

@@ -126,6 +126,11 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
+def parquet(*paths: Paths) -> Builder:
+    """Parquet files: a row is a sample; its columns are those of the files."""
+    return _source("parquet", _one_or_more(paths, "parquet"))
+
+
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:
     """Lines of text files: columns ``text`` and ``line``. ``blank_lines="skip"`` leaves out lines that are
     empty, or have nothing but blanks."""

@@ -77,6 +77,9 @@ export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> 
   text: Object.keys(options).length === 0 ? path : { path, ...options },
 })
 
+/** Parquet files: a row is a sample; its columns are those of the files. */
+export const parquet = (...paths: string[]): SourceJson => ({ parquet: oneOrMore(paths) })
+
 /** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
 export function source(name: string, json: unknown = {}): SourceJson {
   if (isBuiltIn(name))

@@ -9,6 +9,7 @@ import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
+import { parquet } from './formats/parquet.js'
 import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
@@ -198,6 +199,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   python,
   kernel,
   csv,
+  parquet,
   jsonl,
   text: textLines,
   concat: list(inner, 'a list of sources', { min: 1 }),

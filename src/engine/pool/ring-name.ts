@@ -8,6 +8,7 @@ const OF_FILES = [
   'files',
   'tar',
   'csv',
+  'parquet',
   'jsonl',
   'text',
   'zarr',

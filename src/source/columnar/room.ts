@@ -7,7 +7,7 @@
  *   offsets       lists of any length: u32, a row's elements are offsets[row] to offsets[row + 1]
  *   itemValidity  a bit an element
  *   codes         dictionary: u32 an item, the number of its value
- *   valueOffsets  text and bytes: u32, where each value begins, and the end of the last one
+ *   valueOffsets  text and bytes: u32, where each value, or the gap before it, begins, and the end of the last one
  *   values        elements in little-endian, or the bytes of all values
  *
  * An item is an element of a list, or else the value of a row. Every part begins on a multiple of 8. Parts have room for the
@@ -31,6 +31,8 @@ export interface ColumnRoom {
   width?: number
   /** Text and bytes of varying length: the bytes of all values, at most. With a dictionary: of its entries. */
   bytes?: number
+  /** Text and bytes of varying length: bytes before each value that are none of it, such as a length that was copied along. */
+  gap?: number
   /** Text and bytes: items are codes of so many entries at most. */
   dictionary?: number
 }
@@ -51,6 +53,7 @@ export const WORDS = {
   valueOffsets: 9,
   values: 10,
   end: 11,
+  gap: 12,
 } as const
 
 /** "MRC1": columns are read by the build that wrote them, so this finds mistakes, not versions. */

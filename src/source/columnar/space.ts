@@ -31,6 +31,7 @@ export function layColumn(room: ColumnRoom, piece: Uint8Array): ColumnSpace {
   words[WORDS.rows] = room.rows
   words[WORDS.list] = room.list === undefined ? 0 : room.list.size === undefined ? 1 : room.list.size + 2
   words[WORDS.width] = places.width
+  words[WORDS.gap] = room.gap ?? 0
   for (const name of [
     'validity',
     'offsets',

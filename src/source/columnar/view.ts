@@ -38,6 +38,7 @@ export class ColumnView {
   private readonly memory: Memory
   private readonly list: number
   private readonly width: number
+  private readonly gap: number
   /** Where the parts lie in the memory: words for u32, bytes for all others; below 0: there is none. */
   private readonly validity: Uint8Array | undefined
   private readonly itemValidity: Uint8Array | undefined
@@ -63,6 +64,7 @@ export class ColumnView {
     this.list = word('list')
     this.isList = this.list !== 0
     this.width = word('width')
+    this.gap = word('gap')
     this.validity = part('validity')
     this.itemValidity = part('itemValidity')
     this.offsets = numbers('offsets')
@@ -105,7 +107,7 @@ export class ColumnView {
       return u8.subarray(at, at + this.width)
     }
     const at = this.valueOffsets + entry
-    return u8.subarray(this.values + u32[at], this.values + u32[at + 1])
+    return u8.subarray(this.values + u32[at] + this.gap, this.values + u32[at + 1])
   }
 
   private listAt(row: number): Column {

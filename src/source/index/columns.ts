@@ -35,13 +35,17 @@ export class NumberBuilder {
     if (chunk === this.chunks.length || place === this.chunks[chunk].length) this.grow(chunk)
     this.chunks[chunk][place] = value
     this.length++
-    if (value < this.least) this.least = value
-    else if (value > this.greatest) this.greatest = value
-    if (this.whole && !Number.isInteger(value)) this.whole = false
+    this.note(value)
   }
 
   at(row: number): number {
     return this.chunks[Math.floor(row / CHUNK)][row % CHUNK]
+  }
+
+  /** Puts another value in the place of one that was pushed. */
+  set(row: number, value: number): void {
+    this.chunks[Math.floor(row / CHUNK)][row % CHUNK] = value
+    this.note(value)
   }
 
   get type(): NumberType {
@@ -59,6 +63,12 @@ export class NumberBuilder {
       const array = new Type(this.chunks[from / CHUNK].subarray(0, Math.min(CHUNK, this.length - from)))
       yield new Uint8Array(array.buffer)
     }
+  }
+
+  private note(value: number): void {
+    if (value < this.least) this.least = value
+    else if (value > this.greatest) this.greatest = value
+    if (this.whole && !Number.isInteger(value)) this.whole = false
   }
 
   /** A short column stays short: the first chunk doubles, the others begin whole. */

@@ -76,6 +76,16 @@ describe('a column of text', () => {
     expect(view().at(2)).toBeUndefined()
   })
 
+  it('may have a gap before each value', () => {
+    const { space, view } = laid({ rows: 3, items: 'text', bytes: 11, gap: 4, nulls: true })
+    space.values.set(Buffer.from('....ab....c'))
+    space.valueOffsets.set([0, 6, 6, 11])
+    setBit(space.validity, 0)
+    setBit(space.validity, 2)
+    const values = [0, 1, 2].map(row => view().at(row))
+    expect([textOf(values[0]), values[1], textOf(values[2])]).toEqual(['ab', undefined, 'c'])
+  })
+
   it('of one width needs no offsets', () => {
     const { space, view } = laid({ rows: 2, items: 'bytes', width: 3 })
     space.values.set([1, 2, 3, 4, 5, 6])

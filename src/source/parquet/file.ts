@@ -1,0 +1,216 @@
+/** One Parquet file while a feed runs: which bytes a unit needs for some columns, and how they become columns of the cache. */
+import { DecodeError, SourceError } from '../../basics/errors.js'
+import type { Version } from '../../store/store.js'
+import { type ColumnRoom, splitUnit, unitBytesOf } from '../columnar/room.js'
+import { viewsOf } from '../columnar/view.js'
+import type { NumberArray } from '../index/columns.js'
+import { IndexFile } from '../index/file.js'
+import type { ByteRange, Column } from '../source.js'
+import { columnsOf, leafOf, refused } from './columns.js'
+import { loadColumn } from './decode/chunk.js'
+import { type Form, formOf, roomOf, sizeOf } from './form.js'
+import { type ParquetMeta, UNIT_COLUMNS } from './index.js'
+import type { FileLayout } from './layout.js'
+import type { ParquetLeaf } from './schema.js'
+
+export interface FileManifest {
+  file: string
+  /** Name in ids. */
+  name: string
+  index: string
+  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
+  checksum: number
+  count: number
+  units: number
+  /** The file as it was when the feed was opened. */
+  was: Version
+}
+
+/** Chunks with a gap of up to this many bytes between them are read at once. */
+const GAP = 65536
+
+/** What is read for some columns. */
+interface Want {
+  /** Leaves, in the order in which they are loaded, and their forms. */
+  leaves: number[]
+  forms: Form[]
+  /** Names that were asked for, and which of the leaves each is. */
+  names: { name: string; place: number }[]
+}
+
+/** Where the pages of a leaf lie among the ranges of a unit. */
+interface Place {
+  range: number
+  from: number
+  length: number
+}
+
+export class ParquetFile {
+  readonly leaves: readonly ParquetLeaf[]
+  private readonly meta: ParquetMeta
+  readonly columns: readonly string[]
+  private readonly numbers: Record<(typeof UNIT_COLUMNS)[number], NumberArray>
+  private readonly unitRows: NumberArray
+  /** What every read of the file is compared with. */
+  private readonly was: Version
+  /** Looked up by the very array of column names: the engine uses the same one for every row. */
+  private readonly wants = new WeakMap<readonly string[], Want>()
+
+  constructor(readonly manifest: FileManifest) {
+    const { file, was, index: path, checksum } = manifest
+    const index = new IndexFile(path, true)
+    if (index.header.checksum !== checksum) {
+      throw new SourceError(
+        `${file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
+        {
+          file,
+        },
+      )
+    }
+    this.meta = index.header.meta as unknown as ParquetMeta
+    this.leaves = this.meta.leaves
+    this.columns = columnsOf(this.leaves)
+    this.numbers = Object.fromEntries(
+      UNIT_COLUMNS.map(name => [name, index.numbers(name)]),
+    ) as typeof this.numbers
+    this.unitRows = index.numbers('unitRows')
+    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
+  }
+
+  /** Whether there is anything to read for these columns. */
+  needs(columns: readonly string[]): boolean {
+    return this.want(columns).leaves.length > 0
+  }
+
+  /** Where the first chunk of a unit begins. */
+  offset(unit: number): number {
+    return this.numbers.start[unit * this.leaves.length]
+  }
+
+  plan(unit: number, columns: readonly string[]): ByteRange[] {
+    return this.ranges(unit, this.want(columns)).ranges
+  }
+
+  bytes(unit: number, columns: readonly string[]): number {
+    return unitBytesOf(this.rooms(unit, this.want(columns)))
+  }
+
+  load(
+    unit: number,
+    pieces: readonly Uint8Array[],
+    into: Uint8Array,
+    columns: readonly string[],
+  ): Uint8Array[] {
+    const want = this.want(columns)
+    const { ranges, places } = this.ranges(unit, want)
+    const rooms = this.rooms(unit, want)
+    const split = splitUnit(rooms, into)
+    want.leaves.forEach((leaf, i) => {
+      const { range, from, length } = places[i]
+      const bytes = pieces[range].subarray(from, from + length)
+      this.loadColumn(unit, leaf, want.forms[i], rooms[i], split[i], bytes, ranges[range].offset + from)
+    })
+    return split
+  }
+
+  /** The columns of the row with this number in its unit. */
+  sample(row: number, columns: readonly string[], pieces: readonly Uint8Array[]): Record<string, Column> {
+    const views = viewsOf(pieces)
+    const sample: Record<string, Column> = {}
+    for (const { name, place } of this.want(columns).names) {
+      const value = views[place].at(row)
+      if (value !== undefined) sample[name] = value
+    }
+    return sample
+  }
+
+  private loadColumn(
+    unit: number,
+    leaf: number,
+    form: Form,
+    room: ColumnRoom,
+    into: Uint8Array,
+    bytes: Uint8Array,
+    offset: number,
+  ): void {
+    const described = this.leaves[leaf]
+    const chunk = unit * this.leaves.length + leaf
+    const packing = { codec: this.numbers.codec[chunk], raw: this.numbers.raw[chunk] }
+    try {
+      loadColumn(described, form, room, packing, bytes, offset, into)
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new DecodeError(
+        `${this.manifest.file}: column "${described.name}" of row group ${unit}, at byte ${offset}: ${error.message}: ` +
+          'the file is damaged: copy or write it again',
+        { cause: error },
+      )
+    }
+  }
+
+  /** What `inspect` tells. */
+  layout(): FileLayout {
+    const { codec, raw } = this.numbers
+    let bytes = 0
+    for (const one of raw) bytes += one
+    return {
+      leaves: this.leaves,
+      nulls: this.meta.nulls,
+      rows: this.manifest.count,
+      groups: this.meta.groups,
+      raw: bytes,
+      codecs: new Set(codec),
+    }
+  }
+
+  private rooms(unit: number, { leaves, forms }: Want): ColumnRoom[] {
+    const { values, raw, text, encodings } = this.numbers
+    const rows = this.unitRows[unit]
+    return leaves.map((leaf, i) => {
+      const at = unit * this.leaves.length + leaf
+      const size = sizeOf(rows, values[at], raw[at], text[at], encodings[at])
+      return roomOf(this.leaves[leaf], forms[i], size)
+    })
+  }
+
+  /** The ranges of the wanted chunks, those that lie near each other as one. */
+  private ranges(unit: number, { leaves }: Want): { ranges: ByteRange[]; places: Place[] } {
+    const { start, length } = this.numbers
+    const first = unit * this.leaves.length
+    const order = leaves.map((_, i) => i).sort((a, b) => start[first + leaves[a]] - start[first + leaves[b]])
+    const ranges: ByteRange[] = []
+    const places = new Array<Place>(leaves.length)
+    for (const i of order) {
+      const offset = start[first + leaves[i]]
+      const bytes = length[first + leaves[i]]
+      const last = ranges.at(-1)
+      const isNear = last !== undefined && offset - last.offset - last.length <= GAP
+      if (!isNear) ranges.push({ file: this.manifest.file, offset, length: bytes, was: this.was })
+      const range = ranges[ranges.length - 1]
+      range.length = Math.max(range.length, offset + bytes - range.offset)
+      places[i] = { range: ranges.length - 1, from: offset - range.offset, length: bytes }
+    }
+    return { ranges, places }
+  }
+
+  private want(columns: readonly string[]): Want {
+    let want = this.wants.get(columns)
+    if (want === undefined) {
+      want = { leaves: [], forms: [], names: [] }
+      for (const name of columns) {
+        const leaf = leafOf(this.leaves, name)
+        if (leaf < 0) continue
+        const form = formOf(this.leaves[leaf])
+        if (typeof form === 'string') throw refused(this.manifest.file, name, form)
+        let place = want.leaves.indexOf(leaf)
+        if (place < 0) {
+          place = want.leaves.push(leaf) - 1
+          want.forms.push(form)
+        }
+        want.names.push({ name, place })
+      }
+      this.wants.set(columns, want)
+    }
+    return want
+  }
+}

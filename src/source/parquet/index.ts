@@ -1,0 +1,87 @@
+/**
+ * The index of one Parquet file: which units it has, and where the column chunks of each lie. It is made of the footer, which
+ * is then not read again.
+ */
+import { createHash } from 'node:crypto'
+import type { DataFile } from '../find/data-files.js'
+import type { IndexHeader } from '../index/file.js'
+import type { BuiltIndex, FileIndexKind, IndexTools } from '../index/of-file.js'
+import { wrongLength } from '../index/of-file.js'
+import { CHUNK_COLUMNS, type Footer, parseFooter, readFooterBytes } from './footer.js'
+import { measureTexts } from './measure.js'
+import type { ParquetLeaf } from './schema.js'
+
+/** As many places of a file, spread evenly, are probed: where column chunks begin. */
+const PROBED = 32
+
+/** What the header of an index tells besides its columns. */
+export interface ParquetMeta {
+  /** Of the footer. */
+  digest: string
+  leaves: ParquetLeaf[]
+  /** Nulls of each leaf; below 0 where the file does not say. */
+  nulls: number[]
+  /** Row groups of the file. */
+  groups: number
+  createdBy: string
+}
+
+/** Columns with a number for each (unit, leaf). */
+export const UNIT_COLUMNS = CHUNK_COLUMNS.filter(name => !name.startsWith('pages'))
+
+export const parquetIndex: FileIndexKind<DataFile> = {
+  kind: 'parquet',
+  what: 'file',
+  malformed,
+  build,
+}
+
+function malformed(header: IndexHeader): string | undefined {
+  const { digest, leaves, nulls, groups } = header.meta as Partial<ParquetMeta>
+  const isLeaf = (leaf: Partial<ParquetLeaf> | null): boolean =>
+    typeof leaf?.name === 'string' &&
+    typeof leaf.physical === 'string' &&
+    [leaf.width, leaf.definition, leaf.repetition, leaf.elements].every(n => Number.isInteger(n))
+  if (typeof digest !== 'string' || !Array.isArray(leaves) || !leaves.every(isLeaf) || !Array.isArray(nulls))
+    return 'it is malformed: what it tells of its columns'
+  if (!Number.isInteger(groups)) return 'it is malformed: what it tells of its row groups'
+  const units = header.columns.unitRows?.length
+  const chunks = units === undefined ? undefined : units * leaves.length
+  return wrongLength(header, [
+    ['unitRows', units],
+    ['probes', header.columns.probes?.length],
+    ...UNIT_COLUMNS.map(name => [name, chunks] as const),
+  ])
+}
+
+async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<BuiltIndex> {
+  const footer = await readFooterBytes(tools.read, bytes, file)
+  const parsed = parseFooter(footer, bytes, file)
+  await measureTexts(parsed, tools.read, file)
+  const { leaves, nulls, rows, groupRows, createdBy } = parsed
+  const meta: ParquetMeta = {
+    digest: createHash('sha256').update(footer).digest('hex').slice(0, 32),
+    leaves,
+    nulls,
+    groups: groupRows.length,
+    createdBy,
+  }
+  tools.progress?.(bytes)
+  return {
+    count: rows,
+    meta: { ...meta },
+    columns: {
+      unitRows: groupRows,
+      ...Object.fromEntries(UNIT_COLUMNS.map(name => [name, parsed.chunks[name]])),
+    },
+    probes: probesOf(parsed),
+  }
+}
+
+/** The beginnings of some column chunks. */
+function probesOf({ chunks: { start } }: Footer): number[] {
+  const step = Math.max(1, Math.floor(start.length / PROBED))
+  const offsets: number[] = []
+  for (let i = 0; i < start.length && offsets.length < PROBED; i += step) offsets.push(start.at(i))
+  return offsets
+}

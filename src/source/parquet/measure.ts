@@ -1,0 +1,81 @@
+/**
+ * DELTA_BYTE_ARRAY leaves out what a text has in common with the one before it, so that no header says how long the texts are.
+ * Newer writers say it in the footer; for others, the lengths are read once, when the file is indexed.
+ */
+import { DecodeError, SourceError } from '../../basics/errors.js'
+import type { ReadAt } from '../index/read-at.js'
+import { ChunkLoader } from './decode/chunk.js'
+import { delta, readDelta } from './decode/delta.js'
+import { scratch } from './decode/scratch.js'
+import type { ValueSink } from './decode/sink.js'
+import type { Footer } from './footer.js'
+import { ENCODING } from './names.js'
+
+/** Adds up lengths. */
+class Measure implements ValueSink {
+  bytes = 0
+
+  setDictionary(): void {}
+
+  target(): undefined {
+    return undefined
+  }
+
+  put(encoding: number, content: Uint8Array, at: number, n: number): void {
+    if (encoding !== ENCODING.DELTA_BYTE_ARRAY) return
+    let from = at
+    for (let pass = 0; pass < 2; pass++) {
+      const lengths = scratch.lengths.words(n)
+      readDelta(content, from, content.length, 1, lengths, 0, n)
+      for (let i = 0; i < n; i++) this.bytes += lengths[i]
+      from = delta.at
+    }
+  }
+
+  spread(): void {}
+}
+
+/** Fills in the column `text` where the footer says nothing and it is needed. */
+export async function measureTexts(
+  { leaves, chunks, groupRows }: Footer,
+  read: ReadAt,
+  file: string,
+): Promise<void> {
+  for (let chunk = 0; chunk < chunks.start.length; chunk++) {
+    const leaf = leaves[chunk % leaves.length]
+    const isPrefixed = (chunks.encodings.at(chunk) & (1 << ENCODING.DELTA_BYTE_ARRAY)) !== 0
+    if (leaf.physical !== 'BYTE_ARRAY' || !isPrefixed || chunks.text.at(chunk) > 0 || leaf.repetition > 1)
+      continue
+    const [start, length] = [chunks.start.at(chunk), chunks.length.at(chunk)]
+    const bytes = Buffer.allocUnsafeSlow(length)
+    await read(bytes, start)
+    const rows = groupRows.at(Math.floor(chunk / leaves.length))
+    const list = leaf.repetition > 0 ? { elements: chunks.values.at(chunk) } : undefined
+    const none = new Uint8Array(0)
+    const offsets = new Uint32Array(leaf.repetition > 0 ? rows + 1 : 0)
+    const space = {
+      validity: none,
+      itemValidity: none,
+      values: none,
+      offsets,
+      codes: offsets,
+      valueOffsets: offsets,
+    }
+    const measure = new Measure()
+    const room = { rows, items: 'bytes' as const, list }
+    try {
+      new ChunkLoader(leaf, measure, room, space, chunks.codec.at(chunk), chunks.raw.at(chunk)).load(
+        bytes,
+        start,
+      )
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new SourceError(`${file}: column "${leaf.name}": ${error.message}: write the file again`, {
+        file,
+        offset: start,
+        cause: error,
+      })
+    }
+    chunks.text.set(chunk, measure.bytes)
+  }
+}

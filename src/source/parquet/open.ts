@@ -1,0 +1,149 @@
+/**
+ * Opens Parquet files: finds them, finds or builds the index of each (parquet/index.ts), and refuses columns that can't be
+ * read. parquet/parquet-source.ts reads them while the feed runs.
+ */
+import { createHash } from 'node:crypto'
+import { nearest, SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
+import type { ParquetJson } from '../../define/types.js'
+import { Stores } from '../../store/stores.js'
+import { joined } from '../combine/combined.js'
+import { type DataFile, findDataFiles } from '../find/data-files.js'
+import { IndexFile } from '../index/file.js'
+import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
+import type { Fingerprint, OpenContext } from '../source.js'
+import { columnsOf, leafOf, refused } from './columns.js'
+import { formOf } from './form.js'
+import { type ParquetMeta, parquetIndex } from './index.js'
+import type { ParquetManifest } from './parquet-source.js'
+
+/** Files whose footers are read at the same time. */
+const AT_ONCE = 8
+
+export async function openParquet(json: ParquetJson, context: OpenContext): Promise<ParquetManifest> {
+  const { path } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  using stores = new Stores()
+  const files = await findDataFiles(path, context.root, stores, {
+    source: 'parquet',
+    what: 'file',
+    folderHint: 'name its files, as in "*.parquet"',
+  })
+  const indexes = await indexAll(files, context, stores)
+  const metas = indexes.map(({ header }) => header.meta as unknown as ParquetMeta)
+  const columns = [...new Set(distinct(metas).flatMap(({ leaves }) => columnsOf(leaves)))]
+  checkWanted(files, metas, context.wanted, columns)
+  const units = indexes.map(({ path, header }) => new IndexFile(path, false, header).numbers('unitRows'))
+  return {
+    kind: 'parquet',
+    fingerprint: fingerprint(files, indexes, metas),
+    stamp: joined(
+      files.map(
+        ({ version }, i) =>
+          `${typeof version === 'string' ? version : version.mtimeMs} ${indexes[i].header.checksum}`,
+      ),
+    ),
+    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
+    files: files.map(({ file, name, version: was }, i) => {
+      const { path: index, header } = indexes[i]
+      return {
+        file,
+        name,
+        index,
+        checksum: header.checksum,
+        count: header.count,
+        units: units[i].length,
+        was,
+      }
+    }),
+    columns,
+    unitStarts: startsOf(units),
+  }
+}
+
+/** The first row of each unit of all files. */
+function startsOf(units: readonly ArrayLike<number>[]): SharedArrayBuffer {
+  const total = units.reduce((sum, { length }) => sum + length, 0)
+  const starts = new Float64Array(new SharedArrayBuffer(8 * total))
+  let [at, row] = [0, 0]
+  for (const rows of units) {
+    for (let unit = 0; unit < rows.length; unit++) {
+      starts[at++] = row
+      row += rows[unit]
+    }
+  }
+  return starts.buffer as SharedArrayBuffer
+}
+
+/** One of each schema: most files have the same. */
+function distinct(metas: readonly ParquetMeta[]): ParquetMeta[] {
+  return [...new Map(metas.map(meta => [JSON.stringify(meta.leaves), meta])).values()]
+}
+
+/** The indexes of all files: those that are there at once, the others a few at a time. */
+async function indexAll(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+): Promise<IndexFound[]> {
+  let bytes = 0
+  const indexes = files.map(file => {
+    if (context.check === 'nothing') return undefined
+    const found = findFileIndex(parquetIndex, file, bytes > CHECKED_AT_ONCE)
+    bytes += found?.header.bytes ?? 0
+    return found
+  })
+  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
+  let done = 0
+  await inParallel(missing, AT_ONCE, async i => {
+    indexes[i] = await obtainFileIndex(parquetIndex, files[i], context, stores)
+    context.progress?.(++done, missing.length, 'reading Parquet footers', 'files')
+  })
+  return indexes as IndexFound[]
+}
+
+/** Columns that are wanted and that no file has, or that can't be read, are told before anything is read. */
+function checkWanted(
+  files: readonly DataFile[],
+  metas: readonly ParquetMeta[],
+  wanted: readonly string[],
+  columns: readonly string[],
+): void {
+  for (const name of wanted) {
+    metas.forEach(({ leaves }, i) => {
+      const leaf = leafOf(leaves, name)
+      const form = leaf < 0 ? undefined : formOf(leaves[leaf])
+      if (typeof form === 'string') throw refused(files[i].file, name, form)
+      const below = leaves.filter(one => one.name.startsWith(`${name}.`))
+      if (leaf >= 0 || below.length === 0) return
+      const near = nearest(name, columns) ?? below[0].name
+      throw refused(
+        files[i].file,
+        name,
+        `it is a struct: name one of its columns, such as "${near === name ? below[0].name : near}"`,
+      )
+    })
+  }
+}
+
+function fingerprint(
+  files: readonly DataFile[],
+  indexes: readonly IndexFound[],
+  metas: readonly ParquetMeta[],
+): Fingerprint {
+  const hash = createHash('sha256')
+  const parts = files.map(({ name, bytes }, i) => {
+    const { count } = indexes[i].header
+    hash.update(`${name}\n${count}\n${metas[i].digest}\n`)
+    return { name, count, bytes }
+  })
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0)
+    throw new SourceError(
+      `no row in ${files.map(({ file }) => file).join(', ')}: name files that have rows`,
+      {
+        file: files[0].file,
+      },
+    )
+  return { kind: 'parquet', count, digest: hash.digest('hex').slice(0, 32), parts }
+}

@@ -1,0 +1,86 @@
+/** Damaged Parquet files: nothing but a SourceError or DecodeError comes out, and no memory is asked for that they don't account for. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, it } from 'vitest'
+import { DecodeError, SourceError } from '../../../src/basics/errors.js'
+import { columnBytes } from '../../../src/source/columnar/room.js'
+import { ColumnView } from '../../../src/source/columnar/view.js'
+import { readCodes, readLevels } from '../../../src/source/parquet/decode/bits.js'
+import { loadColumn } from '../../../src/source/parquet/decode/chunk.js'
+import { readDelta } from '../../../src/source/parquet/decode/delta.js'
+import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
+import { parseFooter } from '../../../src/source/parquet/footer.js'
+import { formOf, roomOf, sizeOf } from '../../../src/source/parquet/form.js'
+import { survives } from '../../support/fuzz.js'
+
+const golden = join(import.meta.dirname, '../../golden/parquet')
+/** Units that announce more than this are left to the cache's budget. In bytes. */
+const MOST = 8 << 20
+
+/** Reads all of a file, from memory. */
+function readAll(file: Uint8Array): void {
+  const bytes = Buffer.from(file)
+  const length = bytes.length < 12 ? -1 : bytes.readUInt32LE(bytes.length - 8)
+  if (length < 0 || length > bytes.length - 12) throw new SourceError('no footer')
+  const { leaves, groupRows, chunks } = parseFooter(
+    bytes.subarray(-8 - length, -8),
+    bytes.length,
+    'x.parquet',
+  )
+  for (let chunk = 0; chunk < chunks.start.length; chunk++) {
+    const leaf = leaves[chunk % leaves.length]
+    const form = formOf(leaf)
+    if (typeof form === 'string') continue
+    const number = (name: keyof typeof chunks): number => chunks[name].at(chunk)
+    const rows = groupRows.at(Math.floor(chunk / leaves.length))
+    const size = sizeOf(rows, number('values'), number('raw'), number('text'), number('encodings'))
+    const room = roomOf(leaf, form, size)
+    const bytesOf = columnBytes(room)
+    if (bytesOf > MOST) continue
+    const into = new Uint8Array(bytesOf)
+    const pages = bytes.subarray(number('start'), number('start') + number('length'))
+    const packing = { codec: number('codec'), raw: number('raw') }
+    loadColumn(leaf, form, room, packing, pages, number('start'), into)
+    const view = new ColumnView(into)
+    for (let row = 0; row < rows; row++) view.at(row)
+  }
+}
+
+describe('any damage to a file is an error that says so', () => {
+  for (const name of readdirSync(golden).filter(name => name.endsWith('.parquet')))
+    it(name, () => survives(readFileSync(join(golden, name)), readAll, { most: 4 * MOST }))
+})
+
+/** Runs what must not end in any other way than well, or by a DecodeError. */
+function tries(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+  }
+}
+
+describe('any bytes at all', () => {
+  const bytes = fc.uint8Array({ maxLength: 200 })
+
+  it('are codes, levels, differences or an error, and nothing is written past the end', () => {
+    fc.assert(
+      fc.property(bytes, fc.nat(40), fc.nat(300), (bytes, width, count) => {
+        const out = new Uint32Array(count)
+        tries(() => readCodes(bytes, 0, bytes.length, width, count, out, 0))
+        tries(() => readLevels(bytes, 0, bytes.length, 1 + (width % 7), count, new Uint8Array(count)))
+        tries(() => readDelta(bytes, 0, bytes.length, 1, out, 0, count))
+        tries(() => readDelta(bytes, 0, bytes.length, 2, out, 0, count >> 1))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('are a page header or an error', () => {
+    fc.assert(
+      fc.property(bytes, bytes => tries(() => void new PageHeader().read(bytes, 0))),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,207 @@
+/** Parquet files as a source: rows, ids, units, pruned columns, and what is told of wrong files. */
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DecodeError, SourceError } from '../../../src/basics/errors.js'
+import type { SourceJson } from '../../../src/define/types.js'
+import { attachSource, openSource } from '../../../src/source/registry.js'
+import { needOf, RowReader } from '../../../src/source/row-reader.js'
+import type { Leaf } from '../../../src/source/source.js'
+import { Reader } from '../../../src/store/reader.js'
+import { addStore, Stores } from '../../../src/store/stores.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { slowStore } from '../../support/slow-store.mjs'
+import { asText, conforms, readRow } from '../conformance.js'
+
+const golden = join(import.meta.dirname, '../../golden/parquet')
+
+const copy = (root: string, from: string, to = from): void =>
+  copyFileSync(join(golden, `${from}.parquet`), join(root, `${to}.parquet`))
+
+const suite = {
+  wanted: ['text', 'i8', 'i64'],
+  write: (root: string) => {
+    copy(root, 'dictionary', 'a-0')
+    copy(root, 'nulls', 'a-1')
+  },
+  change: (root: string) => copy(root, 'nulls-v2', 'a-1'),
+  count: 120,
+  first: { text: '0', i8: '-128', i64: String(2n ** 62n) },
+}
+
+conforms({ name: 'parquet', json: { parquet: 'a-*.parquet' }, ...suite })
+
+const far = temporaryFolder()
+addStore('slow', slowStore({ folder: far, latency: 1 }))
+conforms({
+  name: 'parquet in a slow store',
+  json: folder => ({ parquet: `slow://${folder}/a-{0,1}.parquet` }),
+  store: { scheme: 'slow', folder: far },
+  ...suite,
+})
+
+let root: string
+const notices: string[] = []
+beforeEach(() => {
+  root = temporaryFolder()
+  process.env.MILLRACE_CACHE = join(root, 'cache')
+  notices.length = 0
+  cpSync(golden, root, { recursive: true })
+})
+
+async function open(json: SourceJson, wanted: string[] = []): Promise<Leaf> {
+  const context = { root, wanted, notice: (text: string) => notices.push(text) }
+  return attachSource(structuredClone(await openSource(json, context))) as Leaf
+}
+
+describe('rows', () => {
+  it('have the name of the file and their number there as id', async () => {
+    const source = await open({ parquet: ['dictionary.parquet', 'one-row.parquet'] })
+    expect([source.id(0), source.id(59), source.id(60)]).toEqual([
+      'dictionary.parquet:0',
+      'dictionary.parquet:59',
+      'one-row.parquet:0',
+    ])
+    expect(source.key(60)).toBe('one-row:0')
+    expect([...source.runs]).toEqual([0, 60])
+    expect(source.index('file')?.at(60)).toBe('one-row.parquet')
+  })
+
+  it('are units by row groups', async () => {
+    const source = await open({ parquet: ['dictionary.parquet', 'one-row.parquet'] })
+    expect([...source.unitStarts]).toEqual([0, 25, 50, 60])
+    const units = [0, 24, 25, 59, 60].map(row => needOf(source, row, ['i8']).units[0].unit)
+    expect(units).toEqual([0, 0, 1, 2, 3])
+  })
+
+  it('read the chunks of the wanted columns alone', async () => {
+    const source = await open({ parquet: 'plain.parquet' })
+    const bytes = (columns: string[]): number =>
+      source.planUnit(0, columns).reduce((sum, { length }) => sum + length, 0)
+    expect(bytes(['i8'])).toBeLessThan(400)
+    expect(bytes(['i8', 'boxes.y'])).toBeLessThan(readFileSync(join(root, 'plain.parquet')).length)
+    expect(source.planUnit(0, ['i8', 'u8'])).toHaveLength(1)
+    expect(source.unitBytes(0, ['i8'])).toBeLessThan(source.unitBytes(0, ['i8', 'text']))
+  })
+
+  it('may lack a column, in files without it', async () => {
+    const source = await open({ parquet: ['one-row.parquet', 'images.parquet'] }, ['text', 'label'])
+    expect(Object.keys(readRow(source, 0, ['text', 'label']))).toEqual(['text'])
+    expect(readRow(source, 1, ['text', 'label'])).toEqual({ label: 0n })
+    expect(source.present?.(1).columns).toContain('label')
+    expect(needOf(source, 1, ['text']).units).toEqual([])
+  })
+})
+
+describe('columns', () => {
+  it('of Hugging Face pictures are their bytes', async () => {
+    const source = await open({ parquet: 'images.parquet' })
+    expect(source.columns).toEqual(['image', 'image.bytes', 'image.path', 'label'])
+    const { image, 'image.path': path } = readRow(source, 3, ['image', 'image.path'])
+    expect([...(image as Uint8Array)]).toEqual([0xff, 0xd8, 3])
+    expect(asText(path)).toBe('3.jpg')
+  })
+
+  it('of lists within lists are refused by name, and the others read', async () => {
+    await expect(open({ parquet: 'deep.parquet' }, ['deep'])).rejects.toThrow(
+      /deep\.parquet: column "deep" can't be read: it has lists within lists/,
+    )
+    const source = await open({ parquet: 'deep.parquet' }, ['id'])
+    expect(readRow(source, 0, ['id'])).toEqual({ id: 1n })
+  })
+
+  it('of a struct are named', async () => {
+    await expect(open({ parquet: 'plain.parquet' }, ['struct'])).rejects.toThrow(
+      'it is a struct: name one of its columns, such as "struct.a"',
+    )
+  })
+})
+
+describe('an index', () => {
+  it('lies beside the file, and is made anew with a notice when that was changed', async () => {
+    await open({ parquet: 'one-row.parquet' })
+    expect(existsSync(join(root, '.one-row.parquet.millrace'))).toBe(true)
+    await open({ parquet: 'one-row.parquet' })
+    expect(notices).toEqual([])
+    copy(root, 'images', 'one-row')
+    expect((await open({ parquet: 'one-row.parquet' })).count).toBe(5)
+    expect(notices).toEqual([expect.stringContaining('the index of')])
+  })
+
+  it('is not used for a file that changed during the run', async () => {
+    const source = await open({ parquet: 'one-row.parquet' })
+    utimesSync(join(root, 'one-row.parquet'), 1e9, 1e9)
+    using stores = new Stores()
+    const read = async (): Promise<unknown> => new RowReader(source, new Reader(stores)).read(0, ['i8'])
+    await expect(read()).rejects.toThrow('one-row.parquet changed during the run')
+  })
+})
+
+describe('wrong files', () => {
+  it('are named, with what is wrong', async () => {
+    await expect(open({ parquet: 'none.parquet' })).rejects.toThrow(/none\.parquet is missing/)
+    writeFileSync(join(root, 'short.parquet'), 'PAR1')
+    await expect(open({ parquet: 'short.parquet' })).rejects.toThrow('is no Parquet file: it has 4 bytes')
+    writeFileSync(join(root, 'other.parquet'), 'a,b\n1,2\n3,4\n5,6\n')
+    await expect(open({ parquet: 'other.parquet' })).rejects.toThrow('it ends with "5,6\\n", not with "PAR1"')
+    const file = join(root, 'plain.parquet')
+    truncateSync(file, 5000)
+    await expect(open({ parquet: 'plain.parquet' })).rejects.toThrow(/plain\.parquet is no Parquet file/)
+  })
+
+  it('with a damaged page make the rows bad that are in it', async () => {
+    const file = join(root, 'codec-zstd.parquet')
+    const bytes = readFileSync(file)
+    const source = await open({ parquet: 'codec-zstd.parquet' })
+    const [{ offset, length }] = source.planUnit(0, ['text'])
+    bytes.fill(0x55, offset + 60, offset + length)
+    rmSync(join(root, '.codec-zstd.parquet.millrace'))
+    writeFileSync(file, bytes)
+    const damaged = await open({ parquet: 'codec-zstd.parquet' })
+    const read = (): unknown => readRow(damaged, 3, ['text'])
+    expect(read).toThrow(DecodeError)
+    expect(read).toThrow(
+      new RegExp(
+        `codec-zstd.parquet: column "text" of row group 0, at byte ${offset}: the page at byte \\d+ can't be decoded`,
+      ),
+    )
+    expect(asText(readRow(damaged, 3, ['steps']).steps)).toBe('9')
+  })
+
+  it('with a damaged footer are refused', async () => {
+    const file = join(root, 'plain.parquet')
+    const bytes = readFileSync(file)
+    bytes.fill(0xee, bytes.length - 3000, bytes.length - 2000)
+    writeFileSync(file, bytes)
+    await expect(open({ parquet: 'plain.parquet' })).rejects.toThrow(SourceError)
+    await expect(open({ parquet: 'plain.parquet' })).rejects.toThrow(/its footer, at byte \d+, can't be used/)
+  })
+})
+
+describe('inspect', () => {
+  it('is told of columns, row groups, codecs, and what is slow', async () => {
+    const source = await open({ parquet: ['dictionary.parquet', 'images.parquet'] })
+    const layout = source.layout?.()
+    expect(layout?.schema).toEqual(
+      expect.arrayContaining([
+        { name: 'when', type: 'timestamp[us]', nulls: 0 },
+        { name: 'list', type: 'list<i32>', nulls: true },
+        { name: 'image', type: 'bytes' },
+      ]),
+    )
+    expect(layout).toMatchObject({
+      codecs: ['snappy'],
+      chunks: expect.stringMatching(/^4 row groups of 16 rows/),
+    })
+    expect(layout?.slow).toMatch(/write row groups of 1 to 16 MB/)
+  })
+})
