@@ -40,6 +40,8 @@ const INNER: {
   parquet: undefined,
   jsonl: undefined,
   text: undefined,
+  hdf5: undefined,
+  netcdf4: undefined,
   concat: inList,
   zip: inList,
   subset: inside,

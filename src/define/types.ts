@@ -46,6 +46,8 @@ export type SourceJson =
   | { jsonl: PathsJson | { path: PathsJson } }
   | { text: PathsJson | TextLinesJson }
   | { parquet: ParquetJson }
+  | { hdf5: PathsJson | Hdf5Json }
+  | { netcdf4: PathsJson | Hdf5Json }
   | { concat: SourceJson[] }
   | { zip: SourceJson[] }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
@@ -107,6 +109,15 @@ export interface TfrecordJson {
   path: string | string[]
   /** Whether the checksum of each record's data is compared; so it is by default. */
   check?: boolean
+}
+
+/** HDF5 and netCDF-4 files. */
+export interface Hdf5Json {
+  path: PathsJson
+  /** Paths of datasets, by the names of their columns; absent: all whose first axes are as long as each other. */
+  datasets?: Record<string, string>
+  /** A sample is a row of the first axis; or all that lies in a group: paths are then patterns, as `data/*\/obs/img`. */
+  rows?: 'axis' | 'groups'
 }
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */

@@ -14,6 +14,7 @@ import { subset } from './combine/subset.js'
 import { zip } from './combine/zip.js'
 import { files } from './files/files.js'
 import { folder } from './files/folder.js'
+import { hdf5 } from './hdf5/hdf5.js'
 import { csv, jsonl, text } from './lines/lines.js'
 import { kernel } from './made/kernel.js'
 import { python } from './made/python.js'
@@ -36,6 +37,8 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   parquet,
   jsonl,
   text,
+  hdf5,
+  netcdf4: hdf5,
   concat,
   zip,
   subset,

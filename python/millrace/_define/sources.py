@@ -106,6 +106,31 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
+def _hdf5(
+    kind: str, paths: Sequence[Paths], datasets: Optional[Mapping[str, str]], rows: Optional[str]
+) -> Builder:
+    path = _one_or_more(paths, kind)
+    if datasets is None and rows is None:
+        return _source(kind, path)
+    return _source(kind, {"path": path, "datasets": datasets, "rows": rows})
+
+
+def hdf5(*paths: Paths, datasets: Optional[Mapping[str, str]] = None, rows: Optional[str] = None) -> Builder:
+    """HDF5 files, by paths or patterns: ``hdf5("train-*.h5", datasets={"image": "/x", "label": "/y"})``.
+
+    A sample is a row of the first axis of all datasets. Without ``datasets``, these are all whose first axes
+    are as long as each other. With ``rows="groups"``, a sample is a group, and paths are patterns:
+    ``datasets={"image": "data/*/obs/img", "action": "data/*/action"}``."""
+    return _hdf5("hdf5", paths, datasets, rows)
+
+
+def netcdf4(
+    *paths: Paths, datasets: Optional[Mapping[str, str]] = None, rows: Optional[str] = None
+) -> Builder:
+    """netCDF-4 files, which are HDF5 files with names for their axes: as :func:`hdf5`."""
+    return _hdf5("netcdf4", paths, datasets, rows)
+
+
 def csv(
     *paths: Paths,
     delimiter: Optional[str] = None,

@@ -5,6 +5,7 @@ import { nameSource } from '../plugin-sources.js'
 import type {
   BlendJson,
   CsvJson,
+  Hdf5Json,
   KernelJson,
   KernelOf,
   ListJson,
@@ -79,6 +80,16 @@ export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> 
 
 /** Parquet files: a row is a sample; its columns are those of the files. */
 export const parquet = (...paths: string[]): SourceJson => ({ parquet: oneOrMore(paths) })
+
+/** HDF5 files, by paths or patterns: a sample is a row of the first axis, or a group. */
+export const hdf5 = (path: PathsJson, options: Omit<Hdf5Json, 'path'> = {}): SourceJson => ({
+  hdf5: Object.keys(options).length === 0 ? path : { path, ...options },
+})
+
+/** netCDF-4 files, which are HDF5 files with names for their axes. */
+export const netcdf4 = (path: PathsJson, options: Omit<Hdf5Json, 'path'> = {}): SourceJson => ({
+  netcdf4: Object.keys(options).length === 0 ? path : { path, ...options },
+})
 
 /** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
 export function source(name: string, json: unknown = {}): SourceJson {

@@ -9,6 +9,7 @@ import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
+import { hdf5 } from './formats/hdf5.js'
 import { parquet } from './formats/parquet.js'
 import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
@@ -202,6 +203,8 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   parquet,
   jsonl,
   text: textLines,
+  hdf5,
+  netcdf4: hdf5,
   concat: list(inner, 'a list of sources', { min: 1 }),
   zip: list(inner, 'a list of two sources or more', { min: 2 }),
   subset,

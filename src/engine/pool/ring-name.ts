@@ -13,6 +13,8 @@ const OF_FILES = [
   'text',
   'zarr',
   'tfrecord',
+  'hdf5',
+  'netcdf4',
   'concat',
   'zip',
   'subset',

@@ -1,0 +1,169 @@
+/** Opens HDF5 files: finds them, finds or makes the index of each, and settles which samples their datasets make. */
+import { createHash } from 'node:crypto'
+import { SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
+import type { Hdf5Json } from '../../define/types.js'
+import { Stores } from '../../store/stores.js'
+import { joined } from '../combine/combined.js'
+import { type DataFile, findDataFiles } from '../find/data-files.js'
+import { IndexFile } from '../index/file.js'
+import { obtainFileIndex } from '../index/of-file.js'
+import type { IndexFound } from '../index/place.js'
+import type { Fingerprint, OpenContext } from '../source.js'
+import {
+  chooseGroups,
+  chooseRows,
+  columnsOf,
+  FileTables,
+  type SetJson,
+  unitRowsOf,
+  usualSets,
+} from './choose.js'
+import type { Dataset } from './dataset.js'
+import { type Hdf5Manifest, NONE } from './hdf5-source.js'
+import { HDF5_INDEX } from './index-build.js'
+
+/** Files that are indexed at the same time. */
+const AT_ONCE = 4
+const WORDS = { source: 'hdf5', what: 'file' }
+
+export async function openHdf5(
+  json: string | string[] | Hdf5Json,
+  context: OpenContext,
+): Promise<Hdf5Manifest> {
+  const spec = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  using stores = new Stores()
+  const files = await findDataFiles(spec.path, context.root, stores, WORDS)
+  let done = 0
+  const indexes = await inParallel(files, AT_ONCE, async file => {
+    const found = await obtainFileIndex(HDF5_INDEX, file, context, stores)
+    context.progress?.(++done, files.length, 'indexing HDF5 files', 'files')
+    return found
+  })
+  const named = Object.entries(spec.datasets ?? {}).map(([name, path]) => ({ name, path }))
+  const chosen = new Chosen(spec.rows ?? 'axis', named, context)
+  for (const [i, file] of files.entries()) chosen.add(file, indexes[i])
+  return chosen.finish()
+}
+
+/** Collects the samples of all files. */
+class Chosen {
+  private readonly hash = createHash('sha256')
+  private readonly files: Hdf5Manifest['files'] = []
+  private readonly parts: NonNullable<Fingerprint['parts']> = []
+  private readonly stamps: string[] = []
+  private readonly columns = new Set<string>()
+  private readonly keys: string[] = []
+  private readonly numbers: number[] = []
+  private indexBytes = 0
+
+  constructor(
+    private readonly rows: 'axis' | 'groups',
+    private sets: SetJson[],
+    private readonly context: OpenContext,
+  ) {}
+
+  add(file: DataFile, { path, header }: IndexFound): void {
+    const tables = new FileTables(file.file, new IndexFile(path, false, header))
+    const { count, datasets, unitRows } = this.rows === 'axis' ? this.addRows(tables) : this.addGroups(tables)
+    const { name, bytes, version: was } = file
+    this.hash.update(`${name}\n${count}\n`)
+    this.files.push({
+      file: file.file,
+      name,
+      index: path,
+      checksum: header.checksum,
+      count,
+      was,
+      datasets,
+      unitRows,
+    })
+    this.parts.push({ name, count, bytes })
+    this.stamps.push(`${typeof was === 'string' ? was : was.mtimeMs} ${header.checksum}`)
+    this.indexBytes += header.bytes
+  }
+
+  finish(): Hdf5Manifest {
+    const count = this.parts.reduce((sum, part) => sum + part.count, 0)
+    if (count === 0) {
+      const [{ file }] = this.files
+      const why =
+        this.rows === 'axis'
+          ? 'its datasets have no rows'
+          : `nothing matches ${this.sets.map(({ path }) => path).join(', ')}`
+      throw new SourceError(`no sample in ${this.files.map(({ file }) => file).join(', ')}: ${why}`, { file })
+    }
+    const manifest: Hdf5Manifest = {
+      kind: 'hdf5',
+      fingerprint: { kind: 'hdf5', count, digest: this.hash.digest('hex').slice(0, 32), parts: this.parts },
+      stamp: joined(this.stamps),
+      indexBytes: this.indexBytes,
+      rows: this.rows,
+      files: this.files,
+      sets: this.sets.map(({ name }) => name),
+      columns: [...this.columns],
+      ...(this.rows === 'groups' && {
+        table: shared(Uint32Array, this.numbers),
+        keys: sharedTexts(this.keys),
+      }),
+    }
+    return manifest
+  }
+
+  private addRows(tables: FileTables): { count: number; datasets: number[]; unitRows: number[] } {
+    if (this.sets.length === 0) this.sets = usualSets(tables, this.context.notice)
+    const { numbers, count } = chooseRows(tables, this.sets)
+    const unitRows = numbers.map((number, set) => {
+      const dataset = tables.usable(number)
+      this.describe(tables, set, dataset)
+      return unitRowsOf(dataset)
+    })
+    return { count, datasets: numbers, unitRows }
+  }
+
+  private addGroups(tables: FileTables): { count: number; datasets: number[]; unitRows: number[] } {
+    const { keys, numbers } = chooseGroups(tables, this.sets)
+    const units = this.sets.map(() => 0)
+    keys.forEach((key, row) => {
+      this.hash.update(`${key}\n`)
+      this.keys.push(key)
+      numbers[row].forEach((number, set) => {
+        this.numbers.push(number ?? NONE)
+        if (number === undefined) return
+        const dataset = tables.usable(number)
+        this.describe(tables, set, dataset)
+        if (unitRowsOf(dataset) > 0 || dataset.chunk[0] > 0) units[set] = 1
+      })
+    })
+    return { count: keys.length, datasets: [], unitRows: units }
+  }
+
+  /** Names, shapes, types and chunks decide which rows there are, and how a window is made of them. */
+  private describe(tables: FileTables, set: number, dataset: Dataset): void {
+    const { name } = this.sets[set]
+    for (const column of columnsOf(tables.file, name, dataset, this.rows === 'axis')) this.columns.add(column)
+    const units = this.rows === 'axis' ? unitRowsOf(dataset) : 0
+    this.hash.update(
+      `${name}\n${dataset.path}\n${dataset.dims}\n${JSON.stringify(dataset.kind.type)}\n${units}\n`,
+    )
+  }
+}
+
+function shared(Type: typeof Uint32Array, values: readonly number[]): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(Type.BYTES_PER_ELEMENT * values.length)
+  new Type(buffer).set(values)
+  return buffer
+}
+
+function sharedTexts(texts: readonly string[]): { text: SharedArrayBuffer; starts: SharedArrayBuffer } {
+  const starts = [0]
+  const bytes = texts.map(text => {
+    const encoded = Buffer.from(text)
+    starts.push(starts[starts.length - 1] + encoded.length)
+    return encoded
+  })
+  const text = new SharedArrayBuffer(starts[texts.length])
+  const whole = new Uint8Array(text)
+  for (const [i, encoded] of bytes.entries()) whole.set(encoded, starts[i])
+  return { text, starts: shared(Uint32Array, starts) }
+}

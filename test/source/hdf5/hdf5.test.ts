@@ -1,0 +1,266 @@
+/** HDF5 files as sources: which datasets are samples, what is read of them, and what is refused. */
+import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isTiled } from '../../../src/basics/array.js'
+import { SourceError } from '../../../src/basics/errors.js'
+import { plainArray } from '../../../src/decode/array/plain-array.js'
+import { parseSource } from '../../../src/define/check/sources.js'
+import type { Hdf5Json } from '../../../src/define/types.js'
+import { needOf } from '../../../src/source/row-reader.js'
+import type { Column } from '../../../src/source/source.js'
+import { addStore } from '../../../src/store/stores.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { slowStore } from '../../support/slow-store.mjs'
+import { conforms } from '../conformance.js'
+import { GOLDEN, goldenCopies, openHdf5, readAll } from './support.js'
+
+async function failure(json: string | string[] | Hdf5Json, root: string): Promise<SourceError> {
+  const error = await openHdf5(json, root).catch(e => e)
+  expect(error).toBeInstanceOf(SourceError)
+  return error
+}
+
+function numbers(value: Column): number[] {
+  if (!isTiled(value)) throw new Error('no array')
+  const { dtype, data } = plainArray(value)
+  const Type = { u8: Uint8Array, i32: Int32Array, f32: Float32Array }[dtype as 'u8' | 'i32' | 'f32']
+  return [...new Type(data.slice().buffer)]
+}
+
+describe('rows of an axis', () => {
+  it('are of all datasets with the same first axis, if none is named; scales of axes are none', async () => {
+    const folder = goldenCopies('weather.nc')
+    const notices: string[] = []
+    const { source } = await openHdf5('weather.nc', folder, { notice: text => notices.push(text) })
+    expect(source.columns).toEqual(['t2m', 'wind'])
+    expect(source.count).toBe(8)
+    expect(notices).toEqual([])
+    const layout = source.layout!()
+    expect(layout!.schema).toEqual([
+      { name: 't2m', type: 'i16 [3, 5] (lat, lon), _FillValue, scale_factor, add_offset not applied' },
+      { name: 'wind', type: 'f32 [3, 5] (lat, lon)' },
+    ])
+    expect(layout!.chunks).toContain('t2m in chunks of [3, 2, 5]')
+    expect(layout!.codecs).toEqual(['shuffle', 'gzip'])
+  })
+
+  it('leave out what can not be read, and say so', async () => {
+    const notices: string[] = []
+    const { source } = await openHdf5('types.h5', goldenCopies('types.h5'), {
+      notice: text => notices.push(text),
+    })
+    expect(source.columns).toContain('table.in.deep')
+    expect(source.columns).not.toContain('reference')
+    expect(notices.join()).toContain('/reference (references to other objects are not followed)')
+    expect(notices.join()).toContain('/many_texts')
+  })
+
+  it('of several files come one after the other, with ids by file and row', async () => {
+    const folder = goldenCopies('row.h5', 'user-block.h5')
+    copyFileSync(join(folder, 'row.h5'), join(folder, 'row2.h5'))
+    const { source } = await openHdf5({ path: ['row*.h5'], datasets: { a: '/x' } }, folder)
+    expect([source.id(0), source.id(1), source.key(1)]).toEqual(['row.h5:0', 'row2.h5:0', 'row2:0'])
+    expect([...source.runs]).toEqual([0, 1])
+    expect((await readAll(source, ['a'])).map(({ a }) => numbers(a))).toEqual([
+      [0, 1, 2],
+      [0, 1, 2],
+    ])
+  })
+
+  it('that lie together are ranges; those of a chunk that is not filtered, too', async () => {
+    const folder = goldenCopies('layouts-v110.h5')
+    const path = 'layouts-v110.h5'
+    for (const name of ['contiguous', 'chunked', 'growing', 'implicit', 'compact']) {
+      const { source } = await openHdf5({ path, datasets: { x: name } }, folder)
+      expect(source.unitStarts).toBeUndefined()
+      expect(needOf(source, 3, ['x']).ranges).toHaveLength(1)
+    }
+    const { source } = await openHdf5({ path, datasets: { x: 'odd', y: 'one', z: 'contiguous' } }, folder)
+    expect(source.leaves).toHaveLength(2)
+    // The windows follow the larger units: `one` has all rows in one chunk.
+    expect([...source.unitStarts!]).toEqual([0])
+    const { units, ranges } = needOf(source, 22, ['x', 'y', 'z'])
+    expect(ranges).toHaveLength(1)
+    expect(units.map(({ unit }) => unit)).toEqual([7, 0])
+    // A slab has all chunks of the same rows, here 3 × 2; its last one has 2 rows.
+    expect(units[0].leaf.planUnit(7, [])).toHaveLength(6)
+    expect(units[0].leaf.unitBytes(7, [])).toBe(2 * 5 * 7 * 4)
+  })
+
+  it('that are large are read straight into the batch', async () => {
+    const folder = temporaryFolder()
+    // The dataset of 4 rows is said to have rows of 64 KiB: what counts is what `need` asks for.
+    const file = readFileSync(join(GOLDEN, 'row.h5'))
+    writeFileSync(join(folder, 'row.h5'), file)
+    const { source } = await openHdf5('row.h5', folder)
+    expect(needOf(source, 0, ['x']).ranges).toHaveLength(1)
+  })
+
+  it('need datasets that are there, of one length', async () => {
+    const folder = goldenCopies('user-block.h5', 'groups-latest.h5')
+    expect((await failure({ path: 'user-block.h5', datasets: { x: '/xx' } }, folder)).message).toContain(
+      'has no dataset "/xx": did you mean "/x"? It has /t, /x, /y',
+    )
+    const datasets = { a: '/data/demo_1/action', b: '/data/demo_2/action' }
+    expect((await failure({ path: 'groups-latest.h5', datasets }, folder)).message).toContain(
+      'dataset "/data/demo_1/action" has 2 rows, and "/data/demo_2/action" has 3',
+    )
+    const single = await failure({ path: 'groups-latest.h5', datasets: { a: 'data/demo_1/score' } }, folder)
+    expect(single.message).toContain('is a single value and has no rows')
+  })
+
+  it('are refused where there are none', async () => {
+    expect((await failure('empty.h5', goldenCopies('empty.h5'))).message).toContain(
+      'its datasets have no rows',
+    )
+  })
+})
+
+describe.each(['groups-earliest.h5', 'groups-latest.h5'])('groups of %s', name => {
+  const folder = goldenCopies(name)
+  const datasets = {
+    action: 'data/*/action',
+    image: 'data/*/obs/img',
+    name: 'data/*/name',
+    score: 'data/*/score',
+    extra: 'data/*/extra',
+  }
+
+  it('are samples, with all that lies in each', async () => {
+    const { source } = await openHdf5({ path: name, datasets, rows: 'groups' }, folder)
+    const keys = Array.from({ length: 12 }, (_, i) => `demo_${i}`).sort()
+    expect(source.count).toBe(12)
+    expect(keys.map((_, row) => source.id(row))).toEqual(keys.map(key => `${name}:${key}`))
+    const rows = await readAll(source, Object.keys(datasets))
+    rows.forEach((row, r) => {
+      const i = Number(keys[r].slice(5))
+      const steps = (i % 4) + 1
+      expect(numbers(row.action)).toEqual(Array.from({ length: steps * 2 }, (_, k) => k + i))
+      expect(numbers(row.image)).toEqual(new Array(steps * 12).fill(i))
+      expect(isTiled(row.image) && row.image.shape).toEqual([steps, 3, 4])
+      expect(Buffer.from(row.name as Uint8Array).toString()).toBe(`demo number ${i}`)
+      expect(row.score).toBe(i / 2)
+      expect(row.extra).toBe(i % 5 === 0 ? i : undefined)
+      expect(source.present!(r).columns.includes('extra')).toBe(i % 5 === 0)
+    })
+  })
+
+  it('are found by links within the file; links that lead back or out are refused', async () => {
+    const of = async (path: string): Promise<number[]> => {
+      const { source } = await openHdf5({ path: name, datasets: { x: path } }, folder)
+      return (await readAll(source, ['x'])).flatMap(({ x }) => numbers(x))
+    }
+    expect(await of('/soft')).toEqual([3, 4, 5, 6, 7, 8, 9, 10])
+    expect(await of('/soft_group/action')).toEqual([4, 5])
+    expect(await of('/hard/action')).toEqual([5, 6, 7, 8])
+    expect(await of('/many/link 299')).toEqual(await of('/data/demo_11/action'))
+    for (const [path, word] of [
+      ['dangling', 'soft link to /nowhere, which is not there'],
+      ['data/demo_6/loop', 'leads back to a group above it'],
+      ['data/demo_0/up', 'leads back to a group above it'],
+      ['outside', 'link to another file (other.h5:/x)'],
+    ])
+      expect((await failure({ path: name, datasets: { x: path } }, folder)).message).toContain(word)
+  })
+})
+
+describe('definitions', () => {
+  it('of groups need patterns with as many stars in each', () => {
+    const parse = (json: unknown) => () => parseSource({ hdf5: json }, 'source')
+    expect(parse({ path: 'a.h5', rows: 'groups' })).toThrow(
+      /source.hdf5.datasets: rows by groups need patterns/,
+    )
+    expect(parse({ path: 'a.h5', rows: 'groups', datasets: { x: 'a/*/x', y: 'a/y' } })).toThrow(
+      /as many stars/,
+    )
+    expect(parse({ path: 'a.h5', datasets: {} })).toThrow(/names no dataset/)
+    expect(parse({ path: 'a.h5', dataset: { x: '/x' } })).toThrow(/datasets/)
+    expect(parse(['a.h5', 'b-*.h5'])).not.toThrow()
+  })
+})
+
+describe('files that are no good', () => {
+  it('are named: not HDF5, cut short, still open, gone', async () => {
+    const folder = goldenCopies('types.h5', 'unclosed.h5', 'layouts-v110.h5')
+    writeFileSync(join(folder, 'text.h5'), 'no such thing'.repeat(100))
+    expect((await failure('text.h5', folder)).message).toContain('text.h5 is no HDF5 file')
+    expect((await failure('unclosed.h5', folder)).message).toContain('h5clear -s')
+    truncateSync(join(folder, 'types.h5'), 100_000)
+    expect((await failure('types.h5', folder)).message).toContain('it is cut short')
+    expect((await failure('none.h5', folder)).message).toContain('none.h5 is missing')
+    const bytes = readFileSync(join(folder, 'layouts-v110.h5'))
+    bytes[bytes.indexOf('OHDR') + 20] ^= 1
+    writeFileSync(join(folder, 'layouts-v110.h5'), bytes)
+    const damaged = await failure('layouts-v110.h5', folder)
+    expect(damaged.message).toMatch(/is damaged at byte \d+: the checksum of its object's header is wrong/)
+    expect(damaged.offset).toBeGreaterThan(0)
+  })
+
+  it('have chunks whose damage names the dataset and the byte', async () => {
+    const folder = goldenCopies('filters.h5')
+    const { source } = await openHdf5({ path: 'filters.h5', datasets: { x: 'fletcher/7x33' } }, folder)
+    const [range] = needOf(source, 0, ['x']).units.flatMap(({ leaf, unit }) => leaf.planUnit(unit, []))
+    const file = join(folder, 'filters.h5')
+    const bytes = readFileSync(file)
+    bytes[range.offset + 5] ^= 1
+    writeFileSync(file, bytes)
+    const { source: again } = await openHdf5({ path: 'filters.h5', datasets: { x: 'fletcher/7x33' } }, folder)
+    await expect(readAll(again, ['x'])).rejects.toThrow(
+      `dataset "fletcher/7x33", chunk at byte ${range.offset}: the checksum (fletcher32) of a chunk is wrong`,
+    )
+  })
+})
+
+const write =
+  (...names: string[]) =>
+  (root: string) => {
+    for (const name of names) copyFileSync(join(GOLDEN, name), join(root, name))
+  }
+/** The same name with other data. */
+const change = (to: string, name: string) => (root: string) =>
+  copyFileSync(join(GOLDEN, to), join(root, name))
+
+conforms({
+  name: 'hdf5, rows of an axis',
+  json: { hdf5: { path: 'weather.nc' } },
+  wanted: ['t2m', 'wind'],
+  write: write('weather.nc'),
+  change: change('user-block.h5', 'weather.nc'),
+  count: 8,
+  first: {},
+})
+
+conforms({
+  name: 'hdf5, tables and texts',
+  json: { netcdf4: { path: 'types.h5', datasets: { t: 'table', s: 'varying', n: 'scalar/be_i8' } } },
+  wanted: ['t.in.deep', 't.name', 's', 'n'],
+  write: write('types.h5'),
+  count: 6,
+  first: { 't.in.deep': String(2n ** 60n), 't.name': 'n0', s: '' },
+})
+
+conforms({
+  name: 'hdf5, groups',
+  json: {
+    hdf5: { path: '*.h5', datasets: { name: 'data/*/name', image: 'data/*/obs/img' }, rows: 'groups' },
+  },
+  wanted: ['name', 'image'],
+  write: write('groups-latest.h5', 'groups-earliest.h5'),
+  change: change('groups-latest.h5', 'groups-more.h5'),
+  count: 24,
+  first: { name: 'demo number 0' },
+})
+
+const far = temporaryFolder()
+addStore('far', slowStore({ folder: far, scheme: 'far', latency: 1, errors: 0 }))
+conforms({
+  name: 'hdf5 in a slow store',
+  json: folder => ({ hdf5: `far://${folder}/weather.nc` }),
+  store: { scheme: 'far', folder: far },
+  wanted: ['t2m', 'wind'],
+  write: write('weather.nc'),
+  change: change('user-block.h5', 'weather.nc'),
+  count: 8,
+  first: {},
+})
