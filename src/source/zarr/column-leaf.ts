@@ -16,6 +16,7 @@ import { type ArrayKind, chunkBytes, keyOf } from './meta/array-meta.js'
 import { fixedText } from './meta/element.js'
 import { shardShape } from './shard-index.js'
 import { versionAt } from './versions.js'
+import { isVlen, loadVlen, vlenBytes, vlenFill, vlenValue } from './vlen.js'
 
 /** Rows of this many bytes go from the file straight into the batch; smaller ones are read together with their neighbours. */
 const DIRECT = 65536
@@ -43,6 +44,7 @@ interface PartCut extends Cut {
   /** A row is one whole row of one chunk, in C order. */
   whole: boolean
   text: boolean
+  vlen: boolean
 }
 
 export class ColumnLeaf implements Leaf {
@@ -119,6 +121,7 @@ export class ColumnLeaf implements Leaf {
     const first = this.firstUnitOf(cut, row)
     const { lengths } = this.manifest
     const inChunk = row % cut.kind.chunk[0]
+    if (cut.vlen) return lengths[first] === ABSENT ? vlenFill(cut.kind) : vlenValue(cut.kind, next(), inChunk)
     if (cut.text) {
       const { element } = cut.kind
       if (lengths[first] === ABSENT) return fixedText(cut.kind.fill, { ...element, bigEndian: false })
@@ -154,16 +157,19 @@ export class ColumnLeaf implements Leaf {
   }
 
   unitBytes(unit: number): number {
-    return this.cuts[this.manifest.kindOf[this.partOfUnit(unit)]].bytes
+    const { kindOf, contents } = this.manifest
+    const { kind, bytes } = this.cuts[kindOf[this.partOfUnit(unit)]]
+    return isVlen(kind) ? vlenBytes(kind, contents![unit]) : bytes
   }
 
   load(unit: number, [stored]: Uint8Array[], into: Uint8Array): Uint8Array[] {
     const part = this.partOfUnit(unit)
-    const { kind, bytes } = this.cuts[this.manifest.kindOf[part]]
+    const { kind } = this.cuts[this.manifest.kindOf[part]]
+    const bytes = this.unitBytes(unit)
     const chunk = into.subarray(0, bytes)
     let made: number
     try {
-      made = decodeChunk(kind.steps, stored, chunk)
+      made = isVlen(kind) ? loadVlen(kind, stored, chunk) : decodeChunk(kind.steps, stored, chunk)
     } catch (error) {
       throw this.badChunk(part, unit, (error as Error).message, error)
     }
@@ -258,7 +264,18 @@ export class ColumnLeaf implements Leaf {
     const inOrder = order.every((axis, i) => axis === i)
     const whole = inOrder && shape.every((side, axis) => axis === 0 || side === chunk[axis])
     const text = element.form === 'ascii' || element.form === 'utf32'
-    this.last = { ...cut, part, firstUnit: firstUnit[part], shape, rowShape, grid, across, whole, text }
+    this.last = {
+      ...cut,
+      part,
+      firstUnit: firstUnit[part],
+      shape,
+      rowShape,
+      grid,
+      across,
+      whole,
+      text,
+      vlen: isVlen(cut.kind),
+    }
     return this.last
   }
 }

@@ -6,9 +6,10 @@ import { SourceError } from '../../basics/errors.js'
 import type { FoundObject } from './find/objects.js'
 import { cells, gridOf, numberAt, placeAt } from './grid.js'
 import type { ArrayKind, ArrayMeta } from './meta/array-meta.js'
-import { placeOf } from './meta/array-meta.js'
+import { keyOf, placeOf } from './meta/array-meta.js'
 import { shardShape } from './shard-index.js'
 import { sharedNumbers, VersionBuilder, type VersionTable } from './versions.js'
+import { isVlen } from './vlen.js'
 
 /** Chunks of a column. A table of so many takes some 600 MB. */
 const MOST_CHUNKS = 1 << 24
@@ -36,6 +37,8 @@ export interface ColumnManifest {
   /** Of each chunk: its bytes, or −1, and where they begin in the object. */
   lengths: Float64Array
   offsets: Float64Array
+  /** Of texts of any length: the bytes that each chunk becomes. */
+  contents?: Float64Array
   versions: VersionTable
 }
 
@@ -52,6 +55,8 @@ export class ColumnTables {
   readonly lengths: Float64Array
   readonly offsets: Float64Array
   readonly versions: VersionBuilder
+  /** The bytes that each chunk becomes, of texts of any length. */
+  readonly contents: Float64Array | undefined
   private readonly firstUnit: Float64Array
   private readonly firstObject: Float64Array
   private readonly kinds: ArrayKind[] = []
@@ -86,6 +91,7 @@ export class ColumnTables {
     if (units > MOST_CHUNKS) throw tooMany(name, units, arrays[0]?.folder)
     this.lengths = sharedNumbers(units, ABSENT)
     this.offsets = sharedNumbers(units)
+    if (this.kinds.some(isVlen)) this.contents = sharedNumbers(units)
     this.versions = new VersionBuilder(this.firstObject[parts])
     this.unitStarts = this.startsOf(rowStarts)
   }
@@ -128,6 +134,29 @@ export class ColumnTables {
     return undefined
   }
 
+  /** All chunks of a part that are there, with the object that holds each. */
+  *chunks(
+    part: number,
+  ): Generator<{ unit: number; object: number; key: string; offset: number; length: number }> {
+    const { shape, kind } = this.arrays[part]!.meta
+    const grid = gridOf(shape, kind.chunk)
+    const shard = shardShape(kind)
+    const objects = gridOf(shape, shard)
+    for (let unit = this.firstUnit[part]; unit < this.firstUnit[part + 1]; unit++) {
+      if (this.lengths[unit] === ABSENT) continue
+      const cell = placeAt(grid, unit - this.firstUnit[part])
+      const place = cell.map((at, axis) => Math.floor((at * kind.chunk[axis]) / shard[axis]))
+      const object = this.firstObject[part] + numberAt(objects, place)
+      yield {
+        unit,
+        object,
+        key: keyOf(kind.keys, place),
+        offset: this.offsets[unit],
+        length: this.lengths[unit],
+      }
+    }
+  }
+
   /** The first object of a part. */
   objectsOf(part: number): { first: number; end: number } {
     return { first: this.firstObject[part], end: this.firstObject[part + 1] }
@@ -138,7 +167,8 @@ export class ColumnTables {
     const folders = this.arrays.map(array => array?.folder ?? '')
     const archives = Uint8Array.from(this.arrays, array => (array?.archive ? 1 : 0))
     const places = { folders, archives, firstUnit, firstObject, unitStarts, lengths, offsets }
-    return { name, kinds, kindOf, rank, shapes, ...places, versions: this.versions.finish() }
+    const contents = this.contents && { contents: this.contents }
+    return { name, kinds, kindOf, rank, shapes, ...places, ...contents, versions: this.versions.finish() }
   }
 
   private countChunks({ meta: { shape, kind }, folder }: PartArray): [number, number] {

@@ -13,6 +13,7 @@ import type { FoundObject } from './find/objects.js'
 import { gridOf, placeAt } from './grid.js'
 import { chunkBytes, keyOf } from './meta/array-meta.js'
 import { readShard, shardShape } from './shard-index.js'
+import { contentsOf } from './vlen.js'
 
 /** Arrays up to which each is listed alone: more are found in one listing of the whole store. */
 const LISTED_ALONE = 16
@@ -101,6 +102,25 @@ export async function readShards(tables: ColumnTables, stores: Stores, progress?
     )
     progress?.(++done, shards.length, 'reading the indexes of shards', 'shards')
   })
+}
+
+/** Looks up how large the chunks of texts become. */
+export async function readContents(tables: ColumnTables, stores: Stores): Promise<void> {
+  const { contents } = tables
+  if (contents === undefined) return
+  for (const array of tables.arrays) {
+    if (array === undefined) continue
+    const { part, folder, archive, meta } = array
+    await inParallel(
+      [...tables.chunks(part)],
+      ASKED_AT_ONCE,
+      async ({ unit, object, key, offset, length }) => {
+        const file = archive ? folder : `${folder}/${key}`
+        const was = tables.versions.at(object)
+        contents[unit] = await contentsOf(stores, meta.kind, { file, offset, length, was })
+      },
+    )
+  }
 }
 
 /** Chunks that are stored as they are have the size that their shape says. */

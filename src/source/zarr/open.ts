@@ -12,7 +12,7 @@ import { findStores, type StorePath } from './find/find-stores.js'
 import { Hierarchy } from './find/hierarchy.js'
 import { FolderObjects } from './find/objects.js'
 import { selectParts } from './find/select.js'
-import { checkPlain, findChunks, readShards, type StoreArray } from './index-chunks.js'
+import { checkPlain, findChunks, readContents, readShards, type StoreArray } from './index-chunks.js'
 import { type ArrayMeta, asOneRow } from './meta/array-meta.js'
 import { sharedNumbers, versionBytes } from './versions.js'
 import type { ZarrManifest } from './zarr-source.js'
@@ -170,6 +170,7 @@ async function indexColumns(
   for (const [hierarchy, arrays] of ofStores) await findChunks(hierarchy, arrays)
   for (const table of tables) {
     await readShards(table, stores, progress)
+    await readContents(table, stores)
     checkPlain(table)
   }
   return tables.map(table => table.finish())
@@ -178,7 +179,8 @@ async function indexColumns(
 function bytesOf(column: ColumnManifest): number {
   const { shapes, firstUnit, firstObject, unitStarts, lengths, offsets, versions } = column
   const tables = [shapes, firstUnit, firstObject, unitStarts, lengths, offsets]
-  return tables.reduce((sum, table) => sum + table.byteLength, versionBytes(versions))
+  const more = versionBytes(versions) + (column.contents?.byteLength ?? 0)
+  return tables.reduce((sum, table) => sum + table.byteLength, more)
 }
 
 /** Of names, shapes, kinds, and which chunks there are with how many bytes. */

@@ -100,6 +100,17 @@ store("v2 U4 big", np.array(["a", "日本🎉é", "x"]).astype(">U4"), chunks=(2
 store("v3 S5", np.array([b"a", b"bcd", b"", b"defgh", b"x"]), chunks=(2,), **V3)
 store("v3 U4", np.array(["a", "bcd", "", "日本🎉é", "x"]), chunks=(2,), zarr_format=3)
 
+texts = np.array(["a", "日本🎉é", "", "x" * 300, "last", "y", "z"], object)
+for squeeze in (None, numcodecs.Zstd(), numcodecs.Blosc(), numcodecs.LZ4(), numcodecs.GZip()):
+    options = {**V2, "filters": "auto", "compressors": squeeze}
+    store(f"v2 texts {squeeze and squeeze.codec_id}", texts, chunks=(3,), dtype=str, **options)
+store("v2 texts, some missing", texts, ["1"], chunks=(3,), dtype=str, fill_value="fill", **{**V2, "filters": "auto"})
+many = np.array([f"text number {i}" for i in range(2000)], object)
+store("v3 many texts", many[:600], chunks=(500,), dtype=str, zarr_format=3)
+for squeeze in (None, "auto", GzipCodec(), BloscCodec()):
+    store(f"v3 texts {squeeze}", texts, chunks=(3,), dtype=str, zarr_format=3, compressors=squeeze)
+store("v3 texts in shards", texts, chunks=(2,), shards=(4,), dtype=str, zarr_format=3)
+
 # ---- shapes, orders, chunks and their edges
 for name, shape, chunks in [
     ("one row", (1, 4), (1, 4)),

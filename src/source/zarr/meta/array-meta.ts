@@ -49,7 +49,7 @@ export interface ArrayMeta {
 /** NumPy has no more axes either. */
 const MOST_AXES = 64
 /** Bytes of a chunk: what a cache could never hold is not tried. */
-const MOST_CHUNK_BYTES = 2 ** 31
+export const MOST_CHUNK_BYTES = 2 ** 31
 
 /** A list of whole numbers, one for each axis. */
 export function sidesOf(json: unknown, what: string, least: number, rank?: number): number[] {
@@ -68,7 +68,7 @@ export function chunkBytes({ chunk, element }: Pick<ArrayKind, 'chunk' | 'elemen
 }
 
 /** Elements of a chunk. */
-function chunkElements({ chunk }: Pick<ArrayKind, 'chunk'>): number {
+export function chunkElements({ chunk }: Pick<ArrayKind, 'chunk'>): number {
   return chunk.reduce((product, side) => product * side, 1)
 }
 

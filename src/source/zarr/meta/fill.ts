@@ -8,7 +8,7 @@ import { ZarrFault } from './fault.js'
 /** The bytes of one element. `null` and nothing are zeros, as zarr-python has them. */
 export function fillBytes(fill: unknown, element: Element, version: 2 | 3): Uint8Array {
   const { form, dtype, bytes } = element
-  const out = Buffer.alloc(Math.max(bytes, 1))
+  const out = Buffer.alloc(bytes)
   if (fill === null || fill === undefined) return new Uint8Array(out)
   if (form === 'vlen-text' || form === 'vlen-bytes') return vlenFill(fill)
   if (form === 'ascii') fillText(out, fill)
