@@ -1,0 +1,81 @@
+/**
+ * Decompresses a gzip file (RFC 1952) of any size once, from its beginning, and tells where its deflate blocks begin. From there
+ * decompression can begin again (gzip-part.ts). Members follow one another; their checksums are compared.
+ */
+import { crc32 } from 'node:zlib'
+import { DecodeError } from '../basics/errors.js'
+import { DeflateBlocks } from './deflate-blocks.js'
+import { MovingInput, type ReadAt } from './moving-input.js'
+
+/** Compressed bytes that a block may have. Programs make blocks of some 100 kB. */
+const MOST_BLOCK = 4 << 20
+/** Bytes of a member's header: names and comments in it are short. */
+const MOST_HEADER = 64 << 10
+const TRAILER = 8
+
+export interface GzipSink {
+  /** Output, valid during the call. */
+  found(piece: Uint8Array): void
+  /** A block begins at a bit of the file; so many bytes of output come before it. `window` gives what it may refer to. */
+  block(bit: number, made: number, window: () => Uint8Array): void
+  /** Bytes of the file that were read. */
+  progress?(bytes: number): void
+}
+
+export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Promise<void> {
+  const input = new MovingInput(read, size)
+  let crc = 0
+  const blocks = new DeflateBlocks(piece => {
+    crc = crc32(piece, crc)
+    sink.found(piece)
+  })
+  let at = 0
+  for (;;) {
+    await input.hold(at, MOST_HEADER)
+    const header = input.told(at, bytes => headerBytes(bytes))
+    if (header === 0) {
+      if (at === 0) throw new DecodeError('is no gzip')
+      return // zeros that fill up the last block of a tape
+    }
+    at += header
+    blocks.begin()
+    crc = 0
+    const before = blocks.made
+    let bit = 8 * at
+    while (!blocks.ended) {
+      const byte = Math.floor(bit / 8)
+      await input.hold(byte, MOST_BLOCK)
+      sink.block(bit, blocks.made, () => blocks.window())
+      const inside = bit % 8
+      bit += input.told(byte, bytes => blocks.block(bytes, inside) - inside)
+      sink.progress?.(byte)
+    }
+    blocks.flush()
+    at = Math.ceil(bit / 8)
+    await input.hold(at, TRAILER)
+    const made = blocks.made - before
+    input.told(at, bytes => checkTrailer(bytes, crc, made))
+    at += TRAILER
+    if (at >= size) return
+  }
+}
+
+function checkTrailer(bytes: Buffer, crc: number, made: number): void {
+  if (bytes.length < TRAILER) throw new DecodeError('it is cut off')
+  if (bytes.readUInt32LE(0) === crc && bytes.readUInt32LE(4) === made % 2 ** 32) return
+  throw new DecodeError('its checksum is wrong')
+}
+
+/** Bytes of the header that a member begins with; 0 where there are only zeros. */
+export function headerBytes(bytes: Uint8Array): number {
+  if (bytes.length === 0 || bytes[0] === 0) return 0
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b || bytes[2] !== 8) throw new DecodeError('no member begins here')
+  const flags = bytes[3]
+  let at = 10
+  if (flags & 4) at += 2 + (bytes[at] | (bytes[at + 1] << 8))
+  for (const text of [8, 16])
+    if (flags & text) at = bytes.indexOf(0, at) < 0 ? Infinity : bytes.indexOf(0, at) + 1
+  if (flags & 2) at += 2
+  if (at < bytes.length) return at
+  throw new DecodeError('its header is cut off, or very long')
+}
