@@ -11,7 +11,8 @@ import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } fro
 import { csvColumns, type HeadColumn } from './csv-columns.js'
 import { keysOf } from './json-row.js'
 import { LineScan, type RowRule } from './line-scan.js'
-import { eachPiece } from './pieces.js'
+import { eachPiece, type LinesCodec } from './pieces.js'
+import { UNIT_COLUMNS } from './seek.js'
 
 /** Bytes at the beginning that the columns are looked for in, and as many rows. */
 const HEAD_BYTES = 1 << 20
@@ -36,6 +37,7 @@ export interface LinesMeta {
   /** Bytes of text. */
   bytes: number
   columns: HeadColumn[]
+  codec?: LinesCodec
 }
 
 /** How files of these rules are indexed. */
@@ -49,7 +51,7 @@ export function linesIndex(rules: RowRules): FileIndexKind<DataFile> {
 }
 
 function malformed(header: IndexHeader, rules: RowRules): string | undefined {
-  const { columns, digest, bytes, rules: was } = header.meta as Partial<LinesMeta>
+  const { columns, digest, bytes, rules: was, codec } = header.meta as Partial<LinesMeta>
   const right = Array.isArray(columns) && columns.every(column => typeof column?.name === 'string')
   if (!right || typeof digest !== 'string' || typeof bytes !== 'number')
     return 'it is malformed: what it tells of its rows'
@@ -57,6 +59,9 @@ function malformed(header: IndexHeader, rules: RowRules): string | undefined {
   return wrongLength(header, [
     ['start', header.count + 1],
     ...(header.columns.line === undefined ? [] : [['line', header.count] as const]),
+    ...(codec === undefined
+      ? []
+      : UNIT_COLUMNS.map(name => [name, header.columns['unit.row']?.length] as const)),
   ])
 }
 
@@ -68,9 +73,9 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
   const scan = new LineScan(file.file, rules.rule, rules.delimiter, rules.header)
   const head: Uint8Array[] = []
   let kept = 0
-  await eachPiece(file, tools, piece => {
+  const compressed = await eachPiece(file, tools, piece => {
     if (kept < HEAD_BYTES) {
-      const part = piece.slice(0, HEAD_BYTES - kept)
+      const part = new Uint8Array(piece.subarray(0, HEAD_BYTES - kept)) // a copy
       head.push(part)
       kept += part.length
     }
@@ -83,10 +88,12 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
     rules: rulesText(rules),
     digest: hash.digest('hex').slice(0, 32),
     bytes: scan.at,
+    ...(compressed && { codec: compressed.codec }),
     columns: headColumns(file.file, rules, scan, Buffer.concat(head)),
   }
   const columns: Record<string, ColumnBuilder> = { start: scan.starts }
   if (!scan.plain) columns.line = scan.lines
+  if (compressed !== undefined) Object.assign(columns, compressed.table.columns(scan.starts, file.bytes))
   const probes = Array.from({ length: PROBED }, (_, i) => Math.floor((file.bytes * i) / PROBED))
   return { count: scan.count - 1, meta: { ...meta }, columns, probes: [...new Set(probes)] }
 }

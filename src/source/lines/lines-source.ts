@@ -18,6 +18,8 @@ export interface LinesManifest extends Manifest {
   columns: string[]
   /** CSV: the type of each column, and whether the first rows have empty cells in it. */
   types: Record<string, { type: CsvType; declared: boolean; nulls: boolean }>
+  /** Of compressed files. */
+  unitStarts?: Float64Array
 }
 
 /** Reads the wanted columns of a row. */
@@ -28,14 +30,14 @@ export class LinesSource implements Source {
   readonly columns: readonly string[]
   readonly runs: Float64Array
   readonly indexed = ['key', 'shard', 'line']
-  private readonly rows: FileRows
+  protected readonly rows: FileRows
   /** Mapped when first needed. */
   private readonly files: (TextFile | undefined)[]
   private readonly keys: string[]
   /** By the very array of column names: the engine uses the same one for every row. */
   private readonly readers = new WeakMap<readonly string[], ReadRow>()
 
-  constructor(private readonly manifest: LinesManifest) {
+  constructor(protected readonly manifest: LinesManifest) {
     const { files } = manifest
     this.rows = new FileRows(files.map(({ count }) => count))
     this.count = this.rows.count
@@ -96,7 +98,7 @@ export class LinesSource implements Source {
   ): Record<string, Column> {
     if (columns.length === 0) return {}
     const inFile = this.rows.locate(row)
-    return this.reader(columns)(ranges[0], this.file(), inFile)
+    return this.read(ranges[0], this.file(), inFile, columns)
   }
 
   layout(): Layout {
@@ -110,8 +112,18 @@ export class LinesSource implements Source {
     }
   }
 
-  private file(): TextFile {
-    const { file } = this.rows
+  /** A row of a file, given its bytes. */
+  protected read(
+    bytes: Uint8Array,
+    file: TextFile,
+    row: number,
+    columns: readonly string[],
+  ): Record<string, Column> {
+    return this.reader(columns)(bytes, file, row)
+  }
+
+  /** By number; otherwise the one that was located last. */
+  protected file(file = this.rows.file): TextFile {
     return (this.files[file] ??= new TextFile(this.manifest.files[file]))
   }
 

@@ -1,9 +1,14 @@
 /** Text files: JSON lines, CSV, and lines as they are. What opens them is loaded by the thread that does. */
 import type { CsvJson, PathsJson, TextLinesJson } from '../../define/types.js'
-import type { SourceKind } from '../source.js'
+import type { Manifest, Source, SourceKind } from '../source.js'
+import { CompressedLines } from './compressed-lines.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
 
-const attach = (manifest: object): LinesSource => new LinesSource(manifest as LinesManifest)
+function attach(manifest: Manifest): Source {
+  const { unitStarts } = manifest as LinesManifest
+  if (unitStarts === undefined) return new LinesSource(manifest as LinesManifest)
+  return new CompressedLines(manifest as LinesManifest, unitStarts)
+}
 
 export const jsonl: SourceKind<PathsJson | { path: PathsJson }> = {
   open: async (json, context) => (await import('./open.js')).openJsonLines(json, context),

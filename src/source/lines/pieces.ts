@@ -1,21 +1,63 @@
 /** Goes through the text of a file while it is indexed, piece by piece; compressed files are decompressed on the way. */
+import { DecodeError, SourceError } from '../../basics/errors.js'
+import { scanGzip } from '../../codec/gzip-scan.js'
+import { scanZstd } from '../../codec/zstd-scan.js'
 import type { DataFile } from '../find/data-files.js'
 import type { IndexTools } from '../index/of-file.js'
+import { SeekTable } from './seek.js'
 
 /** Bytes that are read at a time: sequential speed on any disk. */
 const PIECE = 4 << 20
+/** The first four bytes of a frame of zstd that holds something else. */
+const SKIPPABLE = 0x184d2a50
 
-/** A piece is valid during the call only. */
+export type LinesCodec = 'gzip' | 'zstd'
+
+/** What a compressed file turned out to be. */
+export interface Compressed {
+  codec: LinesCodec
+  table: SeekTable
+}
+
+/** A piece is valid during the call only. What a file is, its first bytes tell, not its name. */
 export async function eachPiece(
   file: DataFile,
   tools: IndexTools,
   found: (piece: Uint8Array) => void,
-): Promise<void> {
-  await readPieces(file, tools, found)
+): Promise<Compressed | undefined> {
+  const codec = await codecOf(file, tools)
+  if (codec === undefined) {
+    await readPieces(file, tools, found)
+    return undefined
+  }
+  const table = new SeekTable()
+  const { read, progress } = tools
+  try {
+    if (codec === 'gzip')
+      await scanGzip(read, file.bytes, {
+        found,
+        block: (bit, made, window) => table.add(bit, made, window),
+        progress,
+      })
+    else await scanZstd(read, file.bytes, { found, frame: (at, made) => table.add(8 * at, made), progress })
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new SourceError(`${file.file} (${codec}) ${error.message}`, { file: file.file, cause: error })
+  }
+  return { codec, table }
+}
+
+async function codecOf({ bytes }: DataFile, { read }: IndexTools): Promise<LinesCodec | undefined> {
+  const head = Buffer.alloc(4)
+  if (bytes < head.length) return undefined
+  await read(head, 0)
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
+  const magic = head.readUInt32LE(0)
+  return magic === 0xfd2fb528 || (magic & 0xfffffff0) === SKIPPABLE ? 'zstd' : undefined
 }
 
 /** The bytes as they lie in the file. The next piece is read while `found` works on one. */
-export async function readPieces(
+async function readPieces(
   { bytes }: DataFile,
   { read, piece, progress }: IndexTools,
   found: (piece: Uint8Array) => void,

@@ -2,8 +2,9 @@
 import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import type { NumberArray } from '../index/columns.js'
-import { IndexFile } from '../index/file.js'
+import { IndexFile, type TextColumn } from '../index/file.js'
 import type { ByteRange } from '../source.js'
+import type { LinesCodec } from './pieces.js'
 
 export interface TextFileManifest {
   file: string
@@ -19,12 +20,26 @@ export interface TextFileManifest {
   delimiter?: number
   header?: boolean
   names?: string[]
+  /** How it is compressed, and the number of its first unit. */
+  codec?: LinesCodec
+  firstUnit?: number
+}
+
+/** The seek table (seek.ts). */
+interface Seek {
+  bit: NumberArray
+  made: NumberArray
+  end: NumberArray
+  bytes: NumberArray
+  window: TextColumn
 }
 
 export class TextFile {
   readonly starts: NumberArray
   private readonly lines: NumberArray | undefined
   private readonly was: Version
+  private readonly index: IndexFile
+  private table: Seek | undefined
 
   constructor(readonly manifest: TextFileManifest) {
     const { file, index: path, checksum, was } = manifest
@@ -36,6 +51,7 @@ export class TextFile {
         { file },
       )
     }
+    this.index = index
     this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
     this.starts = index.numbers('start')
     this.lines = index.has('line') ? index.numbers('line') : undefined
@@ -46,6 +62,25 @@ export class TextFile {
     return this.lines?.[row] ?? row + (this.manifest.header ? 2 : 1)
   }
 
+  get seek(): Seek {
+    this.table ??= {
+      bit: this.index.numbers('unit.bit'),
+      made: this.index.numbers('unit.made'),
+      end: this.index.numbers('unit.end'),
+      bytes: this.index.numbers('unit.bytes'),
+      window: this.index.text('unit.window'),
+    }
+    return this.table
+  }
+
+  /** The bytes of a unit, as they lie in the file. */
+  unitRange(unit: number): ByteRange {
+    const { bit, end } = this.seek
+    const offset = Math.floor(bit[unit] / 8)
+    return { file: this.manifest.file, offset, length: end[unit] - offset, was: this.was }
+  }
+
+  /** The bytes of a row of a file that is not compressed. */
   range(row: number): ByteRange {
     const offset = this.starts[row]
     return { file: this.manifest.file, offset, length: this.starts[row + 1] - offset, was: this.was }

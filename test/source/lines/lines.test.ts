@@ -208,6 +208,13 @@ describe('jsonl', () => {
     expect(source.layout?.()?.schema).toEqual([{ name: 'a', type: 'JSON' }])
   })
 
+  it('has the columns of its first lines, of however many pieces the file is read', async () => {
+    const text = 'x'.repeat(1000)
+    const lines = Array.from({ length: 9000 }, (_, i) => JSON.stringify(i < 4000 ? { a: i, text } : [text]))
+    writeFiles(root, { 'a.jsonl': lines.join('\n') })
+    expect((await open({ jsonl: 'a.jsonl' })).columns).toEqual(['a', 'text'])
+  })
+
   it('names the line of a bad sample', async () => {
     writeFiles(root, { 'a.jsonl': '{"a": 1}\n\n{"a": 1' })
     const source = await open({ jsonl: 'a.jsonl' })
