@@ -8,8 +8,8 @@ import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
-import { CsvRow } from './csv-values.js'
-import { JsonRow } from './json-row.js'
+import { CsvRow } from './csv/row.js'
+import { JsonRow } from './json/row.js'
 import { TextFile, type TextFileManifest } from './text-file.js'
 
 export interface LinesManifest extends Manifest {

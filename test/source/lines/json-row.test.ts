@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../src/basics/errors.js'
-import { JsonRow } from '../../../src/source/lines/json-row.js'
+import { JsonRow } from '../../../src/source/lines/json/row.js'
 import type { ArrayColumn, Column } from '../../../src/source/source.js'
 
 const read = (text: string | Uint8Array, ...columns: string[]): Record<string, Column> =>

@@ -1,12 +1,12 @@
 /**
  * One JSON value as a column: numbers (integers that a number would round as bigint), text, true and false as 1 and 0, lists
- * of numbers as arrays (json-list.ts). Null is no value. Objects and other lists stay JSON text.
+ * of numbers as arrays (list.ts). Null is no value. Objects and other lists stay JSON text.
  */
 import { isUtf8 } from 'node:buffer'
-import { DecodeError } from '../../basics/errors.js'
-import type { Column } from '../source.js'
-import { numberList } from './json-list.js'
-import { jsonNumber, shortInteger } from './json-number.js'
+import { DecodeError } from '../../../basics/errors.js'
+import type { Column } from '../../source.js'
+import { numberList } from './list.js'
+import { jsonNumber, shortInteger } from './number.js'
 
 const [QUOTE, BACKSLASH, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x5c, 0x5b, 0x7b]
 /** Half of a surrogate pair. */

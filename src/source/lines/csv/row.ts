@@ -1,10 +1,10 @@
 /** The wanted columns of a CSV record, as values of their types. */
-import { DecodeError } from '../../basics/errors.js'
-import type { CsvType } from '../../define/types.js'
-import type { Column } from '../source.js'
-import { type OnCell, readCells } from './csv-row.js'
-import { cellValue } from './csv-types.js'
-import type { TextFileManifest } from './text-file.js'
+import { DecodeError } from '../../../basics/errors.js'
+import type { CsvType } from '../../../define/types.js'
+import type { Column } from '../../source.js'
+import type { TextFileManifest } from '../text-file.js'
+import { type OnCell, readCells } from './cells.js'
+import { cellValue } from './types.js'
 
 type Types = Readonly<Record<string, { type: CsvType; declared: boolean }>>
 

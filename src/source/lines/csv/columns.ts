@@ -1,8 +1,8 @@
 /** Names and types of the columns of a CSV file: from its header and its first rows. */
-import { MillraceError, SourceError } from '../../basics/errors.js'
-import type { CsvType } from '../../define/types.js'
-import { cellsOf } from './csv-row.js'
-import { commonType, typeOfCell } from './csv-types.js'
+import { MillraceError, SourceError } from '../../../basics/errors.js'
+import type { CsvType } from '../../../define/types.js'
+import { cellsOf } from './cells.js'
+import { commonType, typeOfCell } from './types.js'
 
 /** What the first rows tell of a column. */
 export interface HeadColumn {

@@ -2,9 +2,9 @@
  * Types of CSV columns: declared, or inferred from the first rows. Text is always safe: a field of numbers reads it as well.
  * So digits that a number would lose (leading zeros, as in postal codes) make a column text.
  */
-import { DecodeError } from '../../basics/errors.js'
-import type { CsvType } from '../../define/types.js'
-import type { Column } from '../source.js'
+import { DecodeError } from '../../../basics/errors.js'
+import type { CsvType } from '../../../define/types.js'
+import type { Column } from '../../source.js'
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const DECIMAL = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/

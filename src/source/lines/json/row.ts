@@ -3,9 +3,9 @@
  * long text costs a search for its end. `a.b` is the value of `b` in the object `a`, unless there is a key `a.b`. Where a
  * key stands twice, the last one counts, as in Python and JavaScript.
  */
-import { DecodeError } from '../../basics/errors.js'
-import type { Column } from '../source.js'
-import { jsonColumn } from './json-value.js'
+import { DecodeError } from '../../../basics/errors.js'
+import type { Column } from '../../source.js'
+import { jsonColumn } from './value.js'
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]

@@ -3,7 +3,7 @@
  * two quotes are one; elsewhere a quote is a character like any other.
  */
 import { isUtf8 } from 'node:buffer'
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError } from '../../../basics/errors.js'
 
 const QUOTE = 0x22
 

@@ -2,8 +2,8 @@
  * A list of numbers, or lists of equal length of them, as an array: i64 where all are integers, otherwise f64. The elements
  * are read straight from the bytes, without a JavaScript value for each.
  */
-import type { ArrayColumn } from '../source.js'
-import { jsonNumber, shortInteger } from './json-number.js'
+import type { ArrayColumn } from '../../source.js'
+import { jsonNumber, shortInteger } from './number.js'
 
 const [COMMA, OPEN, CLOSE] = [0x2c, 0x5b, 0x5d]
 /** Lists in lists: an array has no more axes. */
