@@ -1,0 +1,181 @@
+"""One rival, for some seconds: python bench/formats/rivals.py FOLDER RIVAL CASE SECONDS. Prints units, seconds and CPU seconds as JSON.
+
+Two workers where PyTorch's DataLoader is used. What came before the first batch was there is not counted.
+"""
+
+import itertools
+import json
+import multiprocessing
+import os
+import pathlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
+
+import numpy as np
+
+folder = pathlib.Path(sys.argv[1])
+rival, case, seconds = sys.argv[2], sys.argv[3], float(sys.argv[4])
+size = "147" if "147" in case else "18"
+SHAPE = {"18": (2, 1500, 1500), "147": (36, 1010, 1010)}[size]
+MB = int(np.prod(SHAPE)) * 4 / 1e6
+TICKS = os.sysconf("SC_CLK_TCK")
+USED: list[str] = ["numpy"]
+
+
+class Rows:
+    """A dataset of PyTorch: row i by `read`, with what `opened` gives once in each worker."""
+
+    def __init__(self, count: int, read: Callable[[object, int], object], opened: Callable[[], object]) -> None:
+        self.count, self.read, self.opened = count, read, opened
+        self.state: object = None
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, i: int) -> object:
+        import torch
+
+        if self.state is None:
+            self.state = self.opened()
+        return torch.from_numpy(self.read(self.state, i))
+
+
+def loader(dataset: object, **options: object) -> Iterator[object]:
+    """Epoch after epoch, by two workers that stay."""
+    from torch.utils.data import DataLoader
+
+    USED.append("torch")
+    made = DataLoader(dataset, num_workers=2, persistent_workers=True, **options)
+    while True:
+        yield from made
+
+
+def volumes(read: Callable[[object, int], object], opened: Callable[[], object], count: int) -> Iterable[float]:
+    return (MB for _ in loader(Rows(count, read, opened), batch_size=1, shuffle=True))
+
+
+def names(kind: str, ending: str) -> list[pathlib.Path]:
+    return sorted((folder / f"{kind}-{size}").glob(f"*.{ending}"))
+
+
+def np_load() -> Iterable[float]:
+    files = names("npy", "npy")
+    return volumes(lambda _, i: np.load(files[i]), lambda: True, len(files))
+
+
+def np_load_npz() -> Iterable[float]:
+    files = names("npz-deflate" if "deflated" in case else "npz", "npz")
+    return volumes(lambda _, i: np.load(files[i])["data"], lambda: True, len(files))
+
+
+def h5_file() -> pathlib.Path:
+    kind = "plain" if "contiguous" in case else case.split(", ")[1]
+    return folder / f"{kind}-{size}.h5"
+
+
+def opened_h5() -> object:
+    import h5py
+
+    return h5py.File(h5_file(), "r")["data"]
+
+
+def h5py_rows() -> Iterable[float]:
+    USED.append("h5py")
+    return volumes(lambda data, i: data[i], opened_h5, len(opened_h5()))
+
+
+def h5py_direct() -> Iterable[float]:
+    USED.append("h5py")
+
+    def read(data: object, i: int) -> object:
+        out = np.empty(SHAPE, "f4")
+        data.read_direct(out, np.s_[i])
+        return out
+
+    return volumes(read, opened_h5, len(opened_h5()))
+
+
+def zarr_python() -> Iterable[float]:
+    import zarr
+
+    USED.append("zarr")
+    store = folder / f"{case.split(', ')[1]}-{size}.zarr"
+    count = zarr.open_array(store, mode="r").shape[0]
+    return volumes(lambda data, i: data[i], lambda: zarr.open_array(store, mode="r"), count)
+
+
+def plain_read() -> Iterable[float]:
+    """Two threads, each with a buffer of its own, read the .npy files: what the machine gives."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    files = names("npy", "npy")
+    buffers = [bytearray(int(MB * 1e6)) for _ in range(2)]
+
+    def read(turn: int) -> float:
+        with open(files[turn % len(files)], "rb", buffering=0) as file:
+            file.seek(128)
+            return file.readinto(buffers[turn % 2]) / 1e6
+
+    with ThreadPoolExecutor(2) as pool:
+        for turn in itertools.count(0, 2):
+            yield from pool.map(read, (turn, turn + 1))
+
+
+def hugging_face() -> Iterable[float]:
+    import datasets
+
+    USED.append("datasets")
+    name = str(folder / f"text-{case.split(', ')[1]}.parquet")
+    made = datasets.load_dataset("parquet", data_files=name, split="train", streaming=True, columns=["text"])
+    return (len(batch["text"]) for batch in loader(made, batch_size=256))
+
+
+def pyarrow_lists() -> Iterable[float]:
+    import pyarrow.parquet as pq
+
+    USED.append("pyarrow")
+    file = pq.ParquetFile(folder / "lists.parquet", memory_map=True)
+    out = np.empty((256, 1024), "i4")
+    while True:
+        for group in range(file.num_row_groups):
+            values = file.read_row_group(group, columns=["tokens"], use_threads=False)["tokens"].combine_chunks()
+            rows = values.flatten().to_numpy().reshape(-1, 1024)
+            for at in range(0, len(rows), 256):
+                some = rows[at : at + 256]
+                out[: len(some)] = some
+                yield len(some)
+
+
+RIVALS: dict[str, Callable[[], Iterable[float]]] = {
+    "DataLoader, np.load": np_load,
+    "DataLoader, np.load of npz": np_load_npz,
+    "DataLoader, h5py d[i]": h5py_rows,
+    "DataLoader, h5py read_direct": h5py_direct,
+    "DataLoader, zarr-python": zarr_python,
+    "plain read": plain_read,
+    "Hugging Face streaming": hugging_face,
+    "pyarrow, one thread": pyarrow_lists,
+}
+
+
+def cpu() -> float:
+    """CPU seconds of this process and its workers."""
+    total = 0
+    for pid in (os.getpid(), *(child.pid for child in multiprocessing.active_children())):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+steps = iter(RIVALS[rival]())
+next(steps)
+begun, cpu_begun, units = time.perf_counter(), cpu(), 0.0
+while time.perf_counter() < begun + seconds:
+    units += next(steps)
+result = {"units": units, "seconds": time.perf_counter() - begun, "cpu": cpu() - cpu_begun}
+print(json.dumps({**result, "versions": {name: version(name) for name in USED}}), flush=True)
+for child in multiprocessing.active_children():
+    child.terminate()
+os._exit(0)
