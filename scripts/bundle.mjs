@@ -15,8 +15,22 @@ function staysAlone(dist, file) {
   return ONCE.test(relative(dist, file)) || readFileSync(file, 'utf8').includes('import.meta')
 }
 
+/** The modules that `entry` loads at once, without those that it imports later. */
+function eager(dist, entry) {
+  const found = new Set()
+  const visit = file => {
+    if (found.has(file) || staysAlone(dist, file)) return
+    found.add(file)
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(STATIC)) visit(resolve(dirname(file), path))
+  }
+  visit(join(dist, entry))
+  return found
+}
+const STATIC = /^(?:import|export)\b[^'"()]*?['"](\.[^'"]+)['"]/gm
+
 /** Replaces `entry`, a path below `dist`, by a file with all that it imports. */
 export async function bundleThread(dist, entry) {
+  const first = eager(dist, entry)
   const bundle = await rolldown({
     input: join(dist, entry),
     cwd: dist,
@@ -43,6 +57,8 @@ export async function bundleThread(dist, entry) {
     sourcemapExcludeSources: true,
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name].js',
+    // What is loaded at once and also needed by what is loaded later would be a file for each: it is one.
+    codeSplitting: { groups: [{ name: 'at-once', test: file => first.has(file) }] },
   })
   await bundle.close()
 }
