@@ -26,7 +26,7 @@ export function codecLibraries(): CodecLibrary[] {
     },
     {
       name: 'liblz4',
-      codecs: ['lz4', 'lz4-block'],
+      codecs: ['lz4', 'lz4-block', 'lz4_raw'],
       found: liblz4() !== null,
       without: 'our own takes about 2.5 times as long',
       install: 'apt install liblz4-1, dnf install lz4-libs or apk add lz4-libs',

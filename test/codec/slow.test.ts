@@ -1,7 +1,11 @@
 /** What is said where libraries of the system are missing. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import { codecFindings } from '../../src/cli/findings.js'
 import { codecLibraries } from '../../src/codec/slow.js'
+import { temporaryFolder } from '../support/folder.js'
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -32,8 +36,34 @@ test('doctor names what is native, and remarks on what is missing', () => {
     {
       what: 'codecs',
       verdict: 'warn',
-      is: 'liblz4 (lz4, lz4-block) is missing, our own takes about 2.5 times as long',
+      is: 'liblz4 (lz4, lz4-block, lz4_raw) is missing, our own takes about 2.5 times as long',
       todo: 'apt install liblz4-1, dnf install lz4-libs or apk add lz4-libs',
     },
   ])
+})
+
+test('a feed of gzip data gives the notice once', async () => {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'x.zarr'))
+  const meta = { zarr_format: 2, shape: [4], chunks: [4], dtype: '|u1', compressor: { id: 'gzip', level: 1 } }
+  const rest = { fill_value: 0, order: 'C', filters: null }
+  writeFileSync(join(folder, 'x.zarr/.zarray'), JSON.stringify({ ...meta, ...rest }))
+  writeFileSync(join(folder, 'x.zarr/0'), gzipSync(Uint8Array.of(1, 2, 3, 4)))
+  const feed = {
+    source: { zarr: join(folder, 'x.zarr') },
+    fields: { x: { from: 'data', as: 'int' as const } },
+    batch: 2,
+  }
+  const noticesWith = async (codecs: string) => {
+    vi.resetModules()
+    vi.stubEnv('MILLRACE_CODECS', codecs)
+    const { normalizeFeed } = await import('../../src/define/normalize.js')
+    const { planFeed } = await import('../../src/engine/plan/plan.js')
+    const notices: string[] = []
+    await planFeed(normalizeFeed(feed, folder), { notice: text => notices.push(text) })
+    return notices
+  }
+  const without = await noticesWith('node')
+  expect(without.filter(text => text.startsWith('libdeflate is not there for gzip'))).toHaveLength(1)
+  if (codecLibraries().every(library => library.found)) expect(await noticesWith('')).toEqual([])
 })

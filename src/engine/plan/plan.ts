@@ -59,6 +59,11 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   })
   const { sources, fingerprint, blend } = opened
   const attached = sources.map(({ manifest }) => attachSource(manifest))
+  if (notice !== undefined && attached.some(source => source.layout !== undefined)) {
+    const { noticeOfCodecs } = await import('../../source/slow-codecs.js')
+    const slow = noticeOfCodecs(attached)
+    if (slow !== undefined) notice(slow)
+  }
   const group = feed.batch.size ?? feed.batch.global
   const orderData = planOrder(feed.order, attached, blend && { ...blend, group, changes })
   const order = compileOrder(orderData)
