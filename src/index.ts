@@ -44,6 +44,7 @@ export {
   text,
 } from './define/build/fields.js'
 export {
+  arrow,
   blend,
   concat,
   csv,

@@ -36,6 +36,7 @@ const INNER: {
   synthetic: undefined,
   python: undefined,
   kernel: undefined,
+  arrow: undefined,
   csv: undefined,
   parquet: undefined,
   jsonl: undefined,

@@ -42,6 +42,7 @@ export type SourceJson =
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
   | { kernel: KernelJson }
+  | { arrow: ArrowJson }
   | { csv: PathsJson | CsvJson }
   | { jsonl: PathsJson | { path: PathsJson } }
   | { text: PathsJson | TextLinesJson }
@@ -163,6 +164,16 @@ export interface KernelJson {
 export interface KernelOf<Fields extends KernelJson['fields']> extends Omit<KernelJson, 'fields'> {
   fields: Fields
 }
+
+/** Arrow files and streams, or folders that Hugging Face's datasets saved. */
+export type ArrowJson =
+  | string
+  | string[]
+  | {
+      path: string | string[]
+      /** Which split of a folder with several. */
+      split?: string
+    }
 
 /** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */
 export type WhereJson = Record<

@@ -6,6 +6,7 @@
 import { nearest, SourceError } from '../basics/errors.js'
 import type { SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
+import { arrow } from './arrow/arrow.js'
 import { type OpenedSources, openBlend } from './combine/blend.js'
 import { concat } from './combine/concat.js'
 import { named } from './combine/named.js'
@@ -33,6 +34,7 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   synthetic,
   python,
   kernel,
+  arrow,
   csv,
   parquet,
   jsonl,

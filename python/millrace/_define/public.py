@@ -11,6 +11,7 @@ from .fields import int_ as int
 from .fields import json_ as json
 from .records import tfrecord
 from .sources import (
+    arrow,
     blend,
     concat,
     csv,
@@ -33,6 +34,7 @@ from .sources import zip_ as zip
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
+    "arrow",
     "blend",
     "boxes",
     "Builder",

@@ -106,6 +106,12 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
+def arrow(*paths: Paths, split: Optional[str] = None) -> Builder:
+    """Arrow files and streams (Feather too), by paths or patterns, or a folder that Hugging Face's datasets
+    saved; ``split`` says which, of a folder with several. Rows are samples."""
+    return _source("arrow", _with_options(paths, "arrow", {"split": split}))
+
+
 def _hdf5(
     kind: str, paths: Sequence[Paths], datasets: Optional[Mapping[str, str]], rows: Optional[str]
 ) -> Builder:

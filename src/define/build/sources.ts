@@ -65,6 +65,11 @@ export const kernel = <Fields extends KernelJson['fields']>(
   options: Omit<KernelOf<Fields>, 'file'>,
 ): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
 
+/** Arrow files and streams (Feather too), or a folder that Hugging Face's datasets saved: rows are samples. */
+export const arrow = (path: PathsJson, options: { split?: string } = {}): SourceJson => ({
+  arrow: Object.keys(options).length === 0 ? path : { path, ...options },
+})
+
 /** CSV and TSV files: a record is a sample, its cells are the columns. */
 export const csv = (path: PathsJson, options: Omit<CsvJson, 'path'> = {}): SourceJson => ({
   csv: Object.keys(options).length === 0 ? path : { path, ...options },

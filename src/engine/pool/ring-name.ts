@@ -7,6 +7,7 @@ const OF_FILES = [
   'folder',
   'files',
   'tar',
+  'arrow',
   'csv',
   'parquet',
   'jsonl',

@@ -1,0 +1,72 @@
+/** Finds the files that an Arrow source names: files and patterns, or folders of Hugging Face's datasets. */
+import { SourceError } from '../../basics/errors.js'
+import type { ArrowJson } from '../../define/types.js'
+import { statOf } from '../../store/access.js'
+import { codeOf } from '../../store/store.js'
+import { type Stores, schemeOf } from '../../store/stores.js'
+import {
+  type DataFile,
+  describeFiles,
+  expandPattern,
+  type FileWords,
+  type NamedFile,
+  patternsOf,
+} from '../find/data-files.js'
+import { prefixOf, resolveName, withoutSlash } from '../find/names.js'
+import { datasetFolder } from './hugging-face.js'
+
+const WORDS: FileWords = { source: 'arrow', what: 'file' }
+
+/** How files of Arrow end. In other stores than the local one, what ends otherwise is a folder. */
+const ENDINGS = /\.(arrow|arrows|feather|ipc|ipcs|arrow_file|arrow_stream)$/i
+
+export interface Found {
+  files: DataFile[]
+  /** Names of classes, by column, where a folder has them. */
+  classes: Record<string, string[]>
+}
+
+export async function findArrowFiles(json: ArrowJson, root: string, stores: Stores): Promise<Found> {
+  const { path, split } =
+    typeof json === 'string' || Array.isArray(json) ? { path: json, split: undefined } : json
+  const named: NamedFile[] = []
+  const classes: Found['classes'] = {}
+  let folders = 0
+  for (const pattern of patternsOf(path)) {
+    for (const file of await expandPattern(pattern, resolveName(root, pattern), stores, WORDS)) {
+      if (!(await isFolder(file.file, stores))) {
+        named.push(file)
+        continue
+      }
+      folders++
+      const folder = await datasetFolder(withoutSlash(file.file), split, stores)
+      Object.assign(classes, folder.classes)
+      named.push(...(await filesIn(folder, stores)))
+    }
+  }
+  if (split !== undefined && folders === 0)
+    throw new SourceError(
+      'arrow: "split" goes with a folder that datasets saved, and this names files: leave it out',
+    )
+  return { files: await describeFiles(named, stores, WORDS), classes }
+}
+
+async function isFolder(name: string, stores: Stores): Promise<boolean> {
+  if (schemeOf(name) !== undefined) return !ENDINGS.test(name)
+  try {
+    await statOf(stores, name)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'EISDIR'
+  }
+}
+
+async function filesIn(
+  { folder, files }: { folder: string; files: string[] | undefined },
+  stores: Stores,
+): Promise<NamedFile[]> {
+  const prefix = prefixOf(folder)
+  if (files !== undefined) return files.map(name => ({ file: prefix + name, pattern: `${prefix}state.json` }))
+  const pattern = `${prefix}*.arrow`
+  return expandPattern(pattern, pattern, stores, WORDS)
+}
