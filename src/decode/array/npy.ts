@@ -7,7 +7,7 @@
  */
 import { bytesOfStored, countOf, type StoredDtype, type Tile, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
-import { parseNpyHeader } from './npy-header.js'
+import { parseNpyHeader } from '../../basics/npy/header-text.js'
 import { type PlainArray, plainArray } from './plain-array.js'
 
 /** NumPy's kind and size, to our name. */

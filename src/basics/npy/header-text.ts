@@ -2,7 +2,7 @@
  * The header of an .npy file: a Python dict with `descr`, `fortran_order` and `shape`, and nothing else. It is read from
  * left to right, once, as NumPy writes it: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
  */
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError } from '../errors.js'
 
 export interface NpyHeader {
   descr: string
