@@ -3,7 +3,7 @@ import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
 import type { Layout } from '../source/layout.js'
 import { attachSource, openSource } from '../source/registry.js'
-import { needOf, RowReader, storedBytes } from '../source/row-reader.js'
+import { needOf, RowReader, storedBytes, unreadBytes } from '../source/row-reader.js'
 import type { OnProgress, Source } from '../source/source.js'
 import { Reader } from '../store/reader.js'
 import { Stores } from '../store/stores.js'
@@ -75,7 +75,11 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
 }
 
 function sampleBytes(source: Source): Float64Array {
-  return Float64Array.from({ length: source.count }, (_, row) => storedBytes(source, row, source.columns))
+  const single = source.layout?.() === undefined ? [] : source.columns.map(name => [name])
+  return Float64Array.from(
+    { length: source.count },
+    (_, row) => storedBytes(source, row, source.columns) + unreadBytes(source, row, single),
+  )
 }
 
 /** `known`: the classes by number, where the source knows them. They are counted even where there is no sample. */

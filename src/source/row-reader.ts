@@ -2,11 +2,12 @@
  * Reads rows one after the other, without a cache: for tools that go through a source, and for a look at a few rows. The
  * units of the row before are kept, so that rows that lie side by side load theirs once.
  */
+import { isTiled } from '../basics/array.js'
 import { after, type Maybe, together } from '../basics/maybe.js'
 import { ReadMemory } from '../store/read-memory.js'
 import type { Reader } from '../store/reader.js'
 import { loadUnit, unitBytes } from './load-unit.js'
-import type { Column, Need, Source, UnitRef } from './source.js'
+import type { ByteRange, Column, Need, Source, UnitRef } from './source.js'
 
 export interface RowRead {
   sample: Record<string, Column>
@@ -51,6 +52,39 @@ export class RowReader {
   }
 }
 
+/** Bytes of unread arrays that are read at a time. */
+const UNREAD_PIECE = 16 << 20
+
+/**
+ * Reads what a row's arrays leave unread, since a run reads it straight into the batch, and drops it: for tools that want to
+ * know whether it can be read. Gives the number of bytes.
+ */
+export function readUnread(sample: Readonly<Record<string, Column>>, reader: Reader): Maybe<number> {
+  let done: Maybe<number> = 0
+  for (const range of unreadIn(sample)) {
+    for (let from = 0; from < range.length; from += UNREAD_PIECE) {
+      const length = Math.min(UNREAD_PIECE, range.length - from)
+      done = after(done, bytes => {
+        unread ??= Buffer.allocUnsafeSlow(UNREAD_PIECE)
+        const piece = { ...range, offset: range.offset + from, length }
+        return after(reader.readInto(piece, unread.subarray(0, length)), () => bytes + length)
+      })
+    }
+  }
+  return done
+}
+
+/** Where such bytes go, one piece after the other. */
+let unread: Uint8Array | undefined
+
+function unreadIn(sample: Readonly<Record<string, Column>>): ByteRange[] {
+  return Object.values(sample).flatMap(value =>
+    isTiled(value)
+      ? value.tiles.flatMap(({ data }) => (data instanceof Uint8Array ? [] : [data as ByteRange]))
+      : [],
+  )
+}
+
 /** What a row needs. */
 export function needOf(source: Source, row: number, columns: readonly string[], epoch = 0): Need {
   const need: Need = { ranges: [], units: [] }
@@ -66,6 +100,15 @@ export function storedBytes(source: Source, row: number, columns: readonly strin
     const rows = rowsOf(leaf.unitStarts, unit, leaf.count)
     return sum + planned.reduce((bytes, { length }) => bytes + length, 0) / rows
   }, lengthOf(ranges))
+}
+
+/** The bytes of arrays that a row leaves unread; of the columns that need nothing else. `columns` has lists of one name each. */
+export function unreadBytes(source: Source, row: number, columns: readonly (readonly string[])[]): number {
+  return columns.reduce((sum, column) => {
+    const { ranges, units } = needOf(source, row, column)
+    if (ranges.length + units.length > 0) return sum
+    return sum + lengthOf(unreadIn(source.sample(row, 0, column, { ranges: [], units: [] })))
+  }, 0)
 }
 
 function lengthOf(ranges: Need['ranges']): number {

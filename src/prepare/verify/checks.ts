@@ -21,6 +21,8 @@ export type Check = (value: Column, work: Workspace) => unknown
 export interface Expectation {
   columns: string[]
   kind: Kind
+  /** The kind is guessed from the column's name: an array is right as it is. */
+  guessed?: boolean
   /** Samples without any of the columns are all right. */
   optional?: boolean
   /** Names of the classes, for kind `class`. */
@@ -57,11 +59,12 @@ const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
   npy: value => (isTiled(value) ? undefined : decodeNpy(raw(value))),
 }
 
-export function checkFor({ kind, classes = [], limit }: Expectation): Check {
+export function checkFor({ kind, classes = [], limit, guessed }: Expectation): Check {
   const table = classTable(classes)
   const check: Check = kind === 'class' ? value => decodeClass(value, table) : CHECKS[kind]
   return (value, work) => {
-    if (isTiled(value) && !isRead(value)) return // what a run would read straight into the batch
+    // What a run would read straight into the batch needs no decoding.
+    if (isTiled(value) && (guessed || !isRead(value))) return
     if (limit !== undefined) checkLimit(limit, value)
     return check(value, work)
   }

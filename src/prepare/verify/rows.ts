@@ -2,7 +2,7 @@
 import { after, attempt, type Maybe } from '../../basics/maybe.js'
 import { missingColumn } from '../../source/missing.js'
 import { attachSource } from '../../source/registry.js'
-import { needOf, type RowRead, RowReader } from '../../source/row-reader.js'
+import { needOf, type RowRead, RowReader, readUnread } from '../../source/row-reader.js'
 import type { Manifest, Source } from '../../source/source.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
@@ -40,7 +40,8 @@ export interface RunVerified {
 
 export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<RowRun, RunVerified> {
   const source = attachSource(manifest)
-  const rows = new RowReader(source, new Reader(new Stores({ access: 'sequential' })))
+  const reader = new Reader(new Stores({ access: 'sequential' }))
+  const rows = new RowReader(source, reader)
   const work = Workspace.alone()
   const wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
   const checks = expectations.map(expectation => ({ ...expectation, check: checkFor(expectation) }))
@@ -71,7 +72,10 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
       }
     }
     return attempt(
-      () => after(rows.read(row, wanted), decode),
+      () =>
+        after(rows.read(row, wanted), read =>
+          after(readUnread(read.sample, reader), more => decode({ ...read, bytes: read.bytes + more })),
+        ),
       error => void blame('read', error),
     )
   }

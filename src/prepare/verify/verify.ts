@@ -93,7 +93,7 @@ function expected(field: NormalField): Expectation {
 /** What a list of files says is text that can't be bad; `label` may be a name there. */
 function byName(source: Source, column: string): Expectation {
   const told = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
-  return { columns: [column], kind: told ? 'text' : kindOf(column), optional: true }
+  return { columns: [column], kind: told ? 'text' : kindOf(column), guessed: true, optional: true }
 }
 
 /** All columns there are. A source of plain files names those of the first files only: here every name is looked at. */
