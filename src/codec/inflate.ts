@@ -1,5 +1,5 @@
 /** Deflate, with and without a header, by libdeflate where the system has it; else, and brotli, by Node's zlib, told the size of the output. */
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
+import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
 import type { Libdeflate, Wrapping } from '../system/codecs/libraries.js'
 import { copyBytes } from '../system/memory/copy.js'
@@ -54,4 +54,17 @@ function nodeInflate(codec: keyof typeof BY_NODE, from: Uint8Array, into: Uint8A
   if (out.length > into.length) throw tooLarge(into.length)
   copyBytes(out, into)
   return out.length
+}
+
+/**
+ * For the headers of packed files. What `from`, the beginning of a bare deflate stream, unpacks to; at most `most` bytes of it. A kilobyte unpacks to a megabyte
+ * at most, so a short `from` bounds what is allocated.
+ */
+export function inflateBeginning(from: Uint8Array, most: number): Uint8Array {
+  try {
+    const all = inflateRawSync(from, { finishFlush: constants.Z_SYNC_FLUSH })
+    return all.subarray(0, most)
+  } catch (error) {
+    throw new DecodeError(`the deflate data is damaged: ${(error as Error).message}`, { cause: error })
+  }
 }

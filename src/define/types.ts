@@ -39,6 +39,9 @@ export type SourceJson =
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
   | { files: string | string[] | ListJson }
   | { zarr: ZarrJson }
+  | { npy: ArrayFilesJson }
+  | { npz: ArrayFilesJson }
+  | { safetensors: ArrayFilesJson }
   | { synthetic: SyntheticJson }
   | { python: PythonJson }
   | { kernel: KernelJson }
@@ -111,6 +114,8 @@ export interface TfrecordJson {
   /** Whether the checksum of each record's data is compared; so it is by default. */
   check?: boolean
 }
+/** Files with arrays, by paths or patterns. `rows`: each file is a sample (the default), or each step along the arrays' first axis. */
+export type ArrayFilesJson = string | string[] | { path: string | string[]; rows?: 'files' | 'axis' }
 
 /** HDF5 and netCDF-4 files. */
 export interface Hdf5Json {

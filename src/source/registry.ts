@@ -20,7 +20,10 @@ import { csv, jsonl, text } from './lines/lines.js'
 import { kernel } from './made/kernel.js'
 import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
+import { npy } from './npy/npy.js'
+import { npz } from './npz/npz.js'
 import { parquet } from './parquet/parquet.js'
+import { safetensors } from './safetensors/safetensors.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
 import { tfrecord } from './tfrecord/tfrecord.js'
@@ -31,6 +34,9 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   folder,
   files,
   zarr,
+  npy,
+  npz,
+  safetensors,
   synthetic,
   python,
   kernel,

@@ -27,6 +27,11 @@ def _one_or_more(paths: Sequence[Paths], where: str) -> Any:
     return paths[0] if len(paths) == 1 else list(paths)
 
 
+def _array_files(kind: str, paths: Sequence[Paths], rows: Optional[str]) -> Builder:
+    path = _one_or_more(paths, kind)
+    return _source(kind, path if rows is None else {"path": path, "rows": rows})
+
+
 def tar(*paths: Paths) -> Builder:
     """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``."""
     return _source("tar", _one_or_more(paths, "tar"))
@@ -73,6 +78,24 @@ def zarr(
     if arrays is None and rows is None:
         return _source("zarr", path)
     return _source("zarr", {"path": path, "arrays": arrays, "rows": rows})
+
+
+def npy_files(*paths: Paths, rows: Optional[str] = None) -> Builder:
+    """NumPy's .npy files: each is a sample, column ``data``; with ``rows="axis"``, each step along the first
+    axis is."""
+    return _array_files("npy", paths, rows)
+
+
+def npz(*paths: Paths, rows: Optional[str] = None) -> Builder:
+    """NumPy's .npz files: each is a sample with a column for each array; with ``rows="axis"``, each step
+    along their first axis is."""
+    return _array_files("npz", paths, rows)
+
+
+def safetensors(*paths: Paths, rows: Optional[str] = None) -> Builder:
+    """.safetensors files: each is a sample with a column for each tensor; with ``rows="axis"``, each step
+    along their first axis is."""
+    return _array_files("safetensors", paths, rows)
 
 
 def synthetic(

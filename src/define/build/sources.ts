@@ -3,6 +3,7 @@ import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
 import { nameSource } from '../plugin-sources.js'
 import type {
+  ArrayFilesJson,
   BlendJson,
   CsvJson,
   Hdf5Json,
@@ -55,6 +56,21 @@ export function tfrecord(...given: (string | TfrecordJson)[]): SourceJson {
   const [first] = given
   return { tfrecord: typeof first === 'object' ? first : oneOrMore(given as string[]) }
 }
+/** .npy files: each is a sample, column `data`; with `rows: 'axis'`, each step along the first axis is. */
+export const npyFiles = (path: string | string[], options: { rows?: 'files' | 'axis' } = {}): SourceJson => ({
+  npy: arrayFiles(path, options),
+})
+
+/** .npz files: each is a sample with a column for each array; with `rows: 'axis'`, each step along their first axis is. */
+export const npz = (path: string | string[], options: { rows?: 'files' | 'axis' } = {}): SourceJson => ({
+  npz: arrayFiles(path, options),
+})
+
+/** .safetensors files: as npz. */
+export const safetensors = (
+  path: string | string[],
+  options: { rows?: 'files' | 'axis' } = {},
+): SourceJson => ({ safetensors: arrayFiles(path, options) })
 
 /** Made-up samples, the same for the same index: images, tensors or tokens. */
 export const synthetic = (options: SyntheticJson): SourceJson => ({ synthetic: options })
@@ -143,3 +159,6 @@ export const weighted = (
 ): OrderJson => ({ weights, ...options })
 
 const oneOrMore = (paths: string[]): string | string[] => (paths.length === 1 ? paths[0] : paths)
+
+const arrayFiles = (path: string | string[], options: { rows?: 'files' | 'axis' }): ArrayFilesJson =>
+  options.rows === undefined ? path : { path, ...options }

@@ -1,0 +1,17 @@
+/** What `open` hands to the threads. */
+import type { Layout } from '../layout.js'
+import type { Manifest } from '../source.js'
+
+export interface ArraysManifest extends Manifest {
+  kind: 'npy' | 'npz' | 'safetensors'
+  index: string
+  checksum: number
+  rows: 'files' | 'axis'
+  /** All columns, by their numbers in the index. */
+  names: string[]
+  /** Those that rows have. */
+  columns: string[]
+  /** Some array is deflated or in Fortran's order. */
+  units: boolean
+  layout: Layout
+}

@@ -1,0 +1,73 @@
+/** Opens .npz files: ZIP archives of .npy arrays. Members of other names are columns of bytes. */
+import { DecodeError } from '../../basics/errors.js'
+import { MOST_HEADER, readNpyFront } from '../../basics/npy/front.js'
+import { inflateBeginning } from '../../codec/inflate.js'
+import type { ArrayFilesJson } from '../../define/types.js'
+import type { ArrayFormat } from '../arrays/index-file.js'
+import type { ArraysManifest } from '../arrays/manifest.js'
+import { bytesOfType, type Member } from '../arrays/member.js'
+import { openArrays } from '../arrays/open.js'
+import { namingFile, piecesOf, type ReadPiece } from '../arrays/read-file.js'
+import { columnsOf, frontOf } from '../npy/members.js'
+import type { OpenContext } from '../source.js'
+import { dataStart, readZip, type ZipMember } from './zip.js'
+
+/** Bytes of a deflated member that are read for its header: enough for one of NumPy's limit that does not shrink. */
+const PACKED_HEADER = [512, MOST_HEADER + 64]
+
+const format: ArrayFormat = {
+  kind: 'npz',
+  read: (file, stores) => {
+    let at: number | undefined
+    return namingFile(
+      file,
+      async () => {
+        const read = piecesOf(file, stores)
+        const members: Member[] = []
+        for (const member of await readZip(read, file.bytes)) {
+          at = member.header
+          members.push(...(await columnsIn(read, member, file.bytes)))
+        }
+        return members
+      },
+      () => at ?? file.bytes,
+    )
+  },
+}
+
+/** The columns of one member. */
+async function columnsIn(read: ReadPiece, member: ZipMember, bytes: number): Promise<Member[]> {
+  const { name, packed, size, crc, deflated } = member
+  const at = await dataStart(read, member)
+  if (at + packed > bytes)
+    throw new DecodeError(`zip member "${name}" ends behind the file's end: the archive is cut off`)
+  const inside: ReadPiece = (offset, length) =>
+    read(at + offset, Math.min(length, Math.max(0, packed - offset)))
+  if (!name.endsWith('.npy')) {
+    const type = { raw: true, shape: [], item: size }
+    const unpack = deflated ? { deflated: { size, skip: 0, crc } } : {}
+    return [{ column: name, type, at, length: packed, ...unpack }]
+  }
+  const front = deflated ? readNpyFront(await unpackedFront(inside)) : await frontOf(inside)
+  const column = name.slice(0, -'.npy'.length)
+  return columnsOf(front, size - front.start).map(({ field, type }) => ({
+    column: field === '' ? column : `${column}.${field}`,
+    type,
+    ...(deflated
+      ? { at, length: packed, deflated: { size, skip: front.start, crc } }
+      : { at: at + front.start, length: bytesOfType(type) }),
+  }))
+}
+
+/** The first unpacked bytes: all of the header. */
+async function unpackedFront(read: ReadPiece): Promise<Uint8Array> {
+  let begun: Uint8Array = new Uint8Array(0)
+  for (const length of PACKED_HEADER) {
+    begun = inflateBeginning(await read(0, length), MOST_HEADER)
+    if (begun.length >= 128) break
+  }
+  return begun
+}
+
+export const openNpzFiles = (json: ArrayFilesJson, context: OpenContext): Promise<ArraysManifest> =>
+  openArrays(format, json, context)
