@@ -12,6 +12,9 @@ import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
 
 const PARQUET = /\.(parquet|pq)$/i
+const ZARR = /\.zarr(\.zip)?\/?$/i
+/** One of these lies at the top of every Zarr store. */
+const ZARR_ROOTS = ['zarr.json', '.zgroup', '.zarray', '.zmetadata']
 const TAR = /\.(tar|tgz|tar\.gz)$/i
 
 /**
@@ -22,6 +25,7 @@ export async function sourceAt(path: string, allowCode = false): Promise<SourceJ
   if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   if (TAR.test(path)) return { tar: path }
   if (PARQUET.test(path)) return { parquet: path }
+  if (ZARR.test(path)) return { zarr: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
   if (schemeOf(path) !== undefined) return objectsAt(path)
   if (!existsSync(path)) {
@@ -44,9 +48,9 @@ export async function sourceAt(path: string, allowCode = false): Promise<SourceJ
     }
     return { files: isTable(path) ? { list: path } : path }
   }
-  const shards = readdirSync(path)
-    .filter(name => TAR.test(name))
-    .sort()
+  const names = readdirSync(path)
+  if (names.some(name => ZARR_ROOTS.includes(name))) return { zarr: path }
+  const shards = names.filter(name => TAR.test(name)).sort()
   return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }
 }
 

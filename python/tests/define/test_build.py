@@ -40,6 +40,14 @@ SAME = [
         "feed({ ...g, source: tar('a.tar', 'b.tar') })",
     ),
     (
+        millrace.zarr("a.zarr").fields(x=label).batch(1),
+        "feed({ ...g, source: zarr('a.zarr') })",
+    ),
+    (
+        millrace.zarr(["a.zarr", "b.zarr"], arrays={"x": "data/*/x"}, rows="groups").fields(x=label).batch(1),
+        "feed({ ...g, source: zarr(['a.zarr', 'b.zarr'], { arrays: { x: 'data/*/x' }, rows: 'groups' }) })",
+    ),
+    (
         millrace.tar(["a.tar", "b.tar"]).fields(x=label).batch(1),
         "feed({ ...g, source: tar('a.tar', 'b.tar') })",
     ),

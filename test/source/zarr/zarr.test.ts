@@ -1,9 +1,24 @@
 /** The source `zarr`: the suite of all sources, which arrays are columns, and what is wrong with data. */
-import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { crc32c } from '../../../src/codec/checksum.js'
+import { inspect } from '../../../src/prepare/inspect.js'
+import { sourceAt } from '../../../src/prepare/locate.js'
 import { needOf } from '../../../src/source/row-reader.js'
+import { addStore } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { SlowStore, slowStore } from '../../support/slow-store.mjs'
 import { conforms } from '../conformance.js'
 import { golden, openZarr, readAll, writeStore } from './stores.js'
 
@@ -39,6 +54,18 @@ conforms({
   },
   change: root => rmSync(join(root, 'b.zarr/c/1/1')),
   count: 26,
+  first: {},
+})
+const farHome = temporaryFolder()
+addStore('slow', slowStore({ folder: farHome, latency: 1 }))
+conforms({
+  name: 'zarr in a slow store',
+  json: folder => ({ zarr: `slow://${folder}/*.zarr` }),
+  store: { scheme: 'slow', folder: farHome },
+  wanted: ['image', 'label', 'deep/name'],
+  write: root => writeStore(GROUP, join(root, 'a.zarr')),
+  change: root => rmSync(join(root, 'a.zarr/image/c/1/0/0')),
+  count: 10,
   first: {},
 })
 conforms({
@@ -212,5 +239,49 @@ describe('data that is damaged', () => {
     await expect(openZarr(folder)).rejects.toThrow(
       /names "\.\.\/image\/\.zarray", which leads out of the store/,
     )
+  })
+})
+
+describe('other stores, and tools', () => {
+  it('a store that can not list is asked for every chunk', async () => {
+    const folder = copyOf('v2 fill number auto')
+    const far = new SlowStore({ folder: home, scheme: 'nolist', latency: 0.1, errors: 0 })
+    addStore('nolist', { attach: () => Object.assign(far, { list: undefined }) })
+    const name = `nolist://${folder.split('/').at(-1)}`
+    expect(await readAll(await openZarr(name))).toEqual(golden('v2 fill number auto').columns)
+    copyOf(GROUP.name)
+    const group = `nolist://store-${stores - 1}.zarr`
+    await expect(openZarr(group)).rejects.toThrow(
+      /can't list its objects, and it has no consolidated metadata/,
+    )
+    const { label } = GROUP.columns
+    expect(await readAll(await openZarr({ path: group, arrays: ['label'] }))).toEqual({ label })
+  })
+
+  it('a chunk may lie behind 4 GiB', async () => {
+    const folder = copyOf('v3 shards start None')
+    const shard = join(folder, 'c/0/0')
+    const bytes = readFileSync(shard)
+    const FAR = 5 * 2 ** 30
+    // The index has 2 × 2 entries of offset and length, then a checksum; the chunks have 12 bytes each.
+    const index = Buffer.from(bytes.subarray(0, 64))
+    const moved = index.readBigUInt64LE(0)
+    index.writeBigUInt64LE(BigInt(FAR), 0)
+    const checksum = Buffer.alloc(4)
+    checksum.writeUInt32LE(crc32c(index))
+    const file = openSync(shard, 'r+')
+    writeSync(file, Buffer.concat([index, checksum]), 0, 68, 0)
+    writeSync(file, bytes, Number(moved), 12, FAR) // all between is a hole
+    closeSync(file)
+    expect(await readAll(await openZarr(folder))).toEqual(golden('v3 shards start None').columns)
+  })
+
+  it('paths of stores are known on the command line', async () => {
+    const folder = copyOf(GROUP.name)
+    expect(await sourceAt(folder)).toEqual({ zarr: folder })
+    cpSync(folder, join(home, 'plain-name'), { recursive: true })
+    expect(await sourceAt(join(home, 'plain-name'))).toEqual({ zarr: join(home, 'plain-name') })
+    const summary = await inspect({ zarr: folder }, { root: '/' })
+    expect(summary).toMatchObject({ kind: 'zarr', samples: 10, layout: { codecs: ['zstd'] } })
   })
 })
