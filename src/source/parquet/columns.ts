@@ -1,6 +1,6 @@
 /** The columns of a file, by the names that fields use. */
 import { SourceError } from '../../basics/errors.js'
-import type { ParquetLeaf } from './schema.js'
+import type { ParquetLeaf } from './structure/schema.js'
 
 /** The names of a file's columns: of its leaves, and of structs that Hugging Face writes for pictures and sounds. */
 export function columnsOf(leaves: readonly ParquetLeaf[]): string[] {

@@ -6,12 +6,14 @@ import { viewsOf } from '../columnar/view.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { ByteRange, Column } from '../source.js'
-import { columnsOf, leafOf, refused } from './columns.js'
-import { loadColumn } from './decode/chunk.js'
-import { type Form, formOf, roomOf, sizeOf } from './form.js'
-import { type ParquetMeta, UNIT_COLUMNS } from './index.js'
+import { columnsOf } from './columns.js'
+import { loadColumn, type PageBytes } from './decode/chunk.js'
+import { type Form, roomOf, sizeOf } from './form.js'
+import type { ParquetMeta } from './index.js'
 import type { FileLayout } from './layout.js'
-import type { ParquetLeaf } from './schema.js'
+import type { ParquetLeaf } from './structure/schema.js'
+import { PART_COLUMNS, UNIT_COLUMNS } from './units.js'
+import { type Want, wantOf } from './want.js'
 
 export interface FileManifest {
   file: string
@@ -29,15 +31,6 @@ export interface FileManifest {
 /** Chunks with a gap of up to this many bytes between them are read at once. */
 const GAP = 65536
 
-/** What is read for some columns. */
-interface Want {
-  /** Leaves, in the order in which they are loaded, and their forms. */
-  leaves: number[]
-  forms: Form[]
-  /** Names that were asked for, and which of the leaves each is. */
-  names: { name: string; place: number }[]
-}
-
 /** Where the pages of a leaf lie among the ranges of a unit. */
 interface Place {
   range: number
@@ -50,6 +43,8 @@ export class ParquetFile {
   private readonly meta: ParquetMeta
   readonly columns: readonly string[]
   private readonly numbers: Record<(typeof UNIT_COLUMNS)[number], NumberArray>
+  /** Of files whose row groups are divided. */
+  private readonly parts: Record<(typeof PART_COLUMNS)[number], NumberArray> | undefined
   private readonly unitRows: NumberArray
   /** What every read of the file is compared with. */
   private readonly was: Version
@@ -73,6 +68,9 @@ export class ParquetFile {
     this.numbers = Object.fromEntries(
       UNIT_COLUMNS.map(name => [name, index.numbers(name)]),
     ) as typeof this.numbers
+    const columns = (names: readonly string[]) =>
+      Object.fromEntries(names.map(name => [name, index.numbers(name)]))
+    this.parts = index.has('skip') ? (columns(PART_COLUMNS) as NonNullable<typeof this.parts>) : undefined
     this.unitRows = index.numbers('unitRows')
     this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
   }
@@ -106,19 +104,29 @@ export class ParquetFile {
     const rooms = this.rooms(unit, want)
     const split = splitUnit(rooms, into)
     want.leaves.forEach((leaf, i) => {
-      const { range, from, length } = places[i]
-      const bytes = pieces[range].subarray(from, from + length)
-      this.loadColumn(unit, leaf, want.forms[i], rooms[i], split[i], bytes, ranges[range].offset + from)
+      const pages = places[i].map(({ range, from, length }) => ({
+        bytes: pieces[range].subarray(from, from + length),
+        offset: ranges[range].offset + from,
+      }))
+      this.loadColumn(unit, leaf, want.forms[i], rooms[i], split[i], pages)
     })
     return split
   }
 
   /** The columns of the row with this number in its unit. */
-  sample(row: number, columns: readonly string[], pieces: readonly Uint8Array[]): Record<string, Column> {
+  sample(
+    unit: number,
+    row: number,
+    columns: readonly string[],
+    pieces: readonly Uint8Array[],
+  ): Record<string, Column> {
     const views = viewsOf(pieces)
+    const { leaves, names } = this.want(columns)
+    const first = unit * this.leaves.length
     const sample: Record<string, Column> = {}
-    for (const { name, place } of this.want(columns).names) {
-      const value = views[place].at(row)
+    for (const { name, place } of names) {
+      const skip = this.parts === undefined ? 0 : this.parts.skip[first + leaves[place]]
+      const value = views[place].at(row + skip)
       if (value !== undefined) sample[name] = value
     }
     return sample
@@ -130,18 +138,18 @@ export class ParquetFile {
     form: Form,
     room: ColumnRoom,
     into: Uint8Array,
-    bytes: Uint8Array,
-    offset: number,
+    pages: readonly PageBytes[],
   ): void {
     const described = this.leaves[leaf]
     const chunk = unit * this.leaves.length + leaf
     const packing = { codec: this.numbers.codec[chunk], raw: this.numbers.raw[chunk] }
     try {
-      loadColumn(described, form, room, packing, bytes, offset, into)
+      loadColumn(described, form, room, packing, pages, into)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new DecodeError(
-        `${this.manifest.file}: column "${described.name}" of row group ${unit}, at byte ${offset}: ${error.message}: ` +
+        `${this.manifest.file}: column "${described.name}" of ${this.parts ? 'unit' : 'row group'} ${unit}, at byte ` +
+          `${this.numbers.start[chunk]}: ${error.message}: ` +
           'the file is damaged: copy or write it again',
         { cause: error },
       )
@@ -165,30 +173,36 @@ export class ParquetFile {
 
   private rooms(unit: number, { leaves, forms }: Want): ColumnRoom[] {
     const { values, raw, text, encodings } = this.numbers
-    const rows = this.unitRows[unit]
     return leaves.map((leaf, i) => {
       const at = unit * this.leaves.length + leaf
-      const size = sizeOf(rows, values[at], raw[at], text[at], encodings[at])
+      const rows = this.parts === undefined ? this.unitRows[unit] : this.parts.rows[at]
+      const isPart = this.parts !== undefined && this.parts.dictionaryLength[at] > 0
+      const size = sizeOf(rows, values[at], raw[at], text[at], encodings[at], isPart)
       return roomOf(this.leaves[leaf], forms[i], size)
     })
   }
 
-  /** The ranges of the wanted chunks, those that lie near each other as one. */
-  private ranges(unit: number, { leaves }: Want): { ranges: ByteRange[]; places: Place[] } {
+  /** The ranges of the wanted chunks, those that lie near each other as one; and where the pages of each leaf are in them. */
+  private ranges(unit: number, { leaves }: Want): { ranges: ByteRange[]; places: Place[][] } {
     const { start, length } = this.numbers
     const first = unit * this.leaves.length
-    const order = leaves.map((_, i) => i).sort((a, b) => start[first + leaves[a]] - start[first + leaves[b]])
+    const spans: { leaf: number; offset: number; length: number }[] = []
+    leaves.forEach((leaf, i) => {
+      const at = first + leaf
+      const dictionary = this.parts?.dictionaryLength[at] ?? 0
+      if (dictionary > 0) spans.push({ leaf: i, offset: this.parts!.dictionaryAt[at], length: dictionary })
+      spans.push({ leaf: i, offset: start[at], length: length[at] })
+    })
+    spans.sort((a, b) => a.offset - b.offset)
     const ranges: ByteRange[] = []
-    const places = new Array<Place>(leaves.length)
-    for (const i of order) {
-      const offset = start[first + leaves[i]]
-      const bytes = length[first + leaves[i]]
+    const places = leaves.map((): Place[] => [])
+    for (const { leaf, offset, length } of spans) {
       const last = ranges.at(-1)
       const isNear = last !== undefined && offset - last.offset - last.length <= GAP
-      if (!isNear) ranges.push({ file: this.manifest.file, offset, length: bytes, was: this.was })
+      if (!isNear) ranges.push({ file: this.manifest.file, offset, length, was: this.was })
       const range = ranges[ranges.length - 1]
-      range.length = Math.max(range.length, offset + bytes - range.offset)
-      places[i] = { range: ranges.length - 1, from: offset - range.offset, length: bytes }
+      range.length = Math.max(range.length, offset + length - range.offset)
+      places[leaf].push({ range: ranges.length - 1, from: offset - range.offset, length })
     }
     return { ranges, places }
   }
@@ -196,19 +210,7 @@ export class ParquetFile {
   private want(columns: readonly string[]): Want {
     let want = this.wants.get(columns)
     if (want === undefined) {
-      want = { leaves: [], forms: [], names: [] }
-      for (const name of columns) {
-        const leaf = leafOf(this.leaves, name)
-        if (leaf < 0) continue
-        const form = formOf(this.leaves[leaf])
-        if (typeof form === 'string') throw refused(this.manifest.file, name, form)
-        let place = want.leaves.indexOf(leaf)
-        if (place < 0) {
-          place = want.leaves.push(leaf) - 1
-          want.forms.push(form)
-        }
-        want.names.push({ name, place })
-      }
+      want = wantOf(this.manifest.file, this.leaves, columns)
       this.wants.set(columns, want)
     }
     return want

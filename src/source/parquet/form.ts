@@ -2,7 +2,7 @@
 import type { StoredDtype } from '../../basics/array.js'
 import type { ColumnRoom, ItemType } from '../columnar/room.js'
 import { ENCODING } from './names.js'
-import type { ParquetLeaf } from './schema.js'
+import type { ParquetLeaf } from './structure/schema.js'
 
 export interface Form {
   items: ItemType
@@ -104,15 +104,20 @@ export interface ChunkSize {
   entries: number
 }
 
-/** The sizes of a whole chunk: each entry of a dictionary has four bytes of length, and at least one value. */
+/**
+ * The sizes of a chunk. Each entry of a dictionary has four bytes of length, and at least one value; not so in `isPart`, which
+ * has values of some rows, and the dictionary of all.
+ */
 export function sizeOf(
   rows: number,
   values: number,
   raw: number,
   text: number,
   encodings: number,
+  isPart = false,
 ): ChunkSize {
-  return { rows, values, raw, text, encodings, entries: Math.min(values, Math.floor(raw / GAP)) }
+  const most = Math.floor(raw / GAP)
+  return { rows, values, raw, text, encodings, entries: isPart ? most : Math.min(values, most) }
 }
 
 export const hasDictionary = (encodings: number): boolean => (encodings & DICTIONARIES) !== 0

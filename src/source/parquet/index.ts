@@ -7,9 +7,11 @@ import type { DataFile } from '../find/data-files.js'
 import type { IndexHeader } from '../index/file.js'
 import type { BuiltIndex, FileIndexKind, IndexTools } from '../index/of-file.js'
 import { wrongLength } from '../index/of-file.js'
-import { CHUNK_COLUMNS, type Footer, parseFooter, readFooterBytes } from './footer.js'
+import { buffered } from '../index/read-at.js'
 import { measureTexts } from './measure.js'
-import type { ParquetLeaf } from './schema.js'
+import { type Footer, parseFooter, readFooterBytes } from './structure/footer.js'
+import type { ParquetLeaf } from './structure/schema.js'
+import { PART_COLUMNS, UNIT_COLUMNS, unitsOf } from './units.js'
 
 /** As many places of a file, spread evenly, are probed: where column chunks begin. */
 const PROBED = 32
@@ -25,9 +27,6 @@ export interface ParquetMeta {
   groups: number
   createdBy: string
 }
-
-/** Columns with a number for each (unit, leaf). */
-export const UNIT_COLUMNS = CHUNK_COLUMNS.filter(name => !name.startsWith('pages'))
 
 export const parquetIndex: FileIndexKind<DataFile> = {
   kind: 'parquet',
@@ -51,6 +50,7 @@ function malformed(header: IndexHeader): string | undefined {
     ['unitRows', units],
     ['probes', header.columns.probes?.length],
     ...UNIT_COLUMNS.map(name => [name, chunks] as const),
+    ...PART_COLUMNS.flatMap(name => (header.columns.skip === undefined ? [] : [[name, chunks] as const])),
   ])
 }
 
@@ -59,6 +59,10 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
   const parsed = parseFooter(footer, bytes, file)
   await measureTexts(parsed, tools.read, file)
   const { leaves, nulls, rows, groupRows, createdBy } = parsed
+  const { unitRows, columns } = await unitsOf(
+    parsed,
+    tools.local ? tools.read : buffered(tools.read, tools.piece),
+  )
   const meta: ParquetMeta = {
     digest: createHash('sha256').update(footer).digest('hex').slice(0, 32),
     leaves,
@@ -70,10 +74,7 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
   return {
     count: rows,
     meta: { ...meta },
-    columns: {
-      unitRows: groupRows,
-      ...Object.fromEntries(UNIT_COLUMNS.map(name => [name, parsed.chunks[name]])),
-    },
+    columns: { unitRows, ...columns },
     probes: probesOf(parsed),
   }
 }

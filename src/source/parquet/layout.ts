@@ -3,7 +3,7 @@ import type { ColumnLayout, Layout } from '../layout.js'
 import { columnsOf } from './columns.js'
 import { typeName } from './form.js'
 import { CODECS } from './names.js'
-import type { ParquetLeaf } from './schema.js'
+import type { ParquetLeaf } from './structure/schema.js'
 
 /** What is known of one file. */
 export interface FileLayout {

@@ -8,8 +8,8 @@ import { ChunkLoader } from './decode/chunk.js'
 import { delta, readDelta } from './decode/delta.js'
 import { scratch } from './decode/scratch.js'
 import type { ValueSink } from './decode/sink.js'
-import type { Footer } from './footer.js'
 import { ENCODING } from './names.js'
+import type { Footer } from './structure/footer.js'
 
 /** Adds up lengths. */
 class Measure implements ValueSink {

@@ -107,7 +107,9 @@ export class ParquetSource implements Leaf {
 
   sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Record<string, Column> {
     if (units.length === 0) return {}
-    return this.fileOf(row).sample(row - this.unitStarts[this.unitOf(row)], columns, units[0])
+    const file = this.fileOf(row)
+    const unit = this.unitOf(row)
+    return file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
   }
 
   private fileOf(row: number): ParquetFile {

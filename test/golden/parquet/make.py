@@ -299,6 +299,28 @@ lists = pa.table(
 )
 write("map", pa.table({"map": maps["map"]}), lists)
 
+# A row group of more than 64 MB, decompressed: it is divided at its pages.
+n = 35_000
+large = pa.table(
+    {
+        "id": pa.array(np.arange(n)),
+        "text": pa.array([f"{i} " + "x" * 2000 for i in range(n)]),
+        "list": pa.array([[i] * (i % 3) for i in range(n)], pa.list_(pa.int32())),
+        "few": pa.array([None if i % 7 == 0 else f"class {i % 10}" for i in range(n)]),
+    }
+)
+pq.write_table(
+    large,
+    here / "large.parquet",
+    compression="zstd",
+    compression_level=19,
+    row_group_size=n,
+    use_dictionary=["few"],
+    column_encoding={"id": "DELTA_BINARY_PACKED"},
+    write_page_index=True,
+    data_page_size=1 << 18,
+)
+
 (here / "expected.json").write_text(
     json.dumps({"pyarrow": pa.__version__, "files": manifest}, separators=(",", ":"))
     + "\n"

@@ -15,7 +15,7 @@ import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import type { SourceJson } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf, RowReader } from '../../../src/source/row-reader.js'
-import type { Leaf } from '../../../src/source/source.js'
+import type { ArrayColumn, Leaf } from '../../../src/source/source.js'
 import { Reader } from '../../../src/store/reader.js'
 import { addStore, Stores } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
@@ -203,5 +203,36 @@ describe('inspect', () => {
       chunks: expect.stringMatching(/^4 row groups of 16 rows/),
     })
     expect(layout?.slow).toMatch(/write row groups of 1 to 16 MB/)
+  })
+})
+
+describe('a row group that is too large', () => {
+  it('is several units, on borders of pages, of which each is read by itself', async () => {
+    const source = await open({ parquet: 'large.parquet' })
+    const { unitStarts, count } = source
+    expect(count).toBe(35_000)
+    expect(unitStarts.length).toBeGreaterThan(3)
+    const columns = ['id', 'text', 'list', 'few']
+    const whole = readFileSync(join(root, 'large.parquet')).length
+    for (let unit = 0; unit < unitStarts.length; unit++) {
+      const ranges = source.planUnit(unit, columns)
+      expect(ranges.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(whole / 2)
+      expect(source.unitBytes(unit, columns)).toBeLessThan(32 << 20)
+    }
+    using stores = new Stores()
+    const reader = new RowReader(source, new Reader(stores))
+    for (const start of [...unitStarts, count]) {
+      for (const row of [start - 1, start, start + 1]) {
+        if (row < 0 || row >= count) continue
+        const { id, text, list, few } = (await reader.read(row, columns)).sample
+        expect(id).toBe(BigInt(row))
+        expect(asText(text)).toBe(`${row} ${'x'.repeat(2000)}`)
+        expect(few && asText(few)).toBe(row % 7 === 0 ? undefined : `class ${row % 10}`)
+        const { shape, tiles } = list as ArrayColumn
+        expect(shape).toEqual([row % 3])
+        const numbers = new Int32Array((tiles[0].data as Uint8Array).slice().buffer)
+        expect([...numbers]).toEqual(Array<number>(row % 3).fill(row))
+      }
+    }
   })
 })

@@ -7,7 +7,7 @@ import type { ColumnRoom } from '../../columnar/room.js'
 import { type ColumnSpace, layColumn, setBit, setBits } from '../../columnar/space.js'
 import type { Form } from '../form.js'
 import { ENCODING } from '../names.js'
-import type { ParquetLeaf } from '../schema.js'
+import type { ParquetLeaf } from '../structure/schema.js'
 import { readLevels, readOldLevels } from './bits.js'
 import { decompressPage } from './compressed.js'
 import { FixedSink } from './fixed.js'
@@ -230,14 +230,19 @@ export interface Packing {
   raw: number
 }
 
-/** Decodes a column from the pages of a chunk into its piece of the cache. `offset` is where they lie in the file. */
+/** Pages that lie behind each other, and where that is in the file. */
+export interface PageBytes {
+  bytes: Uint8Array
+  offset: number
+}
+
+/** Decodes a column from the pages of a chunk into its piece of the cache. */
 export function loadColumn(
   leaf: ParquetLeaf,
   form: Form,
   room: ColumnRoom,
   { codec, raw }: Packing,
-  pages: Uint8Array,
-  offset: number,
+  pages: readonly PageBytes[],
   into: Uint8Array,
 ): void {
   const space = layColumn(room, into)
@@ -246,7 +251,7 @@ export function loadColumn(
       ? new TextSink(space, room.dictionary !== undefined)
       : new FixedSink(form, space.values, leaf.logical?.scale)
   const loader = new ChunkLoader(leaf, sink, room, space, codec, raw)
-  loader.load(pages, offset)
+  for (const { bytes, offset } of pages) loader.load(bytes, offset)
   loader.finish()
 }
 

@@ -1,7 +1,7 @@
 /** The header before each page of a column chunk. */
 import { DecodeError } from '../../../basics/errors.js'
 import { ENCODING } from '../names.js'
-import { Thrift } from '../thrift.js'
+import { Thrift } from '../structure/thrift.js'
 
 export const DATA_PAGE = 0
 export const INDEX_PAGE = 1

@@ -2,10 +2,10 @@
  * Reads the footer of a file: its schema, and for each row group and leaf where the column chunk lies. Row groups become
  * columns of numbers at once: a thousand files with a thousand row groups each are no objects.
  */
-import { DecodeError, SourceError } from '../../basics/errors.js'
-import { NumberBuilder } from '../index/columns.js'
-import type { ReadAt } from '../index/read-at.js'
-import { CODECS, DECOMPRESSED } from './names.js'
+import { DecodeError, SourceError } from '../../../basics/errors.js'
+import { NumberBuilder } from '../../index/columns.js'
+import type { ReadAt } from '../../index/read-at.js'
+import { CODECS, DECOMPRESSED } from '../names.js'
 import { leavesOf, type ParquetLeaf, readSchema } from './schema.js'
 import { Thrift } from './thrift.js'
 

@@ -2,8 +2,8 @@
  * The schema of a file, as its leaves: the columns that are stored. A leaf is named by the fields that lead to it, without the
  * groups that Parquet puts around lists and maps: `tokens`, `image.bytes`, `objects.label`.
  */
-import { SourceError } from '../../basics/errors.js'
-import { PHYSICAL, type Physical } from './names.js'
+import { SourceError } from '../../../basics/errors.js'
+import { PHYSICAL, type Physical } from '../names.js'
 import type { Thrift } from './thrift.js'
 
 /** An element of the schema, as it is written: a tree, depth first. */

@@ -2,7 +2,7 @@
  * Reads Thrift's compact protocol, in which Parquet writes its footer and its page headers. The caller walks the fields and
  * takes what it wants; nothing becomes an object. All lengths are checked against the bytes that are there.
  */
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError } from '../../../basics/errors.js'
 
 /** Types of fields, as the protocol numbers them. */
 export const STOP = 0
