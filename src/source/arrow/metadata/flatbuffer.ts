@@ -11,7 +11,7 @@ import { SourceError } from '../../../basics/errors.js'
 /** A buffer with tables, and where it lies, for messages. */
 export class FlatBuffer {
   private readonly view: DataView
-  /** Tables that may still be opened: a buffer can't hold more, unless they lead in a circle. */
+  /** Tables that may still be opened. A buffer can't hold more, unless many offsets lead to the same one: that may take for ever. */
   private left: number
 
   constructor(
@@ -29,7 +29,7 @@ export class FlatBuffer {
   }
 
   table(at: number): Table {
-    if (--this.left < 0) this.fail('its tables lead in a circle', at)
+    if (--this.left < 0) this.fail('it has more tables than it has room for', at)
     const vtable = at - this.i32(at)
     const bytes = this.u16(vtable)
     if (bytes < 4 || vtable + bytes > this.bytes.length) this.fail('a table has a vtable out of bounds', at)
