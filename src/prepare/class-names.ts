@@ -1,6 +1,7 @@
 /** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
 import { SourceError } from '../basics/errors.js'
 import type { SourceJson } from '../define/types.js'
+import { labelClasses } from '../source/arrow/features.js'
 import { folderClasses } from '../source/files/classes.js'
 import { folderOf, prefixOf } from '../source/find/names.js'
 import type { Manifest, Source } from '../source/source.js'
@@ -27,11 +28,11 @@ export async function classNames(json: SourceJson, manifest: Manifest, source: S
   )
 }
 
-/** The classes of the folders that a source is made of; undefined where it is made of others. */
+/** The classes of the folders, or datasets, that a source is made of; undefined where it is made of others. */
 export function commonClasses(manifest: Manifest): string[] | undefined {
   const { child, children } = manifest as { child?: Manifest; children?: Manifest[] }
   if (child !== undefined) return commonClasses(child)
-  if (children === undefined) return folderClasses(manifest)
+  if (children === undefined) return folderClasses(manifest) ?? labelClasses(manifest)
   const lists = children.map(commonClasses)
   const [first] = lists
   if (first === undefined || lists.includes(undefined)) return undefined

@@ -11,7 +11,10 @@ import { listOf } from '../store/access.js'
 import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
 
+const ARROW = /\.(arrow|feather)$/i
 const PARQUET = /\.(parquet|pq)$/i
+/** What Hugging Face's datasets leave in a folder that they save. */
+const DATASETS = ['state.json', 'dataset_dict.json']
 const ZARR = /\.zarr(\.zip)?\/?$/i
 /** One of these lies at the top of every Zarr store. */
 const ZARR_ROOTS = ['zarr.json', '.zgroup', '.zarray', '.zmetadata']
@@ -24,6 +27,7 @@ const TAR = /\.(tar|tgz|tar\.gz)$/i
 export async function sourceAt(path: string, allowCode = false): Promise<SourceJson> {
   if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   if (TAR.test(path)) return { tar: path }
+  if (ARROW.test(path)) return { arrow: path }
   if (PARQUET.test(path)) return { parquet: path }
   if (ZARR.test(path)) return { zarr: path }
   if (isGlob(path) || path.includes('{')) return { files: path }
@@ -49,6 +53,7 @@ export async function sourceAt(path: string, allowCode = false): Promise<SourceJ
     return { files: isTable(path) ? { list: path } : path }
   }
   const names = readdirSync(path)
+  if (names.some(name => DATASETS.includes(name))) return { arrow: path }
   if (names.some(name => ZARR_ROOTS.includes(name))) return { zarr: path }
   const shards = names.filter(name => TAR.test(name)).sort()
   return shards.length > 0 ? { tar: shards.map(name => `${path}/${name}`) } : { folder: path }

@@ -1,5 +1,12 @@
 /** What Hugging Face's datasets say of columns: in the schema's metadata, and in dataset_info.json. Only names of classes matter here. */
 
+import type { Manifest } from '../source.js'
+
+/** The classes of the column `label` of a source; undefined where it has none. */
+export function labelClasses({ kind, classes }: Manifest): string[] | undefined {
+  return kind === 'arrow' ? (classes as Record<string, string[]>).label : undefined
+}
+
 /** The names of the classes of each column that has them, by its path. */
 export function classNames(metadata: Readonly<Record<string, string>>): Record<string, string[]> {
   const text = Object.hasOwn(metadata, 'huggingface') ? metadata.huggingface : undefined

@@ -8,6 +8,9 @@ const TOLD = 8
 /** A batch of more bytes than this takes too much of the cache to be read at random, if it is compressed. */
 const LARGE_BATCH = 16 << 20
 
+/** Batches of fewer rows are read one by one, in small reads. */
+const FEW_ROWS = 16
+
 export function layoutOf(manifest: ArrowManifest, indexes: readonly ArrowIndex[]): Layout {
   const batches = indexes.reduce((sum, { meta }) => sum + meta.batches, 0)
   const { count, parts = [] } = manifest.fingerprint
@@ -15,7 +18,7 @@ export function layoutOf(manifest: ArrowManifest, indexes: readonly ArrowIndex[]
   const codecs = [...new Set(indexes.flatMap(({ meta }) => meta.codecs))]
   const forms = [...new Set(indexes.map(({ meta }) => meta.form))]
   const each = Math.round(count / Math.max(1, batches))
-  const slow = slowness(manifest, codecs, bytes / Math.max(1, batches), each)
+  const slow = slowness(manifest, batches, codecs, bytes / Math.max(1, batches), each)
   return {
     schema: columnsOf(manifest, indexes),
     chunks: `${batches} record ${batches === 1 ? 'batch' : 'batches'} of ${each} rows, ${forms.join(' and ')}`,
@@ -44,6 +47,7 @@ function classText(names: readonly string[]): string {
 
 function slowness(
   { files }: ArrowManifest,
+  batches: number,
   codecs: readonly string[],
   batchBytes: number,
   rows: number,
@@ -53,7 +57,7 @@ function slowness(
       `A batch is unpacked as a whole, and has ${Math.round(batchBytes / 2 ** 20)} MiB: ` +
       'write smaller batches, or leave them uncompressed.'
     )
-  if (rows < 16 && files.length > 0)
+  if (rows < FEW_ROWS && batches > 2 * files.length)
     return `A batch has ${rows} rows, so reads are small: write larger batches, 1,000 rows or more.`
   return undefined
 }

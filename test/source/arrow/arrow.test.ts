@@ -14,6 +14,8 @@ import { gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SourceError } from '../../../src/basics/errors.js'
 import type { ArrowJson } from '../../../src/define/types.js'
+import { inspect } from '../../../src/prepare/inspect.js'
+import { sourceAt } from '../../../src/prepare/locate.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import type { Source } from '../../../src/source/source.js'
 import { addStore } from '../../../src/store/stores.js'
@@ -194,6 +196,27 @@ describe('labels', () => {
       4n,
       7n,
     ])
+  })
+})
+
+describe('inspect', () => {
+  it('knows folders and files by their names, and tells columns, batches and classes', async () => {
+    const train = join(home, 'saved/train')
+    expect(await sourceAt(train)).toEqual({ arrow: train })
+    expect(await sourceAt('x/*.arrow')).toEqual({ arrow: 'x/*.arrow' })
+    expect(await sourceAt('x.feather')).toEqual({ arrow: 'x.feather' })
+    const { samples, layout, classes } = await inspect({ arrow: train }, { root: home })
+    expect(samples).toBe(25)
+    expect(layout?.chunks).toBe('2 record batches of 13 rows, stream')
+    expect(layout?.schema).toContainEqual({ name: 'label', type: 'int64, 3 classes: cat, dog, ox', nulls: 0 })
+    expect(layout?.schema).toContainEqual({ name: 'image.path', type: 'utf8', nulls: 25 })
+    expect(classes.map(({ name, samples }) => [name, samples])).toEqual([
+      ['cat', 9],
+      ['dog', 8],
+      ['ox', 8],
+    ])
+    const packed = await inspect({ arrow: join(home, 'types.zstd.stream') }, { root: home })
+    expect(packed.layout?.codecs).toEqual(['zstd'])
   })
 })
 

@@ -1,5 +1,14 @@
 /** Files that pyarrow and Hugging Face's datasets wrote (test/golden/arrow/make.py), value by value. */
-import { copyFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -140,6 +149,44 @@ describe('a large batch', () => {
     const [unit] = needOf(source, 20_003, columns).units
     const bytes = unit.leaf.planUnit(unit.unit, columns).reduce((sum, { length }) => sum + length, 0)
     expect(bytes).toBeLessThan(600 << 10)
+  })
+})
+
+describe('offsets beyond 4 GiB', () => {
+  it('are followed', async () => {
+    // Behind the schema comes a message that is no batch, with a body of 5 GiB that takes no room on the disk.
+    const stream = readFileSync(join(golden, 'types.stream'))
+    const schemaEnd = 8 + stream.readInt32LE(4)
+    const length = stream.readInt32LE(schemaEnd + 4)
+    const message = Buffer.from(stream.subarray(schemaEnd, schemaEnd + 8 + length))
+    const root = 8 + message.readUInt32LE(8)
+    const place = (field: number): number =>
+      root + message.readUInt16LE(root - message.readInt32LE(root) + 4 + 2 * field)
+    const tensor = 4
+    message[place(1)] = tensor
+    message.writeBigInt64LE(5n << 30n, place(3))
+    const file = openSync(join(home, 'far.stream'), 'w')
+    const front = Buffer.concat([stream.subarray(0, schemaEnd), message])
+    writeSync(file, front, 0, front.length, 0)
+    writeSync(file, stream, schemaEnd, stream.length - schemaEnd, front.length + 5 * 2 ** 30)
+    closeSync(file)
+    const source = await open('far.stream')
+    expect(source.where?.(0)?.offset).toBeGreaterThan(2 ** 32)
+    const expected = valuesOf('types')
+    for (const column of ['whole', 'text', 'list', 'image']) {
+      const [unit] = needOf(source, 7, [column]).units
+      if (unit === undefined) continue
+      const ranges = unit.leaf.planUnit(unit.unit, [column])
+      const pieces = ranges.map(({ file, offset, length }) => {
+        const into = new Uint8Array(length)
+        const fd = openSync(file, 'r')
+        readSync(fd, into, 0, length, offset)
+        closeSync(fd)
+        return into
+      })
+      const sample = source.sample(7, 0, [column], { ranges: [], units: [pieces] })
+      expect(plain(sample[column])).toEqual(expected[column][7])
+    }
   })
 })
 
