@@ -63,6 +63,8 @@ describe('tables', () => {
     const view = new DataView(bytes.buffer)
     const place = (i: number): number => 8 + 32 * i
     view.setUint32(0, place(0) + 8, true)
+    view.setUint16(place(40), 4, true)
+    view.setInt32(place(40) + 8, 8, true)
     for (let i = 0; i < 40; i++) {
       const at = place(i)
       view.setUint16(at, 6, true)
