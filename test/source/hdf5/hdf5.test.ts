@@ -14,6 +14,7 @@ import { temporaryFolder } from '../../support/folder.js'
 import { slowStore } from '../../support/slow-store.mjs'
 import { conforms } from '../conformance.js'
 import { GOLDEN, goldenCopies, openHdf5, readAll } from './support.js'
+import { writeHdf5 } from './write.js'
 
 async function failure(json: string | string[] | Hdf5Json, root: string): Promise<SourceError> {
   const error = await openHdf5(json, root).catch(e => e)
@@ -88,13 +89,28 @@ describe('rows of an axis', () => {
     expect(units[0].leaf.unitBytes(7, [])).toBe(2 * 5 * 7 * 4)
   })
 
-  it('that are large are read straight into the batch', async () => {
+  it('that are large are read straight into the batch, from beyond 4 GiB as well', async () => {
     const folder = temporaryFolder()
-    // The dataset of 4 rows is said to have rows of 64 KiB: what counts is what `need` asks for.
-    const file = readFileSync(join(GOLDEN, 'row.h5'))
-    writeFileSync(join(folder, 'row.h5'), file)
-    const { source } = await openHdf5('row.h5', folder)
-    expect(needOf(source, 0, ['x']).ranges).toHaveLength(1)
+    const offset = 5 * 2 ** 30
+    const bytes = Uint8Array.from({ length: 100_000 }, (_, i) => i % 251)
+    writeHdf5(join(folder, 'far.h5'), [
+      { name: 'x', dims: [3, 100_000], offset, data: [{ at: offset + 100_000, bytes }] },
+      {
+        name: 'y',
+        dims: [3, 5],
+        offset: 2 ** 32,
+        data: [{ at: 2 ** 32 + 5, bytes: Uint8Array.of(1, 2, 3, 4, 5) }],
+      },
+    ])
+    const { source } = await openHdf5('far.h5', folder)
+    // Nothing is asked for beforehand, and the value is a range of the file.
+    expect(needOf(source, 1, ['x'])).toEqual({ ranges: [], units: [] })
+    const { x } = source.sample(1, 0, ['x'], { ranges: [], units: [] })
+    expect(isTiled(x) && x.tiles[0].data).toMatchObject({ offset: offset + 100_000, length: 100_000 })
+    expect(needOf(source, 1, ['y']).ranges).toMatchObject([{ offset: 2 ** 32 + 5, length: 5 }])
+    const [, row] = await readAll(source, ['x', 'y'])
+    expect(numbers(row.y)).toEqual([1, 2, 3, 4, 5])
+    expect(numbers(row.x)).toEqual([...bytes])
   })
 
   it('need datasets that are there, of one length', async () => {

@@ -131,26 +131,30 @@ export class Cursor {
   }
 
   u32(): number {
-    return this.bytes.readUInt32LE(this.step(4))
+    return this.word(this.step(4))
   }
 
   /** A whole number of 1 to 8 bytes. Beyond 2^53 it is a fault: no count or offset of a file is that large. */
   uint(size: number): number {
     const at = this.step(size)
-    if (size <= 6) return size === 0 ? 0 : this.bytes.readUIntLE(at, size)
-    const low = this.bytes.readUInt32LE(at)
-    const high = this.bytes.readUIntLE(at + 4, size - 4)
-    if (high >= 2 ** 21) throw this.fault('it has a number beyond all measure', at)
-    return high * 2 ** 32 + low
+    if (size === 8) {
+      const high = this.word(at + 4)
+      if (high >= 2 ** 21) throw this.fault('it has a number beyond all measure', at)
+      return high * 2 ** 32 + this.word(at)
+    }
+    if (size === 4) return this.word(at)
+    let value = 0
+    for (let i = size - 1; i >= 0; i--) value = value * 256 + this.bytes[at + i]
+    if (value > Number.MAX_SAFE_INTEGER) throw this.fault('it has a number beyond all measure', at)
+    return value
   }
 
   /** An address, or NOWHERE. */
   where(): number {
     const size = this.file.offsetSize
     const at = this.at
-    let nowhere = true
-    for (let i = 0; i < size && nowhere; i++) nowhere = this.bytes[at + i] === 255
-    if (!nowhere) return this.uint(size)
+    if (this.bytes[at] !== 255) return this.uint(size)
+    for (let i = 1; i < size; i++) if (this.bytes[at + i] !== 255) return this.uint(size)
     this.step(size)
     return NOWHERE
   }
@@ -207,6 +211,11 @@ export class Cursor {
 
   fault(problem: string, at = this.at): Error {
     return this.file.fault(problem, this.address + at)
+  }
+
+  private word(at: number): number {
+    const { bytes } = this
+    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0
   }
 
   private step(length: number): number {
