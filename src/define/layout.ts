@@ -49,9 +49,8 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
 /** The element type: as given, or f32 after normalize, or the kind's default. */
 function dtypeOf(field: FieldJson, path: string): Dtype {
   const { dtypes } = KINDS[field.as]
-  const normalized = (field.apply ?? []).some(
-    (op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize',
-  )
+  const apply = field.as === 'npy' ? [] : (field.apply ?? [])
+  const normalized = apply.some((op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize')
   const dtype = field.dtype ?? (normalized ? 'f32' : dtypes[0])
   if (dtype === undefined)
     throw new DefinitionError(path, `${field.as} needs dtype, the element type of the batch`)

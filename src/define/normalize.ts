@@ -10,6 +10,7 @@ import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
+import { arrayOps } from './operators/array.js'
 import { normalOps } from './operators/table.js'
 import { checkPlugins } from './plugin-sources.js'
 import type {
@@ -111,7 +112,10 @@ function normalField(
     name,
     from: from.split('|').map(column => column.trim()),
     as,
-    apply: withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
+    apply:
+      as === 'npy'
+        ? arrayOps(name, fields)
+        : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,

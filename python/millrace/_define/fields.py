@@ -129,6 +129,15 @@ class _Varying(_Typed):
 class ArrayField(_Varying):
     """Bytes or arrays, of one shape or of varying length."""
 
+    def apply(self: F, *operators: Any) -> F:
+        """Operators of arrays, in this order: ``.apply({"crop": [64, 64]}, {"flip": [-1]})``. The field's
+        shape is what comes out."""
+        return self._with(apply=list(operators))
+
+    def follow(self: F, field: str) -> F:
+        """Moves as another field of arrays does, with the same random choices: a mask with its image."""
+        return self._with(follow=field)
+
     def compression(self: F, compression: Compression) -> F:
         """The column's bytes are compressed, each sample by itself: a .npy file, or the bare elements."""
         return self._with(compression=compression)

@@ -1,6 +1,7 @@
 /** Builders of fields that are no pictures: numbers, text, arrays, and boxes or points in a picture. */
 import type { StoredDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
+import type { ArrayOpJson } from '../operators/array.js'
 import type { Compression, FieldJson } from '../types.js'
 import { Field, type Form, MappedField, missingJson, type TwoNumbers } from './field.js'
 
@@ -55,6 +56,19 @@ export class ArrayField<K extends 'npy' | 'bytes', V, D extends Dtype, F extends
   /** The element type in the batch. */
   dtype<T extends Dtype>(dtype: T): ArrayField<K, V, T, F> {
     return this.with({ dtype }) as unknown as ArrayField<K, V, T, F>
+  }
+
+  /**
+   * Operators of arrays, in this order: `.apply({ crop: { size: [64, 64], at: 'random' } }, { flip: [-1] })`. The field's shape is
+   * what comes out.
+   */
+  apply(...apply: ArrayOpJson[]): this {
+    return this.with({ apply })
+  }
+
+  /** Moves as another field of arrays does, with the same random choices: a mask with its image. */
+  follow(follow: string): this {
+    return this.with({ follow })
   }
 
   /** The column's bytes are compressed: each sample by itself, as a .npy file or as its bare elements. */

@@ -54,7 +54,10 @@ export const KINDS: Readonly<Record<Kind, KindFacts>> = {
     keys: ['dtype', 'ragged', 'pad', 'compression', 'missing', 'map'],
     max: MAX_BYTES,
   },
-  npy: { dtypes: [], keys: ['dtype', 'shape', 'ragged', 'pad', 'compression', 'missing', 'map'] },
+  npy: {
+    dtypes: [],
+    keys: ['apply', 'dtype', 'follow', 'shape', 'ragged', 'pad', 'compression', 'missing', 'map'],
+  },
 }
 
 export const COMPRESSIONS: readonly Compression[] = ['zstd', 'lz4', 'deflate', 'zlib', 'gzip']

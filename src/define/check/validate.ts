@@ -4,6 +4,7 @@
  */
 import { DefinitionError } from '../../basics/errors.js'
 import { layoutOf } from '../layout.js'
+import { arrayOps } from '../operators/array.js'
 import {
   normalOps,
   OPERATOR_NAMES,
@@ -111,6 +112,10 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
   }
   if (field.as === 'class') checkClasses(field.classes, here)
   if (field.follow !== undefined) checkFollow(name, field.follow, fields, here)
+  if (field.as === 'npy') {
+    arrayOps(name, fields, path)
+    return
+  }
   if (field.apply === undefined) return
   checkApply(field, at(here, 'apply'))
   withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
@@ -131,7 +136,13 @@ function checkFollow(name: string, followed: string, fields: FeedJson['fields'],
   if (followed === name) throw new DefinitionError(here, 'a field cannot follow itself')
   if (!Object.hasOwn(fields, followed)) throw unknownName(here, 'field', followed, Object.keys(fields))
   const target = fields[followed]
-  if (target.as !== 'image' && target.as !== 'mask') {
+  if (fields[name].as === 'npy') {
+    if (target.as !== 'npy')
+      throw new DefinitionError(
+        here,
+        `an array can follow another one only, and "${followed}" is ${target.as}`,
+      )
+  } else if (target.as !== 'image' && target.as !== 'mask') {
     throw new DefinitionError(
       here,
       `only an image or a mask can be followed, and "${followed}" is ${target.as}`,

@@ -32,6 +32,7 @@ const MOST_BYTES = 2 ** 24
 export function arrayStaysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
   const { as, compression, map, missing, layout } = field
   if (as !== 'npy' || compression === undefined) return 'it is no compressed array'
+  if (field.apply.length > 0) return 'it has operators'
   if (layout.form !== 'dense') return 'its rows vary in length'
   if (layout.dtype === 'bf16') return 'elements of bf16 are made from others'
   if (map !== undefined) return 'a function of yours gets it'

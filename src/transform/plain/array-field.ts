@@ -12,6 +12,7 @@ import { tooLong } from '../../define/limits.js'
 import type { NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
 import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
+import { arrayOpsOf } from './array-ops.js'
 import { mapped } from './mapped.js'
 import { landed, putArray } from './put-array.js'
 import { unpacker } from './unpack.js'
@@ -19,17 +20,23 @@ import { unpacker } from './unpack.js'
 export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   const { dtype, shape } = field.layout
   const unpack = unpacker(field)
-  const write = (array: TiledArray, at: number, context: RowContext): void | Promise<void> => {
+  const ops = arrayOpsOf(field)
+  const write = (given: TiledArray, at: number, context: RowContext): void | Promise<void> => {
+    const array = ops === undefined ? given : ops.move(given, context)
     if (!sameShape(array.shape, shape)) {
       throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
     }
-    return putArray(array, dtype, at, context)
+    const pending = putArray(array, dtype, at, context)
+    if (ops?.finish === undefined) return pending
+    if (pending) return pending.then(() => ops.finish!(at, shape, context))
+    ops.finish(at, shape, context)
   }
   return {
     form: 'dense',
     run(value, at, context) {
       const array = arrayFrom(unpack(value), dtype, shape)
-      if (map === undefined && array instanceof Uint8Array) return copyInto(context.work, array, at)
+      if (map === undefined && ops === undefined && array instanceof Uint8Array)
+        return copyInto(context.work, array, at)
       return withMap(field, map, tiled(array, dtype, shape), context, result => write(result, at, context))
     },
   }
@@ -40,7 +47,9 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   const { dtype, shape } = field.layout
   const open = [undefined, ...shape]
   const unpack = unpacker(field)
-  const place = (array: TiledArray, context: RowContext): Placed | Promise<Placed> => {
+  const ops = arrayOpsOf(field)
+  const place = (given: TiledArray, context: RowContext): Placed | Promise<Placed> => {
+    const array = ops === undefined ? given : ops.move(given, context)
     if (array.shape.length === 0 || !sameShape(array.shape.slice(1), shape)) {
       throw new DecodeError(
         `the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`,
@@ -50,7 +59,11 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
     if (length > field.layout.max!) throw tooLong(length, field.layout.max!)
     const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
     const pending = putArray(array, dtype, at, context)
-    return pending ? pending.then(() => ({ at, length })) : { at, length }
+    const done = (): Placed => {
+      ops?.finish?.(at, array.shape, context)
+      return { at, length }
+    }
+    return pending ? pending.then(done) : done()
   }
   return {
     form: 'varying',
