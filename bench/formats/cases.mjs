@@ -25,7 +25,7 @@ const rows = (source, fields, batch, order) => ({
 })
 const window = { shuffle: { window: 20_000 }, seed: 1 }
 const texts = source =>
-  rows(source, { text: { as: 'text', ragged: { max: 2000, total: 300_000 } } }, 256, window)
+  rows(source, { text: { from: 'text', as: 'text', ragged: { max: 2000, total: 300_000 } } }, 256, window)
 const pictures = source =>
   rows(
     source,
@@ -87,7 +87,7 @@ export function cases(folder, shards) {
   found['Parquet lists'] = {
     ...rows(
       { parquet: at('lists.parquet') },
-      { tokens: { as: 'npy', shape: [1024], dtype: 'i32' } },
+      { tokens: { from: 'tokens', as: 'npy', shape: [1024], dtype: 'i32' } },
       256,
       window,
     ),

@@ -1,11 +1,12 @@
 // Formats beside the loaders that people use for them in Python: the same volumes, texts, lists and pictures in each format, two workers.
-// A round has each case once: Millrace, Millrace without libraries of the system, then each rival; every turn is a process of its own.
+// A round has each case once: Millrace, Millrace without libraries of the system, then each rival; each opens its data anew.
 //
 //   node bench/formats/compare.mjs [--save] [--rounds 5] [--seconds 2] [--python python3] [--only npy,Zarr]
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { pictures } from '../data.mjs'
 import { keep, median, root, stamp } from '../support.mjs'
 import { cases } from './cases.mjs'
@@ -16,7 +17,7 @@ const option = (name, otherwise) => {
   return at < 0 ? otherwise : process.argv[at + 1]
 }
 const rounds = Number(option('rounds', 5))
-const seconds = option('seconds', '2')
+const seconds = Number(option('seconds', 2))
 const only = option('only', '').split(',')
 const PICTURES = 2048
 
@@ -35,101 +36,132 @@ if (!existsSync(folder)) {
   renameSync(`${folder}.part`, folder)
 }
 
-const compared = Object.entries(cases(folder, shards)).filter(([name]) =>
-  only.some(part => name.includes(part)),
-)
+const everything = cases(folder, shards)
+const compared = Object.entries(everything).filter(([name]) => only.some(part => name.includes(part)))
 const versions = {}
 
+/** A program that answers a line for each line, and is started again after it failed. Starting it is no part of a turn. */
+class Helper {
+  constructor(command, args, env) {
+    this.start = () => {
+      this.child = spawn(command, args, {
+        env: { ...process.env, ...env },
+        stdio: ['pipe', 'pipe', 'ignore'],
+      })
+      this.child.stdin.on('error', () => {}) // it ended: the answer is missing, which is said
+      this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]()
+    }
+  }
+
+  async ask(question) {
+    if (this.child === undefined) this.start()
+    this.child.stdin.write(`${JSON.stringify(question)}\n`)
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), LIMIT)
+    const { value } = await this.lines.next()
+    clearTimeout(limit)
+    const answer = value === undefined ? { failed: 'it ended, or took too long' } : JSON.parse(value)
+    if (answer.failed === undefined) return answer
+    this.end()
+    throw new Error(answer.failed)
+  }
+
+  end() {
+    this.child?.kill('SIGKILL')
+    this.child = undefined
+  }
+}
+/** A turn that takes longer has failed (ms). */
+const LIMIT = 120_000
+
+const feeds = [process.execPath, [join(root, 'bench/formats/feed.mjs'), folder, shards]]
+const helpers = {
+  Millrace: new Helper(...feeds, { MILLRACE_CODECS: '' }),
+  'without libraries': new Helper(...feeds, { MILLRACE_CODECS: 'node' }),
+  rivals: new Helper(option('python', 'python3'), [join(root, 'bench/formats/rivals.py'), folder], {}),
+}
+
 /** Units a second, and units a second of CPU time. */
-function turn(run) {
-  const said = JSON.parse(run())
+async function turn(name, contender) {
+  const helper = helpers[contender] ?? helpers.rivals
+  const said = await helper.ask({ name, rival: contender, seconds })
   Object.assign(versions, said.versions)
   return { rate: said.units / said.seconds, perCpu: said.units / said.cpu }
 }
 
-const millrace = (name, codecs) => () =>
-  execFileSync(
-    process.execPath,
-    [join(root, 'bench/formats/feed.mjs'), folder, shards, name, seconds],
-    // What a turn says on stderr is of interest only where it fails.
-    { env: { ...process.env, MILLRACE_CODECS: codecs }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
-  )
-
 const turns = {}
 const failures = {}
+// Ctrl-C ends it with what was measured so far.
+let ended = false
+process.once('SIGINT', () => (ended = true))
 for (let round = 0; round < rounds; round++) {
   for (const [name, { rivals }] of compared) {
-    const contenders = { Millrace: millrace(name, ''), 'without libraries': millrace(name, 'node') }
-    for (const rival of Object.keys(rivals)) {
-      if (rival in cases('', '')) continue // another case, measured there
-      contenders[rival] = () => python('rivals.py', folder, rival, name, seconds)
-    }
-    for (const [contender, run] of Object.entries(contenders)) {
+    if (ended) break
+    // A rival that is another case is measured there.
+    const others = Object.keys(rivals).filter(rival => !(rival in everything))
+    for (const contender of ['Millrace', 'without libraries', ...others]) {
       try {
-        const found = turn(run)
+        const found = await turn(name, contender)
         turns[name] ??= {}
         turns[name][contender] ??= []
         turns[name][contender].push(found)
         process.stderr.write(`${round + 1}/${rounds} ${name}, ${contender}: ${found.rate.toFixed(0)}\n`)
       } catch (error) {
-        failures[`${name}, ${contender}`] = String(error.stderr ?? error)
-          .trim()
-          .split('\n')
-          .slice(-3)
-          .join(' ')
-        process.stderr.write(
-          `${round + 1}/${rounds} ${name}, ${contender} FAILED: ${error.stderr ?? error}\n`,
-        )
+        failures[`${name}, ${contender}`] = error.message
+        process.stderr.write(`${round + 1}/${rounds} ${name}, ${contender} failed: ${error.message}\n`)
       }
     }
   }
 }
+for (const helper of Object.values(helpers)) helper.end()
+report()
 
-const figure = all => ({
-  rate: median(all.map(({ rate }) => rate)),
-  perCpu: median(all.map(({ perCpu }) => perCpu)),
-  rates: all.map(({ rate }) => Math.round(rate)),
-})
-const figures = Object.fromEntries(
-  Object.entries(turns).map(([name, by]) => [
-    name,
-    Object.fromEntries(Object.entries(by).map(([contender, all]) => [contender, figure(all)])),
-  ]),
-)
-
-/** Each case with its rivals: how many times as fast, by the clock and by CPU time, and whether that reaches the bar. */
-const results = compared
-  .filter(([name]) => figures[name]?.Millrace !== undefined)
-  .map(([name, { unit, rivals }]) => {
-    const own = figures[name].Millrace
-    const against = Object.entries(rivals).flatMap(([rival, bar]) => {
-      const other = figures[name][rival] ?? figures[rival]?.Millrace
-      if (other === undefined) return []
-      const ratio = own.rate / other.rate
-      return [
-        {
-          rival,
-          bar,
-          ratio,
-          ratioOfCpu: own.perCpu / other.perCpu,
-          reached: bar === undefined ? undefined : ratio >= bar,
-        },
-      ]
-    })
-    return { case: name, unit, against, figures: figures[name] }
+function report() {
+  const figure = all => ({
+    rate: median(all.map(({ rate }) => rate)),
+    perCpu: median(all.map(({ perCpu }) => perCpu)),
+    rates: all.map(({ rate }) => Math.round(rate)),
   })
+  const figures = Object.fromEntries(
+    Object.entries(turns).map(([name, by]) => [
+      name,
+      Object.fromEntries(Object.entries(by).map(([contender, all]) => [contender, figure(all)])),
+    ]),
+  )
 
-const { versions: ours, ...about } = stamp()
-const result = {
-  ...about,
-  versions: { ...ours, ...versions },
-  command: `node bench/formats/compare.mjs --save --rounds ${rounds} --seconds ${seconds}`,
-  what: 'two workers, page cache warm, medians of interleaved rounds, each turn a process of its own, from the second batch on',
-  results,
-  failures,
-}
-keep('formats', result)
-if (process.argv.includes('--save')) {
-  writeFileSync(join(root, 'bench/results/formats.md'), table(result))
-  writeFileSync(join(root, 'bench/results/formats.svg'), plot(result))
+  /** Each case with its rivals: how many times as fast, by the clock and by CPU time, and whether that reaches the bar. */
+  const results = compared
+    .filter(([name]) => figures[name]?.Millrace !== undefined)
+    .map(([name, { unit, rivals }]) => {
+      const own = figures[name].Millrace
+      const against = Object.entries(rivals).flatMap(([rival, bar]) => {
+        const other = figures[name][rival] ?? figures[rival]?.Millrace
+        if (other === undefined) return []
+        const ratio = own.rate / other.rate
+        return [
+          {
+            rival,
+            bar,
+            ratio,
+            ratioOfCpu: own.perCpu / other.perCpu,
+            reached: bar === undefined ? undefined : ratio >= bar,
+          },
+        ]
+      })
+      return { case: name, unit, against, figures: figures[name] }
+    })
+
+  const { versions: ours, ...about } = stamp()
+  const result = {
+    ...about,
+    versions: { ...ours, ...versions },
+    command: `node bench/formats/compare.mjs --save --rounds ${rounds} --seconds ${seconds}`,
+    what: 'two workers, page cache warm, medians of interleaved rounds, each opening its data anew, counted from the first batches on',
+    results,
+    failures,
+  }
+  keep('formats', result)
+  if (process.argv.includes('--save')) {
+    writeFileSync(join(root, 'bench/results/formats.md'), table(result))
+    writeFileSync(join(root, 'bench/results/formats.svg'), plot(result))
+  }
 }

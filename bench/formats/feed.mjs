@@ -1,15 +1,20 @@
-// One case by Millrace, for some seconds, with two workers: node bench/formats/feed.mjs FOLDER SHARDS CASE SECONDS. Prints JSON.
+// Cases by Millrace, with two workers: node bench/formats/feed.mjs FOLDER SHARDS. A line of input is a case and seconds in JSON; so is the answer.
+import { createInterface } from 'node:readline'
 import { open } from '../../dist/index.js'
 import { through } from '../loops.mjs'
 import { cases } from './cases.mjs'
 
-const [folder, shards, name, seconds] = process.argv.slice(2)
-const { feed, options, each } = cases(folder, shards)[name]
-const { rows, ms, cpuMs } = await through(open, feed, {
-  ...options,
-  workers: 2,
-  epochs: 1_000_000,
-  warm: 2,
-  seconds: Number(seconds),
-})
-console.log(JSON.stringify({ units: rows * each, seconds: ms / 1000, cpu: cpuMs / 1000 }))
+const [folder, shards] = process.argv.slice(2)
+const all = cases(folder, shards)
+
+async function turn({ name, seconds }) {
+  const { feed, options, each } = all[name]
+  const measured = { ...options, workers: 2, epochs: 1_000_000, warm: 2, seconds }
+  const { rows, ms, cpuMs } = await through(open, feed, measured)
+  return { units: rows * each, seconds: ms / 1000, cpu: cpuMs / 1000 }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = await turn(JSON.parse(line)).catch(error => ({ failed: String(error) }))
+  console.log(JSON.stringify(answer))
+}

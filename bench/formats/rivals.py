@@ -1,8 +1,9 @@
-"""One rival, for some seconds: python bench/formats/rivals.py FOLDER RIVAL CASE SECONDS. Prints units, seconds and CPU seconds as JSON.
+"""The rivals: python bench/formats/rivals.py FOLDER. A line of input has case, rival and seconds in JSON; the answer has units, seconds and CPU seconds.
 
 Two workers where PyTorch's DataLoader is used. What came before the first batch was there is not counted.
 """
 
+import gc
 import itertools
 import json
 import multiprocessing
@@ -16,10 +17,9 @@ from importlib.metadata import version
 import numpy as np
 
 folder = pathlib.Path(sys.argv[1])
-rival, case, seconds = sys.argv[2], sys.argv[3], float(sys.argv[4])
-size = "147" if "147" in case else "18"
-SHAPE = {"18": (2, 1500, 1500), "147": (36, 1010, 1010)}[size]
-MB = int(np.prod(SHAPE)) * 4 / 1e6
+SHAPES = {"18": (2, 1500, 1500), "147": (36, 1010, 1010)}
+# Of the turn: the case, and the volumes it is about.
+case, size, shape, mb = "", "18", SHAPES["18"], 0.0
 TICKS = os.sysconf("SC_CLK_TCK")
 USED: list[str] = ["numpy"]
 
@@ -53,7 +53,7 @@ def loader(dataset: object, **options: object) -> Iterator[object]:
 
 
 def volumes(read: Callable[[object, int], object], opened: Callable[[], object], count: int) -> Iterable[float]:
-    return (MB for _ in loader(Rows(count, read, opened), batch_size=1, shuffle=True))
+    return (mb for _ in loader(Rows(count, read, opened), batch_size=1, shuffle=True))
 
 
 def names(kind: str, ending: str) -> list[pathlib.Path]:
@@ -90,7 +90,7 @@ def h5py_direct() -> Iterable[float]:
     USED.append("h5py")
 
     def read(data: object, i: int) -> object:
-        out = np.empty(SHAPE, "f4")
+        out = np.empty(shape, "f4")
         data.read_direct(out, np.s_[i])
         return out
 
@@ -111,7 +111,7 @@ def plain_read() -> Iterable[float]:
     from concurrent.futures import ThreadPoolExecutor
 
     files = names("npy", "npy")
-    buffers = [bytearray(int(MB * 1e6)) for _ in range(2)]
+    buffers = [bytearray(int(mb * 1e6)) for _ in range(2)]
 
     def read(turn: int) -> float:
         with open(files[turn % len(files)], "rb", buffering=0) as file:
@@ -169,13 +169,25 @@ def cpu() -> float:
     return total / TICKS
 
 
-steps = iter(RIVALS[rival]())
-next(steps)
-begun, cpu_begun, units = time.perf_counter(), cpu(), 0.0
-while time.perf_counter() < begun + seconds:
-    units += next(steps)
-result = {"units": units, "seconds": time.perf_counter() - begun, "cpu": cpu() - cpu_begun}
-print(json.dumps({**result, "versions": {name: version(name) for name in USED}}), flush=True)
-for child in multiprocessing.active_children():
-    child.terminate()
-os._exit(0)
+def turn(rival: str, seconds: float) -> dict[str, object]:
+    steps = iter(RIVALS[rival]())
+    next(steps)
+    begun, cpu_begun, units = time.perf_counter(), cpu(), 0.0
+    while time.perf_counter() < begun + seconds:
+        units += next(steps)
+    result = {"units": units, "seconds": time.perf_counter() - begun, "cpu": cpu() - cpu_begun}
+    return {**result, "versions": {name: version(name) for name in USED}}
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    case = asked["name"]
+    size = "147" if "147" in case else "18"
+    shape = SHAPES[size]
+    mb = int(np.prod(shape)) * 4 / 1e6
+    try:
+        answer = turn(asked["rival"], asked["seconds"])
+    except Exception as error:  # noqa: BLE001 (it is the answer)
+        answer = {"failed": repr(error)}
+    gc.collect()  # ends the workers
+    print(json.dumps(answer), flush=True)
