@@ -10,7 +10,6 @@ const root = join(import.meta.dirname, '..')
 
 /** Exports that no file of src/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
-  'src/codec/': 'codecs and checksums that formats will use',
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
