@@ -53,6 +53,8 @@ export {
   hdf5,
   jsonl,
   kernel,
+  litdata,
+  mds,
   netcdf4,
   npyFiles,
   npz,

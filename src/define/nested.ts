@@ -57,6 +57,8 @@ const INNER: {
       source: change(entry.source, ['entries', i, 'source']),
     })),
   }),
+  litdata: undefined,
+  mds: undefined,
   tfrecord: undefined,
 }
 

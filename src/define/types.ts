@@ -57,6 +57,8 @@ export type SourceJson =
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
   | { split: SplitJson }
   | { blend: BlendJson }
+  | { litdata: PathsJson | LitdataJson }
+  | { mds: PathsJson | MdsJson }
   | { tfrecord: string | string[] | TfrecordJson }
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
@@ -108,6 +110,18 @@ export type ZarrJson =
       /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
       rows?: 'axis' | 'groups'
     }
+/** Folders of LitData, each with its index.json. */
+export interface LitdataJson {
+  path: PathsJson
+  /** Of chunks of tokens: how many a sample has. Without it, samples are what was written. */
+  block?: number
+}
+
+/** Folders of MDS, each with its index.json. */
+export interface MdsJson {
+  path: PathsJson
+}
+
 /** TFRecord files. */
 export interface TfrecordJson {
   path: string | string[]

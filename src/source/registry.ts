@@ -17,9 +17,11 @@ import { files } from './files/files.js'
 import { folder } from './files/folder.js'
 import { hdf5 } from './hdf5/hdf5.js'
 import { csv, jsonl, text } from './lines/lines.js'
+import { litdata } from './litdata/litdata.js'
 import { kernel } from './made/kernel.js'
 import { python } from './made/python.js'
 import { synthetic } from './made/synthetic.js'
+import { mds } from './mds/mds.js'
 import { npy } from './npy/npy.js'
 import { npz } from './npz/npz.js'
 import { parquet } from './parquet/parquet.js'
@@ -52,6 +54,8 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   subset,
   split,
   named,
+  litdata,
+  mds,
   tfrecord,
 }
 

@@ -9,7 +9,7 @@ from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
 from .fields import json_ as json
-from .records import tfrecord
+from .records import litdata, mds, tfrecord
 from .sources import (
     arrow,
     blend,
@@ -59,7 +59,9 @@ __all__ = [
     "json",
     "jsonl",
     "kernel",
+    "litdata",
     "mask",
+    "mds",
     "mixup",
     "mosaic",
     "netcdf4",

@@ -10,6 +10,7 @@ import type {
   KernelJson,
   KernelOf,
   ListJson,
+  LitdataJson,
   OrderJson,
   PathsJson,
   SourceJson,
@@ -49,6 +50,17 @@ export const zarr = (
   path: string | string[],
   options: Omit<Extract<ZarrJson, { path: unknown }>, 'path'> = {},
 ): SourceJson => ({ zarr: Object.keys(options).length === 0 ? path : { path, ...options } })
+/** LitData: folders with an index.json. `block`: of chunks of tokens, how many a sample has. */
+export function litdata(json: LitdataJson): SourceJson
+export function litdata(...paths: string[]): SourceJson
+export function litdata(...given: (string | LitdataJson)[]): SourceJson {
+  const [first] = given
+  return { litdata: typeof first === 'object' ? first : oneOrMore(given as string[]) }
+}
+
+/** MDS, the format of Mosaic's streaming: folders with an index.json. */
+export const mds = (...paths: string[]): SourceJson => ({ mds: oneOrMore(paths) })
+
 /** TFRecord files: paths or patterns; the features of a tf.Example are columns. `check: false` compares no checksums of data. */
 export function tfrecord(json: TfrecordJson): SourceJson
 export function tfrecord(...paths: string[]): SourceJson

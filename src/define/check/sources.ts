@@ -17,7 +17,7 @@ import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
 import { paths } from './paths.js'
-import { tfrecord } from './records.js'
+import { litdata, mds, tfrecord } from './records.js'
 import type { Parser } from './schema.js'
 import {
   boolean,
@@ -216,6 +216,8 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   subset,
   split,
   blend,
+  litdata,
+  mds,
   tfrecord,
 }
 

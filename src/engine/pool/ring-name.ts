@@ -19,6 +19,8 @@ const OF_FILES = [
   'npy',
   'npz',
   'safetensors',
+  'litdata',
+  'mds',
   'concat',
   'zip',
   'subset',

@@ -20,9 +20,9 @@ import { Reader } from '../../../src/store/reader.js'
 import { addStore, Stores } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { retried, SlowStore } from '../../support/slow-store.mjs'
-import { example, framed, lengthOf, tfrecordFile } from '../../support/tfrecord.js'
 import { conforms, readRow } from '../conformance.js'
 import { isDelivered } from '../delivered.js'
+import { example, framed, lengthOf, tfrecordFile } from './write-records.js'
 
 const record = (i: number, size = 40 * i) =>
   example({

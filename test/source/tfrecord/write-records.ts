@@ -1,5 +1,5 @@
 /** Writes TFRecord files: the framing, and tf.Example messages. */
-import { crc32c } from '../../src/codec/checksum.js'
+import { crc32c } from '../../../src/codec/checksum.js'
 
 export type FeatureValue =
   | Uint8Array
