@@ -1,6 +1,7 @@
 /** One HDF5 file while a feed runs: its index, mapped, and the datasets that were asked for. */
 import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
+import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import { Dataset, LIES } from './dataset.js'
 import { type Hdf5Tables, tablesOf } from './index-tables.js'
@@ -117,6 +118,12 @@ export class Hdf5File {
       this.kept.set(number, found)
     }
     return found
+  }
+
+  /** The numbers of a dataset that the index keeps. */
+  valuesOf(number: number): NumberArray {
+    const first = this.tables.firstValue[number]
+    return this.tables.values.subarray(first, first + this.manifest.count)
   }
 
   /** What `inspect` tells of a dataset besides its type. */

@@ -20,6 +20,8 @@ export interface Hdf5Manifest extends Manifest {
   /** Datasets of a sample, by their names in the definition. */
   sets: string[]
   columns: string[]
+  /** Those whose numbers the index of every file has. */
+  indexed: string[]
   /** Where samples are groups: the number of each sample's datasets in the index of its file, or NONE. */
   table?: SharedArrayBuffer
   /** And their names: all one behind the other, and where each begins. */
@@ -36,7 +38,7 @@ export class Hdf5Source implements Source {
   readonly count: number
   readonly columns: readonly string[]
   readonly runs: Float64Array
-  readonly indexed = ['key', 'file']
+  readonly indexed: readonly string[]
   readonly unitStarts: Float64Array | undefined
   readonly leaves: readonly Leaf[] | undefined
   private readonly inFiles: FileRows
@@ -54,6 +56,7 @@ export class Hdf5Source implements Source {
     this.count = this.inFiles.count
     this.runs = this.inFiles.runs
     this.columns = manifest.columns
+    this.indexed = [...manifest.indexed, 'key', 'file']
     this.files = new Array(files.length)
     this.table = table && new Uint32Array(table)
     this.keyText = keys && Buffer.from(keys.text)
@@ -77,6 +80,7 @@ export class Hdf5Source implements Source {
   }
 
   index(name: string): IndexColumn | undefined {
+    if (this.manifest.indexed.includes(name)) return this.numberColumn(name)
     if (name === 'key') return { type: 'string', at: row => this.key(row) }
     if (name === 'file') return { type: 'string', at: row => this.manifest.files[this.locate(row)].name }
     return undefined
@@ -171,6 +175,19 @@ export class Hdf5Source implements Source {
       this.manifest.sets,
       this.table === undefined,
     ))
+  }
+
+  private numberColumn(name: string): IndexColumn {
+    const { files, sets } = this.manifest
+    const set = sets.indexOf(name)
+    const columns = files.map(({ datasets }, f) => this.fileAt(f).valuesOf(datasets[set]))
+    return {
+      type: 'number',
+      at: row => {
+        const local = this.inFiles.locate(row)
+        return columns[this.inFiles.file][local]
+      },
+    }
   }
 
   private notesOf(set: number): { axes: string; note: string } | undefined {

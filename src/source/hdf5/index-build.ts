@@ -9,6 +9,7 @@ import { readChunks } from './chunks/read.js'
 import { LIES } from './dataset.js'
 import { refusedFilters } from './filters.js'
 import type { Kind } from './index-tables.js'
+import { IndexValues } from './index-values.js'
 import { attributesOf, textOf } from './structure/attribute.js'
 import { Hdf5Bytes, NOWHERE } from './structure/bytes.js'
 import { type ElementType, elementBytes, readDatatype } from './structure/datatype.js'
@@ -41,6 +42,8 @@ function malformed(header: IndexHeader): string | undefined {
   return wrongLength(header, [
     ...own.map(name => [name, count] as const),
     ['dimStart', count + 1],
+    ['firstValue', count],
+    ['values', columns.values?.length],
     ['chunkDims', columns.dims?.length],
     ['chunkBytes', chunks],
     ['chunkMask', chunks],
@@ -63,6 +66,7 @@ class IndexBuilder {
   private readonly kinds: Kind[] = []
   private readonly kindNumbers = new Map<string, number>()
   private readonly heaps: GlobalHeaps
+  private readonly values: IndexValues
   private readonly texts = { path: new TextBuilder(), refused: new TextBuilder(), note: new TextBuilder() }
   private readonly numbers = {
     ...{ scale: new NumberBuilder(), kind: new NumberBuilder(), dimStart: new NumberBuilder() },
@@ -76,6 +80,7 @@ class IndexBuilder {
 
   constructor(private readonly file: Hdf5Bytes) {
     this.heaps = new GlobalHeaps(file)
+    this.values = new IndexValues(file)
     this.numbers.dimStart.push(0)
   }
 
@@ -89,6 +94,7 @@ class IndexBuilder {
       LIES.nowhere,
       0,
     )
+    this.values.none()
   }
 
   async dataset(path: string, address: number, messages: readonly Message[]): Promise<void> {
@@ -108,6 +114,7 @@ class IndexBuilder {
     else if (layout.is === 'chunked') await this.chunked(path, address, kind, space, layout, scale, note)
     else if (layout.is === 'contiguous') await this.together(path, address, kind, dims, layout, scale, note)
     this.axes[this.texts.path.length - 1] = axes
+    if (this.values.firstValue.length < this.texts.path.length) this.values.none()
   }
 
   finish(): BuiltIndex {
@@ -121,7 +128,18 @@ class IndexBuilder {
       for (let i = 0; i < places.length; i += step) if (places.at(i) > 0) probes.push(places.at(i))
     }
     const count = this.texts.path.length
-    return { count, meta: { kinds: this.kinds }, columns: { ...this.texts, axes, ...this.numbers }, probes }
+    return {
+      count,
+      meta: { kinds: this.kinds },
+      columns: {
+        ...this.texts,
+        axes,
+        ...this.numbers,
+        firstValue: this.values.firstValue,
+        values: this.values.values,
+      },
+      probes,
+    }
   }
 
   /** Data in one piece, also in the header of the dataset itself. */
@@ -140,6 +158,7 @@ class IndexBuilder {
     const written = at !== NOWHERE && bytes > 0
     const offset = written ? this.file.offsetOf(at, bytes) : 0
     if (kind.type.is !== 'varying') {
+      if (written) await this.values.together(kind, dims, at)
       this.push(path, '', kind, dims, [], written ? LIES.together : LIES.nowhere, offset, scale, note)
       return
     }
@@ -187,6 +206,7 @@ class IndexBuilder {
       return
     }
     this.push(path, '', kind, dims, chunk, LIES.chunked, 0, scale, note)
+    await this.values.chunked(kind, grid)
     const { chunkOffset, chunkBytes: sizes, chunkMask } = this.numbers
     for (let i = 0; i < grid.count; i++) {
       chunkOffset.push(grid.offsets[i])

@@ -34,12 +34,15 @@ export interface Hdf5Tables {
   chunkBytes: NumberArray
   /** Of a chunk: bit i, filter i was left out. */
   chunkMask: NumberArray
+  /** Of datasets with one number a row, if the index keeps them: the first of theirs in `values`; otherwise −1. */
+  firstValue: NumberArray
+  values: NumberArray
 }
 
 const TEXTS = ['path', 'refused', 'axes', 'note'] as const
 const NUMBERS = [
   ...(['scale', 'kind', 'dimStart', 'dims', 'chunkDims', 'lies', 'offset', 'firstChunk'] as const),
-  ...(['chunkOffset', 'chunkBytes', 'chunkMask'] as const),
+  ...(['chunkOffset', 'chunkBytes', 'chunkMask', 'firstValue', 'values'] as const),
 ]
 
 export function tablesOf(index: IndexFile): Hdf5Tables {

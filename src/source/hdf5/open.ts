@@ -53,6 +53,7 @@ class Chosen {
   private readonly parts: NonNullable<Fingerprint['parts']> = []
   private readonly stamps: string[] = []
   private readonly columns = new Set<string>()
+  private readonly notIndexed = new Set<string>()
   private readonly keys: string[] = []
   private readonly numbers: number[] = []
   private indexBytes = 0
@@ -102,6 +103,10 @@ class Chosen {
       files: this.files,
       sets: this.sets.map(({ name }) => name),
       columns: [...this.columns],
+      indexed:
+        this.rows === 'axis'
+          ? this.sets.map(({ name }) => name).filter(name => !this.notIndexed.has(name))
+          : [],
       ...(this.rows === 'groups' && {
         table: shared(Uint32Array, this.numbers),
         keys: sharedTexts(this.keys),
@@ -116,6 +121,7 @@ class Chosen {
     const unitRows = numbers.map((number, set) => {
       const dataset = tables.usable(number)
       this.describe(tables, set, dataset)
+      if (tables.tables.firstValue[number] < 0) this.notIndexed.add(this.sets[set].name)
       return unitRowsOf(dataset)
     })
     return { count, datasets: numbers, unitRows }

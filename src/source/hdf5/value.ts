@@ -77,7 +77,8 @@ export function formOf(member: Member, dims: readonly number[], element: number)
 /** One element, turned to little-endian. */
 const turned = new DataView(new ArrayBuffer(8))
 
-function scalarOf(
+/** The number that stands at a place. */
+export function scalarOf(
   { dtype, bigEndian }: NumberType,
   data: Uint8Array,
   at: number,

@@ -7,6 +7,9 @@ import { SourceError } from '../../../src/basics/errors.js'
 import { plainArray } from '../../../src/decode/array/plain-array.js'
 import { parseSource } from '../../../src/define/check/sources.js'
 import type { Hdf5Json } from '../../../src/define/types.js'
+import { inspect } from '../../../src/prepare/inspect.js'
+import { sourceAt } from '../../../src/prepare/locate.js'
+import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf } from '../../../src/source/row-reader.js'
 import type { Column } from '../../../src/source/source.js'
 import { addStore } from '../../../src/store/stores.js'
@@ -111,6 +114,35 @@ describe('rows of an axis', () => {
     const [, row] = await readAll(source, ['x', 'y'])
     expect(numbers(row.y)).toEqual([1, 2, 3, 4, 5])
     expect(numbers(row.x)).toEqual([...bytes])
+  })
+
+  it('have numbers, one a row, in the index: for conditions and weights', async () => {
+    const folder = goldenCopies('layouts-v110.h5', 'types.h5')
+    const datasets = { n: 'compact', s: 'sparse_packed', x: 'contiguous' }
+    const { source } = await openHdf5({ path: 'layouts-v110.h5', datasets }, folder)
+    expect(source.indexed).toEqual(['n', 's', 'key', 'file'])
+    const rows = await readAll(source, ['n', 's'])
+    for (const name of ['n', 's'])
+      expect(rows.map((_, row) => source.index(name)!.at(row))).toEqual(rows.map(row => Number(row[name])))
+    expect(source.index('x')).toBeUndefined()
+    const where = { subset: { source: { hdf5: { path: 'layouts-v110.h5', datasets } }, where: { s: 5 } } }
+    const chosen = attachSource(await openSource(where, { root: folder, wanted: [] }))
+    expect(Array.from({ length: chosen.count }, (_, row) => chosen.id(row))).toEqual(
+      [20, 21, 22].map(row => `layouts-v110.h5:${row}`),
+    )
+    // Compounds have none.
+    const wide = await openHdf5({ path: 'types.h5', datasets: { t: 'table', u: 'scalar/be_f2' } }, folder)
+    expect(wide.source.indexed).toEqual(['u', 'key', 'file'])
+  })
+
+  it('are inspected and verified by a path alone', async () => {
+    const folder = goldenCopies('weather.nc', 'user-block.h5')
+    expect(await sourceAt(join(folder, 'weather.nc'))).toEqual({ netcdf4: join(folder, 'weather.nc') })
+    const source = await sourceAt(join(folder, 'user-block.h5'))
+    expect(source).toEqual({ hdf5: join(folder, 'user-block.h5') })
+    const summary = await inspect(source, { root: folder })
+    expect(summary.samples).toBe(10)
+    expect(summary.layout!.codecs).toEqual(['gzip'])
   })
 
   it('need datasets that are there, of one length', async () => {
