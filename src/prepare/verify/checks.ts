@@ -1,6 +1,7 @@
 /** Whether the bytes of a column are what they should be: decoded in full, by the decoders that a run uses. */
 
-import { isRead, isTiled } from '../../basics/array.js'
+import { countOf, isRead, isTiled, type TiledArray } from '../../basics/array.js'
+import { DecodeError } from '../../basics/errors.js'
 import { decodeBoxes } from '../../decode/array/boxes.js'
 import { decodeNpy } from '../../decode/array/npy.js'
 import { decodePoints } from '../../decode/array/points.js'
@@ -51,8 +52,8 @@ const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
   mask: (value, work) => decodePicture(value, 1, work),
   boxes: decodeBoxes,
   points: decodePoints,
-  int: value => decodeInt(value),
-  float: decodeFloat,
+  int: value => (isTiled(value) ? checkSingle(value) : decodeInt(value)),
+  float: value => (isTiled(value) ? checkSingle(value) : decodeFloat(value)),
   text: decodeText,
   json: decodeJson,
   bytes: () => undefined,
@@ -68,6 +69,11 @@ export function checkFor({ kind, classes = [], limit, guessed }: Expectation): C
     if (limit !== undefined) checkLimit(limit, value)
     return check(value, work)
   }
+}
+
+/** A number may come as an array of one element, as in a run. */
+function checkSingle({ shape }: TiledArray): void {
+  if (countOf(shape) !== 1) throw new DecodeError(`is an array [${shape.join(', ')}], not a single number`)
 }
 
 function decodePicture(value: Column, channels: 1 | 3, work: Workspace): void {

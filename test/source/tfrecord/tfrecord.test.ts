@@ -12,7 +12,9 @@ import {
 import { join } from 'node:path'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SourceJson } from '../../../src/define/types.js'
+import { normalizeFeed } from '../../../src/define/normalize.js'
+import type { FeedJson, SourceJson } from '../../../src/define/types.js'
+import { verify } from '../../../src/prepare/verify/verify.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { RowReader } from '../../../src/source/row-reader.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
@@ -130,6 +132,22 @@ describe('what is damaged', () => {
     )
     expect(readRow(source, 0, ['tags[2]'])).toEqual({ 'tags[2]': new Uint8Array([0x63]) })
   })
+})
+
+it('verify takes a list of one for a number, and tells of data whose checksum is wrong', async () => {
+  const whole = tfrecordFile(records(4, 1))
+  whole[whole.length - 20] ^= 4
+  writeFileSync(join(home, 'verified.tfrecord'), whole)
+  const feed: FeedJson = {
+    source: { tfrecord: 'verified.tfrecord' },
+    fields: { label: { from: 'label', as: 'int' }, box: { from: 'box', as: 'float' } },
+    batch: 2,
+  }
+  const { fields } = normalizeFeed(feed, home)
+  const { bad } = await verify(feed.source, { root: home, fields, workers: 0 })
+  const found = bad.map(({ row, column, cause }) => [row, column, cause.slice(0, 18)])
+  const two = [0, 1, 2].map(row => [row, 'box', 'is an array [2], n'])
+  expect(found).toEqual([...two, [3, undefined, 'the checksum (CRC-']])
 })
 
 describe('files that are compressed as a whole', () => {

@@ -1,0 +1,48 @@
+/** Damaged TFRecord files: refused by name, or their rows are read or bad. */
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'vitest'
+import { DecodeError } from '../../../src/basics/errors.js'
+import { attachSource, openSource } from '../../../src/source/registry.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { survives } from '../../support/fuzz.js'
+import { readRow } from '../conformance.js'
+import { framed } from './write-records.js'
+
+const golden = (name: string): Buffer =>
+  readFileSync(join(import.meta.dirname, '../../golden/tfrecord', name))
+const root = temporaryFolder()
+/** A file is read in pieces of 1 MiB at most. */
+const MOST = 4 << 20
+let written = 0
+
+async function read(bytes: Uint8Array): Promise<void> {
+  const name = `x${written++}.data`
+  writeFileSync(join(root, name), bytes)
+  utimesSync(join(root, name), 1e9, 1e9) // long ago: a file that was just written is waited for
+  const source = attachSource(
+    await openSource({ tfrecord: { path: name, check: false } }, { root, wanted: [] }),
+  )
+  for (let row = 0; row < Math.min(source.count, 10); row++) {
+    for (const column of [...source.columns, 'box', 'wide', 'tags[1]', 'xy', 'steps', 'floats', 'ints']) {
+      try {
+        readRow(source, row, [column])
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error
+      }
+    }
+  }
+}
+
+it.each(['plain.tfrecord', 'sequence.tfrecord'])('a damaged file: %s', async name => {
+  await survives(golden(name), read, { most: MOST, runs: 60 })
+})
+
+it.each(['plain.tfrecord', 'sequence.tfrecord', 'unpacked.tfrecord'])(
+  'damaged messages in frames that are right: %s',
+  async name => {
+    const file = golden(name)
+    const message = file.subarray(12, 12 + Number(file.readBigUInt64LE(0)))
+    await survives(message, bytes => read(framed(bytes)), { most: MOST, runs: 150 })
+  },
+)
