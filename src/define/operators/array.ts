@@ -55,7 +55,7 @@ interface ArrayOperator {
 const operator = (facts: ArrayOperator): ArrayOperator => facts
 const parsed = (parser: unknown): ArrayOperator['parse'] => parser as ArrayOperator['parse']
 
-export const ARRAY_OPERATORS = {
+const ARRAY_OPERATORS = {
   crop: operator({
     says: 'a piece of the last axes: in the middle, at a random place, or at a fixed one',
     main: 'size',
@@ -119,7 +119,7 @@ export type ArrayOpJson =
   | { pad: (number | number[])[] | { padding?: (number | number[])[]; to?: number[]; value?: number } }
   | { normalize: { mean: number | number[]; std: number | number[]; axis?: number } }
 
-export type ArrayOperatorName = keyof typeof ARRAY_OPERATORS
+type ArrayOperatorName = keyof typeof ARRAY_OPERATORS
 const NAMES = Object.keys(ARRAY_OPERATORS) as ArrayOperatorName[]
 
 /** The operators of an array in normal form, each numbered among those of its name. */
