@@ -5,7 +5,7 @@
 import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
-import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Source } from '../source.js'
+import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import type { ArrowColumn } from './columns.js'
 import { ArrowFile, type FileManifest } from './file.js'
 
@@ -81,6 +81,11 @@ export class ArrowSource implements Source {
     const own = this.rows.locate(row)
     const file = this.file(this.rows.file)
     return { file: file.manifest.file, offset: file.offset(own) }
+  }
+
+  present(row: number): Present {
+    this.rows.locate(row)
+    return this.file(this.rows.file).present()
   }
 
   index(name: string): IndexColumn | undefined {

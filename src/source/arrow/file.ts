@@ -6,7 +6,7 @@ import type { Version } from '../../store/store.js'
 import type { Column } from '../column.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
-import type { ByteRange } from '../source.js'
+import type { ByteRange, Present } from '../source.js'
 import { NULL_VALUE, UNEVEN } from './build/direct.js'
 import { type ArrowColumn, elementsOf, fieldsFor } from './columns.js'
 import type { Field } from './metadata/schema.js'
@@ -160,6 +160,25 @@ export class ArrowFile {
       if (value !== undefined) out[name] = value
     })
     return out
+  }
+
+  /** The columns that every row has, and which others may be null: a row is not read for this. */
+  present(): Present {
+    const { nulls = {} } = this.index.header.meta as { nulls?: Record<string, number> }
+    const [full, others] = [true, false].map(full =>
+      this.columns.filter(({ name }) => (nulls[name] === 0) === full),
+    )
+    const columns = full.map(({ name }) => name)
+    if (others.length === 0) return { columns }
+    const counts = others.map(({ name }) => `${name} (${nulls[name]})`).join(', ')
+    const paths = others.some(({ name, field }) => field.name === 'bytes' && !name.endsWith('bytes'))
+    return {
+      columns,
+      possible: this.allColumns,
+      why:
+        `Columns with nulls, and how many rows have them: ${counts}; a field's "missing" says what stands for a null` +
+        `${paths ? '. A picture or sound without bytes is only a path: save_to_disk of datasets puts the bytes in' : ''}`,
+    }
   }
 
   /** Where a row's bytes begin. */

@@ -326,6 +326,21 @@ describe('what can be wrong', () => {
     })
   })
 
+  it('a null without "missing" is a bad sample, and the message says that there are nulls', async () => {
+    const feed = {
+      source: { arrow: join(home, 'types.arrow') },
+      fields: { image: { from: 'image', as: 'bytes', ragged: { max: 9 } } },
+      batch: 4,
+    }
+    const read = (): Promise<void> =>
+      using(feed as FeedJson, { workers: 0 }, async loader => {
+        for await (const batch of loader) expect(batch.count).toBe(4)
+      })
+    await expect(read()).rejects.toThrow(
+      /sample types\.arrow:2 .*Columns with nulls.* image \(3\).*"missing".*only a path/,
+    )
+  })
+
   it('files with different columns may stand together', async () => {
     const folder = temporaryFolder()
     mkdirSync(folder, { recursive: true })
