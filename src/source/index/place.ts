@@ -47,11 +47,16 @@ const inMemory = new Map<string, Draft>()
 
 /** An index that is there and fits. Synchronous and quick: this is all that opening costs, but for the first time. */
 export function findIndex(wanted: IndexSought): IndexFound | undefined {
-  for (const path of [...places(wanted), ...heldInMemory(wanted)]) {
-    const header = fitting(path, wanted)
-    if (header !== undefined) return { path, header }
-  }
-  return undefined
+  return (
+    (wanted.beside === undefined ? undefined : foundAt(wanted.beside, wanted)) ??
+    foundAt(cachedPath(wanted.data), wanted) ??
+    heldInMemory(wanted).map(path => foundAt(path, wanted))[0]
+  )
+}
+
+function foundAt(path: string, wanted: IndexSought): IndexFound | undefined {
+  const header = fitting(path, wanted)
+  return header && { path, header }
 }
 
 /** The index that fits, or a new one. Of several processes that want it at once, one builds and the others wait. */
