@@ -74,7 +74,7 @@ export interface ListJson {
 export type PathsJson = string | string[]
 
 /** Parquet files. */
-export type ParquetJson = PathsJson | { path: PathsJson }
+export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
 export type CsvType = 'int' | 'float' | 'bool' | 'text'

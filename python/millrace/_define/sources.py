@@ -180,9 +180,10 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths) -> Builder:
-    """Parquet files: a row is a sample; its columns are those of the files."""
-    return _source("parquet", _one_or_more(paths, "parquet"))
+def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None) -> Builder:
+    """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
+    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``."""
+    return _source("parquet", _with_options(paths, "parquet", {"where": where}))
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:

@@ -111,8 +111,10 @@ export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> 
   text: Object.keys(options).length === 0 ? path : { path, ...options },
 })
 
-/** Parquet files: a row is a sample; its columns are those of the files. */
-export const parquet = (...paths: string[]): SourceJson => ({ parquet: oneOrMore(paths) })
+/** Parquet files: a row is a sample; its columns are those of the files. `where` takes the rows that meet conditions on columns. */
+export const parquet = (path: PathsJson, options: { where?: WhereJson } = {}): SourceJson => ({
+  parquet: Object.keys(options).length === 0 ? path : { path, ...options },
+})
 
 /** HDF5 files, by paths or patterns: a sample is a row of the first axis, or a group. */
 export const hdf5 = (path: PathsJson, options: Omit<Hdf5Json, 'path'> = {}): SourceJson => ({

@@ -8,11 +8,12 @@ import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
-import type { BlendJson, PythonJson, SourceJson, SplitJson, WhereJson } from '../types.js'
+import type { BlendJson, PythonJson, SourceJson, SplitJson } from '../types.js'
 import { arrayFiles } from './formats/array-files.js'
 import { arrow } from './formats/arrow.js'
 import { hdf5 } from './formats/hdf5.js'
 import { parquet } from './formats/parquet.js'
+import { scalar, where } from './formats/where.js'
 import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
 import { at, show, unknownName, wrong } from './mistakes.js'
@@ -92,26 +93,6 @@ const python = without(
   }),
 )
 
-const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
-
-const scalar: Parser<number | string> = (value, path) => {
-  if (typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))) return value
-  throw wrong(path, 'a number or a text', value)
-}
-
-const condition: Parser<WhereJson[string]> = (value, path) => {
-  if (Array.isArray(value)) return list(scalar, 'a list of numbers or texts', { min: 1 })(value, path)
-  if (!isObject(value)) return scalar(value, path)
-  const keys = Object.keys(value)
-  if (keys.length === 0) throw wrong(path, 'a comparison such as {">=": 256}', value)
-  for (const key of keys) {
-    if (!(COMPARISONS as readonly string[]).includes(key))
-      throw unknownName(path, 'comparison', key, COMPARISONS)
-    scalar(value[key], at(path, key))
-  }
-  return value
-}
-
 const range: Parser<[number, number]> = (value, path) => {
   const [from, to] = list(count, 'rows [from, to)', { min: 2, max: 2 })(value, path)
   if (from > to) throw wrong(path, 'rows [from, to) with from ≤ to', value)
@@ -124,7 +105,7 @@ const subset = exactlyOne(
     source: inner,
     range: optional(range),
     indices: optional(list(count, 'a list of row numbers')),
-    where: optional(record(condition, 'conditions such as {"width": {">=": 256}}')),
+    where: optional(where),
   }),
 )
 

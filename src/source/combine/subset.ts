@@ -66,7 +66,7 @@ function listed(source: Source, indices: readonly number[]): Selection {
 function matching(source: Source, where: WhereJson): Selection {
   const tests = Object.entries(where).map(([name, condition]) => {
     const column = indexColumn(source, name, 'where')
-    return { column, holds: compile(condition, column, name) }
+    return { column, holds: compileCondition(condition, column, name) }
   })
   const rows = new RowCollector(source.count)
   for (let row = 0; row < source.count; row++) {
@@ -90,7 +90,11 @@ export function indexColumn(source: Source, name: string, by: string): IndexColu
 type Value = number | string
 
 /** A condition as a function. Comparing numbers with text is a mistake that would silently select nothing. */
-function compile(condition: WhereJson[string], column: IndexColumn, name: string): (value: Value) => boolean {
+export function compileCondition(
+  condition: WhereJson[string],
+  column: Pick<IndexColumn, 'type'>,
+  name: string,
+): (value: Value) => boolean {
   const check = (value: Value): Value => {
     if (typeof value === column.type) return value
     throw new SourceError(

@@ -75,6 +75,11 @@ export class ParquetFile {
     this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
   }
 
+  /** What is read again when rows are selected: the file, its bytes, and what it was. */
+  get place(): { file: string; bytes: number; was: Version } {
+    return { file: this.manifest.file, bytes: this.meta.file.size, was: this.was }
+  }
+
   /** Whether there is anything to read for these columns. */
   needs(columns: readonly string[]): boolean {
     return this.want(columns).leaves.length > 0

@@ -26,6 +26,8 @@ export interface ParquetMeta {
   /** Row groups of the file. */
   groups: number
   createdBy: string
+  /** The file that was indexed. */
+  file: { size: number }
 }
 
 export const parquetIndex: FileIndexKind<DataFile> = {
@@ -63,7 +65,7 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
     parsed,
     tools.local ? tools.read : buffered(tools.read, tools.piece),
   )
-  const meta: ParquetMeta = {
+  const meta: Omit<ParquetMeta, 'file'> = {
     digest: createHash('sha256').update(footer).digest('hex').slice(0, 32),
     leaves,
     nulls,

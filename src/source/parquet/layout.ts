@@ -32,7 +32,7 @@ export function layoutOf(files: readonly FileLayout[]): Layout {
   const perGroup = Math.round(rows / Math.max(1, groups))
   return {
     schema: schemaOf(files),
-    chunks: `${groups.toLocaleString('en')} row groups of ${perGroup.toLocaleString('en')} rows, ${sized(each)} each`,
+    chunks: `${groups.toLocaleString('en')} row group${groups === 1 ? '' : 's'} of ${perGroup.toLocaleString('en')} rows, ${sized(each)} each`,
     codecs,
     slow: slowness(each, codecs),
   }

@@ -5,25 +5,37 @@
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../basics/errors.js'
 import { inParallel } from '../../basics/parallel.js'
-import type { ParquetJson } from '../../define/types.js'
+import type { ParquetJson, PathsJson } from '../../define/types.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
+import { selectedManifest } from '../combine/selected.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { IndexFile } from '../index/file.js'
 import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
 import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
-import type { Fingerprint, OpenContext } from '../source.js'
+import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
 import { type ParquetMeta, parquetIndex } from './index.js'
-import type { ParquetManifest } from './parquet-source.js'
+import { type ParquetManifest, ParquetSource } from './parquet-source.js'
+import { selectRows } from './where.js'
 
 /** Files whose footers are read at the same time. */
 const AT_ONCE = 8
 
-export async function openParquet(json: ParquetJson, context: OpenContext): Promise<ParquetManifest> {
-  const { path } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+/** Opens the files. With `where`, the manifest is that of a subset: rows that were selected once, here. */
+export async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
+  const { path, where } =
+    typeof json === 'string' || Array.isArray(json) ? { path: json, where: undefined } : json
   using stores = new Stores()
+  const manifest = await openFiles(path, context, stores)
+  if (where === undefined) return manifest
+  const source = new ParquetSource(manifest)
+  const selection = await selectRows(source, where, stores, context.progress)
+  return selectedManifest('subset', { where }, manifest, source, selection, true)
+}
+
+async function openFiles(path: PathsJson, context: OpenContext, stores: Stores): Promise<ParquetManifest> {
   const files = await findDataFiles(path, context.root, stores, {
     source: 'parquet',
     what: 'file',

@@ -112,6 +112,12 @@ export class ParquetSource implements Leaf {
     return file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
   }
 
+  /** The files, each with its first row and units. */
+  *eachFile(): Generator<{ file: ParquetFile; row: number; units: [number, number] }> {
+    for (let i = 0; i < this.manifest.files.length; i++)
+      yield { file: this.file(i), row: this.starts[i], units: [this.firstUnits[i], this.firstUnits[i + 1]] }
+  }
+
   private fileOf(row: number): ParquetFile {
     this.locate(row)
     return this.file(this.last)

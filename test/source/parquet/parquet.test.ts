@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
-import type { SourceJson } from '../../../src/define/types.js'
+import type { SourceJson, WhereJson } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf, RowReader } from '../../../src/source/row-reader.js'
 import type { ArrayColumn, Leaf } from '../../../src/source/source.js'
@@ -234,5 +234,55 @@ describe('a row group that is too large', () => {
         expect([...numbers]).toEqual(Array<number>(row % 3).fill(row))
       }
     }
+  })
+})
+
+describe('where', () => {
+  const selected = async (where: WhereJson, path = 'dictionary.parquet'): Promise<string[]> => {
+    const source = await open({ parquet: { path, where } })
+    return Array.from({ length: source.count }, (_, row) => source.id(row).split(':')[1])
+  }
+
+  it('takes the rows whose columns meet all conditions', async () => {
+    expect(await selected({ u8: { '>=': 10, '<': 13 } })).toEqual(['10', '11', '12'])
+    expect(await selected({ few: 'dog', u8: [1, 2, 4, 58] })).toEqual(['1', '4', '58'])
+    expect(await selected({ i64: { '>': 0 }, u16: { '!=': 0 }, u8: { '<': 5 } })).toEqual(['2', '4'])
+    expect(await selected({ 'struct.b.c': '33' })).toEqual(['33'])
+  })
+
+  it('takes no row that is null', async () => {
+    expect(await selected({ u8: { '<': 5 } }, 'nulls.parquet')).toEqual(['0', '2', '3'])
+  })
+
+  it('reads no row group that has no such row, by its statistics', async () => {
+    const file = join(root, 'dictionary.parquet')
+    const source = await open({ parquet: 'dictionary.parquet' })
+    const bytes = readFileSync(file)
+    for (const unit of [0, 2]) {
+      const [{ offset, length }] = source.planUnit(unit, ['u8'])
+      bytes.fill(0x55, offset, offset + length)
+    }
+    rmSync(join(root, '.dictionary.parquet.millrace'))
+    writeFileSync(file, bytes)
+    expect(await selected({ u8: { '>=': 25, '<': 27 } })).toEqual(['25', '26'])
+    expect(await selected({ u8: [49] })).toEqual(['49'])
+    await expect(selected({ u8: { '>=': 24, '<': 27 } })).rejects.toThrow(/column "u8" of row group 0/)
+  })
+
+  it('is another order for other rows', async () => {
+    const digest = async (where?: WhereJson): Promise<unknown> => {
+      const json = { parquet: where ? { path: 'dictionary.parquet', where } : 'dictionary.parquet' }
+      return (await openSource(json, { root, wanted: [] })).fingerprint
+    }
+    expect(await digest({ u8: { '<': 5 } })).toEqual(await digest({ u8: { '<': 5 } }))
+    expect(await digest({ u8: { '<': 5 } })).not.toEqual(await digest({ u8: { '<': 6 } }))
+    expect(await digest({ u8: { '>=': 0 } })).not.toEqual(await digest())
+  })
+
+  it('refuses what can not be compared', async () => {
+    await expect(selected({ list: 3 })).rejects.toThrow('column "list" of')
+    await expect(selected({ none: 3 })).rejects.toThrow('has no column "none"')
+    await expect(selected({ few: 3 })).rejects.toThrow('column "few" holds strings')
+    await expect(selected({ u8: 999 })).rejects.toThrow('selects none of 60 samples')
   })
 })

@@ -1,5 +1,6 @@
 /** What may be written for `parquet`. */
 import { paths } from '../paths.js'
-import { either, isObject, object } from '../schema.js'
+import { either, isObject, object, optional } from '../schema.js'
+import { where } from './where.js'
 
-export const parquet = either(isObject, object({ path: paths }), paths)
+export const parquet = either(isObject, object({ path: paths, where: optional(where) }), paths)

@@ -37,6 +37,8 @@ export interface Footer {
   rows: number
   /** Rows of each row group. */
   groupRows: NumberBuilder
+  /** Row groups without rows, which are left out. */
+  emptyGroups: number
   chunks: ChunkColumns
   /** Nulls of each leaf; below 0 where the file does not say. */
   nulls: number[]
@@ -106,6 +108,7 @@ class FooterParser {
   private leaves: ParquetLeaf[] = []
   private nulls: number[] = []
   private rows = 0
+  private emptyGroups = 0
 
   constructor(
     footer: Uint8Array,
@@ -134,8 +137,8 @@ class FooterParser {
     if (this.leaves.length === 0) throw new SourceError('it has no columns')
     if (total !== this.rows)
       throw new SourceError(`it says ${total} rows, and its row groups have ${this.rows}`)
-    const { leaves, rows, groupRows, groupBytes, chunks, nulls } = this
-    return { leaves, rows, groupRows, groupBytes, chunks, nulls, createdBy }
+    const { leaves, rows, groupRows, groupBytes, emptyGroups, chunks, nulls } = this
+    return { leaves, rows, groupRows, groupBytes, emptyGroups, chunks, nulls, createdBy }
   }
 
   private readGroups(): void {
@@ -160,6 +163,7 @@ class FooterParser {
         throw new SourceError(`row group ${group} has no columns, or no count of rows`)
       if (rows === 0) {
         // A unit has rows: one without is left out.
+        this.emptyGroups++
         for (const name of CHUNK_COLUMNS) this.chunks[name].length = first
         continue
       }
