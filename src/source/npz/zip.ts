@@ -45,8 +45,15 @@ const IN_EXTRA = 0xffffffff
 const STORED = 0
 const DEFLATED = 8
 
+/** Of several members of one name none is right, or the last: it was written in place of the others. */
+export type Repeats = 'refused' | 'last'
+
 /** All members of an archive of `bytes` bytes that are no folders, in the order of the directory. */
-export async function readZip(read: ReadPiece, bytes: number): Promise<ZipMember[]> {
+export async function readZip(
+  read: ReadPiece,
+  bytes: number,
+  repeats: Repeats = 'refused',
+): Promise<ZipMember[]> {
   const { offset, length, count } = await findDirectory(read, bytes)
   if (length > MOST_DIRECTORY)
     throw new DecodeError(`zip directory has ${length} bytes, more than ${MOST_DIRECTORY}: it is damaged`)
@@ -54,9 +61,10 @@ export async function readZip(read: ReadPiece, bytes: number): Promise<ZipMember
     throw new DecodeError(
       `zip directory of ${count} members and ${length} bytes at offset ${offset} does not fit into a file of ${bytes} bytes: it is cut off`,
     )
-  const members = readEntries(await read(offset, length), count)
+  const members = readEntries(await read(offset, length), count, repeats)
   checkPlaces(members, offset)
-  return members.filter(({ name }) => !name.endsWith('/'))
+  const last = new Map(members.map(member => [member.name, member]))
+  return [...last.values()].filter(({ name }) => !name.endsWith('/'))
 }
 
 interface Directory {
@@ -107,7 +115,7 @@ async function readEnd64(read: ReadPiece, at: number): Promise<Directory> {
   }
 }
 
-function readEntries(directory: Buffer, count: number): ZipMember[] {
+function readEntries(directory: Buffer, count: number, repeats: Repeats): ZipMember[] {
   const members: ZipMember[] = []
   const names = new Set<string>()
   let at = 0
@@ -122,6 +130,7 @@ function readEntries(directory: Buffer, count: number): ZipMember[] {
     if (end > directory.length) throw new DecodeError(`zip directory is cut off in member ${i} of ${count}`)
     const flags = directory.readUInt16LE(at + 8)
     const name = directory.toString(flags & UTF8 ? 'utf8' : 'latin1', at + ENTRY_BYTES, nameEnd)
+    if (repeats === 'last') names.delete(name)
     checkName(name, names)
     members.push(readEntry(directory, at, name, flags, directory.subarray(nameEnd, extraEnd)))
     at = end

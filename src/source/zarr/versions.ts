@@ -4,8 +4,7 @@ import type { Version } from '../../store/store.js'
 
 /** Times and inodes of local files, or texts of other stores: one behind the other, and where each begins. */
 export interface VersionTable {
-  sizes: Float64Array
-  /** Three numbers a file: mtime, ctime, inode. */
+  /** Four numbers an object, of the file that holds it: mtime, ctime, inode, size. */
   times?: Float64Array
   texts?: { starts: Float64Array; bytes: Uint8Array }
 }
@@ -20,6 +19,7 @@ export function sharedNumbers(length: number, fill = 0): Float64Array {
 const ABSENT = -1
 
 export class VersionBuilder {
+  /** Bytes of each object; −1: it is not there. */
   readonly sizes: Float64Array
   private times: Float64Array | undefined
   private texts: Map<number, string> | undefined
@@ -35,20 +35,18 @@ export class VersionBuilder {
       this.texts.set(object, version)
       return
     }
-    this.times ??= sharedNumbers(3 * this.count)
-    const { mtimeMs, ctimeMs, ino } = version as LocalVersion
-    this.times[3 * object] = mtimeMs
-    this.times[3 * object + 1] = ctimeMs
-    this.times[3 * object + 2] = ino
+    this.times ??= sharedNumbers(4 * this.count)
+    const { mtimeMs, ctimeMs, ino, size } = version as LocalVersion
+    this.times.set([mtimeMs, ctimeMs, ino, size], 4 * object)
   }
 
   at(object: number): Version {
-    return this.texts?.get(object) ?? versionAt({ sizes: this.sizes, times: this.times }, object)
+    return this.texts?.get(object) ?? versionAt({ times: this.times }, object)
   }
 
   finish(): VersionTable {
-    const { sizes, times } = this
-    return { sizes, ...(times && { times }), ...(this.texts && { texts: this.packed(this.texts) }) }
+    const { times } = this
+    return { ...(times && { times }), ...(this.texts && { texts: this.packed(this.texts) }) }
   }
 
   private packed(texts: ReadonlyMap<number, string>): NonNullable<VersionTable['texts']> {
@@ -65,17 +63,15 @@ export class VersionBuilder {
   }
 }
 
-export function versionAt({ sizes, times, texts }: VersionTable, object: number): Version {
-  if (times !== undefined) {
-    const [mtimeMs, ctimeMs, ino] = [times[3 * object], times[3 * object + 1], times[3 * object + 2]]
-    return { size: sizes[object], mtimeMs, ctimeMs, ino }
-  }
-  const { starts, bytes } = texts as NonNullable<VersionTable['texts']>
-  return Buffer.from(bytes.subarray(starts[object], starts[object + 1])).toString()
+export function versionAt({ times, texts }: VersionTable, object: number): Version {
+  const { starts, bytes } = texts ?? {}
+  // A source may have local stores and others: then both tables are there, and an object has its place in one.
+  if (times === undefined || (starts && starts[object + 1] > starts[object]))
+    return Buffer.from(bytes!.subarray(starts![object], starts![object + 1])).toString()
+  const [mtimeMs, ctimeMs, ino, size] = times.subarray(4 * object, 4 * object + 4)
+  return { size, mtimeMs, ctimeMs, ino }
 }
 
-export function versionBytes({ sizes, times, texts }: VersionTable): number {
-  return (
-    sizes.byteLength + (times?.byteLength ?? 0) + (texts ? texts.starts.byteLength + texts.bytes.length : 0)
-  )
+export function versionBytes({ times, texts }: VersionTable): number {
+  return (times?.byteLength ?? 0) + (texts ? texts.starts.byteLength + texts.bytes.length : 0)
 }

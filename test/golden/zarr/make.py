@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import tempfile
 import warnings
+import zipfile
 
 import numcodecs
 import numcodecs.zarr3
@@ -249,6 +250,31 @@ for i, length in enumerate(lengths):
 demos = [group[f"data/demo_{i}"] for i in range(3)]
 joined = {name: np.concatenate([demo[name][...] for demo in demos]) for name in ("obs/img", "action")}
 keep("v3 parts", folder, joined, {"arrays": ["data/*/obs/img", "data/*/action"]})
+shutil.rmtree(folder)
+
+# ---- archives
+for version in (2, 3):
+    folder = tempfile.mkdtemp()
+    with zarr.storage.ZipStore(f"{folder}/a.zarr.zip", mode="w") as archive:
+        group = zarr.open_group(archive, mode="w", zarr_format=version)
+        group.create_array("x", data=values("<i4", (9, 4)), chunks=(4, 3))
+        group.create_array("plain", data=values("<i2", (9, 4)), chunks=(4, 4), compressors=None)
+        if version == 3:
+            group.create_array("shards", data=values("<i4", (9, 4)), chunks=(2, 2), shards=(4, 4))
+            group.create_array("texts", data=np.array([f"text {i}" for i in range(9)], "T"), chunks=(4,))
+        group.attrs["written"] = "again, so the archive has its metadata twice"
+    with zarr.storage.ZipStore(f"{folder}/a.zarr.zip", mode="r") as archive:
+        group = zarr.open_group(archive, mode="r")
+        keep(f"v{version} archive", folder, dict(group.arrays()))
+    shutil.rmtree(folder)
+folder = tempfile.mkdtemp()
+array = zarr.create_array(f"{folder}/b.zarr", data=values("<i4", (9, 4)), chunks=(4, 3))
+with zipfile.ZipFile(f"{folder}/b.zarr.zip", "w", zipfile.ZIP_STORED) as file:
+    for path in sorted(pathlib.Path(folder, "b.zarr").rglob("*")):
+        file.write(path, path.relative_to(folder), zipfile.ZIP_DEFLATED if path.name == "zarr.json" else None)
+read = {"data": array[...]}
+shutil.rmtree(f"{folder}/b.zarr")
+keep("v3 archive of a folder", folder, read)
 shutil.rmtree(folder)
 
 versions = {"zarr": zarr.__version__, "numcodecs": numcodecs.__version__, "numpy": np.__version__}

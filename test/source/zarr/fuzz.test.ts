@@ -38,6 +38,7 @@ const CASES: [store: string, file: string][] = [
   ['v2 texts blosc', '1'],
   ['v3 texts auto', 'c/0'],
   ['v3 texts in shards', 'c/0'],
+  ['v3 archive', 'a.zarr.zip'],
 ]
 
 /** Opens a store and reads its first rows. */
@@ -58,7 +59,7 @@ it.each(CASES)('%s, damaged %s', { timeout: 120_000 }, async (name, file) => {
   const right = readFileSync(path)
   const attempt = async (bytes: Uint8Array): Promise<void> => {
     writeFileSync(path, bytes)
-    await read(folder)
+    await read(file.endsWith('.zip') ? path : folder)
   }
   await survives(right, attempt, { most: MOST, runs: 150, says: SAYS })
 })
@@ -91,7 +92,7 @@ function placesIn(json: unknown, keys: string[] = []): string[][] {
   return [keys, ...Object.entries(json).flatMap(([key, value]) => placesIn(value, [...keys, key]))]
 }
 
-it.each(CASES.filter(([, file]) => file.includes('z')))(
+it.each(CASES.filter(([, file]) => /^\.z|json/.test(file)))(
   '%s, odd values in %s',
   { timeout: 120_000 },
   async (name, file) => {

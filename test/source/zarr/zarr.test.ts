@@ -56,6 +56,15 @@ conforms({
   count: 26,
   first: {},
 })
+conforms({
+  name: 'zarr in an archive',
+  json: { zarr: 'a.zarr.zip' },
+  wanted: ['x', 'plain', 'shards', 'texts'],
+  write: root => writeStore(golden('v3 archive'), root),
+  change: root => writeStore(golden('v2 archive'), root),
+  count: 9,
+  first: { texts: 'text 0' },
+})
 const farHome = temporaryFolder()
 addStore('slow', slowStore({ folder: farHome, latency: 1 }))
 conforms({
@@ -256,6 +265,19 @@ describe('other stores, and tools', () => {
     )
     const { label } = GROUP.columns
     expect(await readAll(await openZarr({ path: group, arrays: ['label'] }))).toEqual({ label })
+  })
+
+  it('an archive must have its chunks stored', async () => {
+    const folder = copyOf('v3 archive of a folder')
+    const file = join(folder, 'b.zarr.zip')
+    const bytes = readFileSync(file)
+    // The directory says of the first chunk that it is deflated.
+    const entry = bytes.indexOf('b.zarr/c/0/0', bytes.indexOf('PK\x01\x02', 0, 'latin1')) - 46
+    bytes.writeUInt16LE(8, entry + 10)
+    writeFileSync(file, bytes)
+    await expect(openZarr(file)).rejects.toThrow(/b\.zarr\.zip: its member "b\.zarr\/c\/0\/0" is deflated/)
+    writeFileSync(file, bytes.subarray(0, 300))
+    await expect(openZarr(file)).rejects.toThrow(/b\.zarr\.zip: is no zip archive, or its end is missing/)
   })
 
   it('a chunk may lie behind 4 GiB', async () => {

@@ -7,6 +7,7 @@ import { expandBraces } from '../../find/braces.js'
 import { patternsOf, shortNames } from '../../find/data-files.js'
 import { compileGlob, isGlob } from '../../find/glob.js'
 import { folderOf, prefixOf, resolveFolder, resolveName, withoutSlash } from '../../find/names.js'
+import { isMetadata } from '../meta/metadata.js'
 
 export interface StorePath {
   /** Absolute path of a folder or an archive, or a name with a scheme. */
@@ -14,9 +15,6 @@ export interface StorePath {
   /** Name in ids and in the fingerprint. */
   name: string
 }
-
-/** One of these lies at the top of every store. */
-const ROOTS = ['zarr.json', '.zgroup', '.zarray', '.zmetadata']
 
 export async function findStores(
   spec: string | string[],
@@ -72,7 +70,7 @@ function localMatches(
         cause: error,
       })
     }
-    const isStore = prefix !== '' && entries.some(({ name }) => ROOTS.includes(name))
+    const isStore = prefix !== '' && entries.some(({ name }) => isMetadata(name))
     if (isStore && test(prefix.slice(0, -1))) found.push(folder)
     if (isStore) return // its own groups are no stores
     for (const entry of entries) {
@@ -94,7 +92,7 @@ async function farMatches(base: string, test: (path: string) => boolean, stores:
   const found = new Set<string>()
   for await (const { name } of listOf(stores, folder)) {
     const above = folderOf(name)
-    if (ROOTS.includes(name.slice(above.length + 1)) && test(above.slice(folder.length))) found.add(above)
+    if (isMetadata(name) && test(above.slice(folder.length))) found.add(above)
     if (name.endsWith('.zip') && test(name.slice(folder.length))) found.add(name)
   }
   return [...found]

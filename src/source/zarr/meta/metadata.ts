@@ -14,6 +14,9 @@ export const MOST_METADATA = 64 << 20
  */
 const LENIENT = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)\b|-?\d{16,}(?![\d.eE])/g
 
+/** What metadata is called, in both versions. */
+const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
+
 export type Json = Record<string, unknown>
 
 /** The object that a file holds. */
@@ -50,4 +53,9 @@ export function isInside(path: string): boolean {
     path === '' ||
     path.split('/').every(part => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/.test(part))
   )
+}
+
+/** Whether an object holds metadata, by its path. */
+export function isMetadata(path: string): boolean {
+  return METADATA.includes(path.slice(path.lastIndexOf('/') + 1))
 }
