@@ -1,4 +1,5 @@
 /** Values of varying length: where each lies in the heaps of its file. This is looked up once, when the file is indexed. */
+import { DecodeError } from '../../basics/errors.js'
 import type { NumberBuilder } from '../index/columns.js'
 import type { ChunkGrid } from './chunks/grid.js'
 import { unfilter } from './filters.js'
@@ -60,7 +61,12 @@ export async function readVarying(
     const at = grid.offsets[chunk] - file.base
     if (grid.offsets[chunk] === 0) for (let i = 0; i < here; i++) push(0, 0)
     else {
-      unfilter(filters, grid.masks[chunk], await file.at(at, grid.bytes[chunk]), whole)
+      const packed = await file.at(at, grid.bytes[chunk])
+      try {
+        unfilter(filters, grid.masks[chunk], packed, whole)
+      } catch (error) {
+        throw error instanceof DecodeError ? file.fault(error.message, at) : error
+      }
       await references(new Cursor(file, whole, at), here)
     }
   }

@@ -245,6 +245,18 @@ describe('files that are no good', () => {
     expect(damaged.offset).toBeGreaterThan(0)
   })
 
+  it('have chunks of references whose damage names the file and the byte', async () => {
+    const folder = goldenCopies('types.h5')
+    const bytes = readFileSync(join(folder, 'types.h5'))
+    // Every beginning of data that gzip made.
+    for (let at = bytes.indexOf('785e', 0, 'hex'); at >= 0; at = bytes.indexOf('785e', at, 'hex'))
+      bytes[at] = 0
+    writeFileSync(join(folder, 'types.h5'), bytes)
+    expect((await failure('types.h5', folder)).message).toMatch(
+      /types\.h5 is damaged at byte \d+: the zlib data/,
+    )
+  })
+
   it('have chunks whose damage names the dataset and the byte', async () => {
     const folder = goldenCopies('filters.h5')
     const { source } = await openHdf5({ path: 'filters.h5', datasets: { x: 'fletcher/7x33' } }, folder)
