@@ -9,7 +9,7 @@ const all = cases(folder, shards)
 
 async function turn({ name, seconds }) {
   const { feed, options, each } = all[name]
-  const measured = { ...options, workers: 2, epochs: 1_000_000, warm: 2, seconds }
+  const measured = { ...options, workers: 2, epochs: 1_000_000, seconds }
   const { rows, ms, cpuMs } = await through(open, feed, measured)
   return { units: rows * each, seconds: ms / 1000, cpu: cpuMs / 1000 }
 }
