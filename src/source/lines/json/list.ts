@@ -12,25 +12,31 @@ const DEEPEST = 32
 const LEAST_BYTES = 2
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n]
 
+/** Where elements are collected: their number is known at the end. It grows to the longest list. */
+let scratch = new Float64Array(1024)
+let words = new Int32Array(scratch.buffer)
+
 /** Undefined where it is no such list: with texts, nulls, objects, or of unequal lengths. */
 export function numberList(bytes: Buffer, from: number, to: number): ArrayColumn | undefined {
   const room = Math.ceil((to - from) / LEAST_BYTES) + 1
-  const data = new Uint8Array(8 * room)
-  return (
-    read(bytes, from, to, new Integers(data)) ??
-    read(bytes, from, to, new Floats(new Float64Array(data.buffer)))
-  )
+  if (room > scratch.length) {
+    scratch = new Float64Array(room)
+    words = new Int32Array(scratch.buffer)
+  }
+  return read(bytes, from, to, 'i64', addInteger) ?? read(bytes, from, to, 'f64', addFloat)
 }
 
-/** Takes elements; false where it can't hold one. */
-interface Elements {
-  readonly dtype: 'i64' | 'f64'
-  count: number
-  add(bytes: Buffer, from: number, to: number): boolean
-  view(): Uint8Array
-}
+/** Puts an element at its place in the scratch; false where it is none of this type. */
+type Add = (bytes: Buffer, from: number, to: number, at: number) => boolean
 
-function read(bytes: Buffer, from: number, to: number, elements: Elements): ArrayColumn | undefined {
+function read(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  dtype: 'i64' | 'f64',
+  add: Add,
+): ArrayColumn | undefined {
+  let count = 0
   /** Length of each axis, known when its first list has ended. */
   const shape: number[] = []
   const counts: number[] = []
@@ -64,61 +70,36 @@ function read(bytes: Buffer, from: number, to: number, elements: Elements): Arra
       deepest = depth
       const begin = at
       while (at < to && bytes[at] !== COMMA && bytes[at] !== CLOSE && bytes[at] > 0x20) at++
-      if (!elements.add(bytes, begin, at)) return undefined
+      if (!add(bytes, begin, at, count++)) return undefined
       counts[depth - 1]++
       ended = true
     }
   }
   if (depth !== 0 || shape.length !== Math.max(deepest, 1)) return undefined
-  return { dtype: elements.dtype, shape, tiles: [{ data: elements.view() }] }
+  return { dtype, shape, tiles: [{ data: new Uint8Array(scratch.buffer.slice(0, 8 * count)) }] }
 }
 
-class Integers implements Elements {
-  readonly dtype = 'i64'
-  count = 0
-  private readonly words: Int32Array
-
-  constructor(private readonly data: Uint8Array) {
-    this.words = new Int32Array(data.buffer)
-  }
-
-  add(bytes: Buffer, from: number, to: number): boolean {
-    const number = shortInteger(bytes, from, to)
-    const at = 2 * this.count++
-    if (number !== undefined) {
-      this.words[at] = number % 2 ** 32
-      this.words[at + 1] = Math.floor(number / 2 ** 32)
-      return true
-    }
-    const word = bytes.toString('latin1', from, to)
-    const wide = jsonNumber(word)
-    if (typeof wide === 'number' ? !/^-?\d+$/.test(word) : wide === undefined) return false
-    const exact = BigInt(wide as number | bigint)
-    if (exact < LEAST || exact > MOST) return false
-    this.words[at] = Number(exact & 0xffffffffn)
-    this.words[at + 1] = Number(exact >> 32n)
+const addInteger: Add = (bytes, from, to, at) => {
+  const number = shortInteger(bytes, from, to)
+  if (number !== undefined) {
+    const low = number | 0
+    words[2 * at] = low
+    words[2 * at + 1] = low === number ? low >> 31 : Math.floor(number / 2 ** 32)
     return true
   }
-
-  view(): Uint8Array {
-    return this.data.subarray(0, 8 * this.count)
-  }
+  const word = bytes.toString('latin1', from, to)
+  const wide = jsonNumber(word)
+  if (typeof wide === 'number' ? !/^-?\d+$/.test(word) : wide === undefined) return false
+  const exact = BigInt(wide as number | bigint)
+  if (exact < LEAST || exact > MOST) return false
+  words[2 * at] = Number(exact & 0xffffffffn)
+  words[2 * at + 1] = Number(exact >> 32n)
+  return true
 }
 
-class Floats implements Elements {
-  readonly dtype = 'f64'
-  count = 0
-
-  constructor(private readonly values: Float64Array) {}
-
-  add(bytes: Buffer, from: number, to: number): boolean {
-    const number = shortInteger(bytes, from, to) ?? jsonNumber(bytes.toString('latin1', from, to))
-    if (number === undefined) return false
-    this.values[this.count++] = Number(number)
-    return true
-  }
-
-  view(): Uint8Array {
-    return new Uint8Array(this.values.buffer, 0, 8 * this.count)
-  }
+const addFloat: Add = (bytes, from, to, at) => {
+  const number = shortInteger(bytes, from, to) ?? jsonNumber(bytes.toString('latin1', from, to))
+  if (number === undefined) return false
+  scratch[at] = Number(number)
+  return true
 }

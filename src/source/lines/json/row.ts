@@ -22,6 +22,8 @@ interface Wanted {
 
 export class JsonRow {
   private readonly top = new Map<string, Wanted>()
+  /** Whether a wanted key has so many bytes. A key with an escape has more than its text. */
+  private readonly lengths: Uint8Array
   /** The value of each column lies here; -1: there is none. */
   private readonly from: Int32Array
   private readonly to: Int32Array
@@ -33,6 +35,9 @@ export class JsonRow {
     this.from = new Int32Array(columns.length)
     this.to = new Int32Array(columns.length)
     this.exact = new Uint8Array(columns.length)
+    const lengths = columns.flatMap(name => [name, ...name.split('.')]).map(key => Buffer.byteLength(key))
+    this.lengths = new Uint8Array(Math.max(0, ...lengths) + 1)
+    for (const length of lengths) this.lengths[length] = 1
     columns.forEach((name, column) => {
       entry(this.top, name).column = column
       const keys = name.split('.')
@@ -79,7 +84,7 @@ export class JsonRow {
       if (bytes[at] !== QUOTE) throw this.fault(at, 'a key in quotes should stand here')
       const close = stringEnd(bytes, at + 1)
       if (close < 0) throw this.fault(at, 'this string does not end')
-      const found = wanted.get(this.key(at, close))
+      const found = this.mayBeWanted(at, close) ? wanted.get(this.key(at, close)) : undefined
       at = this.space(close + 1)
       if (bytes[at] !== COLON) throw this.fault(at, 'a colon should stand here')
       const from = this.space(at + 1)
@@ -105,6 +110,13 @@ export class JsonRow {
       this.exact[column] = literal
     }
     return to
+  }
+
+  private mayBeWanted(quote: number, close: number): boolean {
+    const length = close - quote - 1
+    if (length < this.lengths.length && this.lengths[length] === 1) return true
+    for (let at = quote + 1; at < close; at++) if (this.bytes[at] === BACKSLASH) return true
+    return false
   }
 
   private key(quote: number, close: number): string {
