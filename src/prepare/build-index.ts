@@ -36,6 +36,9 @@ async function indexPaths(json: SourceJson, context: OpenContext): Promise<strin
     const shards = await findShards(json.tar, context.root, stores)
     return shards.flatMap(({ file }) => fileIndexPaths(file))
   }
-  const { index } = await openSource(json, context) // a list of files has one index, and its manifest says where
-  return typeof index === 'string' ? [index] : []
+  // A list of files has one index, other sources have one for each file: their manifests say where.
+  const { index, files } = await openSource(json, context)
+  if (typeof index === 'string') return [index]
+  const each = Array.isArray(files) ? (files as { index?: unknown }[]).map(file => file?.index) : []
+  return each.filter(path => typeof path === 'string')
 }

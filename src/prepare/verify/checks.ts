@@ -22,7 +22,7 @@ export type Check = (value: Column, work: Workspace) => unknown
 export interface Expectation {
   columns: string[]
   kind: Kind
-  /** The kind is guessed from the column's name: an array is right as it is. */
+  /** The kind is guessed from the column's name: a number, text or array is right as it is. */
   guessed?: boolean
   /** Samples without any of the columns are all right. */
   optional?: boolean
@@ -65,7 +65,7 @@ export function checkFor({ kind, classes = [], limit, guessed }: Expectation): C
   const check: Check = kind === 'class' ? value => decodeClass(value, table) : CHECKS[kind]
   return (value, work) => {
     // What a run would read straight into the batch needs no decoding.
-    if (isTiled(value) && (guessed || !isRead(value))) return
+    if (guessed ? !(value instanceof Uint8Array) : isTiled(value) && !isRead(value)) return
     if (limit !== undefined) checkLimit(limit, value)
     return check(value, work)
   }
