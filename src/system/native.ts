@@ -3,19 +3,23 @@
  *
  * What a function returns through a pointer goes into a typed array, given as `void *`, never through `_Out_`, `_Inout_` or
  * `koffi.view`: those call into V8 afterwards, and where the thread is being terminated at that moment, koffi ends the
- * whole process (SIGABRT). Where it can't be helped, as for a library that is loaded late, the call is made `unbroken`.
+ * whole process (SIGABRT). Loading a library and declaring its functions do so too. Where it can't be helped, the call is
+ * made `unbroken`.
  */
 import koffi, { type LibraryHandle } from 'koffi'
+import { unbroken } from './node/unbroken.js'
 
 export { koffi }
 
-/** The C library, by the names it has on glibc, musl and macOS. */
-export const libc = loadFirst([
-  'libc.so.6',
-  'libc.musl-x86_64.so.1',
-  'libc.musl-aarch64.so.1',
-  'libSystem.B.dylib',
-])
+/** The C library's names on glibc, musl and macOS. */
+const LIBC = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1', 'libSystem.B.dylib']
+const loaded = unbroken(() => loadFirst(LIBC))
+
+/** The C library. */
+export const libc = {
+  func: (definition: string): ReturnType<LibraryHandle['func']> => unbroken(() => loaded.func(definition)),
+  symbol: (name: string): unknown => loaded.symbol(name),
+}
 
 function loadFirst(names: readonly string[]): LibraryHandle {
   const problems: string[] = []

@@ -76,3 +76,36 @@ console.log('ended')`,
   expect(stdout, stderr).toBe('ended\n')
   expect(status).toBe(0)
 })
+
+test('while it loads the modules that declare native functions, which it is not ended in', () => {
+  const folder = temporaryFolder()
+  const [door, child] = ['node/unbroken', 'process/child'].map(name =>
+    JSON.stringify(new URL(`../../dist/system/${name}.js`, import.meta.url).href),
+  )
+  writeFileSync(
+    join(folder, 'thread.mjs'),
+    `import { workerData } from 'node:worker_threads'
+await import(${child})
+const { useDoor } = await import(${door})
+useDoor(workerData)
+setInterval(() => {}, 1000)`,
+  )
+  writeFileSync(
+    join(folder, 'main.mjs'),
+    `import { Worker } from 'node:worker_threads'
+import { newDoor, shutDoor } from ${door}
+for (let i = 0; i < 60; i++) {
+  const door = newDoor()
+  const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: door })
+  await new Promise(resolve => setTimeout(resolve, i))
+  if (await shutDoor(door, 60_000)) await worker.terminate()
+  else throw new Error('it never came out')
+}
+console.log('ended')`,
+  )
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'main.mjs')], {
+    encoding: 'utf8',
+  })
+  expect(stdout, stderr).toBe('ended\n')
+  expect(status).toBe(0)
+})

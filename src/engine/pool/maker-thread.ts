@@ -1,7 +1,7 @@
 /** One worker thread, as the pool sees it: it is started, told of jobs, listened to, and ended. */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { threadFlags } from '../../system/node/thread-flags.js'
-import { newDoor, shutDoor, shutDoorNow } from '../../system/node/unbroken.js'
+import { leaveDoor, newDoor, shutDoor, shutDoorNow } from '../../system/node/unbroken.js'
 import { within } from '../../system/process/exit.js'
 import type { FromMaker, MakerData, ToMaker } from './messages.js'
 
@@ -45,6 +45,7 @@ export class MakerThread {
     this.gone = new Promise<void>(resolve => this.worker.once('exit', () => resolve()))
     this.outbox.on('message', (message: FromMaker) => listener.heard(message))
     this.outbox.unref()
+    this.worker.once('exit', () => leaveDoor(door))
     let cause: Error | undefined
     this.worker.on('error', error => {
       cause = error

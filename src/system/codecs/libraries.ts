@@ -9,11 +9,14 @@ import type { LibraryHandle } from 'koffi'
 import { koffi } from '../native.js'
 import { unbroken } from '../node/unbroken.js'
 
-/** The first of these that can be loaded. */
-export function firstLibrary(names: readonly string[]): LibraryHandle | undefined {
+/** What `bind` makes of the first of these libraries that can be loaded: it declares the functions. */
+export function bindFirst<T>(
+  names: readonly string[],
+  bind: (library: LibraryHandle) => T | undefined,
+): T | undefined {
   for (const name of names) {
     try {
-      return unbroken(() => koffi.load(name))
+      return unbroken(() => bind(koffi.load(name)))
     } catch {
       // the next name
     }
@@ -35,8 +38,10 @@ const INSUFFICIENT_SPACE = 3
 
 /** libdeflate; undefined where there is none. */
 export function openLibdeflate(names: readonly string[] = DEFLATE_NAMES): Libdeflate | undefined {
-  const library = firstLibrary(names)
-  if (library === undefined) return undefined
+  return bindFirst(names, bindLibdeflate)
+}
+
+function bindLibdeflate(library: LibraryHandle): Libdeflate | undefined {
   const state = library.func('void *libdeflate_alloc_decompressor(void)')() as bigint | null
   if (state === null) return undefined
   const sizes = new BigUint64Array(2)
@@ -63,9 +68,10 @@ const LZ4_NAMES = ['liblz4.so.1', 'liblz4.1.dylib', '/opt/homebrew/lib/liblz4.1.
 
 /** liblz4; undefined where there is none. */
 export function openLiblz4(names: readonly string[] = LZ4_NAMES): Liblz4 | undefined {
-  const library = firstLibrary(names)
-  const decompress = library?.func(
-    'int LZ4_decompress_safe_usingDict(const void *from, void *to, int length, int room, const void *before, int lengthBefore)',
+  const decompress = bindFirst(names, library =>
+    library.func(
+      'int LZ4_decompress_safe_usingDict(const void *from, void *to, int length, int room, const void *before, int lengthBefore)',
+    ),
   )
   if (decompress === undefined) return undefined
   return (from, into, before) =>

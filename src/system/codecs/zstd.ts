@@ -3,8 +3,9 @@
  * every Linux has. The library is found when a thread first needs it; a thread keeps its one context.
  */
 import * as zlib from 'node:zlib'
+import type { LibraryHandle } from 'koffi'
 import { MissingError } from '../../basics/errors.js'
-import { firstLibrary } from './libraries.js'
+import { bindFirst } from './libraries.js'
 
 /** Decompresses a whole frame to `most` bytes at most; `usual` is how many there are usually. */
 export type Zstd = (frame: Uint8Array, most: number, usual: number) => Uint8Array | ZstdProblem
@@ -50,8 +51,10 @@ export type Libzstd = (frames: Uint8Array, into: Uint8Array) => number | ZstdPro
 
 /** libzstd, where the system has it. */
 export function openLibzstd(names: readonly string[] = NAMES): Libzstd | undefined {
-  const library = firstLibrary(names)
-  if (library === undefined) return undefined
+  return bindFirst(names, bindLibzstd)
+}
+
+function bindLibzstd(library: LibraryHandle): Libzstd {
   const context = library.func('void *ZSTD_createDCtx(void)')() as bigint
   const decompress = library.func(
     'size_t ZSTD_decompressDCtx(void *context, void *to, size_t room, const void *from, size_t length)',

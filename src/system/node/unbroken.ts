@@ -1,7 +1,8 @@
 /**
- * Calls during which a thread must not be terminated. `koffi.view` and `koffi.load` call into V8, and where the thread is being terminated at
- * that moment, koffi ends the whole process (native.ts). A thread enters such a call through its door; the thread that
- * ends it shuts the door first, and waits until the call is over.
+ * Calls during which a thread must not be terminated. `koffi.view`, `koffi.load` and the declaring of functions call into V8, and
+ * where the thread is being terminated at that moment, koffi ends the whole process (native.ts). A thread enters such a call
+ * through its door; the thread that ends it shuts the door first, and waits until the call is over. A thread that
+ * starts is inside until it has loaded its modules, which declare functions.
  */
 
 /** No call is made; a call is being made; the door is shut: the thread makes no more calls. */
@@ -17,12 +18,18 @@ let own: Int32Array | undefined
 
 /** One for each thread. */
 export function newDoor(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(4))
+  return new Int32Array(new SharedArrayBuffer(4)).fill(INSIDE)
 }
 
-/** From now on, this is the door of this thread. */
+/** This thread has loaded its modules. From now on, this is its door. */
 export function useDoor(door: Int32Array): void {
   own = door
+  if (Atomics.compareExchange(door, 0, INSIDE, OPEN) === SHUT) stay(door)
+}
+
+/** A thread has ended: nothing is to be waited for. */
+export function leaveDoor(door: Int32Array): void {
+  Atomics.store(door, 0, SHUT)
 }
 
 /** Makes a short call during which this thread is not terminated. */
