@@ -7,7 +7,7 @@
 import { DecodeError } from '../basics/errors.js'
 
 /** How far back a match may reach. */
-export const WINDOW = 32768
+const WINDOW = 32768
 const LONGEST_MATCH = 258
 /** Bytes of output that are collected. */
 const ROOM = 1 << 18

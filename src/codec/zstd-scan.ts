@@ -7,7 +7,7 @@ import { MovingInput, type ReadAt } from './moving-input.js'
 import { decompressZstd } from './zstd.js'
 
 /** Bytes of a frame, compressed and not. */
-export const MOST_FRAME = 256 << 20
+const MOST_FRAME = 256 << 20
 const FIRST = 1 << 20
 const MAGIC = 0xfd2fb528
 const SKIPPABLE = 0x184d2a50

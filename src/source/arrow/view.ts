@@ -191,7 +191,7 @@ function entryValue({ items, form, size }: Field, bytes: Uint8Array): number | b
 }
 
 /** Digits, with the point where it belongs: `-12.50`. */
-export function decimalText(bytes: Uint8Array, scale: number): string {
+function decimalText(bytes: Uint8Array, scale: number): string {
   let value = 0n
   for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i])
   value = BigInt.asIntN(8 * bytes.length, value)

@@ -84,16 +84,6 @@ export function hasBit(bits: Uint8Array, at: number): boolean {
   return ((bits[at >> 3] >> (at & 7)) & 1) === 1
 }
 
-/** Copies `count` bits, from bit `from` of one array to bit `to` of another, whose bits there are 0. */
-export function copyBits(bits: Uint8Array, from: number, count: number, into: Uint8Array, to = 0): void {
-  if ((from & 7) === 0 && (to & 7) === 0) {
-    into.set(bits.subarray(from >> 3, (from + count) >> 3), to >> 3)
-    for (let i = count & ~7; i < count; i++) if (hasBit(bits, from + i)) setBit(into, to + i)
-    return
-  }
-  for (let i = 0; i < count; i++) if (hasBit(bits, from + i)) setBit(into, to + i)
-}
-
 const NAN: Partial<Record<StoredDtype, readonly number[]>> = {
   f16: [0, 0x7e],
   bf16: [0xc0, 0x7f],

@@ -6,7 +6,7 @@ import type { ListText, Table } from './text-lines.js'
 
 const SEPARATORS: Readonly<Record<string, string>> = { csv: ',', tsv: '\t', tab: '\t' }
 const JSON_LINES = ['jsonl', 'ndjson']
-export const TABLE_EXTENSIONS = [...Object.keys(SEPARATORS), ...JSON_LINES]
+const TABLE_EXTENSIONS = [...Object.keys(SEPARATORS), ...JSON_LINES]
 
 /** Opens a table; what it is, its extension says. */
 export function openTable(text: ListText): Table {

@@ -120,7 +120,7 @@ export function sizeOf(
   return { rows, values, raw, text, encodings, entries: isPart ? most : Math.min(values, most) }
 }
 
-export const hasDictionary = (encodings: number): boolean => (encodings & DICTIONARIES) !== 0
+const hasDictionary = (encodings: number): boolean => (encodings & DICTIONARIES) !== 0
 
 /**
  * The room of a column. Texts keep the four bytes of length that PLAIN has before each: a page is then copied, or

@@ -4,10 +4,10 @@
  */
 import { DecodeError } from '../../basics/errors.js'
 
-export const VARINT = 0
-export const FIXED64 = 1
+const VARINT = 0
+const FIXED64 = 1
 export const BYTES = 2
-export const FIXED32 = 5
+const FIXED32 = 5
 
 export class Fields {
   /** Of the field that `next` came to. */

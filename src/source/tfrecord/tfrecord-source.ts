@@ -11,7 +11,7 @@ import { ExampleReader, type Targets, targetsOf } from './example.js'
 import { dataOf } from './record.js'
 
 /** The column with a record's bytes as they are. */
-export const RECORD = 'record'
+const RECORD = 'record'
 
 export interface TfrecordFile {
   file: string

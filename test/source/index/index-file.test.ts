@@ -8,7 +8,9 @@ import { NumberBuilder, TextBuilder } from '../../../src/source/index/columns.js
 import { IndexFile, readHeader } from '../../../src/source/index/file.js'
 import { writeIndex } from '../../../src/source/index/write.js'
 import { temporaryFolder } from '../../support/folder.js'
-import { compileRooms } from '../../support/gpu/compiled.js'
+
+/** A module of the build: threads and processes of their own run that. */
+const built = (path: string): string => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url).href)
 
 const home = temporaryFolder()
 
@@ -170,17 +172,23 @@ describe('files', () => {
   })
 
   it('can be mapped by every thread', async () => {
-    const script = join(compileRooms('source', 'define', 'system', 'store'), 'thread.mjs')
+    const script = join(temporaryFolder(), 'thread.mjs')
     writeFileSync(
       script,
       `import { parentPort, workerData } from 'node:worker_threads'
-       import { IndexFile } from './source/index/file.js'
+       import { IndexFile } from ${built('source/index/file.js')}
        const index = new IndexFile(workerData)
        parentPort.postMessage([...index.numbers('n'), index.text('t').at(2)])`,
     )
     const threads = [1, 2].map(() => new Worker(script, { workerData: path }))
     const seen = await Promise.all(
-      threads.map(thread => new Promise(resolve => thread.once('message', resolve))),
+      threads.map(
+        thread =>
+          new Promise((resolve, reject) => {
+            thread.once('message', resolve)
+            thread.once('error', reject)
+          }),
+      ),
     )
     expect(seen).toEqual([
       [1, 2, 3, 'c'],

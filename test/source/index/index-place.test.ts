@@ -19,8 +19,10 @@ import { type IndexWanted, obtainIndex } from '../../../src/source/index/place.j
 import { type IndexTarget, writeIndex } from '../../../src/source/index/write.js'
 import { cachedPath, cacheFolder } from '../../../src/system/files/cache-folder.js'
 import { temporaryFolder } from '../../support/folder.js'
-import { compileRooms } from '../../support/gpu/compiled.js'
 import { tarFile } from '../../support/tar.js'
+
+/** A module of the build: threads and processes of their own run that. */
+const built = (path: string): string => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url).href)
 
 let home: string
 beforeEach(() => {
@@ -222,15 +224,14 @@ describe('a lock that another holds', () => {
 
 describe('two processes', () => {
   it('build an index once, and a killed builder is replaced', async () => {
-    const code = compileRooms('source', 'define', 'system', 'store')
     writeFileSync(join(home, 'data.tar'), tarFile([{ name: 'a.cls', data: '1' }]))
     // Each appends a line when it builds; the first run of "hang" never comes back from its build.
-    const script = join(code, 'child.mjs')
+    const script = join(temporaryFolder(), 'child.mjs')
     writeFileSync(
       script,
       `import { appendFileSync } from 'node:fs'
-       import { obtainIndex } from './source/index/place.js'
-       import { writeIndex } from './source/index/write.js'
+       import { obtainIndex } from ${built('source/index/place.js')}
+       import { writeIndex } from ${built('source/index/write.js')}
        const [home, mode] = process.argv.slice(2)
        const { path } = await obtainIndex({
          data: home + '/data.tar', beside: home + '/.data.tar.millrace', problem: () => undefined,
@@ -252,7 +253,8 @@ describe('two processes', () => {
       existsSync(join(home, 'builds')) ? readFileSync(join(home, 'builds'), 'utf8').split('\n').length - 1 : 0
 
     const hanging = run('hang')
-    while (builds() === 0) await sleep(10)
+    while (builds() === 0 && hanging.child.exitCode === null) await sleep(10)
+    expect(builds()).toBe(1)
     const waiting = [run('build'), run('build')]
     await sleep(300)
     expect(builds()).toBe(1)

@@ -74,9 +74,6 @@ const BY_UNIT: (keyof UnitColumns)[] = ['codec', 'sliced']
 const BY_NODE: (keyof UnitColumns)[] = ['length', 'nulls', 'bit', 'first', 'more']
 const BY_BUFFER: (keyof UnitColumns)[] = ['offset', 'size', 'raw']
 
-/** All columns of an index that a table of units is made of. */
-export const UNIT_COLUMNS = [...BY_UNIT, ...BY_NODE, ...BY_BUFFER]
-
 function malformed(header: IndexHeader): string | undefined {
   const { columns, count, meta } = header
   const { schema, digest, nulls, codecs } = meta as Partial<ArrowMeta>

@@ -20,7 +20,7 @@ const LEAST_ROOM = 1 << 20
 const MOST_UNIT = 256 << 20
 
 /** Whether the index may hold it: a scalar, or text of a dictionary. */
-export function mayBeSmall({ kind, field }: ArrowColumn): boolean {
+function mayBeSmall({ kind, field }: ArrowColumn): boolean {
   if (field.dictionary !== undefined) return kind === 'text' && field.dictionary.values.items === 'text'
   return kind === 'number'
 }

@@ -8,7 +8,7 @@ import { DecodeError } from '../../../basics/errors.js'
 export const hybrid = { at: 0, greatest: 0 }
 
 /** Reads a variable-length count: `hybrid.at` is behind it. */
-export function varint(bytes: Uint8Array, at: number, end: number): number {
+function varint(bytes: Uint8Array, at: number, end: number): number {
   let value = 0
   let scale = 1
   for (let i = at; i < end && i < at + 5; i++) {
@@ -235,7 +235,7 @@ export function readOldLevels(
 }
 
 /** Bits that hold 0 to `most`. */
-export function bitsFor(most: number): number {
+function bitsFor(most: number): number {
   return 32 - Math.clz32(most)
 }
 

@@ -18,7 +18,7 @@ const TAIL = 8
 const HEAD = 4
 
 /** What the column chunks have, each a column with a number for each (row group, leaf). */
-export const CHUNK_COLUMNS = [
+const CHUNK_COLUMNS = [
   'start', // the first byte of its first page, which may be a dictionary
   'length', // bytes in the file
   'raw', // bytes of its pages, decompressed

@@ -5,7 +5,7 @@
 import { DecodeError } from '../../../basics/errors.js'
 
 /** Types of fields, as the protocol numbers them. */
-export const STOP = 0
+const STOP = 0
 const TRUE = 1
 const FALSE = 2
 const BYTE = 3
