@@ -50,6 +50,8 @@ const BY_FILE: readonly [name: string, word: string, SourceName][] = [
   ['.zgroup', 'zarr_format', 'zarr'],
   ['.zarray', 'zarr_format', 'zarr'],
   ['.zmetadata', 'zarr_format', 'zarr'],
+  ['index.json', '"mds"', 'mds'],
+  ['index.json', '"chunk_bytes"', 'litdata'],
 ]
 
 /** Formats of which a folder holds many files: shards. */

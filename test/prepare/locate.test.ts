@@ -59,6 +59,8 @@ describe('a folder', () => {
     ['dict', 'dataset_dict.json', '{"splits": ["train"]}', 'arrow'],
     ['v3', 'zarr.json', '{"zarr_format": 3}', 'zarr'],
     ['v2', '.zgroup', '{"zarr_format": 2}', 'zarr'],
+    ['mosaic', 'index.json', '{"shards": [{"format": "mds"}], "version": 2}', 'mds'],
+    ['lit', 'index.json', '{"chunks": [{"chunk_bytes": 9}], "config": {}}', 'litdata'],
   ])('%s with %s', async (name, file, text, format) => {
     write(`${name}/${file}`, text)
     expect(await sourceAt(join(folder, name))).toEqual({ [format]: join(folder, name) })
