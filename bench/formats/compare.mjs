@@ -106,6 +106,8 @@ for (let round = 0; round < rounds; round++) {
         turns[name][contender].push(found)
         process.stderr.write(`${round + 1}/${rounds} ${name}, ${contender}: ${found.rate.toFixed(0)}\n`)
       } catch (error) {
+        // Ctrl-C reaches the helpers too.
+        if (ended) break
         failures[`${name}, ${contender}`] = error.message
         process.stderr.write(`${round + 1}/${rounds} ${name}, ${contender} failed: ${error.message}\n`)
       }
