@@ -17,29 +17,47 @@ export function crc32c(bytes: Uint8Array, before = 0): number {
 
 /** Below this many bytes, the plain version is as fast as the kernel. */
 const WORTH_IT = 64
-/** Bytes that are copied to the kernel at a time: they stay in the cache. */
-const PIECE = 32 << 10
+/** From this many bytes on they are folded (kernels/assembly/crc32c.ts), which leaves FOLDED of them. */
+const WORTH_FOLDING = 8 << 10
+const FOLDED = 209 * 16
+/** Where bytes to be folded are copied to: those that were folded before them are kept in front. */
+const FOLD_AT = START + 4096
+/** Bytes that are copied to the kernel at a time, at most: they stay in the cache. */
+const PIECE = 64 << 10
 
 interface Kernel {
   prepare(tables: number): void
   crc32c(tables: number, from: number, length: number, register: number): number
+  fold(from: number, length: number): void
+  foldLast(tables: number, from: number, length: number): number
 }
 
 let prepared: Kernel | undefined
 
 function kernelCrc32c(bytes: Uint8Array, before: number): number {
-  const memory = workspace(PIECE) as Uint8Array
+  const memory = workspace(FOLD_AT - START + PIECE) as Uint8Array
   if (prepared === undefined) {
     prepared = kernel<Kernel>('crc32c')
     prepared.prepare(TABLES)
   }
-  let register = ~before
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    const piece = bytes.subarray(at, at + PIECE)
-    copyBytes(piece, memory.subarray(START))
-    register = prepared.crc32c(TABLES, START, piece.length, register)
+  if (bytes.length >= WORTH_FOLDING) return foldedCrc32c(prepared, memory, bytes, before)
+  copyBytes(bytes, memory.subarray(START))
+  return ~prepared.crc32c(TABLES, START, bytes.length, ~before) >>> 0
+}
+
+function foldedCrc32c(kernel: Kernel, memory: Uint8Array, bytes: Uint8Array, before: number): number {
+  memory.fill(0, FOLD_AT - FOLDED, FOLD_AT)
+  let at = 0
+  for (let length = 0; ; at += length) {
+    const left = bytes.length - at
+    // The last piece must have FOLDED bytes at least.
+    length = left <= PIECE ? left : Math.min(PIECE, (left - FOLDED) & ~15)
+    copyBytes(bytes.subarray(at, at + length), memory.subarray(FOLD_AT))
+    if (at === 0) for (let i = 0; i < 4; i++) memory[FOLD_AT + i] ^= ~before >>> (8 * i)
+    if (length === left) return ~kernel.foldLast(TABLES, FOLD_AT, length) >>> 0
+    kernel.fold(FOLD_AT, length)
+    memory.copyWithin(FOLD_AT - FOLDED, FOLD_AT + length - FOLDED, FOLD_AT + length)
   }
-  return ~register >>> 0
 }
 
 /** The same without the kernel. */

@@ -33,3 +33,24 @@ test('pieces of any length and place give the CRC-32C of the whole', () => {
     expect(crc32c(shared.subarray(at), crc32c(shared.subarray(0, at)))).toBe(expected)
   }
 })
+
+test('bytes of any number are folded to the same CRC-32C', () => {
+  const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => Math.imul(i, 0x9e3779b1) >>> 13)
+  const [folded, piece] = [209 * 16, 64 << 10]
+  const sizes = [folded, 8 << 10, piece, piece + folded, 2 * piece, 2 * piece + folded, 250_000]
+  for (const size of sizes.flatMap(size => [size - 17, size - 1, size, size + 1, size + 15, size + 16])) {
+    const some = bytes.subarray(size % 7, size + (size % 7))
+    expect(crc32c(some, 0x12345678), `${size}`).toBe(plainCrc32c(some, 0x12345678))
+  }
+})
+
+test('the multiple by which bytes are folded is one of the polynomial', () => {
+  // x^n modulo the polynomial, bits reversed.
+  const power = (n: number): number => {
+    let rest = 0x80000000
+    for (let i = 0; i < n; i++) rest = rest & 1 ? (rest >>> 1) ^ 0x82f63b78 : rest >>> 1
+    return rest
+  }
+  const terms = [209, 144, 54, 39, 14, 0].map(n => power(128 * n))
+  expect(terms.reduce((sum, term) => sum ^ term, 0)).toBe(0)
+})
