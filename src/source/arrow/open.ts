@@ -21,8 +21,17 @@ const INDEXED_AT_ONCE = 4
 
 export async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
   using stores = new Stores()
-  const found = await findArrowFiles(json, context.root, stores)
-  const { files } = found
+  const { files, classes } = await findArrowFiles(json, context.root, stores)
+  return await openArrowFiles(files, context, stores, classes)
+}
+
+/** Opens files that are known already. */
+export async function openArrowFiles(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  classes: Record<string, string[]> = {},
+): Promise<ArrowManifest> {
   const indexes = await indexAll(files, context, stores)
   const { schemas, numbers } = schemasOf(indexes)
   const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
@@ -43,7 +52,7 @@ export async function openArrow(json: ArrowJson, context: OpenContext): Promise<
     indexed: indexedColumns(schemas, numbers, indexes),
     packed: indexes.some(({ meta }) => meta.codecs.length > 0),
     classes: {
-      ...found.classes,
+      ...classes,
       ...Object.assign({}, ...indexes.map(({ meta }) => classNames(meta.schema.metadata))),
     },
     layout: { schema: [] },

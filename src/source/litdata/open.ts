@@ -5,6 +5,7 @@ import { SourceError } from '../../basics/errors.js'
 import type { LitdataJson, PathsJson } from '../../define/types.js'
 import type { Stat } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
+import type { ArrowManifest } from '../arrow/arrow-source.js'
 import type { Shard, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
@@ -18,6 +19,7 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import type { OpenContext } from '../source.js'
+import { openArrowRows } from './arrow-rows.js'
 import { readFrames } from './frames.js'
 import { refusal, tokenDtype, typeOf } from './leaf.js'
 import type { LitdataManifest } from './litdata-source.js'
@@ -25,6 +27,8 @@ import { leafNames } from './tree.js'
 
 /** A chunk as index.json has it. */
 interface Told {
+  /** The index.json that names it. */
+  index: FoundIndex
   file: string
   name: string
   samples: number
@@ -44,10 +48,15 @@ interface Form {
 export async function openLitdata(
   json: PathsJson | LitdataJson,
   context: OpenContext,
-): Promise<LitdataManifest> {
+): Promise<LitdataManifest | ArrowManifest> {
   const { path, block } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   using stores = new Stores()
   const indexes = await findIndexes(path, context.root, stores, 'litdata')
+  indexes.forEach(checkIndex)
+  const told = indexes.flatMap(chunksOf)
+  const stats = await forShards(told, chunk => statChunk(chunk, stores))
+  const rows = indexes.some(mayHoldArrow) ? await openArrowRows(told, stats, context, stores) : undefined
+  if (rows !== undefined && block === undefined) return rows
   const forms = indexes.map(formOf)
   const [form] = forms
   const other = forms.findIndex(one => JSON.stringify(one) !== JSON.stringify(form))
@@ -64,14 +73,6 @@ export async function openLitdata(
     const refused = context.wanted.includes(name) ? refusal(name, format) : undefined
     if (refused !== undefined) throw new SourceError(refused)
   }
-  const told = indexes.flatMap(index => chunksOf(index))
-  const stats = await forShards(told, async ({ file, bytes }) => {
-    const stat = await statShard(stores, file)
-    if (stat === undefined) throw missingShard(file, indexes[0].file)
-    if (form.packed !== 'whole' && stat.bytes < bytes)
-      throw wrongSize(file, indexes[0].file, stat.bytes, bytes)
-    return stat
-  })
   const { shards, table, units } = await placesOf(told, stats, form, block, stores)
   return {
     kind: 'litdata',
@@ -86,24 +87,45 @@ export async function openLitdata(
   }
 }
 
-function formOf({ file, json }: FoundIndex): Form {
-  const fault = (problem: string): SourceError => new SourceError(`${file}: ${problem}`, { file })
-  const config = json.config as Record<string, unknown> | null | undefined
-  const format = config?.data_format
+type Config = Record<string, unknown> | null | undefined
+
+function checkIndex({ file, json }: FoundIndex): void {
+  const format = (json.config as Config)?.data_format
   if (
     !Array.isArray(format) ||
     !format.every(leaf => typeof leaf === 'string') ||
     !Array.isArray(json.chunks)
   )
-    throw fault(
-      'it is no index of LitData: it needs "chunks" and "config" with "data_format"; run optimize() to its end',
+    throw new SourceError(
+      `${file}: it is no index of LitData: it needs "chunks" and "config" with "data_format"; run optimize() to its end`,
+      { file },
     )
-  const {
-    item_loader: loader = 'PyTreeLoader',
-    compression,
-    compression_level: level,
-    encryption,
-  } = config as Record<string, unknown>
+}
+
+/** Rows are kept as Arrow in chunks that are not compressed, and hold no tokens. */
+function mayHoldArrow(index: FoundIndex): boolean {
+  const { item_loader: loader, encryption } = index.json.config as Record<string, unknown>
+  return loader !== 'TokensLoader' && packedIn(index) === 'none' && !encryption
+}
+
+async function statChunk({ file, bytes, index }: Told, stores: Stores): Promise<Stat> {
+  const stat = await statShard(stores, file)
+  if (stat === undefined) throw missingShard(file, index.file)
+  if (packedIn(index) !== 'whole' && stat.bytes < bytes) throw wrongSize(file, index.file, stat.bytes, bytes)
+  return stat
+}
+
+function packedIn({ json }: FoundIndex): Form['packed'] {
+  const { compression, compression_level: level } = json.config as Record<string, unknown>
+  return !compression ? 'none' : level === 'batch' ? 'frames' : 'whole'
+}
+
+function formOf(index: FoundIndex): Form {
+  const { file, json } = index
+  const fault = (problem: string): SourceError => new SourceError(`${file}: ${problem}`, { file })
+  const config = json.config as Record<string, unknown>
+  const format = config.data_format as string[]
+  const { item_loader: loader = 'PyTreeLoader', compression, compression_level: level, encryption } = config
   if (encryption) throw fault('its chunks are encrypted: write them without that')
   if (loader !== 'PyTreeLoader' && loader !== 'TokensLoader')
     throw fault(`its chunks are for ${JSON.stringify(loader)}: read are PyTreeLoader and TokensLoader`)
@@ -114,11 +136,11 @@ function formOf({ file, json }: FoundIndex): Form {
       'its samples are compressed one by one, which is not read: write it with compression_level="batch" or without compression',
     )
   const tokens = loader === 'TokensLoader'
-  const packed = !compression ? 'none' : level === 'batch' ? 'frames' : 'whole'
+  const packed = packedIn(index)
   if (tokens) return { leaves: [{ name: 'tokens', format: format[0] }], tokens, packed }
   let names: string[]
   try {
-    names = leafNames(config?.data_spec)
+    names = leafNames(config.data_spec)
   } catch (cause) {
     throw new SourceError(`${file}: its data_spec can't be read: ${(cause as Error).message}`, {
       file,
@@ -138,7 +160,14 @@ function chunksOf(index: FoundIndex): Told[] {
         file: index.file,
       })
     const file = shardFile(index, filename)
-    return { file, name: `${index.prefix}${filename}`, samples, bytes, dim: (dim as number | null) ?? 0 }
+    return {
+      index,
+      file,
+      name: `${index.prefix}${filename}`,
+      samples,
+      bytes,
+      dim: (dim as number | null) ?? 0,
+    }
   })
 }
 
@@ -170,11 +199,7 @@ async function placesOf(
     return { shards, table: blockTable(told, stats, shards, width, whole), ...(units && { units }) }
   if (whole) return { shards, table: new SharedArrayBuffer(0), units }
   const tables = shards.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! }))
-  if (form.packed === 'none') {
-    const table = await readTables(stores, tables)
-    refuseArrow(told, shards, new Uint32Array(table), form)
-    return { shards, table }
-  }
+  if (form.packed === 'none') return { shards, table: await readTables(stores, tables) }
   const framed = await forShards(tables, (chunk, i) => readFrames(stores, chunk, i))
   const table = new SharedArrayBuffer(4 * framed.reduce((sum, { offsets }) => sum + offsets.length, 0))
   framed.forEach(({ offsets }, i) => {
@@ -233,21 +258,6 @@ function blockTable(
     for (let b = 0; b <= count; b++) table[at! + b] = from + b * width
   })
   return table.buffer as SharedArrayBuffer
-}
-
-/** New versions of LitData keep rows of plain values as Arrow behind an empty table. */
-function refuseArrow(told: readonly Told[], shards: readonly Shard[], table: Uint32Array, form: Form): void {
-  const empty = shards.findIndex(
-    ({ count, table: at }) =>
-      count > 0 && !form.tokens && form.leaves.length > 0 && table[at!] === table[at! + count],
-  )
-  if (empty < 0) return
-  const { file } = told[empty]
-  throw new SourceError(
-    `${file} keeps its rows as Arrow, as LitData does with rows of plain numbers and texts: that is not read; write them as Parquet or ` +
-      'Arrow, and use the source of that name',
-    { file },
-  )
 }
 
 function fingerprint(

@@ -52,7 +52,11 @@ def flat(value, path=()):
     )
     if items is None:
         return {".".join(map(str, path)) or "data": told(value)}
-    return {name: leaf for key, inner in items for name, leaf in flat(inner, (*path, key)).items()}
+    return {
+        name: leaf
+        for key, inner in items
+        for name, leaf in flat(inner, (*path, key)).items()
+    }
 
 
 def write(name, samples, rows=None, **options):
@@ -70,7 +74,9 @@ def write(name, samples, rows=None, **options):
 
 def jpeg(i):
     out = io.BytesIO()
-    Image.fromarray(np.random.default_rng(i).integers(0, 255, (7, 9, 3), np.uint8)).save(out, "JPEG")
+    Image.fromarray(
+        np.random.default_rng(i).integers(0, 255, (7, 9, 3), np.uint8)
+    ).save(out, "JPEG")
     return out.getvalue()
 
 
@@ -121,18 +127,75 @@ for dtypes, name, make in (
     (TORCH, "torch", lambda dtype: torch.tensor([[0, 1, 1], [1, 0, 1]]).to(dtype)),
     (NUMPY, "numpy", lambda dtype: np.array([[0, 1, 2], [3, 4, 5]], dtype)),
 ):
-    write(name, [{str(i): make(dtype) for i, dtype in enumerate(dtypes)} for _ in range(2)])
+    write(
+        name,
+        [{str(i): make(dtype) for i, dtype in enumerate(dtypes)} for _ in range(2)],
+    )
 write("list", [[i, b"b" * i, torch.ones(2, 2) * i] for i in range(4)])
 write("one", [jpeg(i) for i in range(4)])
 tokens = [torch.arange(7 * i, 7 * i + 3 + i) for i in range(8)]
-write("tokens", tokens, [{"tokens": told(t)} for t in tokens], chunk_size=20, item_loader=TokensLoader())
+write(
+    "tokens",
+    tokens,
+    [{"tokens": told(t)} for t in tokens],
+    chunk_size=20,
+    item_loader=TokensLoader(),
+)
 narrow = [np.arange(5 + i, dtype=np.uint16) for i in range(6)]
-write("tokens-u16", narrow, [{"tokens": told(t)} for t in narrow], chunk_size=20, item_loader=TokensLoader())
-mixed = [{"x": i, "v": torch.arange(i % 5 + 1) * i, "b": bytes(i % 7)} for i in range(20)]
+write(
+    "tokens-u16",
+    narrow,
+    [{"tokens": told(t)} for t in narrow],
+    chunk_size=20,
+    item_loader=TokensLoader(),
+)
+mixed = [
+    {"x": i, "v": torch.arange(i % 5 + 1) * i, "b": bytes(i % 7)} for i in range(20)
+]
 write("zstd", mixed, chunk_size=7, compression="zstd", compression_level="chunk")
-write("frames", mixed, chunk_size=9, compression="zstd", compression_level="batch", compression_batch_size=4)
+write(
+    "frames",
+    mixed,
+    chunk_size=9,
+    compression="zstd",
+    compression_level="batch",
+    compression_batch_size=4,
+)
 write("samples", mixed[:2], compression="zstd", compression_level="sample")
-write("arrow", [{"x": i, "s": "t"} for i in range(3)], [])
+# Dicts of plain values are kept as Arrow; a null is no column of its row.
+plain = [
+    {
+        "x": (-1) ** i * 2 ** (8 * i),
+        "f": i / 3,
+        "yes": i % 2 == 0,
+        "s": f"größe 😀 {i}" if i else "",
+        "b": bytes(range(i)),
+    }
+    for i in range(7)
+]
+write("arrow", plain)
+write("arrow-zstd", plain, compression="zstd")
+nested = [
+    {
+        "id": i,
+        "meta": {"lang": "en", "sizes": list(range(i % 3))},
+        "text": None if i == 2 else f"row {i}",
+    }
+    for i in range(5)
+]
+write(
+    "arrow-nested",
+    nested,
+    [
+        {
+            "id": told(row["id"]),
+            "meta.lang": told(row["meta"]["lang"]),
+            "meta.sizes": told(np.array(row["meta"]["sizes"], np.int64)),
+            **({} if row["text"] is None else {"text": told(row["text"])}),
+        }
+        for row in nested
+    ],
+)
 write("pickle", [{"x": 1, "p": {1, 2}}], [])
 # As versions before 0.2.57 wrote tensors: with a little-endian head.
 write("little", [{"t": torch.ones(2, 3)}])
@@ -141,6 +204,6 @@ data = bytearray(chunk.read_bytes())
 at = data.index(struct.pack(">4I", 1, 2, 2, 3))
 data[at : at + 16] = struct.pack("<4I", 1, 2, 2, 3)
 chunk.write_bytes(data)
-for name in ("samples", "arrow", "pickle"):
+for name in ("samples", "pickle"):
     del expected[name]
 (HERE / "expected.json").write_text(json.dumps(expected) + "\n")

@@ -38,7 +38,7 @@ for (const [name, rows] of Object.entries(expected)) {
   it(`reads ${name} as it was written`, async () => {
     const source = await open({ litdata: name })
     expect(source.count).toBe(rows.length)
-    expect([...source.columns].sort()).toEqual(Object.keys(rows[0]).sort())
+    expect([...source.columns].sort()).toEqual([...new Set(rows.flatMap(row => Object.keys(row)))].sort())
     rows.forEach((row, i) => {
       const found = Object.entries(readRow(source, i, source.columns)).map(([column, value]) => [
         column,
@@ -70,7 +70,7 @@ it('blocks of tokens go over the borders of what was written, and their rest is 
   )
 })
 
-for (const name of ['tree', 'frames', 'zstd']) {
+for (const name of ['tree', 'frames', 'zstd', 'arrow', 'arrow-zstd']) {
   conforms({
     name: `litdata, ${name}`,
     json: { litdata: 'data' },
@@ -78,7 +78,7 @@ for (const name of ['tree', 'frames', 'zstd']) {
     write: root => cpSync(join(golden, name), join(root, 'data'), { recursive: true }),
     change: root => cpSync(join(golden, 'list'), join(root, 'data'), { recursive: true, force: true }),
     count: expected[name].length,
-    first: { x: name === 'tree' ? '1' : '0' },
+    first: { x: name === 'frames' || name === 'zstd' ? '0' : '1' },
   })
 }
 for (const name of ['zstd', 'frames']) {
@@ -91,16 +91,20 @@ for (const name of ['zstd', 'frames']) {
     },
   }))
 }
+isDelivered('litdata, rows kept as Arrow,', () => ({
+  source: { litdata: join(golden, 'arrow-zstd') },
+  fields: {
+    x: { from: 'x', as: 'int' },
+    s: { from: 's', as: 'bytes', ragged: { max: 32 } },
+  },
+}))
 isDelivered('litdata, blocks of tokens,', () => ({
   source: { litdata: { path: join(golden, 'tokens'), block: 4 } },
   fields: { tokens: { from: 'tokens', as: 'npy', dtype: 'i64', shape: [4] } },
 }))
 
 describe('what is not read is named', () => {
-  it.each([
-    ['samples', /compression_level="batch"/],
-    ['arrow', /keeps its rows as Arrow/],
-  ])('%s', async (name, message) => {
+  it.each([['samples', /compression_level="batch"/]])('%s', async (name, message) => {
     await expect(open({ litdata: name })).rejects.toThrow(message)
   })
 
@@ -143,6 +147,20 @@ describe('what is damaged is named', () => {
     await expect(open({ litdata: outside })).rejects.toThrow('below its own folder')
   })
 
+  it('rows kept as Arrow: cut, fewer than told, or beside chunks that keep samples', async () => {
+    const cut = changed('arrow', () => undefined)
+    truncateSync(join(cut, 'chunk-0-1.bin'), 500)
+    await expect(open({ litdata: cut })).rejects.toThrow(/chunk-0-1.bin has 500 bytes/)
+    const more = changed('arrow', ({ chunks }) => Object.assign(chunks[2], { chunk_size: 2 }))
+    await expect(open({ litdata: more })).rejects.toThrow(/chunk-0-2.bin has 1 rows, its index.json says 2/)
+    const mixed = changed('arrow', ({ chunks }) => Object.assign(chunks[1], { chunk_bytes: 10 }))
+    cpSync(join(golden, 'list/chunk-0-1.bin'), join(mixed, 'chunk-0-1.bin'))
+    await expect(open({ litdata: mixed })).rejects.toThrow(/chunk-0-1.bin keeps samples one by one/)
+    await expect(open({ litdata: { path: 'arrow', block: 4 } })).rejects.toThrow(
+      '"block" is for chunks of tokens',
+    )
+  })
+
   it('frames that do not fit', async () => {
     const folder = changed('frames', () => undefined)
     const path = join(folder, 'chunk-0-0.bin')
@@ -161,14 +179,19 @@ describe('a store that is far away', () => {
     addStore('slow', { attach: () => slow })
   })
 
-  it.each(['tree', 'frames', 'zstd'])('gives what local files give: %s', async name => {
-    const far = await open({ litdata: `slow://${name}` })
-    using stores = new Stores()
-    const reader = new RowReader(far, new Reader(stores))
-    for (const [row, values] of expected[name].entries()) {
-      const { sample } = await reader.read(row, far.columns)
-      const found = Object.fromEntries(Object.entries(sample).map(([column, value]) => [column, told(value)]))
-      expect(found).toEqual(sameNumbers(values))
-    }
-  })
+  it.each(['tree', 'frames', 'zstd', 'arrow', 'arrow-zstd'])(
+    'gives what local files give: %s',
+    async name => {
+      const far = await open({ litdata: `slow://${name}` })
+      using stores = new Stores()
+      const reader = new RowReader(far, new Reader(stores))
+      for (const [row, values] of expected[name].entries()) {
+        const { sample } = await reader.read(row, far.columns)
+        const found = Object.fromEntries(
+          Object.entries(sample).map(([column, value]) => [column, told(value)]),
+        )
+        expect(found).toEqual(sameNumbers(values))
+      }
+    },
+  )
 })

@@ -22,6 +22,7 @@ it.each([
   ['litdata', 'torch', 'chunk-0-0.bin'],
   ['litdata', 'tree', 'index.json'],
   ['litdata', 'frames', 'chunk-0-1.bin'],
+  ['litdata', 'arrow', 'chunk-0-0.bin'],
   ['litdata', 'zstd', 'chunk-0-0.zstd.bin'],
 ])('%s: %s/%s', async (kind, name, file) => {
   const folder = join(temporaryFolder(), name)

@@ -5,6 +5,8 @@
  *   stream   a schema, then messages, one behind the other: what Hugging Face's datasets write
  *
  * A message is FF FF FF FF, i32 bytes of its metadata, the metadata, its body. Old streams lack the FF FF FF FF.
+ *
+ * LitData keeps either form inside of its chunks: other bytes, the Arrow file, u32 its bytes, "LDARW01\0".
  */
 import { SourceError } from '../../../basics/errors.js'
 import { inParallel } from '../../../basics/parallel.js'
@@ -14,6 +16,9 @@ import { checkVersion, type Message, parseMessage } from './message.js'
 import { parseSchema, type Schema } from './schema.js'
 
 const MAGIC = 'ARROW1'
+/** The end of a chunk of LitData that holds Arrow, and the bytes that it takes with the length before it. */
+const CHUNK_MAGIC = 'LDARW01\0'
+export const CHUNK_END = 12
 /** Bytes of a message that are read at first: the metadata of some 20 columns, mostly all of it. */
 const FIRST_READ = 4096
 /** Metadata of one message that is read at most: some million columns. */
@@ -41,6 +46,8 @@ export async function scanArrow(
   const bytesAt = readerOf(read, bytes, file)
   const begin = bytes < 8 ? Buffer.alloc(0) : await bytesAt(0, 8)
   const text = begin.toString('latin1')
+  const inside = text.startsWith(MAGIC) || bytes < CHUNK_END ? undefined : await insideChunk(bytesAt, bytes)
+  if (inside !== undefined) return scanInside(read, inside, file, sink, progress)
   if (text.startsWith(MAGIC)) {
     await scanFile(bytesAt, bytes, file, sink, progress)
     return 'file'
@@ -57,6 +64,38 @@ export async function scanArrow(
     throw wrongFile(file, 'it begins neither as an Arrow file nor as a stream: check the path')
   await scanStream(bytesAt, bytes, file, sink, progress)
   return 'stream'
+}
+
+/** Where a chunk of LitData keeps its Arrow file, as its last bytes tell; undefined where it has none. */
+export function arrowInChunk(end: Buffer, bytes: number): { at: number; bytes: number } | undefined {
+  if (end.toString('latin1', 4) !== CHUNK_MAGIC) return undefined
+  const length = end.readUInt32LE(0)
+  return length > 0 && length + CHUNK_END <= bytes
+    ? { at: bytes - CHUNK_END - length, bytes: length }
+    : undefined
+}
+
+async function insideChunk(
+  bytesAt: BytesAt,
+  bytes: number,
+): Promise<{ at: number; bytes: number } | undefined> {
+  return arrowInChunk(await bytesAt(bytes - CHUNK_END, CHUNK_END), bytes)
+}
+
+/** Scans what lies inside a file: what is told of it counts from the beginning of the file. */
+function scanInside(
+  read: ReadAt,
+  { at: from, bytes }: { at: number; bytes: number },
+  file: string,
+  sink: ArrowSink,
+  progress?: (bytes: number) => void,
+): Promise<ArrowForm> {
+  const moved: ArrowSink = {
+    schema: schema => sink.schema(schema),
+    dictionary: (message, at) => sink.dictionary(message, from + at),
+    batch: (message, at) => sink.batch(message, from + at),
+  }
+  return scanArrow((into, position) => read(into, from + position), bytes, file, moved, progress)
 }
 
 type BytesAt = (offset: number, length: number) => Promise<Buffer>
