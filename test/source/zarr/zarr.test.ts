@@ -241,6 +241,17 @@ describe('data that is damaged', () => {
     await expect(openZarr(folder)).rejects.toThrow(message)
   })
 
+  it('is none: numbers in metadata as Python writes them', async () => {
+    const { columns } = golden('v3 ZstdCodec(level=0, checksum=False)')
+    const folder = copyOf('v3 ZstdCodec(level=0, checksum=False)')
+    const file = join(folder, 'zarr.json')
+    const numbers = '0.30000000000000004, 1.5259021896696422e-05, -9223372036854775808, NaN, -Infinity'
+    const texts = String.raw`"1234567890123456789", "NaN", "a \" 0.1234567890123456789 \\"`
+    const attributes = `"attributes": {"numbers": [${numbers}], "texts": [${texts}], "long": "${'x'.repeat(1e7)}"}`
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"attributes": {}', attributes))
+    expect(await readAll(await openZarr(folder))).toEqual(columns)
+  })
+
   it('leads nowhere: paths of consolidated metadata stay in the store', async () => {
     const folder = copyOf('v2 group, consolidated True')
     const file = join(folder, '.zmetadata')

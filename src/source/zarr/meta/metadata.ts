@@ -8,11 +8,10 @@ import { arrayV3 } from './metadata-v3.js'
 /** Bytes of a file of metadata: consolidated ones have some 500 bytes an array. */
 export const MOST_METADATA = 64 << 20
 
-/**
- * JSON as Python writes it: NaN and infinities may stand in attributes without quotes, and integers of 64 bits have more
- * digits than a number holds. Both become texts.
- */
-const LENIENT = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)\b|-?\d{16,}(?![\d.eE])/g
+/** Texts and numbers of JSON as Python writes it: NaN and infinities may stand there without quotes. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:NaN|Infinity)\b|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
+/** What JSON.parse refuses, and integers of more digits than a number holds: these become texts. */
+const AS_TEXT = /^-?(?:NaN|Infinity|\d{16,})$/
 
 /** What metadata is called, in both versions. */
 const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
@@ -24,7 +23,7 @@ export function parseMetadata(file: string, bytes: Uint8Array): Json {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
   let json: unknown
   try {
-    json = JSON.parse(text.replace(LENIENT, found => (found[0] === '"' ? found : `"${found}"`)))
+    json = JSON.parse(text.replace(TOKENS, found => (AS_TEXT.test(found) ? `"${found}"` : found)))
   } catch (cause) {
     throw new SourceError(`${file} is no JSON: ${(cause as Error).message}: copy or write it again`, {
       file,
