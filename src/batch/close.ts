@@ -15,8 +15,16 @@ export type BadPolicy = 'fail' | 'drop' | 'mask'
 /** In a list of rows: a blank one. */
 const BLANK = -1
 
+/** Copies bytes of the memory to another place in it; the two don't overlap. */
+export type MoveBytes = (to: number, from: number, bytes: number) => void
+
 /** Closes a batch. Returns what is wrong with the batch as a whole, if anything. */
-export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): string | undefined {
+export function closeSlot(
+  slot: Slot,
+  bytes: Uint8Array,
+  policy: BadPolicy,
+  move: MoveBytes = (to, from, length) => void bytes.copyWithin(to, from, from + length),
+): string | undefined {
   const { layout, words } = slot
   const planned = words[Header.Planned]
   for (const [i, field] of layout.fields.entries()) {
@@ -40,7 +48,7 @@ export function closeSlot(slot: Slot, bytes: Uint8Array, policy: BadPolicy): str
     } else if (field.form === 'padded') {
       words[Header.Cursor + i] = closePadded(slot, bytes, field, rows ?? planned)
     } else {
-      words[Header.Cursor + i] = gatherRagged(slot, bytes, field, rows ?? planned)
+      words[Header.Cursor + i] = gatherRagged(slot, move, field, rows ?? planned)
     }
   }
   if (dropped) moveNotes(slot, dropped.kept, dropped.blanks)
@@ -145,10 +153,13 @@ function closePadded(
   return common
 }
 
-/** Copies the rows from the staging area, where they lie as they came, into the values, in order. Returns the total length. */
+/**
+ * Copies the rows from the staging area, where they lie as they came, into the values, in order. Returns the total length. Rows
+ * that lie behind each other there too, as those of one claim mostly do, are copied at once.
+ */
 function gatherRagged(
   slot: Slot,
-  bytes: Uint8Array,
+  move: MoveBytes,
   field: FieldPlace,
   rows: readonly number[] | number,
 ): number {
@@ -156,17 +167,26 @@ function gatherRagged(
   const places = slot.column(field.placeAt)
   const offsets = slot.column(field.offsetsAt, slot.layout.rows + 1)
   const count = typeof rows === 'number' ? rows : rows.length
+  const { unitBytes } = field
+  const values = slot.at + field.at
+  const staging = slot.at + field.stagingAt
   let next = 0
+  // What is yet to be copied: elements from `place` on, to `first` on.
+  let first = 0
+  let place = 0
   for (let i = 0; i < count; i++) {
     const from = typeof rows === 'number' ? i : rows[i]
     const length = from === BLANK ? 0 : lengths[from]
-    const source = slot.at + field.stagingAt + (places[from] - 1) * field.unitBytes
-    if (length > 0) {
-      bytes.copyWithin(slot.at + field.at + next * field.unitBytes, source, source + length * field.unitBytes)
-    }
     offsets[i] = next
+    if (length > 0 && places[from] - 1 !== place + next - first) {
+      if (next > first)
+        move(values + first * unitBytes, staging + place * unitBytes, (next - first) * unitBytes)
+      first = next
+      place = places[from] - 1
+    }
     next += length
   }
+  if (next > first) move(values + first * unitBytes, staging + place * unitBytes, (next - first) * unitBytes)
   offsets[count] = next
   return next
 }

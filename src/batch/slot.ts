@@ -14,6 +14,8 @@ export class Slot {
   readonly sources: Int32Array
   /** One word a chunk: 1 when its rows are made. */
   readonly done: Int32Array
+  /** Columns that were asked for, by where they lie: a new view for every row would cost as much as a short row. */
+  private readonly columns = new Map<number, Int32Array>()
 
   constructor(
     readonly buffer: ArrayBufferLike,
@@ -41,6 +43,11 @@ export class Slot {
 
   /** A column of 32-bit integers, one a row. */
   column(at: number, length = this.layout.rows): Int32Array {
-    return new Int32Array(this.buffer, this.at + at, length)
+    let column = this.columns.get(at)
+    if (column?.length !== length) {
+      column = new Int32Array(this.buffer, this.at + at, length)
+      this.columns.set(at, column)
+    }
+    return column
   }
 }

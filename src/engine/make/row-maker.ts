@@ -21,6 +21,7 @@ import type { Source } from '../../source/source.js'
 import { markSpan, SpanClock } from '../../spans/clock.js'
 import type { RingSpans } from '../../spans/lane.js'
 import { SpanKind } from '../../spans/span-words.js'
+import { moveInside } from '../../system/memory/copy.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import { signal } from '../../system/process/pipe.js'
 import { Ahead } from '../fetch/ahead.js'
@@ -46,6 +47,8 @@ export class RowMaker {
   private plan!: StepPlan
   private generation = -1
   private readonly clock = new SpanClock()
+  private readonly move = (to: number, from: number, bytes: number): void =>
+    moveInside(this.work, to, from, bytes)
   /** Bytes read that the ring knows of. */
   private booked = 0
 
@@ -155,7 +158,7 @@ export class RowMaker {
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
       const problem =
-        closeSlot(slot, this.work.u8, this.job.feed.onError.policy) ??
+        closeSlot(slot, this.work.u8, this.job.feed.onError.policy, this.move) ??
         mixSlot(this.job, slot, this.work, this.random)
       if (problem !== undefined) {
         slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])

@@ -14,6 +14,12 @@ export function copyInto(work: Workspace, bytes: Uint8Array, at: number): void {
   else memcpy(work.pointer(at), bytes, bytes.length)
 }
 
+/** Copies bytes of the workspace's memory to another place in it. The two must not overlap. */
+export function moveInside(work: Workspace, to: number, from: number, bytes: number): void {
+  if (bytes < WORTH_A_CALL) work.u8.copyWithin(to, from, from + bytes)
+  else memcpy(work.pointer(to), work.pointer(from), bytes)
+}
+
 /** The same for bytes that don't begin at a word: V8 then copies one by one. */
 const WORTH_A_CALL = 2048
 
