@@ -5,7 +5,7 @@ import { decodePoints } from '../../src/decode/array/points.js'
 import { classTable, decodeClass } from '../../src/decode/text/class.js'
 import { decodeJson } from '../../src/decode/text/json.js'
 import { decodeFloat, decodeInt } from '../../src/decode/text/number.js'
-import { decodeText } from '../../src/decode/text/text.js'
+import { checkText, decodeText } from '../../src/decode/text/text.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -69,6 +69,26 @@ describe('text', () => {
     expect(() => decodeText(Uint8Array.of(0x61, 0xe2, 0x82))).toThrow(/byte 0xe2 at 1/)
     expect(() => decodeText(Uint8Array.of(0xed, 0xa0, 0x80))).toThrow(/byte 0xed at 0/)
     expect(() => decodeText(Uint8Array.of(0x41, 0xc0, 0x80))).toThrow(/byte 0xc0 at 1/)
+  })
+
+  it('is checked as it is decoded: the same is refused, in the same words', () => {
+    const said = (work: (value: Uint8Array) => unknown, value: Uint8Array): string => {
+      try {
+        work(value)
+        return 'text'
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const some = fc.oneof(fc.uint8Array(), fc.string({ unit: 'grapheme' }).map(bytes))
+    const property = fc.property(some, fc.boolean(), (encoded, isShared) => {
+      const value = isShared ? new Uint8Array(new SharedArrayBuffer(encoded.length)) : encoded
+      value.set(encoded)
+      expect(said(checkText, value)).toBe(said(decodeText, value))
+    })
+    fc.assert(property)
+    expect(said(checkText, Uint8Array.of(0xed, 0xa0, 0x80))).toMatch(/byte 0xed at 0/)
+    expect(() => checkText({ dtype: 'u8', shape: [1], tiles: [] })).toThrow(/an array of u8/)
   })
 })
 

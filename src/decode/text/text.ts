@@ -1,4 +1,5 @@
 /** Text: UTF-8, strictly. */
+import { isUtf8 } from 'node:buffer'
 import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 
@@ -21,6 +22,11 @@ export function decodeText(value: Value): string {
       { cause },
     )
   }
+}
+
+/** Refuses what `decodeText` refuses, without making a string of what is text. */
+export function checkText(value: Value): void {
+  if (!(value instanceof Uint8Array) || !isUtf8(value)) decodeText(value)
 }
 
 /** A value for an error message: quoted, shortened, printable. */

@@ -3,7 +3,7 @@ import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 import { plainArray } from '../../decode/array/plain-array.js'
 import { decodeJson } from '../../decode/text/json.js'
-import { decodeText, shown } from '../../decode/text/text.js'
+import { checkText, decodeText, shown } from '../../decode/text/text.js'
 import { tooLong } from '../../define/limits.js'
 import type { NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
@@ -16,9 +16,11 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const decode = (value: FieldValue): unknown => {
     if (field.as === 'bytes')
       return !(value instanceof Uint8Array) && isTiled(value) ? bytesOfArray(value) : unpack(value)
-    const decoded = field.as === 'json' ? decodeJson(value) : decodeText(value)
-    // Without a function the bytes go on as they are, now that they are known to be valid.
-    return map ? decoded : value
+    if (map) return field.as === 'json' ? decodeJson(value) : decodeText(value)
+    // Without a function the bytes go on as they are, once they are known to be valid.
+    if (field.as === 'json') decodeJson(value)
+    else checkText(value)
+    return value
   }
   const place = (value: unknown, context: RowContext): Placed => {
     const bytes = bytesFrom(value, field.as === 'json')
