@@ -129,6 +129,8 @@ export class BlockCache {
   private readonly memory: SharedArrayBuffer
   /** How many leases this thread has of a block: the table knows only whether it has any. */
   private readonly mine = new Map<number, number>()
+  /** The pieces of blocks that were leased before, so that claims of one block are given the same list. */
+  private readonly opened = new Map<number, { turn: number; pieces: readonly Uint8Array[] }>()
 
   /** Attaches to the cache as one of its makers; the main thread gives no number. */
   constructor(
@@ -209,11 +211,7 @@ export class BlockCache {
 
   /** The pieces of a taken block that is filled, or was waited for. */
   lease({ block }: Taken): Lease {
-    const start = this.table.first[block] * PAGE
-    const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
-    const pieces: Uint8Array[] = []
-    for (let i = 0; i < list.length; i += 2)
-      pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
+    const pieces = this.piecesOf(block)
     this.mine.set(block, (this.mine.get(block) ?? 0) + 1)
     let held = true
     const release = () => {
@@ -289,6 +287,20 @@ export class BlockCache {
         pieces.reduce((sum, piece) => sum + piece.length, 0),
       )
     })
+  }
+
+  /** The pieces of a block that is ready: the same list as long as it is the same load, of which `turn` counts the ends. */
+  private piecesOf(block: number): readonly Uint8Array[] {
+    const turn = Atomics.load(this.table.turn, block)
+    const kept = this.opened.get(block)
+    if (kept?.turn === turn) return kept.pieces
+    const start = this.table.first[block] * PAGE
+    const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
+    const pieces: Uint8Array[] = []
+    for (let i = 0; i < list.length; i += 2)
+      pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
+    this.opened.set(block, { turn, pieces })
+    return pieces
   }
 
   private giveBack(block: number): void {

@@ -24,6 +24,7 @@ export const READY = 2
 /** Counters since the beginning. `waits` are hits that had to wait for another maker's load. */
 const COUNTERS = ['hits', 'waits', 'loads', 'evictions', 'refusals', 'bytesLoaded'] as const
 export type Counter = (typeof COUNTERS)[number]
+const PLACES = Object.fromEntries(COUNTERS.map((name, i) => [name, i])) as Record<Counter, number>
 
 /** Rings that may share a cache; more of them share the last place. */
 export const MOST_RINGS = 64
@@ -257,7 +258,7 @@ export class BlockTable {
   }
 
   tally(counter: Counter, amount = 1): void {
-    this.counters[COUNTERS.indexOf(counter)] += amount
+    this.counters[PLACES[counter]] += amount
   }
 
   tallies(): Record<Counter, number> {

@@ -45,6 +45,19 @@ describe('the block cache', () => {
     })
   })
 
+  it('gives the same list of pieces as long as it is the same load', () => {
+    const cache = new BlockCache(withPages(1), 0)
+    const lists = [7, 7, 8, 7].map(unit => {
+      const lease = use(cache, unit, onePage(unit))!
+      expect([...new Set(lease.pieces[0])]).toEqual([unit])
+      lease.release()
+      return lease.pieces
+    })
+    expect(lists[1]).toBe(lists[0])
+    expect(new Set(lists).size).toBe(3)
+    expect(cache.stats()).toMatchObject({ hits: 1, loads: 3, evictions: 2 })
+  })
+
   it('keeps pieces apart, aligned, and gives unused pages back', () => {
     const cache = new BlockCache(withPages(8), 0)
     const pieces = [Uint8Array.of(1, 2, 3), new Uint8Array(0), new Uint8Array(5000).fill(9)]

@@ -10,7 +10,7 @@ import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { leavesOf } from '../../source/around.js'
 import { bytesOf, loadUnit, plannedUnit, readPacked, unitBytes } from '../../source/load-unit.js'
-import type { ByteRange, Leaf, Source, UnitRef } from '../../source/source.js'
+import type { ByteRange, Leaf, Pieces, Source, UnitRef } from '../../source/source.js'
 import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
 import type { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
@@ -21,8 +21,20 @@ import { blocksOf, pieceOf, RowBlocks } from './row-blocks.js'
 /** Pieces that a loaded unit may have: its list of them is kept beside it. */
 const MOST_PIECES = 1024
 
+const NO_RANGES: readonly Uint8Array[] = []
+
 /** Pieces of something shared; undefined: there is no room for it; an error: it can't be read. */
 export type Shared = readonly Uint8Array[] | Error | undefined
+
+/** How something that rows share is brought. */
+interface Plan {
+  /** What is read of it. */
+  ranges: readonly ByteRange[]
+  /** What it takes in the cache: bytes, and pieces at most. */
+  bytes: number
+  pieces: number
+  load(into: Uint8Array): Maybe<readonly Uint8Array[]>
+}
 
 /** Something that the rows of a claim share. */
 interface Wanted {
@@ -30,18 +42,18 @@ interface Wanted {
   source: number
   user: number
   row: number
-  /** What is read of it. */
-  ranges: readonly ByteRange[]
-  /** What it takes in the cache: bytes, and pieces at most. */
-  bytes: number
-  pieces: number
-  load(into: Uint8Array): Maybe<readonly Uint8Array[]>
+  plan: Plan
   /** Of a unit: with which it was asked for. */
   columns?: readonly string[]
   /** Once it was taken. */
   taken?: Taken
   shared: Shared
+  /** What a row has that needs it alone; made for the first such row. */
+  alone?: Pieces
 }
+
+/** Plans of units that are kept: those of a window, mostly. */
+const KEPT_PLANS = 64
 
 export class Cached {
   private readonly cache: BlockCache
@@ -57,6 +69,8 @@ export class Cached {
   private readonly wanted = new Map<number, Wanted>()
   private readonly list: Wanted[] = []
   private readonly leases: Lease[] = []
+  /** Plans of the units that were asked for last, each with the reference by which it was. */
+  private readonly plans: ({ ref: UnitRef; plan: Plan } | undefined)[] = new Array(KEPT_PLANS)
   private closed = false
   /** What is asked of the cache, one after the other. */
   private readonly request: { -readonly [Name in keyof UnitRequest]: UnitRequest[Name] } = {
@@ -113,13 +127,15 @@ export class Cached {
       const ranges = blocks.plan(block, epoch)
       this.want({
         number,
-        ranges,
         source: draw.source,
         user: this.future.user(draw, 'block'),
         row: i,
-        bytes: bytesOf(ranges),
-        pieces: ranges.length,
-        load: into => readPacked(this.reader, ranges, into),
+        plan: {
+          ranges,
+          bytes: bytesOf(ranges),
+          pieces: ranges.length,
+          load: into => readPacked(this.reader, ranges, into),
+        },
         shared: undefined,
       })
     }
@@ -140,16 +156,12 @@ export class Cached {
     const number = first + unit
     const known = this.wanted.get(number)
     if (known === undefined) {
-      const ranges = plannedUnit(ref)
       this.want({
         number,
-        ranges,
         source: draw.source,
         user: this.future.user(draw, 'unit'),
         row: i,
-        bytes: unitBytes(ref, ranges),
-        pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
-        load: into => loadUnit(this.reader, ref, ranges, into, this.memory),
+        plan: this.planOf(ref, number),
         columns,
         shared: undefined,
       })
@@ -161,15 +173,41 @@ export class Cached {
     return number
   }
 
+  private planOf(ref: UnitRef, number: number): Plan {
+    const kept = this.plans[number % KEPT_PLANS]
+    if (kept?.ref === ref) return kept.plan
+    const ranges = plannedUnit(ref)
+    const plan: Plan = {
+      ranges,
+      bytes: unitBytes(ref, ranges),
+      pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
+      load: into => loadUnit(this.reader, ref, ranges, into, this.memory),
+    }
+    this.plans[number % KEPT_PLANS] = { ref, plan }
+    return plan
+  }
+
   /** The piece of a row's own range, out of its block; undefined where the block is not there. */
   piece(number: number, range: ByteRange): Uint8Array | undefined {
-    const { shared, ranges } = this.wanted.get(number)!
+    const {
+      shared,
+      plan: { ranges },
+    } = this.wanted.get(number)!
     return Array.isArray(shared) ? pieceOf(range, ranges, shared) : undefined
   }
 
   /** What became of something that the claim needs, after `bring`. */
   shared(number: number): Shared {
     return this.wanted.get(number)!.shared
+  }
+
+  /** What a row has that needs this and nothing else: the same for all such rows of the claim. */
+  alone(number: number): Pieces | Error | undefined {
+    const one = this.wanted.get(number)!
+    const { shared } = one
+    if (shared === undefined || shared instanceof Error) return shared
+    one.alone ??= { ranges: NO_RANGES, units: [shared] }
+    return one.alone
   }
 
   /**
@@ -196,8 +234,8 @@ export class Cached {
     const waiting: Wanted[] = []
     for (const one of wanted) {
       this.request.user = one.user
-      this.request.bytes = one.bytes
-      this.request.pieces = one.pieces
+      this.request.bytes = one.plan.bytes
+      this.request.pieces = one.plan.pieces
       this.request.now = now
       this.request.recency = this.future.recency(one.source)
       one.taken = this.cache.take(one.number, this.request)
@@ -245,7 +283,7 @@ export class Cached {
     return attempt(
       () =>
         after(
-          this.cache.fill(one.taken!, into => one.load(into)),
+          this.cache.fill(one.taken!, into => one.plan.load(into)),
           () => this.lend(one),
         ),
       error => {

@@ -43,6 +43,8 @@ export class Fetcher {
   /** For each row the numbers of its block and of its units in the cache. */
   private readonly blocks: number[] = []
   private readonly units: (readonly number[])[] = []
+  /** Of a row that needs one unit and nothing else: the number of that. Else −1. */
+  private readonly only: number[] = []
   /** For each row what was brought for it, or why it could not be. */
   private readonly got: (Pieces | Error)[] = []
   /** Rows of which it can't be said what they need. */
@@ -238,9 +240,16 @@ export class Fetcher {
   // ---------------------------------------------------------------- rows that share blocks or units
 
   private fetchShared(cached: Cached, count: number, passed: number): Maybe<void> {
-    const { draws, blocks, units } = this
+    const { draws, blocks, units, only } = this
     for (let i = 0; i < count; i++) {
       const draw = draws[i]
+      if (this.needsOneUnit(i)) {
+        blocks[i] = -1
+        units[i] = NO_UNITS
+        only[i] = this.wantOnly(cached, draw, i)
+        continue
+      }
+      only[i] = -1
       const inBlock =
         cached.blocks[draw.source] !== undefined && this.rangeEnds[i] > (this.rangeEnds[i - 1] ?? 0)
       blocks[i] = inBlock ? this.wantBlock(cached, draw, i) : -1
@@ -261,6 +270,21 @@ export class Fetcher {
     }
   }
 
+  private needsOneUnit(i: number): boolean {
+    const ranges = i === 0 ? 0 : this.rangeEnds[i - 1]
+    const units = i === 0 ? 0 : this.unitEnds[i - 1]
+    return this.rangeEnds[i] === ranges && this.unitEnds[i] === units + 1
+  }
+
+  private wantOnly(cached: Cached, draw: Draw, i: number): number {
+    try {
+      return cached.wantUnit(this.need.units[this.unitEnds[i] - 1], draw, i)
+    } catch (error) {
+      this.unplanned.set(i, asError(error))
+      return -1
+    }
+  }
+
   private wantUnits(cached: Cached, draw: Draw, i: number): readonly number[] {
     try {
       return this.unitsOf(i).map(ref => cached.wantUnit(ref, draw, i))
@@ -274,7 +298,13 @@ export class Fetcher {
   private divide(cached: Cached, count: number): Maybe<void> {
     const rest: Promise<void>[] = []
     for (let i = 0; i < count; i++) {
-      const pieces = this.sharedPieces(cached, i, this.blocks[i], this.units[i])
+      const only = this.only[i]
+      const alone = only < 0 ? undefined : cached.alone(only)
+      if (alone !== undefined) {
+        this.got[i] = alone
+        continue
+      }
+      const pieces = this.sharedPieces(cached, i, this.blocks[i], only < 0 ? this.units[i] : [only])
       if (!(pieces instanceof Promise)) this.got[i] = pieces
       else rest.push(pieces.then(got => void (this.got[i] = got)))
     }

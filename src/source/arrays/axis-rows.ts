@@ -4,6 +4,7 @@
  */
 import { fileKey } from '../find/file-key.js'
 import type { IndexColumn, Leaf, Need, Pieces, Present, Source } from '../source.js'
+import { UnitRefs } from '../unit-refs.js'
 import { ArrayRows, type Columns, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
 import type { ArraysManifest } from './manifest.js'
 import { type ArrayType, bytesOfRow, hasRanges, isPlainType, rowArray, textOf } from './member.js'
@@ -14,6 +15,7 @@ export class AxisRows extends ArrayRows implements Source {
   readonly indexed: readonly string[]
   /** First row of each file, and the count at the end. */
   private readonly starts: Float64Array
+  private readonly refs = new UnitRefs(this as unknown as Leaf)
   /** Files that have rows. */
   protected readonly units: Int32Array
   /** The file of the last row: the next is mostly there too. */
@@ -72,7 +74,7 @@ export class AxisRows extends ArrayRows implements Source {
         next++
       }
     }
-    if (shared) out.units.push({ leaf: this as unknown as Leaf, unit: this.unitOf(file), columns })
+    if (shared) out.units.push(this.refs.of(this.unitOf(file), columns))
   }
 
   sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {

@@ -6,6 +6,7 @@ import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
 import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
+import { UnitRefs } from '../unit-refs.js'
 import type { ArrowColumn } from './columns.js'
 import { ArrowFile, type FileManifest } from './file.js'
 
@@ -35,6 +36,7 @@ export class ArrowSource implements Source {
   readonly load?: Source['load']
   readonly indexed: readonly string[]
   private readonly rows: FileRows
+  private readonly refs = new UnitRefs(this as unknown as Leaf)
   /** The same for units. */
   private readonly units: FileRows
   /** Mapped when first needed: a maker may never touch most of them. */
@@ -120,7 +122,7 @@ export class ArrowSource implements Source {
     const file = this.file(this.rows.file)
     if (!file.need(own, columns, out.ranges)) return
     const unit = this.units.starts[this.rows.file] + file.unitOf(own)
-    out.units.push({ leaf: this as unknown as Leaf, unit, columns })
+    out.units.push(this.refs.of(unit, columns))
   }
 
   sample(

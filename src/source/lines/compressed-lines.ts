@@ -5,6 +5,7 @@ import { decompressInto } from '../../codec/codec.js'
 import { inflatePart } from '../../codec/gzip-part.js'
 import type { Layout } from '../layout.js'
 import type { ByteRange, Column, Leaf, Need, Pieces } from '../source.js'
+import { UnitRefs } from '../unit-refs.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
 import type { TextFile } from './text-file.js'
 
@@ -15,6 +16,7 @@ export class CompressedLines extends LinesSource implements Leaf {
   readonly unitStarts: Float64Array
   /** First unit of each file. */
   private readonly firsts: Float64Array
+  private readonly refs = new UnitRefs(this)
 
   constructor(manifest: LinesManifest, units: Float64Array) {
     super(manifest)
@@ -28,7 +30,7 @@ export class CompressedLines extends LinesSource implements Leaf {
   }
 
   override need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    if (columns.length > 0) out.units.push({ leaf: this, unit: this.unitOf(row), columns: WHOLE })
+    if (columns.length > 0) out.units.push(this.refs.of(this.unitOf(row), WHOLE))
   }
 
   planUnit(unit: number): ByteRange[] {

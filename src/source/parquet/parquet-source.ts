@@ -11,6 +11,7 @@ import type {
   Pieces,
   Present,
 } from '../source.js'
+import { UnitRefs } from '../unit-refs.js'
 import { type FileManifest, ParquetFile } from './file.js'
 import { layoutOf } from './layout.js'
 
@@ -34,6 +35,7 @@ export class ParquetSource implements Leaf {
   private readonly files: (ParquetFile | undefined)[]
   /** Where the last row was found: the next is mostly there too. */
   private last = 0
+  private readonly refs = new UnitRefs(this)
 
   constructor(private readonly manifest: ParquetManifest) {
     const { files } = manifest
@@ -87,7 +89,7 @@ export class ParquetSource implements Leaf {
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    if (this.fileOf(row).needs(columns)) out.units.push({ leaf: this, unit: this.unitOf(row), columns })
+    if (this.fileOf(row).needs(columns)) out.units.push(this.refs.of(this.unitOf(row), columns))
   }
 
   planUnit(unit: number, columns: readonly string[]): ByteRange[] {

@@ -5,6 +5,7 @@ import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
 import type { ByteRange, Column, IndexColumn, Leaf, Need, Pieces, Source } from '../source.js'
+import { UnitRefs } from '../unit-refs.js'
 import type { ShardManifest, Unit } from './manifest.js'
 
 export abstract class ShardSource implements Source {
@@ -15,6 +16,7 @@ export abstract class ShardSource implements Source {
   readonly unitStarts?: Float64Array
   protected readonly rows: FileRows
   private readonly table: Uint32Array
+  private readonly refs = new UnitRefs(this as unknown as Leaf)
 
   constructor(private readonly manifest: ShardManifest) {
     const { shards, units, schema, table } = manifest
@@ -64,7 +66,7 @@ export abstract class ShardSource implements Source {
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
     if (columns.length === 0) return
     if (this.unitStarts !== undefined) {
-      out.units.push({ leaf: this as unknown as Leaf, unit: this.unitOf(row), columns: this.columns })
+      out.units.push(this.refs.of(this.unitOf(row), this.columns))
       return
     }
     const at = this.rows.locate(row)

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { Fetcher } from '../../../src/engine/fetch/fetch.js'
 import { compileOrder, planOrder } from '../../../src/order/compile.js'
 import type { Leaf, Need, Pieces, Source } from '../../../src/source/source.js'
+import { UnitRefs } from '../../../src/source/unit-refs.js'
 import { createBlockCache } from '../../../src/store/block-cache.js'
 import { addStore } from '../../../src/store/stores.js'
 import { Workspace } from '../../../src/system/memory/workspace.js'
@@ -37,6 +38,32 @@ it('loads units without a cache, also where one of them can’t be read', () => 
   fetcher.fetch(draws, 3, 0, () => {})
   expect([fetcher.sample(0).x, fetcher.sample(1).x]).toEqual(['0: aaaa', '2: cccc'])
   expect(() => fetcher.sample(2)).toThrow('wanted 4 bytes')
+  fetcher.close()
+})
+
+it('plans a unit once where rows refer to it by the same object', () => {
+  const data = temporaryFolder()
+  writeFiles(data, { a: 'aaaa', b: 'bbbb' })
+  const files = ['a', 'b'].map(name => join(data, name))
+  const source = loadingSource(files) as Leaf
+  const refs = new UnitRefs(source)
+  source.need = (row, _epoch, columns, { units }) => void units.push(refs.of(row, columns))
+  const planned: number[] = []
+  const { planUnit } = source
+  source.planUnit = (unit, columns) => {
+    planned.push(unit)
+    return planUnit(unit, columns)
+  }
+  const order = compileOrder(planOrder({ kind: 'none' }, [{ count: 2, runs: Float64Array.of(0) }]))
+  const cache = { data: createBlockCache({ bytes: 1 << 20, makers: 1 }), ring: 0 }
+  const fetcher = new Fetcher([source], ['x'], 0, { seat: cache, order })
+  for (let claim = 0; claim < 3; claim++) {
+    const draws = [0, 1, 0, 0].map((row, i) => ({ source: 0, row, drawn: i }))
+    fetcher.fetch(draws, 4, 0, () => {})
+    const texts = draws.map((_, i) => fetcher.sample(i).x)
+    expect(texts).toEqual(['0: aaaa', '1: bbbb', '0: aaaa', '0: aaaa'])
+  }
+  expect(planned).toEqual([0, 1])
   fetcher.close()
 })
 
