@@ -20,6 +20,9 @@ const TEXTS = ['string', 'enum', 'json']
 /** Bits of the encodings by which a chunk has a dictionary. */
 const DICTIONARIES = (1 << ENCODING.PLAIN_DICTIONARY) | (1 << ENCODING.RLE_DICTIONARY)
 
+/** Bits of the encodings that write no four bytes of length before each value. */
+const DELTAS = (1 << ENCODING.DELTA_LENGTH_BYTE_ARRAY) | (1 << ENCODING.DELTA_BYTE_ARRAY)
+
 /** The form of a leaf; a text says why its values are not read. */
 export function formOf(leaf: ParquetLeaf): Form | string {
   const { physical, logical, width, repetition, definition } = leaf
@@ -105,8 +108,9 @@ export interface ChunkSize {
 }
 
 /**
- * The sizes of a chunk. Each entry of a dictionary has four bytes of length, and at least one value; not so in `isPart`, which
- * has values of some rows, and the dictionary of all.
+ * The sizes of a chunk. Each entry of a dictionary that is kept has a value that uses it. In `isPart`, which has values of some
+ * rows and the dictionary of all, entries are bounded by their four bytes of length each; values beside the dictionary may lack
+ * these.
  */
 export function sizeOf(
   rows: number,
@@ -116,7 +120,8 @@ export function sizeOf(
   encodings: number,
   isPart = false,
 ): ChunkSize {
-  const most = Math.floor(raw / GAP)
+  const beside = (encodings & DELTAS) === 0 ? 0 : values
+  const most = Math.floor(raw / GAP) + beside
   return { rows, values, raw, text, encodings, entries: isPart ? most : Math.min(values, most) }
 }
 

@@ -257,6 +257,19 @@ write(
     data_page_size=256,
 )
 
+# Categories: every row group has all of them in its dictionary, most without a row.
+names = pa.array([f"class {i} {'x' * (i % 5)}" for i in range(50)])
+codes = [None if i % 9 == 4 else i * 7 % 20 + 30 * (i % 2) for i in range(60)]
+kinds = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), names)
+categories = pa.table({"kind": kinds, "id": pa.array(range(60))})
+write("categories", categories, categories, compression="zstd", row_group_size=13)
+# Two chunks whose dictionaries differ: the values of the second follow the dictionary of the first.
+others = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), names[::-1])
+halves = pa.chunked_array([kinds[:20], others[20:]])
+write(
+    "categories-differ", pa.table({"kind": halves, "id": range(60)}), compression="none"
+)
+
 moments = pa.table(
     {
         "when": pa.array(

@@ -4,6 +4,7 @@ import type { ColumnSpace } from '../../columnar/space.js'
 import { GAP } from '../form.js'
 import { ENCODING, encodingName } from '../names.js'
 import { hybrid, readCodes } from './bits.js'
+import { endsOf, UsedEntries } from './entries.js'
 import { readLengths, readPrefixed } from './prefixed.js'
 import type { ValueSink } from './sink.js'
 
@@ -13,6 +14,8 @@ export class TextSink implements ValueSink {
   /** Entries that are written: of the dictionary, and of pages beside it. */
   private entries = 0
   private dictionary = 0
+  /** Set where the dictionary has entries that no item uses, and there is no room for all. */
+  private used: UsedEntries | undefined
 
   constructor(
     private readonly space: ColumnSpace,
@@ -24,10 +27,13 @@ export class TextSink implements ValueSink {
   }
 
   setDictionary(content: Uint8Array, count: number): void {
-    if (!this.isCoded || this.entries > 0)
+    if (!this.isCoded || this.dictionary > 0 || this.entries > 0)
       throw new DecodeError('there is a dictionary where the footer announces none, or a second one')
-    this.appendPlain(content, 0, count, 0)
-    this.entries = this.dictionary = count
+    if (count < this.space.valueOffsets.length) {
+      this.appendPlain(content, 0, count, 0)
+      this.entries = count
+    } else this.used = new UsedEntries(content.slice(), endsOf(content, count))
+    this.dictionary = count
   }
 
   put(encoding: number, content: Uint8Array, at: number, n: number, to: number): void {
@@ -35,11 +41,11 @@ export class TextSink implements ValueSink {
       this.putCodes(content, at, n, to)
       return
     }
+    const { length } = this.space.valueOffsets
+    if (this.dictionary > 0 && this.used === undefined && this.entries + n >= length) this.keepUsed(to)
     const first = this.isCoded ? this.entries : to
-    if (first + n >= this.space.valueOffsets.length)
-      throw new DecodeError(
-        `it has ${n} values where the footer announces ${this.space.valueOffsets.length - 1 - first}`,
-      )
+    if (first + n >= length)
+      throw new DecodeError(`it has ${n} values where the footer announces ${length - 1 - first}`)
     if (encoding === ENCODING.PLAIN) this.appendPlain(content, at, n, first)
     else this.appendDelta(encoding, content, at, n, first)
     if (!this.isCoded) return
@@ -73,6 +79,20 @@ export class TextSink implements ValueSink {
       throw new DecodeError(
         `it has the code ${hybrid.greatest}, and the dictionary ${this.dictionary} entries`,
       )
+    if (this.used !== undefined) this.renumber(this.used, to, to + n)
+  }
+
+  /** Leaves out the entries that none of the items before `to` uses. Later items bring theirs in again. */
+  private keepUsed(to: number): void {
+    const { values, valueOffsets: ends } = this.space
+    this.used = new UsedEntries(values.slice(0, this.end), ends.slice(0, this.entries + 1))
+    this.end = this.entries = 0
+    this.renumber(this.used, 0, to)
+  }
+
+  private renumber(used: UsedEntries, from: number, to: number): void {
+    this.entries = used.renumber(this.space, from, to, this.entries)
+    this.end = this.space.valueOffsets[this.entries]
   }
 
   /** Values behind their lengths, which are copied along: where they are not there already, in one copy. */
