@@ -135,9 +135,11 @@ function trimmed({ pad }: FixedType, bytes: Uint8Array): Uint8Array {
 }
 
 /** Why a member can't be a column with these axes; undefined where it can. */
-export function refusedForm({ member, shape }: Form): string | undefined {
-  if (member.type.is === 'number' || member.type.is === 'varying' || shape.length === 0) return undefined
-  return `it has ${shape.join(' × ')} texts in a sample: store one in each`
+export function refusedForm({ member: { type }, shape }: Form): string | undefined {
+  if (type.is === 'number' || shape.length === 0) return undefined
+  if (type.is !== 'varying') return `it has ${shape.join(' × ')} texts in a sample: store one in each`
+  if (shape.every(n => n === 1)) return undefined
+  return `it has ${shape.join(' × ')} values of varying length in a sample: store one in each`
 }
 
 /** A type in words. */

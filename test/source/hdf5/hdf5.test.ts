@@ -213,6 +213,14 @@ describe.each(['groups-earliest.h5', 'groups-latest.h5'])('groups of %s', name =
   })
 })
 
+describe('datasets of groups', () => {
+  it('with several values of varying length are refused: only one of them would be delivered', async () => {
+    const datasets = { x: 'varying*' }
+    const error = await failure({ path: 'types.h5', datasets, rows: 'groups' }, goldenCopies('types.h5'))
+    expect(error.message).toContain('x: it has 6 values of varying length in a sample: store one in each')
+  })
+})
+
 describe('definitions', () => {
   it('of groups need patterns with as many stars in each', () => {
     const parse = (json: unknown) => () => parseSource({ hdf5: json }, 'source')
