@@ -100,9 +100,13 @@ export function chooseRows(
   return { numbers, count }
 }
 
+/** Groups that a program keeps for itself: PyTables its indexes of tables, MATLAB what its cells refer to. */
+const INTERNAL = /(^|\/)(_i_[^/]*|#refs#|#subsystem#)\//
+
 /**
- * The datasets that are meant where none is named: those that share the length of their first axis. Scales of axes, single values and
- * what can't be read are left out. Where lengths differ, that of most datasets counts.
+ * The datasets that are meant where none is named: those that share the length of their first axis. Scales of axes, single values,
+ * what can't be read, and what only the program that wrote the file needs are left out. Where lengths differ, that of most datasets
+ * counts; datasets without rows count only where no other has any.
  */
 export function usualSets(tables: FileTables, notice?: (text: string) => void): SetJson[] {
   const { file } = tables
@@ -111,7 +115,7 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
   const left: string[] = []
   for (const path of tables.paths) {
     const number = tables.find(path)!
-    if (scale[number] === 1) continue
+    if (scale[number] === 1 || INTERNAL.test(path)) continue
     if (refused.at(number) !== '') left.push(`/${path} (${refused.at(number)})`)
     else if (dimStart[number + 1] === dimStart[number]) continue
     else if (!isColumn(tables, path, number)) left.push(`/${path} (several texts a row)`)
@@ -120,13 +124,15 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
       byLength.set(length, [...(byLength.get(length) ?? []), path])
     }
   }
-  const sorted = [...byLength].sort(([, a], [, b]) => b.length - a.length)
+  const sorted = [...byLength].sort(
+    ([m, a], [n, b]) => Number(m === 0) - Number(n === 0) || b.length - a.length,
+  )
   const [chosen, next] = sorted
   if (chosen === undefined) {
     const why = left.length === 0 ? '' : `: left out are ${left.slice(0, 5).join(', ')}`
     throw new SourceError(`${file} has no dataset with rows that can be read${why}`, { file })
   }
-  if (next !== undefined && next[1].length === chosen[1].length) {
+  if (next !== undefined && next[0] > 0 && next[1].length === chosen[1].length) {
     const told = sorted.map(
       ([length, paths]) =>
         `${length} rows: ${paths

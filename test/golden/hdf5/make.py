@@ -1,6 +1,6 @@
 """Writes the HDF5 and netCDF-4 files of this folder, and what is in them as index.json.
 
-Made with h5py 3.16.0 (HDF5 2.0.0), hdf5plugin 7.1.0, netCDF4 1.7.5, numpy 2.4.6.
+Made with h5py 3.16.0 (HDF5 2.0.0), hdf5plugin 7.1.0, netCDF4 1.7.5, numpy 2.4.6, pandas 3.1.1, PyTables 3.11.1.
 
     python make.py
 
@@ -390,6 +390,21 @@ def netcdf():
     INDEX["files"]["weather.nc"]["rows"] = 8
 
 
+def pandas_table():
+    """A table of pandas, with the index that PyTables keeps beside it."""
+    import pandas
+
+    name = "pandas.h5"
+    n = 20
+    frame = pandas.DataFrame({"a": np.arange(n) / 3, "b": np.arange(n), "s": [f"text {i}" for i in range(n)]})
+    frame.to_hdf(HERE / name, key="df", format="table", complib="zlib", complevel=9, mode="w")
+    with h5py.File(HERE / name) as f:
+        table = f["df/table"]
+        for member in ("index", "values_block_0", "values_block_1"):
+            expect(name, table, table[member], f"df/table.{member}")
+    INDEX["files"][name]["rows"] = n
+
+
 for old in [*HERE.glob("*.h5"), *HERE.glob("*.nc")]:
     old.unlink()
 for version in VERSIONS:
@@ -399,4 +414,5 @@ filters()
 groups()
 others()
 netcdf()
+pandas_table()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")

@@ -60,6 +60,27 @@ describe('rows of an axis', () => {
     expect(notices.join()).toContain('/many_texts')
   })
 
+  it('are those of a table of pandas, and not of its index', async () => {
+    const notices: string[] = []
+    const { source } = await openHdf5('pandas.h5', goldenCopies('pandas.h5'), {
+      notice: text => notices.push(text),
+    })
+    expect([source.count, notices]).toEqual([20, []])
+    expect(source.columns).toContain('df/table.values_block_0')
+  })
+
+  it('are not decided by datasets without rows, however many', async () => {
+    const folder = temporaryFolder()
+    const none = (name: string) => ({ name, dims: [0, 3], offset: 4096, data: [] })
+    writeHdf5(join(folder, 'some.h5'), [
+      none('a'),
+      none('b'),
+      { name: 'x', dims: [4, 2], offset: 4096, data: [] },
+    ])
+    const { source } = await openHdf5('some.h5', folder)
+    expect([source.count, source.columns]).toEqual([4, ['x']])
+  })
+
   it('of several files come one after the other, with ids by file and row', async () => {
     const folder = goldenCopies('row.h5', 'user-block.h5')
     copyFileSync(join(folder, 'row.h5'), join(folder, 'row2.h5'))
