@@ -11,6 +11,7 @@ import { type ColumnManifest, ColumnTables, type PartArray } from './column-tabl
 import { findStores, type StorePath } from './find/find-stores.js'
 import { Hierarchy } from './find/hierarchy.js'
 import { FolderObjects, type ZarrObjects } from './find/objects.js'
+import { withoutScales } from './find/scales.js'
 import { selectParts } from './find/select.js'
 import { ZipObjects } from './find/zip-objects.js'
 import { checkPlain, findChunks, readContents, readShards, type StoreArray } from './index-chunks.js'
@@ -40,14 +41,12 @@ export async function openZarr(json: ZarrJson, context: OpenContext): Promise<Za
   const parts: Part[] = []
   for (const store of await findStores(path, context.root, stores)) {
     const hierarchy = await Hierarchy.open(await objectsOf(store.root, stores))
-    for (const { name, paths } of await selectParts(hierarchy, arrays, rows))
-      parts.push({
-        hierarchy,
-        store,
-        name,
-        paths,
-        arrays: await metadataOf(hierarchy, paths, rows, arrays !== undefined),
-      })
+    for (const { name, paths } of await selectParts(hierarchy, arrays, rows)) {
+      const all = await metadataOf(hierarchy, paths, rows, arrays !== undefined)
+      const unnamed = arrays === undefined && rows === 'axis'
+      const chosen = unnamed ? await withoutScales(hierarchy, paths, all) : all
+      parts.push({ hierarchy, store, name, paths, arrays: chosen })
+    }
   }
   const names = columnsOf(parts, rows)
   const rowStarts = sharedNumbers(parts.length + 1)

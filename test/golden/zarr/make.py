@@ -1,6 +1,6 @@
 """Makes Zarr stores of every kind that can be read, and what zarr-python finds in them.
 
-    python3 test/golden/zarr/make.py        (needs zarr 3.1 and numcodecs; made with the versions in stores.json)
+    python3 test/golden/zarr/make.py        (needs zarr 3.1, numcodecs, xarray and TensorStore; made with the versions in stores.json)
 
 stores.json has them all: `files` of each store by path, in base64; `columns` as zarr-python reads them: `dtype`, `shape` and
 `hex`, the elements in C order, little-endian, or `texts`. `source` has the options of the source beside the path.
@@ -17,6 +17,8 @@ import zipfile
 import numcodecs
 import numcodecs.zarr3
 import numpy as np
+import tensorstore
+import xarray
 import zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec
 
@@ -277,7 +279,34 @@ shutil.rmtree(f"{folder}/b.zarr")
 keep("v3 archive of a folder", folder, read)
 shutil.rmtree(folder)
 
-versions = {"zarr": zarr.__version__, "numcodecs": numcodecs.__version__, "numpy": np.__version__}
+# ---- other writers, and what zarr-python makes of metadata that leaves something out
+for kind in ("<M8[s]", ">m8[ms]"):
+    store(f"v2 fill none {kind}", values(kind, (5, 4)), ["0.1", "1.0"], chunks=(2, 3), fill_value=None, **V2)
+for version in (2, 3):
+    for consolidated in (False, True):
+        folder = tempfile.mkdtemp()
+        dims = ("time", "lat", "lon")
+        grid = xarray.Dataset(
+            {"t2m": (dims, np.arange(24, dtype="f4").reshape(4, 3, 2) / 3), "rain": (dims[:2], np.arange(12).reshape(4, 3))},
+            {"time": np.arange(4) * 6, "lat": [10.5, 20.5, 30.5], "lon": [1.0, 2.0]},
+            {"scale": 0.1 + 0.2},
+        )
+        grid.to_zarr(folder, zarr_format=version, consolidated=consolidated, mode="w")
+        group = zarr.open_group(folder, mode="r")
+        keep(f"v{version} xarray, consolidated {consolidated}", folder, {name: group[name] for name in ("rain", "t2m", "time")})
+        shutil.rmtree(folder)
+for version, driver in ((2, "zarr"), (3, "zarr3")):
+    folder = tempfile.mkdtemp()
+    metadata = {"dtype": "bfloat16", "chunks": [2, 3]} if version == 2 else {"data_type": "bfloat16"}
+    metadata |= {"shape": [5, 3]}
+    written = tensorstore.open({"driver": driver, "kvstore": {"driver": "file", "path": folder}, "metadata": metadata}, create=True).result()
+    data = (np.arange(15).reshape(5, 3) / 7).astype(tensorstore.bfloat16.numpy_dtype)
+    written[...].write(data).result()
+    keep(f"v{version} bfloat16 of TensorStore", folder, {"data": data.view("u2")})
+    stores[-1]["columns"]["data"]["dtype"] = "bf16"
+    shutil.rmtree(folder)
+
+versions = {"zarr": zarr.__version__, "numcodecs": numcodecs.__version__, "numpy": np.__version__, "xarray": xarray.__version__}
 lines = ",\n".join(json.dumps(one) for one in stores)
 (HERE / "stores.json").write_text(f'{{"versions": {json.dumps(versions)}, "stores": [\n{lines}\n]}}\n')
 print(len(stores), "stores", (HERE / "stores.json").stat().st_size, "bytes")

@@ -70,6 +70,12 @@ export class Hierarchy {
     return node && readArray(node.json, this.version, node.file, path)
   }
 
+  /** The names of an array's axes, as far as its metadata has some: a list of texts, if all is well. */
+  async axes(path: string): Promise<unknown> {
+    if (this.version === 3) return this.nodes.get(path)?.json.dimension_names
+    return (await readNode(this.objects, path === '' ? '.zattrs' : `${path}/.zattrs`))?.json._ARRAY_DIMENSIONS
+  }
+
   /** The paths of all arrays, sorted. */
   async paths(): Promise<string[]> {
     if (!this.complete) await this.discover()

@@ -60,12 +60,16 @@ const NAMES: Readonly<Record<string, string>> = {
   'numpy.timedelta64': 'm8',
 }
 
+const BFLOAT16: Element = { form: 'number', dtype: 'bf16', bytes: 2, bigEndian: false }
+
 /** Zarr 2: NumPy's text for a type, such as `<f4`. An `object` type has its form from its filters. */
 export function elementV2(dtype: unknown): Element {
   if (Array.isArray(dtype))
     throw new ZarrFault('its elements are records of several fields: write an array for each field')
   const [, order, kind, size] =
     /^([<>|=])([a-zA-Z])(\d+)?(?:\[[^\]]*\])?$/.exec(typeof dtype === 'string' ? dtype : '') ?? []
+  // NumPy has no such type: TensorStore names it so.
+  if (dtype === 'bfloat16') return BFLOAT16
   if (kind === undefined) throw new ZarrFault(`its dtype ${JSON.stringify(dtype)} is none that NumPy has`)
   if (kind === 'O') return vlen('vlen-text')
   const element = fixed(`${kind}${size}`, order === '>') ?? textOf(kind, Number(size), order === '>')
@@ -76,7 +80,7 @@ export function elementV2(dtype: unknown): Element {
 /** Zarr 3: a name, or an object with `name` and `configuration`. The order of bytes comes from the codec `bytes`. */
 export function elementV3(type: unknown): Element {
   const { name, configuration } = nameOf(type)
-  if (name === 'bfloat16') return { form: 'number', dtype: 'bf16', bytes: 2, bigEndian: false }
+  if (name === 'bfloat16') return BFLOAT16
   if (name === 'string') return vlen('vlen-text')
   if (name === 'variable_length_bytes' || name === 'bytes') return vlen('vlen-bytes')
   const length = typeof configuration.length_bytes === 'number' ? configuration.length_bytes : 0

@@ -44,12 +44,17 @@ export function arrayV2(json: Record<string, unknown>): ArrayMeta {
       chunk,
       order: json.order === 'C' ? axes : axes.reverse(),
       steps,
-      fill: fillBytes(json.fill_value, element, 2),
+      fill: fillBytes(json.fill_value ?? unsaid(json.dtype), element, 2),
       shards: [],
       keys: { lead: '', separator, skip: 0 },
       codecs: [...names, ...(compressor === undefined ? [] : [idOf(compressor)])],
     }),
   }
+}
+
+/** What stands for dates and durations where the metadata gives no fill value. Of other types it is zero. */
+function unsaid(dtype: unknown): 'NaT' | undefined {
+  return typeof dtype === 'string' && /^[<>|=][mM]8/.test(dtype) ? 'NaT' : undefined
 }
 
 function idOf(codec: unknown): string {
