@@ -211,8 +211,13 @@ function varints(data: Uint8Array, from: number, to: number): number {
   return count
 }
 
+/** Up to this many integers are decoded here and copied out: an ArrayBuffer for each label would be dear. */
+const FEW = 8
+const few = new Int32Array(2 * FEW)
+const fewBytes = new Uint8Array(few.buffer)
+
 function int64s(data: Uint8Array, places: readonly number[], shape: number[], count: number): ArrayColumn {
-  const words = new Int32Array(2 * count)
+  const words = count <= FEW ? few : new Int32Array(2 * count)
   let word = 0
   for (let i = 0; i < places.length; i += 2) {
     const to = places[i + 1]
@@ -235,5 +240,6 @@ function int64s(data: Uint8Array, places: readonly number[], shape: number[], co
       words[word + 1] = high
     }
   }
-  return { dtype: 'i64', shape, tiles: [{ data: new Uint8Array(words.buffer) }] }
+  const bytes = count <= FEW ? fewBytes.slice(0, 8 * count) : new Uint8Array(words.buffer)
+  return { dtype: 'i64', shape, tiles: [{ data: bytes }] }
 }
