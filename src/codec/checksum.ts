@@ -101,6 +101,24 @@ export function fletcher32(bytes: Uint8Array): number {
   return ((fold(high) << 16) | fold(low)) >>> 0
 }
 
+/** Bytes that can be summed before a sum of sums would have more than 31 bits. */
+const ADLER_BYTES = 3800
+const ADLER_BASE = 65521
+
+/** Adler's checksum, which zlib keeps behind its data. `before`: of the bytes before these. */
+export function adler32(bytes: Uint8Array, before = 1): number {
+  let [low, high] = [before & 0xffff, before >>> 16]
+  for (let at = 0; at < bytes.length; ) {
+    for (const end = Math.min(bytes.length, at + ADLER_BYTES); at < end; at++) {
+      low += bytes[at]
+      high += low
+    }
+    low %= ADLER_BASE
+    high %= ADLER_BASE
+  }
+  return ((high << 16) | low) >>> 0
+}
+
 const rotate = (word: number, by: number): number => (word << by) | (word >>> (32 - by))
 
 /** Bob Jenkins' lookup3 (hashlittle), which HDF5 keeps behind its metadata. */

@@ -1,5 +1,5 @@
 /**
- * Decompresses a part of a gzip file, from a deflate block on. A block may begin within a byte, and zlib begins with whole
+ * Decompresses a part of a file of gzip or zlib, from a deflate block on. A block may begin within a byte, and zlib begins with whole
  * bytes. So a few empty blocks are put in front whose bits end where the block begins.
  */
 import { constants, type InflateRaw, inflateRawSync } from 'node:zlib'
@@ -12,15 +12,22 @@ const TRAILER = 8
  * `from` begins with the byte in which the block begins, at bit `bit` of it; `window` is what the block may refer to. Fills
  * `into`, which ends where a block does: `from` ends with the last byte of that one.
  */
-export function inflatePart(from: Uint8Array, bit: number, window: Uint8Array, into: Uint8Array): void {
+export function inflatePart(
+  from: Uint8Array,
+  bit: number,
+  window: Uint8Array,
+  into: Uint8Array,
+  codec: 'gzip' | 'zlib' = 'gzip',
+): void {
   let done = 0
   let dictionary: Uint8Array | undefined = window
   let rest = bit === 0 ? from : withFront(from, bit)
   while (done < into.length) {
-    const { out, used } = inflate(rest, dictionary, into.length - done)
+    const { out, used } = inflate(codec, rest, dictionary, into.length - done)
     into.set(out, done)
     done += out.length
     if (done === into.length) return
+    if (codec === 'zlib') break
     // The member ended: the next one follows, with a header.
     const after = used + TRAILER
     if (after >= rest.length) break
@@ -31,10 +38,13 @@ export function inflatePart(from: Uint8Array, bit: number, window: Uint8Array, i
     dictionary = undefined
   }
   if (done < into.length)
-    throw new DecodeError(`the gzip data is damaged: it gives ${done} bytes, and gave ${into.length} before`)
+    throw new DecodeError(
+      `the ${codec} data is damaged: it gives ${done} bytes, and gave ${into.length} before`,
+    )
 }
 
 function inflate(
+  codec: string,
   from: Uint8Array,
   dictionary: Uint8Array | undefined,
   most: number,
@@ -50,7 +60,7 @@ function inflate(
     }) as unknown as { buffer: Buffer; engine: InflateRaw }
     return { out: buffer, used: engine.bytesWritten }
   } catch (error) {
-    throw new DecodeError(`the gzip data can't be decompressed (${(error as Error).message})`, {
+    throw new DecodeError(`the ${codec} data can't be decompressed (${(error as Error).message})`, {
       cause: error,
     })
   }

@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { DecodeError } from '../basics/errors.js'
+import { adler32 } from './checksum.js'
 import { DeflateBlocks } from './deflate-blocks.js'
 import { MovingInput, type ReadAt } from './moving-input.js'
 
@@ -12,6 +13,8 @@ const MOST_BLOCK = 4 << 20
 /** Bytes of a member's header: names and comments in it are short. */
 const MOST_HEADER = 64 << 10
 const TRAILER = 8
+const ZLIB_HEADER = 2
+const ZLIB_TRAILER = 4
 
 export interface GzipSink {
   /** Output, valid during the call. */
@@ -37,27 +40,62 @@ export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Prom
       if (at === 0) throw new DecodeError('is no gzip')
       return // zeros that fill up the last block of a tape
     }
-    at += header
-    blocks.begin()
     crc = 0
     const before = blocks.made
-    let bit = 8 * at
-    while (!blocks.ended) {
-      const byte = Math.floor(bit / 8)
-      await input.hold(byte, MOST_BLOCK)
-      sink.block(bit, blocks.made, () => blocks.window())
-      const inside = bit % 8
-      bit += input.told(byte, bytes => blocks.block(bytes, inside) - inside)
-      sink.progress?.(byte)
-    }
-    blocks.flush()
-    at = Math.ceil(bit / 8)
+    at = await scanStream(input, at + header, blocks, sink)
     await input.hold(at, TRAILER)
     const made = blocks.made - before
     input.told(at, bytes => checkTrailer(bytes, crc, made))
     at += TRAILER
     if (at >= size) return
   }
+}
+
+/** The same for zlib (RFC 1950), which is one stream. */
+export async function scanZlib(read: ReadAt, size: number, sink: GzipSink): Promise<void> {
+  const input = new MovingInput(read, size)
+  let sum = 1
+  const blocks = new DeflateBlocks(piece => {
+    sum = adler32(piece, sum)
+    sink.found(piece)
+  })
+  await input.hold(0, ZLIB_HEADER)
+  input.told(0, checkZlibHeader)
+  const at = await scanStream(input, ZLIB_HEADER, blocks, sink)
+  await input.hold(at, ZLIB_TRAILER)
+  input.told(at, bytes => {
+    if (bytes.length < ZLIB_TRAILER) throw new DecodeError('it is cut off')
+    if (bytes.readUInt32BE(0) !== sum) throw new DecodeError('its checksum is wrong')
+  })
+  if (at + ZLIB_TRAILER < size)
+    throw new DecodeError(`ends at byte ${at + ZLIB_TRAILER}, and the file goes on behind it`)
+}
+
+/** Goes over the blocks of the stream that begins at byte `at`; gives the byte behind them. */
+async function scanStream(
+  input: MovingInput,
+  at: number,
+  blocks: DeflateBlocks,
+  sink: GzipSink,
+): Promise<number> {
+  blocks.begin()
+  let bit = 8 * at
+  while (!blocks.ended) {
+    const byte = Math.floor(bit / 8)
+    await input.hold(byte, MOST_BLOCK)
+    sink.block(bit, blocks.made, () => blocks.window())
+    const inside = bit % 8
+    bit += input.told(byte, bytes => blocks.block(bytes, inside) - inside)
+    sink.progress?.(byte)
+  }
+  blocks.flush()
+  return Math.ceil(bit / 8)
+}
+
+function checkZlibHeader(bytes: Buffer): void {
+  const right = bytes.length >= ZLIB_HEADER && (bytes[0] & 15) === 8 && bytes.readUInt16BE(0) % 31 === 0
+  if (!right) throw new DecodeError('is no zlib')
+  if (bytes[1] & 32) throw new DecodeError('needs a dictionary, which is not in the file')
 }
 
 function checkTrailer(bytes: Buffer, crc: number, made: number): void {

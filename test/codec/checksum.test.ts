@@ -1,6 +1,7 @@
 /** Checksums: against the libraries that people use, and published examples. */
+import { deflateSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { crc32c, fletcher32, lookup3, plainCrc32c } from '../../src/codec/checksum.js'
+import { adler32, crc32c, fletcher32, lookup3, plainCrc32c } from '../../src/codec/checksum.js'
 import { checksums, content } from './golden.js'
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value)
@@ -53,4 +54,12 @@ test('the multiple by which bytes are folded is one of the polynomial', () => {
   }
   const terms = [209, 144, 54, 39, 14, 0].map(n => power(128 * n))
   expect(terms.reduce((sum, term) => sum ^ term, 0)).toBe(0)
+})
+
+test("Adler's checksum is that of zlib, in one piece and in two", () => {
+  expect(adler32(text('Wikipedia'))).toBe(0x11e60398)
+  const bytes = new Uint8Array(100_000).fill(255)
+  const expected = deflateSync(bytes).readUInt32BE(deflateSync(bytes).length - 4)
+  expect(adler32(bytes)).toBe(expected)
+  expect(adler32(bytes.subarray(5001), adler32(bytes.subarray(0, 5001)))).toBe(expected)
 })

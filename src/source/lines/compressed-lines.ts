@@ -1,56 +1,44 @@
-/** Compressed text files while a feed runs: rows lie in units that are decompressed together (seek.ts). */
-import { DecodeError } from '../../basics/errors.js'
-import { lastAtMost } from '../../basics/search.js'
-import { decompressInto } from '../../codec/codec.js'
-import { inflatePart } from '../../codec/gzip-part.js'
+/** Compressed text files while a feed runs: rows lie in units that are decompressed together. */
 import type { Layout } from '../layout.js'
+import { PackedUnits } from '../packed/units.js'
 import type { ByteRange, Column, Leaf, Need, Pieces } from '../source.js'
 import { UnitRefs } from '../unit-refs.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
-import type { TextFile } from './text-file.js'
 
 /** What is kept of a unit is the same whatever is wanted of it. */
 const WHOLE: readonly string[] = []
 
 export class CompressedLines extends LinesSource implements Leaf {
-  readonly unitStarts: Float64Array
-  /** First unit of each file. */
-  private readonly firsts: Float64Array
+  private readonly units: PackedUnits
   private readonly refs = new UnitRefs(this)
 
-  constructor(manifest: LinesManifest, units: Float64Array) {
+  constructor(
+    manifest: LinesManifest,
+    readonly unitStarts: Float64Array,
+  ) {
     super(manifest)
-    this.unitStarts = units
-    this.firsts = Float64Array.from(manifest.files, ({ firstUnit }) => firstUnit ?? 0)
+    this.units = new PackedUnits(unitStarts, manifest.files, file => this.file(file).seek)
   }
 
   override where(row: number): { file: string; offset: number } {
-    const [file, unit] = this.place(this.unitOf(row))
-    return { file: file.manifest.file, offset: file.unitRange(unit).offset }
+    const { file, offset } = this.units.range(this.units.of(row))
+    return { file, offset }
   }
 
   override need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    if (columns.length > 0) out.units.push(this.refs.of(this.unitOf(row), WHOLE))
+    if (columns.length > 0) out.units.push(this.refs.of(this.units.of(row), WHOLE))
   }
 
   planUnit(unit: number): ByteRange[] {
-    const [file, inFile] = this.place(unit)
-    return [file.unitRange(inFile)]
+    return [this.units.range(unit)]
   }
 
   unitBytes(unit: number): number {
-    const [file, inFile] = this.place(unit)
-    return file.seek.bytes[inFile]
+    return this.units.bytes(unit)
   }
 
   load(unit: number, [piece]: Uint8Array[], into: Uint8Array): Uint8Array[] {
-    const [file, inFile] = this.place(unit)
-    const { bit, bytes, window } = file.seek
-    const whole = into.subarray(0, bytes[inFile])
-    if (file.manifest.codec === 'gzip') inflatePart(piece, bit[inFile] % 8, window.bytes(inFile), whole)
-    else if (decompressInto('zstd', piece, whole) !== whole.length)
-      throw new DecodeError('the zstd data gives fewer bytes than it did when it was indexed')
-    return [whole]
+    return [this.units.load(unit, piece, into)]
   }
 
   override sample(
@@ -60,35 +48,14 @@ export class CompressedLines extends LinesSource implements Leaf {
     { units }: Pieces,
   ): Record<string, Column> {
     if (columns.length === 0) return {}
-    const [file, unit] = this.place(this.unitOf(row))
     const inFile = this.rows.locate(row)
-    const from = file.starts[inFile] - file.seek.made[unit]
+    const file = this.file()
+    const from = file.starts[inFile] - this.units.made(this.units.of(row))
     const bytes = units[0][0].subarray(from, from + file.starts[inFile + 1] - file.starts[inFile])
     return this.read(bytes, file, inFile, columns)
   }
 
   override layout(): Layout {
-    const codecs = [...new Set(this.manifest.files.map(({ codec }) => codec as string))]
-    const largest = this.unitStarts.reduce((most, _, unit) => Math.max(most, this.unitBytes(unit)), 0)
-    const size =
-      largest < 1 << 20 ? `${Math.ceil(largest / 1024)} KiB` : `${Math.ceil(largest / 2 ** 20)} MiB`
-    return {
-      ...super.layout(),
-      chunks: `${this.unitStarts.length} units of up to ${size} that are decompressed as a whole`,
-      codecs,
-      slow:
-        'A row can only be read with all that is compressed with it: shuffle by a window, or decompress the files for a ' +
-        'global shuffle.',
-    }
-  }
-
-  private unitOf(row: number): number {
-    return lastAtMost(this.unitStarts, row)
-  }
-
-  /** The file of a unit, and the number of the unit there. */
-  private place(unit: number): [TextFile, number] {
-    const file = lastAtMost(this.firsts, unit)
-    return [this.file(file), unit - this.firsts[file]]
+    return { ...super.layout(), ...this.units.layout() }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The index of one text file: where each row begins, and what the first rows tell of the columns. It is made by one pass over
- * the bytes. Of a compressed file it also has the places from which decompression can begin (seek.ts).
+ * the bytes. Of a compressed file it also has the places from which decompression can begin (packed/seek-table.ts).
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
@@ -8,11 +8,12 @@ import type { DataFile } from '../find/data-files.js'
 import type { ColumnBuilder } from '../index/columns.js'
 import type { IndexHeader } from '../index/file.js'
 import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../index/of-file.js'
+import { UNIT_COLUMNS } from '../packed/seek-table.js'
+import type { PackedCodec } from '../packed/units.js'
 import { csvColumns, type HeadColumn } from './csv/columns.js'
 import { keysOf } from './json/row.js'
 import { LineScan, type RowRule } from './line-scan.js'
-import { eachPiece, type LinesCodec } from './pieces.js'
-import { UNIT_COLUMNS } from './seek.js'
+import { eachPiece } from './pieces.js'
 
 /** Bytes at the beginning that the columns are looked for in, and as many rows. */
 const HEAD_BYTES = 1 << 20
@@ -37,7 +38,7 @@ export interface LinesMeta {
   /** Bytes of text. */
   bytes: number
   columns: HeadColumn[]
-  codec?: LinesCodec
+  codec?: PackedCodec
 }
 
 /** How files of these rules are indexed. */

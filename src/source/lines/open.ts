@@ -9,9 +9,9 @@ import type { CsvJson, PathsJson, TextLinesJson } from '../../define/types.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
-import { IndexFile } from '../index/file.js'
 import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
 import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
+import { numberUnits } from '../packed/units.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import type { HeadColumn } from './csv/columns.js'
 import { commonType } from './csv/types.js'
@@ -137,7 +137,7 @@ function manifestOf(
   columns: string[],
   types: LinesManifest['types'] = {},
 ): LinesManifest {
-  return withUnits({
+  const manifest: LinesManifest = {
     kind,
     fingerprint: fingerprint(kind, opened),
     stamp: joined(
@@ -163,30 +163,9 @@ function manifestOf(
     })),
     columns,
     types,
-  })
-}
-
-/** Numbers the units of compressed files. */
-function withUnits(manifest: LinesManifest): LinesManifest {
-  const { files } = manifest
-  const compressed = files.find(({ codec }) => codec !== undefined)
-  if (compressed === undefined) return manifest
-  const plain = files.find(({ codec, count }) => codec === undefined && count > 0)
-  if (plain !== undefined) {
-    throw new SourceError(
-      `${compressed.file} is compressed, and ${plain.file} is not: make a source of each kind, and join them by "concat"`,
-      { file: plain.file },
-    )
   }
-  const starts: number[] = []
-  let row = 0
-  for (const file of files) {
-    file.firstUnit = starts.length
-    if (file.count > 0)
-      for (const first of new IndexFile(file.index).numbers('unit.row')) starts.push(row + first)
-    row += file.count
-  }
-  return { ...manifest, unitStarts: Float64Array.from(starts) }
+  const unitStarts = numberUnits(manifest.files)
+  return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
 }
 
 function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {

@@ -1,53 +1,27 @@
 /** Goes through the text of a file while it is indexed, piece by piece; compressed files are decompressed on the way. */
-import { DecodeError, SourceError } from '../../basics/errors.js'
-import { scanGzip } from '../../codec/gzip-scan.js'
-import { scanZstd } from '../../codec/zstd-scan.js'
 import type { DataFile } from '../find/data-files.js'
 import type { IndexTools } from '../index/of-file.js'
-import { SeekTable } from './seek.js'
+import { type Packed, scanPacked } from '../packed/scan.js'
+import type { PackedCodec } from '../packed/units.js'
 
 /** Bytes that are read at a time: sequential speed on any disk. */
 const PIECE = 4 << 20
 /** The first four bytes of a frame of zstd that holds something else. */
 const SKIPPABLE = 0x184d2a50
 
-export type LinesCodec = 'gzip' | 'zstd'
-
-/** What a compressed file turned out to be. */
-export interface Compressed {
-  codec: LinesCodec
-  table: SeekTable
-}
-
 /** A piece is valid during the call only. What a file is, its first bytes tell, not its name. */
 export async function eachPiece(
   file: DataFile,
   tools: IndexTools,
   found: (piece: Uint8Array) => void,
-): Promise<Compressed | undefined> {
+): Promise<Packed | undefined> {
   const codec = await codecOf(file, tools)
-  if (codec === undefined) {
-    await readPieces(file, tools, found)
-    return undefined
-  }
-  const table = new SeekTable()
-  const { read, progress } = tools
-  try {
-    if (codec === 'gzip')
-      await scanGzip(read, file.bytes, {
-        found,
-        block: (bit, made, window) => table.add(bit, made, window),
-        progress,
-      })
-    else await scanZstd(read, file.bytes, { found, frame: (at, made) => table.add(8 * at, made), progress })
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw new SourceError(`${file.file} (${codec}) ${error.message}`, { file: file.file, cause: error })
-  }
-  return { codec, table }
+  if (codec !== undefined) return scanPacked(file, codec, tools, found)
+  await readPieces(file, tools, found)
+  return undefined
 }
 
-async function codecOf({ bytes }: DataFile, { read }: IndexTools): Promise<LinesCodec | undefined> {
+async function codecOf({ bytes }: DataFile, { read }: IndexTools): Promise<PackedCodec | undefined> {
   const head = Buffer.alloc(4)
   if (bytes < head.length) return undefined
   await read(head, 0)

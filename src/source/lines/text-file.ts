@@ -2,36 +2,21 @@
 import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import type { NumberArray } from '../index/columns.js'
-import { IndexFile, type TextColumn } from '../index/file.js'
+import { IndexFile } from '../index/file.js'
+import { type PackedFile, Seek } from '../packed/units.js'
 import type { ByteRange } from '../source.js'
-import type { LinesCodec } from './pieces.js'
 
-export interface TextFileManifest {
-  file: string
+export interface TextFileManifest extends PackedFile {
   /** Name in ids. */
   name: string
-  index: string
   /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
   checksum: number
-  count: number
   /** The file as it was when the feed was opened. */
   was: Version
   /** CSV: the byte between cells, whether there is a header, and the names of the cells. */
   delimiter?: number
   header?: boolean
   names?: string[]
-  /** How it is compressed, and the number of its first unit. */
-  codec?: LinesCodec
-  firstUnit?: number
-}
-
-/** The seek table (seek.ts). */
-interface Seek {
-  bit: NumberArray
-  made: NumberArray
-  end: NumberArray
-  bytes: NumberArray
-  window: TextColumn
 }
 
 export class TextFile {
@@ -62,22 +47,9 @@ export class TextFile {
     return this.lines?.[row] ?? row + (this.manifest.header ? 2 : 1)
   }
 
+  /** Of a compressed file. */
   get seek(): Seek {
-    this.table ??= {
-      bit: this.index.numbers('unit.bit'),
-      made: this.index.numbers('unit.made'),
-      end: this.index.numbers('unit.end'),
-      bytes: this.index.numbers('unit.bytes'),
-      window: this.index.text('unit.window'),
-    }
-    return this.table
-  }
-
-  /** The bytes of a unit, as they lie in the file. */
-  unitRange(unit: number): ByteRange {
-    const { bit, end } = this.seek
-    const offset = Math.floor(bit[unit] / 8)
-    return { file: this.manifest.file, offset, length: end[unit] - offset, was: this.was }
+    return (this.table ??= new Seek(this.index, this.manifest.file, this.was))
   }
 
   /** The bytes of a row of a file that is not compressed. */

@@ -1,24 +1,25 @@
 /**
- * The seek table of a compressed file: units of rows that are decompressed together. Decompression can begin at points only: at
- * a frame of zstd, at a deflate block of gzip, with the 32 KiB before it. A unit has the rows that begin between a point and
+ * The seek table of a file that is compressed as a whole: units of rows that are decompressed together. Decompression can begin at points
+ * only: at a frame of zstd, at a deflate block of gzip and zlib, with the 32 KiB before it. A unit has the rows that begin between a point and
  * the next. Its last row may reach beyond that, so it ends at the first border (of a block or frame) behind the row.
  *
- *   unit.row     its first row             unit.end     the byte of the file at which it ends
- *   unit.bit     the bit of its point      unit.bytes   the bytes that it decompresses to
- *   unit.made    the offset in the text    unit.window  gzip: what comes before
+ *   unit.row     its first row           unit.made    its offset in what the file decompresses to
+ *   unit.bit     the bit of its point    unit.bytes   the bytes that it decompresses to
+ *   unit.end     the byte of the file    unit.window  deflate: what comes before
+ *                at which it ends
  */
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
 
-/** Bytes of text from one point to the next: a window of gzip adds 1.6 %. */
+/** Decompressed bytes from one point to the next: a window of deflate adds 1.6 %. */
 const SPACING = 2 << 20
-/** Bytes of text from one border that is kept to the next. */
+/** Decompressed bytes from one border that is kept to the next. */
 const BORDERS = 16 << 10
 /** Frames of a unit: so many small ones would be slow, and are refused by the decompressor. */
 const MOST_FRAMES = 400
 
 export const UNIT_COLUMNS = ['unit.row', 'unit.bit', 'unit.made', 'unit.end', 'unit.bytes', 'unit.window']
 
-/** Places in the file, by bit, and in the text. */
+/** Places in the file, by bit, and in what it decompresses to. */
 class Places {
   readonly bits = new NumberBuilder()
   readonly made = new NumberBuilder()
@@ -32,7 +33,7 @@ class Places {
     this.made.push(made)
   }
 
-  /** Text between the last one and `made`. */
+  /** Decompressed bytes between the last one and `made`. */
   since(made: number): number {
     return this.length === 0 ? Infinity : made - this.made.at(this.length - 1)
   }
