@@ -1,6 +1,6 @@
 /**
  * The index of a TFRecord file (index/of-file.ts says where it lies and how long it is good): where each record begins, and the
- * features that the first records have.
+ * features that the first records have; of a compressed file also the places from which decompression can begin.
  */
 import { createHash } from 'node:crypto'
 import type { DataFile } from '../find/data-files.js'
@@ -9,8 +9,10 @@ import type { IndexHeader } from '../index/file.js'
 import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../index/of-file.js'
 import type { ReadAt } from '../index/read-at.js'
 import type { ColumnLayout } from '../layout.js'
+import { UNIT_COLUMNS } from '../packed/seek-table.js'
 import { readDaliIndex } from './dali.js'
 import { ExampleReader } from './example.js'
+import { codecOf, scanPackedRecords, type TfrecordCodec } from './packed.js'
 import { FRAME, HEAD } from './record.js'
 import { scanRecords } from './scan.js'
 
@@ -24,6 +26,8 @@ export interface TfrecordMeta {
   digest: string
   /** Features of the first records; none where they are no tf.Example. */
   schema: ColumnLayout[]
+  /** How the file is compressed as a whole. */
+  codec?: TfrecordCodec
 }
 
 export const TFRECORD_INDEX: FileIndexKind<DataFile> = {
@@ -35,7 +39,7 @@ export const TFRECORD_INDEX: FileIndexKind<DataFile> = {
 
 function malformed(header: IndexHeader): string | undefined {
   const { count, columns, meta } = header
-  const { digest, schema } = meta as Partial<TfrecordMeta>
+  const { digest, schema, codec } = meta as Partial<TfrecordMeta>
   const isColumn = (column: Partial<ColumnLayout> | null): boolean =>
     typeof column?.name === 'string' && typeof column.type === 'string'
   if (typeof digest !== 'string' || !Array.isArray(schema) || !schema.every(isColumn))
@@ -43,28 +47,44 @@ function malformed(header: IndexHeader): string | undefined {
   return wrongLength(header, [
     ['start', count + 1],
     ['probes', columns.probes?.length],
+    ...(codec === undefined ? [] : UNIT_COLUMNS.map(name => [name, columns['unit.row']?.length] as const)),
   ])
 }
 
-async function build(
-  data: DataFile,
-  { read, stores, piece, check, notice, progress }: IndexTools,
-): Promise<BuiltIndex> {
+async function build(data: DataFile, tools: IndexTools): Promise<BuiltIndex> {
+  const codec = await codecOf(data, tools)
+  return codec === undefined ? buildPlain(data, tools) : buildPacked(data, codec, tools)
+}
+
+async function buildPlain(data: DataFile, tools: IndexTools): Promise<BuiltIndex> {
+  const { read, stores, piece, check, notice, progress } = tools
   const { file, bytes } = data
   const starts =
     (check === 'nothing' ? undefined : await readDaliIndex(data, read, stores, notice)) ??
     (await scanRecords(read, bytes, file, piece, progress))
   const count = starts.length - 1
-  const digest = createHash('sha256')
-  for (const part of starts.pieces('f64')) digest.update(part)
-  const meta: TfrecordMeta = {
-    digest: digest.digest('hex').slice(0, 32),
-    schema: await firstFeatures(starts, read),
-  }
   const probes = Array.from({ length: Math.min(PROBED, count) }, (_, i) =>
     starts.at(Math.floor((i * count) / Math.min(PROBED, count))),
   )
-  return { count, meta: { ...meta }, columns: { start: starts }, probes }
+  return { count, meta: { ...(await metaOf(starts, read)) }, columns: { start: starts }, probes }
+}
+
+async function buildPacked(data: DataFile, codec: TfrecordCodec, tools: IndexTools): Promise<BuiltIndex> {
+  const { starts, packed, head } = await scanPackedRecords(data, codec, tools, LOOKED_AT.bytes)
+  const meta = await metaOf(starts, async (into, at) => head.copy(into, 0, at))
+  const probes = Array.from({ length: PROBED }, (_, i) => Math.floor((data.bytes * i) / PROBED))
+  return {
+    count: starts.length - 1,
+    meta: { ...meta, codec },
+    columns: { start: starts, ...packed.table.columns(starts, data.bytes) },
+    probes: [...new Set(probes)],
+  }
+}
+
+async function metaOf(starts: NumberBuilder, read: ReadAt): Promise<TfrecordMeta> {
+  const digest = createHash('sha256')
+  for (const part of starts.pieces('f64')) digest.update(part)
+  return { digest: digest.digest('hex').slice(0, 32), schema: await firstFeatures(starts, read) }
 }
 
 /** Features of the first records. What is no tf.Example has none: its records are bytes. */

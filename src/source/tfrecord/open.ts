@@ -8,6 +8,7 @@ import { joined } from '../combine/combined.js'
 import { findDataFiles } from '../find/data-files.js'
 import { obtainFileIndexes } from '../index/of-files.js'
 import type { ColumnLayout } from '../layout.js'
+import { numberUnits } from '../packed/units.js'
 import type { OpenContext } from '../source.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
 import type { TfrecordManifest } from './tfrecord-source.js'
@@ -32,18 +33,29 @@ export async function openTfrecord(
     throw new SourceError(`no record in ${files.map(({ file }) => file).join(', ')}: the files are empty`, {
       file: files[0].file,
     })
-  return {
+  const manifest: TfrecordManifest = {
     kind: 'tfrecord',
     fingerprint: { kind: 'tfrecord', count, digest: hash.digest('hex').slice(0, 32), parts },
     stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
     indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
     files: files.map(({ file, name, version: was }, i) => {
       const { path: index, header } = indexes[i]
-      return { file, name, index, checksum: header.checksum, count: header.count, was }
+      const { codec } = metas[i]
+      return {
+        file,
+        name,
+        index,
+        checksum: header.checksum,
+        count: header.count,
+        was,
+        ...(codec && { codec }),
+      }
     }),
     schema: schemaOf(metas),
     check,
   }
+  const unitStarts = numberUnits(manifest.files)
+  return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
 }
 
 /** What tells that a file was written again. */

@@ -37,7 +37,7 @@ export async function scanRecords(
     while (at < end && (at + HEAD <= end || end === size)) {
       if (at + HEAD > size) throw cut(file, starts.length, at, size)
       const data = lengthAt(buffer, at - from)
-      if (data === undefined) throw wrongHead(buffer.subarray(at - from), file, starts.length, at)
+      if (data === undefined) throw wrongHead(file, starts.length, at)
       if (at + FRAME + data > size) throw cut(file, starts.length, at, size)
       starts.push(at)
       at += FRAME + data
@@ -56,34 +56,15 @@ function cut(file: string, record: number, at: number, size: number): SourceErro
   )
 }
 
-/** A length whose checksum is wrong. The very first may be the beginning of another kind of file. */
-function wrongHead(bytes: Buffer, file: string, record: number, at: number): SourceError {
-  const packed = record === 0 ? compression(bytes) : undefined
-  if (packed !== undefined) {
-    const unpack =
-      packed === 'GZIP'
-        ? `gunzip -k -S "" FILE`
-        : `python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))" < FILE > NEW`
-    return new SourceError(
-      `${file} is compressed as a whole (${packed}), so its records can't be read one by one: unpack it once, as by ` +
-        `\`${unpack}\``,
-      { file, offset: 0 },
-    )
-  }
+/** A length whose checksum is wrong. */
+export function wrongHead(file: string, record: number, at: number, codec?: string): SourceError {
   const what =
     record === 0
       ? 'this is no TFRecord file, or it is damaged'
       : 'the file is damaged; copy or write it again'
+  const place = codec === undefined ? `at byte ${at}` : `at byte ${at} of what it decompresses to (${codec})`
   return new SourceError(
-    `${file}: the checksum of the length of record ${record}, at byte ${at}, is wrong: ${what}`,
-    { file, offset: at },
+    `${file}: the checksum of the length of record ${record}, ${place}, is wrong: ${what}`,
+    { file, offset: codec === undefined ? at : 0 },
   )
-}
-
-/** What TensorFlow may have compressed a file with; the file itself does not say so. */
-function compression(bytes: Buffer): 'GZIP' | 'ZLIB' | undefined {
-  if (bytes.length < 2) return undefined
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'GZIP'
-  const zlib = (bytes[0] & 15) === 8 && bytes[0] >> 4 <= 7 && bytes.readUInt16BE(0) % 31 === 0
-  return zlib ? 'ZLIB' : undefined
 }

@@ -1,4 +1,4 @@
-/** TFRecord files while a feed runs: a record is one range of its file. Each index is mapped when one of its rows is asked for. */
+/** TFRecord files while a feed runs: a record is one range of its file (packed-tfrecord.ts: of compressed files). Each index is mapped when one of its rows is asked for. */
 import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import { FileRows } from '../file-rows.js'
@@ -6,6 +6,7 @@ import { fileKey } from '../find/file-key.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { ColumnLayout, Layout } from '../layout.js'
+import { type PackedFile, Seek } from '../packed/units.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
 import { ExampleReader, type Targets, targetsOf } from './example.js'
 import { dataOf } from './record.js'
@@ -13,14 +14,11 @@ import { dataOf } from './record.js'
 /** The column with a record's bytes as they are. */
 const RECORD = 'record'
 
-export interface TfrecordFile {
-  file: string
+export interface TfrecordFile extends PackedFile {
   /** Name in ids. */
   name: string
-  index: string
   /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
   checksum: number
-  count: number
   /** The file as it was when the feed was opened. */
   was: Version
 }
@@ -32,6 +30,8 @@ export interface TfrecordManifest extends Manifest {
   schema: ColumnLayout[]
   /** Whether the data's checksums are compared. */
   check: boolean
+  /** Of compressed files. */
+  unitStarts?: Float64Array
 }
 
 /** What is known of a file once one of its rows was asked for. */
@@ -39,6 +39,8 @@ interface Opened {
   /** Where each record begins, and the end of the last. */
   starts: NumberArray
   was: Version
+  /** Of a compressed file. */
+  seek?: Seek
 }
 
 export class TfrecordSource implements Source {
@@ -46,13 +48,13 @@ export class TfrecordSource implements Source {
   readonly columns: readonly string[]
   readonly runs: Float64Array
   readonly indexed = ['key', 'shard']
-  private readonly rows: FileRows
+  protected readonly rows: FileRows
   private readonly opened: (Opened | undefined)[]
   private readonly reader = new ExampleReader()
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly targets = new WeakMap<readonly string[], Targets>()
 
-  constructor(private readonly manifest: TfrecordManifest) {
+  constructor(protected readonly manifest: TfrecordManifest) {
     this.rows = new FileRows(manifest.files.map(({ count }) => count))
     this.count = this.rows.count
     this.runs = this.rows.runs
@@ -100,9 +102,13 @@ export class TfrecordSource implements Source {
     columns: readonly string[],
     { ranges }: Pieces,
   ): Record<string, Column> {
+    return columns.length === 0 ? {} : this.read(ranges[0], columns)
+  }
+
+  /** The wanted columns of a record. */
+  protected read(record: Uint8Array, columns: readonly string[]): Record<string, Column> {
     const out: Record<string, Column> = {}
-    if (columns.length === 0) return out
-    const data = dataOf(ranges[0], this.manifest.check)
+    const data = dataOf(record, this.manifest.check)
     const targets = this.targetsFor(columns)
     if (targets.length > 0) this.reader.read(data, targets, out)
     if (columns.includes(RECORD)) out[RECORD] = data
@@ -126,13 +132,13 @@ export class TfrecordSource implements Source {
     return targets
   }
 
-  /** The file that was located last. */
-  private file(): Opened {
-    return (this.opened[this.rows.file] ??= openFile(this.manifest.files[this.rows.file]))
+  /** By number; otherwise the one that was located last. */
+  protected file(file = this.rows.file): Opened {
+    return (this.opened[file] ??= openFile(this.manifest.files[file]))
   }
 }
 
-function openFile({ file, index: path, checksum, was }: TfrecordFile): Opened {
+function openFile({ file, index: path, checksum, codec, was: version }: TfrecordFile): Opened {
   const index = new IndexFile(path, true)
   if (index.header.checksum !== checksum) {
     throw new SourceError(
@@ -140,8 +146,10 @@ function openFile({ file, index: path, checksum, was }: TfrecordFile): Opened {
       { file },
     )
   }
+  const was = typeof version === 'string' ? version : { ...version, probes: index.numbers('probes') }
   return {
     starts: index.numbers('start'),
-    was: typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') },
+    was,
+    ...(codec && { seek: new Seek(index, file, was) }),
   }
 }

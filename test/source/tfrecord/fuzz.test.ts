@@ -1,6 +1,7 @@
 /** Damaged TFRecord files: refused by name, or their rows are read or bad. */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { it } from 'vitest'
 import { DecodeError } from '../../../src/basics/errors.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
@@ -14,6 +15,8 @@ const golden = (name: string): Buffer =>
 const root = temporaryFolder()
 /** A file is read in pieces of 1 MiB at most. */
 const MOST = 4 << 20
+/** A unit of what is decompressed: 7 kB of deflate give 7 MB at most. */
+const MOST_PACKED = 24 << 20
 let written = 0
 
 async function read(bytes: Uint8Array): Promise<void> {
@@ -36,6 +39,14 @@ async function read(bytes: Uint8Array): Promise<void> {
 
 it.each(['plain.tfrecord', 'sequence.tfrecord'])('a damaged file: %s', async name => {
   await survives(golden(name), read, { most: MOST, runs: 60 })
+})
+
+it.each(['packed-gzip.tfrecord', 'packed-zlib.tfrecord'])('a damaged file: %s', async name => {
+  await survives(golden(name), read, { most: MOST_PACKED, runs: 60 })
+})
+
+it.each([gzipSync, deflateSync])('damaged frames that were compressed: %o', async pack => {
+  await survives(golden('plain.tfrecord'), bytes => read(pack(bytes)), { most: MOST_PACKED, runs: 60 })
 })
 
 it.each(['plain.tfrecord', 'sequence.tfrecord', 'unpacked.tfrecord'])(

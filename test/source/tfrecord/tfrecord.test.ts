@@ -10,7 +10,6 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { deflateSync, gzipSync } from 'node:zlib'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { normalizeFeed } from '../../../src/define/normalize.js'
 import type { FeedJson, SourceJson } from '../../../src/define/types.js'
@@ -148,18 +147,6 @@ it('verify takes a list of one for a number, and tells of data whose checksum is
   const found = bad.map(({ row, column, cause }) => [row, column, cause.slice(0, 18)])
   const two = [0, 1, 2].map(row => [row, 'box', 'is an array [2], n'])
   expect(found).toEqual([...two, [3, undefined, 'the checksum (CRC-']])
-})
-
-describe('files that are compressed as a whole', () => {
-  it.each([
-    ['GZIP', gzipSync(tfrecordFile(records(3)))],
-    ['ZLIB', deflateSync(tfrecordFile(records(3)))],
-  ])('%s is refused with the way out', async (name, data) => {
-    writeFileSync(join(home, 'packed.tfrecord'), data)
-    await expect(openAt({ tfrecord: 'packed.tfrecord' })).rejects.toThrow(
-      new RegExp(`is compressed as a whole \\(${name}\\).*unpack it once`),
-    )
-  })
 })
 
 describe("DALI's index", () => {
