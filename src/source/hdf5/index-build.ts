@@ -24,7 +24,8 @@ import {
   readOldFill,
   readPipeline,
 } from './structure/messages.js'
-import { MESSAGE, type Message, messageOf } from './structure/object-header.js'
+import { MESSAGE, type Message } from './structure/object-header.js'
+import { messageOf } from './structure/shared.js'
 import { readSuperblock } from './structure/superblock.js'
 import { walkFile } from './structure/walk.js'
 import { readVarying } from './varying.js'

@@ -59,6 +59,12 @@ def texts(name, dataset, values, column=None):
     entry["datasets"][column] = {"path": dataset.name, "texts": values, "chunks": None}
 
 
+def library():
+    """The HDF5 library that h5py uses: for functions that h5py does not have."""
+    (path,) = (pathlib.Path(h5py.__file__).parent.parent / "h5py.libs").glob("libhdf5-*")
+    return ctypes.CDLL(str(path))
+
+
 def refused(name, path, word):
     INDEX["files"].setdefault(name, {"datasets": {}}).setdefault("refused", {})[path] = word
 
@@ -284,8 +290,7 @@ def filters():
         create.set_chunk((4, 4))
         create.set_deflate(5)
         # h5py has no function for it: H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS
-        (library,) = (pathlib.Path(h5py.__file__).parent.parent / "h5py.libs").glob("libhdf5-*")
-        assert ctypes.CDLL(str(library)).H5Pset_chunk_opts(ctypes.c_int64(create.id), 2) >= 0
+        assert library().H5Pset_chunk_opts(ctypes.c_int64(create.id), 2) >= 0
         values = np.arange(77).reshape(11, 7).astype("<i4")
         dataset = h5py.Dataset(
             h5py.h5d.create(f.id, b"x", h5py.h5t.STD_I32LE, h5py.h5s.create_simple(values.shape), create)
@@ -390,6 +395,29 @@ def netcdf():
     INDEX["files"]["weather.nc"]["rows"] = 8
 
 
+def shared_messages():
+    """Types, shapes, fill values, filters and attributes that datasets have in common lie in heaps of their own."""
+    name = "shared-messages.h5"
+    create = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    number = ctypes.c_int64(create.id)
+    everything, shapes = 0x1E, 0x01
+    assert library().H5Pset_shared_mesg_nindexes(number, 2) >= 0
+    assert library().H5Pset_shared_mesg_index(number, 0, shapes, ctypes.c_uint(1)) >= 0
+    assert library().H5Pset_shared_mesg_index(number, 1, everything, ctypes.c_uint(1)) >= 0
+    n = 20
+    values = random.integers(0, 99, (n, 3)).astype(">i4")
+    table = np.zeros(n, [("a", "<i4"), ("b", ">f8", (2,))])
+    table["a"] = np.arange(n)
+    with h5py.File(h5py.h5f.create(bytes(HERE / name), h5py.h5f.ACC_TRUNC, fcpl=create)) as f:
+        for label in "xyz":
+            dataset = f.create_dataset(label, (n, 3), ">i4", chunks=(4, 3), compression="gzip", fillvalue=7)
+            dataset.attrs["scale_factor"] = 0.5
+            dataset[:9] = values[:9]
+            expect(name, dataset, dataset[...])
+            expect(name, f.create_dataset(f"t{label}", data=table), table["a"], f"t{label}.a")
+    INDEX["files"][name]["rows"] = n
+
+
 def pandas_table():
     """A table of pandas, with the index that PyTables keeps beside it."""
     import pandas
@@ -415,4 +443,5 @@ groups()
 others()
 netcdf()
 pandas_table()
+shared_messages()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")

@@ -37,6 +37,7 @@ const STRUCTURES = [
   'types.h5',
   'user-block.h5',
   'edges.h5',
+  'shared-messages.h5',
   'weather.nc',
 ]
 

@@ -4,7 +4,8 @@ import { type ElementType, elementBytes, readDatatype } from './datatype.js'
 import { FractalHeap } from './fractal-heap.js'
 import { heapIds } from './group.js'
 import { readDataspace } from './messages.js'
-import { again, MESSAGE, type Message, messageOf, readMessages, sharedAddress } from './object-header.js'
+import { MESSAGE, type Message } from './object-header.js'
+import { bodyOf, fromElsewhere, messageOf } from './shared.js'
 
 export interface Attribute {
   name: string
@@ -21,9 +22,7 @@ export async function attributesOf(
   messages: readonly Message[],
   names: readonly string[],
 ): Promise<Map<string, Attribute>> {
-  const bodies = messages
-    .filter(({ type, shared }) => type === MESSAGE.attribute && !shared)
-    .map(({ body }) => again(body))
+  const bodies = await Promise.all(messages.filter(({ type }) => type === MESSAGE.attribute).map(bodyOf))
   const info = await messageOf(messages, MESSAGE.attributeInfo)
   if (info !== undefined) {
     info.skip(1)
@@ -54,15 +53,10 @@ async function readAttribute(cursor: Cursor, names: readonly string[]): Promise<
   const [nameBytes, typeBytes, spaceBytes] = sizes.map(n => (version === 1 ? Math.ceil(n / 8) * 8 : n))
   const name = cursor.text(nameBytes)
   if (!names.includes(name)) return undefined
-  let typeAt = cursor.part(typeBytes)
-  if ((flags & 1) !== 0) {
-    const messages = await readMessages(cursor.file, sharedAddress(typeAt))
-    const found = await messageOf(messages, MESSAGE.datatype)
-    if (found === undefined) return undefined
-    typeAt = found
-  }
-  const type = readDatatype(typeAt)
-  const { dims } = readDataspace(cursor.part(spaceBytes))
+  const [typeAt, spaceAt] = [cursor.part(typeBytes), cursor.part(spaceBytes)]
+  const type = readDatatype((flags & 1) !== 0 ? await fromElsewhere(typeAt, MESSAGE.datatype) : typeAt)
+  const space = (flags & 2) !== 0 ? await fromElsewhere(spaceAt, MESSAGE.dataspace) : spaceAt
+  const { dims } = readDataspace(space)
   const bytes = dims.reduce((product, n) => product * n, elementBytes(type))
   return { name, type, dims, data: cursor.part(Math.min(cursor.left, bytes)) }
 }

@@ -12,12 +12,17 @@ const MOST_KEPT = 32 << 20
 const LEAST_PAGE = 16 << 10
 const MOST_PAGE = 1 << 20
 
+/** An address that means "nowhere". */
+export const NOWHERE = -1
+
 export class Hdf5Bytes {
   /** Bytes of an address and of a length in this file; the superblock says them. */
   offsetSize = 8
   lengthSize = 8
   /** What addresses count from: the superblock's place, behind a user's own block. */
   base = 0
+  /** The address of an object that tells more of the whole file; NOWHERE in most files. */
+  extension = NOWHERE
   private readonly page: number
   private readonly pages = new Map<number, Promise<Buffer>>()
 
@@ -98,9 +103,6 @@ export class Hdf5Bytes {
     return readExactly(this.read, offset, length)
   }
 }
-
-/** An address that means "nowhere". */
-export const NOWHERE = -1
 
 /** Reads numbers and names one after the other, never past the end. */
 export class Cursor {

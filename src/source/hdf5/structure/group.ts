@@ -3,7 +3,8 @@ import { walkBtree1 } from './btree1.js'
 import { walkBtree2 } from './btree2.js'
 import { Cursor, type Hdf5Bytes, NOWHERE } from './bytes.js'
 import { FractalHeap } from './fractal-heap.js'
-import { again, MESSAGE, type Message, messageOf } from './object-header.js'
+import { again, MESSAGE, type Message } from './object-header.js'
+import { messageOf } from './shared.js'
 
 export type Link = { name: string } & ({ to: number } | { soft: string } | { external: string })
 

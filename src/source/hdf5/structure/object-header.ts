@@ -1,6 +1,6 @@
 /**
- * The messages of an object's header: what a group or a dataset says of itself. Versions 1 and 2, with continuations. A
- * message that lies in another object, as a named type does, is fetched from there.
+ * The messages of an object's header: what a group or a dataset says of itself. Versions 1 and 2, with continuations.
+ * shared.ts fetches those that lie elsewhere.
  */
 import { Cursor, type Hdf5Bytes } from './bytes.js'
 
@@ -19,6 +19,7 @@ export const MESSAGE = {
   attribute: 0x0c,
   continuation: 0x10,
   symbolTable: 0x11,
+  sharedTable: 0x0f,
   attributeInfo: 0x15,
 } as const
 
@@ -38,33 +39,9 @@ export async function readMessages(file: Hdf5Bytes, address: number): Promise<Me
   return isNew ? newHeader(file, start) : oldHeader(file, start)
 }
 
-/** The message of a type; undefined where there is none. */
-export async function messageOf(messages: readonly Message[], type: number): Promise<Cursor | undefined> {
-  const found = messages.find(message => message.type === type)
-  return found && (found.shared ? fromElsewhere(found, type) : again(found.body))
-}
-
 /** A cursor from the beginning of the same bytes: a message may be read more than once. */
 export function again({ file, bytes, address }: Cursor): Cursor {
   return new Cursor(file, bytes, address)
-}
-
-async function fromElsewhere({ body }: Message, type: number): Promise<Cursor> {
-  const cursor = again(body)
-  const address = sharedAddress(cursor)
-  const messages = await readMessages(cursor.file, address)
-  const found = messages.find(message => message.type === type && !message.shared)
-  if (found === undefined) throw cursor.file.fault('what it refers to is not there', address)
-  return again(found.body)
-}
-
-/** The address of the object in which a shared message lies. */
-export function sharedAddress(cursor: Cursor): number {
-  const [version, kind] = [cursor.u8(), cursor.u8()]
-  if (version === 1) cursor.skip(6)
-  if (version > 1 && kind === 1)
-    throw cursor.fault('it keeps messages in a shared table (SOHM): repack it with `h5repack`')
-  return cursor.where()
 }
 
 async function oldHeader(file: Hdf5Bytes, start: Cursor): Promise<Message[]> {

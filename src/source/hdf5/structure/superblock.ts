@@ -68,7 +68,7 @@ function newSuperblock(cursor: Cursor, version: number): number {
   sizes(cursor)
   const flags = cursor.u8()
   const base = cursor.where()
-  cursor.skip(cursor.file.offsetSize)
+  cursor.file.extension = cursor.where()
   const end = cursor.where()
   const root = cursor.where()
   const sum = lookup3(cursor.bytes.subarray(0, cursor.at))
