@@ -1,4 +1,4 @@
-/** The argument of `verify` and `order-quality`: data (prepare/locate.ts), or a feed, whose source is then meant. */
+/** The argument of `inspect`, `index`, `verify` and `order-quality`: data (prepare/locate.ts), or a feed, whose source is then meant. */
 import { normalizeFeed } from '../define/normalize.js'
 import type { NormalFeed, NormalField, SourceJson } from '../define/types.js'
 import { looksLikeFeed, sourceAt } from '../prepare/locate.js'

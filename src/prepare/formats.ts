@@ -2,9 +2,13 @@
 import { readdirSync } from 'node:fs'
 import type { SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
+import { IMAGE_EXTENSIONS } from '../source/files/open-folder.js'
+import { expandPattern } from '../source/find/data-files.js'
 import { isGlob } from '../source/find/glob.js'
-import { readRange, statOf } from '../store/access.js'
+import { resolveName } from '../source/find/names.js'
+import { FRAME, lengthAt } from '../source/tfrecord/record.js'
 import type { Stores } from '../store/stores.js'
+import { columnOfPaths, startOf } from './list-of-files.js'
 
 /** By the ends of names, of patterns too. */
 const BY_NAME: readonly [RegExp, SourceName][] = [
@@ -22,20 +26,18 @@ const BY_NAME: readonly [RegExp, SourceName][] = [
   [/\.[ct]sv(\.gz|\.zst)?$/i, 'csv'],
 ]
 
-/** What tables of paths are among these: they may be lists of files. */
-const TABLES: readonly SourceName[] = ['jsonl', 'csv']
-
 /** The format that a name says; undefined: none that is known. */
 export function formatOf(path: string): SourceName | undefined {
   return BY_NAME.find(([name]) => name.test(path))?.[1]
 }
 
-/** The source of a file or pattern whose name says its format. A table with a column "path" is a list of files. */
+/** The source of a file or pattern whose name says its format. A table that names files is a list of files. */
 export async function sourceOfFormat(path: string, stores: Stores): Promise<SourceJson | undefined> {
   const format = formatOf(path)
   if (format === undefined) return undefined
   const one = !isGlob(path) && !path.includes('{') && !/\.(gz|zst)$/.test(path)
-  if (one && TABLES.includes(format) && (await namesFiles(path, stores))) return { files: { list: path } }
+  const column = one ? await columnOfPaths(format, path, stores) : undefined
+  if (column !== undefined) return { files: { list: path, ...(column !== 'path' && { path: column }) } }
   return sourceOf(format, path)
 }
 
@@ -54,40 +56,79 @@ const BY_FILE: readonly [name: string, word: string, SourceName][] = [
   ['index.json', '"chunk_bytes"', 'litdata'],
 ]
 
-/** Formats of which a folder holds many files: shards. */
-const SHARDS: readonly SourceName[] = ['tar', 'arrow', 'parquet', 'tfrecord', 'jsonl']
+/** Formats of which a folder holds many files. */
+const MANY: readonly SourceName[] = [
+  'tar',
+  'arrow',
+  'parquet',
+  'tfrecord',
+  'jsonl',
+  'npz',
+  'npy',
+  'safetensors',
+  'hdf5',
+  'netcdf4',
+]
 
-/** The source that a local folder is; undefined: a folder of images, or of files that no format is known for. */
+/** Subfolders that are looked into. */
+const SUBFOLDERS = 64
+
+/**
+ * The source that a local folder is; undefined: a folder of images, or of files that no format is known for. Files of a format may lie
+ * in subfolders, as in downloads of Hugging Face (`data/train-00000-of-00002.parquet`).
+ */
 export async function sourceOfFolder(path: string, stores: Stores): Promise<SourceJson | undefined> {
-  const names = readdirSync(path).sort()
+  const folder = path.replace(/(?<=.)\/+$/, '')
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const names = entries.map(entry => entry.name).sort()
   for (const [name, word, format] of BY_FILE)
-    if (names.includes(name) && (await startOf(`${path}/${name}`, stores)).includes(word))
+    if (names.includes(name) && (await startOf(`${folder}/${name}`, stores)).toString().includes(word))
       return sourceOf(format, path)
-  for (const format of SHARDS) {
-    const shards = names.filter(name => formatOf(name) === format)
-    if (shards.length > 0)
-      return sourceOf(
-        format,
-        shards.map(name => `${path}/${name}`),
-      )
+  // The table beside the pictures of Hugging Face's ImageFolder.
+  for (const name of names.filter(name => /^metadata\.(csv|jsonl)$/.test(name))) {
+    const list = await sourceOfFormat(`${folder}/${name}`, stores)
+    if (list !== undefined && 'files' in list) return list
+  }
+  const here = filesOfFormat(folder, '*', names)
+  if (here !== undefined) return here
+  const below = entries
+    .filter(entry => entry.isDirectory())
+    .slice(0, SUBFOLDERS)
+    .flatMap(entry => readdirSync(`${folder}/${entry.name}`).map(name => `${entry.name}/${name}`))
+  const picture = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
+  return [...names, ...below].some(name => picture.test(name))
+    ? undefined
+    : filesOfFormat(folder, '*/*', below.sort())
+}
+
+/** Files of the first format that is there, as patterns. */
+function filesOfFormat(folder: string, any: string, names: readonly string[]): SourceJson | undefined {
+  for (const format of MANY) {
+    const found = names.filter(name => formatOf(name) === format)
+    if (found.length === 0) continue
+    const ends = new Set(found.map(name => BY_NAME.find(([end]) => end.test(name))![0].exec(name)![0]))
+    const patterns = [...ends].map(end => `${folder}/${any}${end}`)
+    return sourceOf(format, patterns.length === 1 ? patterns[0] : patterns)
   }
   return undefined
 }
 
-/** Whether the first line of a table has a column "path". A table that can't be read is named when it is opened. */
-async function namesFiles(path: string, stores: Stores): Promise<boolean> {
-  const [first] = (await startOf(path, stores).catch(() => '')).split('\n', 1)
-  return first.startsWith('{') ? /"path"\s*:/.test(first) : first.split(/[,\t]/).some(isPath)
-}
+/** How files of a format begin, where that alone says it. */
+const BY_START: readonly [start: string, SourceName][] = [
+  ['PAR1', 'parquet'],
+  ['ARROW1', 'arrow'],
+  ['\x93NUMPY', 'npy'],
+  ['\x89HDF\r\n\x1a\n', 'hdf5'],
+]
 
-const isPath = (cell: string): boolean => /^\uFEFF?"?path"?$/.test(cell.trim())
-
-const START = 65536
-
-/** The beginning of a file, as text. */
-async function startOf(file: string, stores: Stores): Promise<string> {
-  const { bytes } = await statOf(stores, file)
-  const start = Buffer.alloc(Math.min(START, bytes))
-  if (bytes > 0) await readRange(stores, { file, offset: 0, length: start.length }, start)
-  return start.toString('utf8')
+/** The source of a local file, or of those of a pattern, whose names say nothing: by the first bytes of the first. */
+export async function sourceByStart(path: string, stores: Stores): Promise<SourceJson | undefined> {
+  const words = { source: 'files', what: 'file' }
+  const found = await expandPattern(path, resolveName(process.cwd(), path), stores, words).catch(() => [])
+  if (found.length === 0) return undefined
+  const start = await startOf(found[0].file, stores).catch(() => Buffer.alloc(0))
+  const latin = start.toString('latin1', 0, 16)
+  const known = BY_START.find(([begin]) => latin.startsWith(begin))?.[1]
+  if (known !== undefined) return sourceOf(known, path)
+  return start.length >= FRAME && lengthAt(start, 0) !== undefined ? sourceOf('tfrecord', path) : undefined
 }

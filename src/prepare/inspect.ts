@@ -23,6 +23,8 @@ export interface Summary {
   layout: Layout | undefined
   parts: { name: string; count: number; bytes: number }[]
   indexBytes: number
+  /** What the definition may want to say otherwise. */
+  hint?: string
 }
 
 /** From the headers of a few images, evenly spread over the source. */
@@ -56,6 +58,8 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
   })
   const source = attachSource(manifest)
   const sizes = sampleBytes(source)
+  const layout = source.layout?.()
+  const hint = hintOfRows(manifest.kind, source.count, layout)
   return {
     kind: manifest.kind,
     samples: source.count,
@@ -68,10 +72,19 @@ export async function inspect(json: SourceJson, options: InspectOptions): Promis
     })),
     classes: await classCounts(source, commonClasses(manifest)),
     images: await imageSizes(source),
-    layout: source.layout?.(),
+    layout,
     parts: manifest.fingerprint.parts ?? [],
     indexBytes: manifest.indexBytes,
+    ...(hint !== undefined && { hint }),
   }
+}
+
+/** One file of arrays is one sample unless the definition says otherwise; mostly, its rows are meant. */
+function hintOfRows(kind: string, samples: number, layout: Layout | undefined): string | undefined {
+  if (samples !== 1 || !['npy', 'npz', 'safetensors'].includes(kind)) return undefined
+  const rows = layout?.schema.map(({ type }) => Number(/ \[(\d+)/.exec(type)?.[1])).find(n => n > 1)
+  if (rows === undefined) return undefined
+  return `a file is a sample; with {"${kind}": {"path": …, "rows": "axis"}} each of its ${rows} rows is one`
 }
 
 function sampleBytes(source: Source): Float64Array {

@@ -9,22 +9,22 @@ import { prefixOf } from '../source/find/names.js'
 import { listOf } from '../store/access.js'
 import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
-import { formatOf, sourceOfFolder, sourceOfFormat } from './formats.js'
+import { formatOf, sourceByStart, sourceOfFolder, sourceOfFormat } from './formats.js'
 
 /**
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and `x-*.parquet` are files of a format, a folder
- * with such files in it is these, any other folder is a folder of images, any other pattern is files.
+ * with such files in it is these, any other folder is a folder of images, any other pattern is files (unless their first bytes say what they are).
  */
 export async function sourceAt(path: string, allowCode = false): Promise<SourceJson> {
   if (/^\s*\{\s*"/.test(path)) return sourceIn(path, allowCode)
   using stores = new Stores()
   const known = await sourceOfFormat(path, stores)
   if (known !== undefined) return known
-  if (isGlob(path) || path.includes('{')) return { files: path }
+  if (isGlob(path) || path.includes('{')) return (await sourceByStart(path, stores)) ?? { files: path }
   if (schemeOf(path) !== undefined) return objectsAt(path, stores)
   if (!existsSync(path)) {
     throw new SourceError(
-      `there is nothing at ${path}: give a folder, a tar file or a pattern such as 'train-{0000..0015}.tar'`,
+      `there is nothing at ${path}: give a folder, a file or a pattern such as 'train-{0000..0015}.tar' or 'data/*.parquet'`,
       {
         file: path,
       },
@@ -40,7 +40,7 @@ export async function sourceAt(path: string, allowCode = false): Promise<SourceJ
         },
       )
     }
-    return { files: path }
+    return (await sourceByStart(path, stores)) ?? { files: path }
   }
   return (await sourceOfFolder(path, stores)) ?? { folder: path }
 }

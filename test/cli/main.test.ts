@@ -153,11 +153,21 @@ describe('errors', () => {
   it('of a feed where data is wanted say so', async () => {
     const feed = join(folder, 'feed.json')
     writeFileSync(feed, INLINE)
-    const { code, stderr } = await millrace('inspect', feed)
+    const { code, stderr } = await millrace('pack', feed, '--out', join(folder, 'packed'))
     expect(code).toBe(1)
     expect(stderr).toBe(
       `millrace: ${feed} defines a feed; here its data is wanted: name the folder or the shards\n`,
     )
+  })
+
+  it('of inspect and index: a feed stands for its source', async () => {
+    const feed = join(folder, 'inspected.json')
+    writeFileSync(feed, INLINE)
+    const { source } = JSON.parse(INLINE)
+    const inspected = await millrace('inspect', feed)
+    expect(inspected.stderr).toBe('')
+    expect(inspected.stdout).toContain(`source   ${JSON.stringify(source)}`)
+    expect((await millrace('index', feed, '--json')).code).toBe(0)
   })
 
   it('of a feed point into its definition', async () => {

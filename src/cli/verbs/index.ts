@@ -6,7 +6,12 @@ import { bytes, counted, duration } from '../units.js'
 export const index = command({
   name: 'index',
   summary: 'builds the index of a dataset ahead of its first run',
-  args: [{ name: 'PATH', about: 'a folder, a tar file, a pattern of tar files, or a shard list' }],
+  args: [
+    {
+      name: 'PATH|FEED',
+      about: 'a folder, a file or a pattern, a source as JSON, or the definition of a feed',
+    },
+  ],
   options: {
     force: { type: 'flag', about: 'build it again even if it seems right' },
     ...ALLOW_CODE,
@@ -17,17 +22,17 @@ export const index = command({
     ['millrace index photos --force', 'all of it anew, in place of an index that is there'],
   ],
   async run({ args: [path], values }) {
-    const [{ buildIndex }, { sourceAt }, { givenPlugins }] = await Promise.all([
+    const [{ buildIndex }, { givenPlugins, locate }] = await Promise.all([
       import('../../prepare/build-index.js'),
-      import('../../prepare/locate.js'),
       import('../locate.js'),
     ])
-    await givenPlugins(values.plugin)
+    const plugins = await givenPlugins(values.plugin)
+    const { source, root } = await locate(path, values['allow-code'], plugins)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const before = performance.now()
-    const result = await buildIndex(await sourceAt(path, values['allow-code']), {
-      root: process.cwd(),
+    const result = await buildIndex(source, {
+      root,
       force: values.force,
       onProgress: (...told) => progress.set(...told),
       onNotice,

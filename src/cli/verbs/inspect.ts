@@ -1,6 +1,7 @@
 /** `millrace inspect`: what is in a folder or in shards. */
 
 import { printable } from '../../basics/errors.js'
+import type { SourceJson } from '../../define/types.js'
 import type { Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { keptNotices, Progress } from '../progress.js'
@@ -17,37 +18,44 @@ export const inspect = command({
   summary: 'says what is in a dataset: counts, sizes, columns, classes, what is slow about it',
   args: [
     {
-      name: 'PATH',
-      about: 'a folder, a list such as train.csv, a tar file, a pattern of tar files, or a shard list',
+      name: 'PATH|FEED',
+      about:
+        'a folder, a file or a pattern (tar, Parquet, Arrow, NPZ, HDF5, Zarr, TFRecord, CSV, …), a source as JSON, or a feed',
     },
   ],
   options: { ...ALLOW_CODE, ...PLUGIN },
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],
+    ["millrace inspect 'data/train-*.parquet'", 'files of any format in docs/formats.md'],
+    [
+      'millrace inspect \'{"hdf5": {"path": "demos.h5", "datasets": {"image": "data/*/obs/img"}, "rows": "groups"}}\'',
+      'a source as a definition has it',
+    ],
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
   async run({ args: [path], values }) {
-    const [{ inspect }, { sourceAt }, { givenPlugins }] = await Promise.all([
+    const [{ inspect }, { givenPlugins, locate }] = await Promise.all([
       import('../../prepare/inspect.js'),
-      import('../../prepare/locate.js'),
       import('../locate.js'),
     ])
-    await givenPlugins(values.plugin)
+    const plugins = await givenPlugins(values.plugin)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const summary = await inspect(await sourceAt(path, values['allow-code']), {
-      root: process.cwd(),
+    const { source, root } = await locate(path, values['allow-code'], plugins)
+    const summary = await inspect(source, {
+      root,
       onProgress: (...told) => progress.set(...told),
       onNotice,
     })
     progress.end()
-    return { json: { ...summary, notices }, text: describe(path, summary) }
+    return { json: { ...summary, source, notices }, text: describe(path, source, summary) }
   },
 })
 
-function describe(path: string, summary: Summary): string {
-  const { sampleBytes: size, images } = summary
+function describe(path: string, source: SourceJson, summary: Summary): string {
+  const { sampleBytes: size, images, hint } = summary
   const facts: [string, string][] = [
+    ['source', shortened(JSON.stringify(source))],
     ['samples', count(summary.samples)],
     [
       'data',
@@ -73,9 +81,14 @@ function describe(path: string, summary: Summary): string {
       `${counted(images.bad, 'header')} of ${images.looked} can't be read: millrace verify ${path} names them`,
     ])
   }
+  if (hint !== undefined) facts.push(['hint', hint])
   const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
   return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
 }
+
+/** A source of many files or indices is not printed whole. */
+const shortened = (text: string): string =>
+  text.length > 400 ? `${text.slice(0, 400)}… (--json has all)` : text
 
 /** How the data lie, where the source can tell; else what its columns hold by their names. */
 function layoutFacts({ layout, columns }: Summary): [string, string][] {
