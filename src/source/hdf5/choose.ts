@@ -71,13 +71,22 @@ export function chooseRows(
   const numbers = sets.map(({ path }) => {
     const number = tables.find(bare(path))
     if (number !== undefined) return number
-    const like = nearest(bare(path), tables.paths)
-    const few = [...tables.paths].slice(0, 10).map(path => `/${path}`)
-    throw new SourceError(
-      `${file} has no dataset "${path}"${like === undefined ? '' : `: did you mean "/${like}"?`} It has ${few.join(', ') || 'none'}`,
-      { file },
-    )
+    throw new SourceError(`${file} has no dataset "${path}"; ${whatItHas(tables, path)}`, { file })
   })
+  return { numbers, count: rowsOf(tables, numbers) }
+}
+
+/** What stands in a message about a path that is none: the nearest, or some that there are. */
+export function whatItHas(tables: FileTables, path: string): string {
+  const like = nearest(bare(path), tables.paths)
+  if (like !== undefined) return `did you mean "/${like}"?`
+  const few = [...tables.paths].slice(0, 10).map(path => `/${path}`)
+  return `it has ${few.join(', ') || 'none'}`
+}
+
+/** The rows that datasets have, all the same number of them. */
+function rowsOf(tables: FileTables, numbers: readonly number[]): number {
+  const { file } = tables
   const datasets = numbers.map(number => tables.usable(number))
   for (const { dims, path } of datasets)
     if (dims.length === 0) {
@@ -97,7 +106,29 @@ export function chooseRows(
       { file },
     )
   }
-  return { numbers, count }
+  return count
+}
+
+/** Whether paths are patterns, with stars that stand for groups. */
+export const arePatterns = (sets: readonly SetJson[]): boolean => sets.some(({ path }) => path.includes('*'))
+
+/** The groups of a file whose rows follow each other: each has all datasets of the definition. */
+export function chooseRowsOfGroups(
+  tables: FileTables,
+  sets: readonly SetJson[],
+): { group: string; numbers: number[]; count: number }[] {
+  const { file } = tables
+  const { keys, numbers } = chooseGroups(tables, sets)
+  const lacking = numbers.findIndex(own => own.includes(undefined))
+  if (lacking >= 0) {
+    const missing = sets.filter((_, set) => numbers[lacking][set] === undefined)
+    throw new SourceError(
+      `${file}: group "${keys[lacking]}" has no dataset ${missing.map(({ path }) => `"${path}"`).join(', ')}: name those that all groups have`,
+      { file },
+    )
+  }
+  const whole = numbers as number[][]
+  return keys.map((group, i) => ({ group, numbers: whole[i], count: rowsOf(tables, whole[i]) }))
 }
 
 /** Groups that a program keeps for itself: PyTables its indexes of tables, MATLAB what its cells refer to. */
@@ -141,7 +172,8 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
           .join(', ')}`,
     )
     throw new SourceError(
-      `${file} has datasets of different lengths (${told.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}`,
+      `${file} has datasets of different lengths (${told.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}, ` +
+        'or, for groups of the same datasets, by stars: {"image": "data/*/image", "action": "data/*/action"}',
       { file },
     )
   }

@@ -11,6 +11,8 @@ export interface FileManifest {
   file: string
   /** Name in ids. */
   name: string
+  /** Where the rows of several groups follow each other: the group that this is, such as `demo_3`. */
+  group?: string
   index: string
   /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
   checksum: number
@@ -92,7 +94,14 @@ export class Hdf5File {
     readonly manifest: FileManifest,
     private readonly names: readonly string[],
     private readonly rows: boolean,
+    /** Another group of the same file, whose index is mapped already. */
+    sibling?: Hdf5File,
   ) {
+    if (sibling !== undefined) {
+      this.was = sibling.was
+      this.tables = sibling.tables
+      return
+    }
     const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
       throw new SourceError(

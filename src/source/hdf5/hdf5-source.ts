@@ -43,6 +43,8 @@ export class Hdf5Source implements Source {
   readonly leaves: readonly Leaf[] | undefined
   private readonly inFiles: FileRows
   private readonly files: (Hdf5File | undefined)[]
+  /** Of files whose groups are opened one by one, the first that was: by the index. */
+  private readonly siblings = new Map<string, Hdf5File>()
   private readonly slabs: readonly (Slabs | undefined)[]
   private readonly table: Uint32Array | undefined
   private readonly keyText: Buffer | undefined
@@ -70,19 +72,19 @@ export class Hdf5Source implements Source {
   }
 
   id(row: number): string {
-    return `${this.manifest.files[this.locate(row)].name}:${this.nameOf(row)}`
+    return `${this.fileName(row)}:${this.nameOf(row)}`
   }
 
   key(row: number): string {
-    const { name } = this.manifest.files[this.locate(row)]
-    const base = name.slice(name.lastIndexOf('/') + 1)
-    return `${base.replace(/\.[^.]*$/, '')}:${this.nameOf(row)}`
+    const { name, group } = this.manifest.files[this.locate(row)]
+    const base = name.slice(name.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '')
+    return `${group === undefined ? base : `${base}/${group}`}:${this.nameOf(row)}`
   }
 
   index(name: string): IndexColumn | undefined {
     if (this.manifest.indexed.includes(name)) return this.numberColumn(name)
     if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name === 'file') return { type: 'string', at: row => this.manifest.files[this.locate(row)].name }
+    if (name === 'file') return { type: 'string', at: row => this.fileName(row) }
     return undefined
   }
 
@@ -170,11 +172,15 @@ export class Hdf5Source implements Source {
   }
 
   fileAt(i: number): Hdf5File {
-    return (this.files[i] ??= new Hdf5File(
-      this.manifest.files[i],
-      this.manifest.sets,
-      this.table === undefined,
-    ))
+    return (this.files[i] ??= this.opened(i))
+  }
+
+  private opened(i: number): Hdf5File {
+    const { files, sets } = this.manifest
+    const { index, group } = files[i]
+    const file = new Hdf5File(files[i], sets, this.table === undefined, this.siblings.get(index))
+    if (group !== undefined && !this.siblings.has(index)) this.siblings.set(index, file)
+    return file
   }
 
   private numberColumn(name: string): IndexColumn {
@@ -193,6 +199,12 @@ export class Hdf5Source implements Source {
   private notesOf(set: number): { axes: string; note: string } | undefined {
     const number = this.table === undefined ? this.manifest.files[0].datasets[set] : this.table[set]
     return number === NONE || number === undefined ? undefined : this.fileAt(this.locate(0)).notesOf(number)
+  }
+
+  /** The file of a row, with its group where the rows of groups follow each other. */
+  private fileName(row: number): string {
+    const { name, group } = this.manifest.files[this.locate(row)]
+    return group === undefined ? name : `${name}/${group}`
   }
 
   /** What a row is called within its file: its number, or the name of its group. */

@@ -11,13 +11,16 @@ import { obtainFileIndex } from '../index/of-file.js'
 import type { IndexFound } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import {
+  arePatterns,
   chooseGroups,
   chooseRows,
+  chooseRowsOfGroups,
   columnsOf,
   FileTables,
   type SetJson,
   unitRowsOf,
   usualSets,
+  whatItHas,
 } from './choose.js'
 import type { Dataset } from './dataset.js'
 import { type Hdf5Manifest, NONE } from './hdf5-source.js'
@@ -46,6 +49,9 @@ export async function openHdf5(
   return chosen.finish()
 }
 
+/** Samples of one file, or of one of its groups. */
+type InFile = Pick<Hdf5Manifest['files'][number], 'count' | 'datasets' | 'unitRows' | 'group'>
+
 /** Collects the samples of all files. */
 class Chosen {
   private readonly hash = createHash('sha256')
@@ -57,6 +63,8 @@ class Chosen {
   private readonly keys: string[] = []
   private readonly numbers: number[] = []
   private indexBytes = 0
+  /** The last file that was looked into. */
+  private last: FileTables | undefined
 
   constructor(
     private readonly rows: 'axis' | 'groups',
@@ -66,34 +74,31 @@ class Chosen {
 
   add(file: DataFile, { path, header }: IndexFound): void {
     const tables = new FileTables(file.file, new IndexFile(path, false, header))
-    const { count, datasets, unitRows } = this.rows === 'axis' ? this.addRows(tables) : this.addGroups(tables)
     const { name, bytes, version: was } = file
-    this.hash.update(`${name}\n${count}\n`)
-    this.files.push({
-      file: file.file,
-      name,
-      index: path,
-      checksum: header.checksum,
-      count,
-      was,
-      datasets,
-      unitRows,
-    })
-    this.parts.push({ name, count, bytes })
+    let rows = 0
+    for (const { count, datasets, unitRows, group } of this.samplesOf(tables)) {
+      this.hash.update(`${group === undefined ? name : `${name}/${group}`}\n${count}\n`)
+      this.files.push({
+        file: file.file,
+        name,
+        ...(group !== undefined && { group }),
+        index: path,
+        checksum: header.checksum,
+        count,
+        was,
+        datasets,
+        unitRows,
+      })
+      rows += count
+    }
+    this.parts.push({ name, count: rows, bytes })
     this.stamps.push(`${typeof was === 'string' ? was : was.mtimeMs} ${header.checksum}`)
     this.indexBytes += header.bytes
   }
 
   finish(): Hdf5Manifest {
     const count = this.parts.reduce((sum, part) => sum + part.count, 0)
-    if (count === 0) {
-      const [{ file }] = this.files
-      const why =
-        this.rows === 'axis'
-          ? 'its datasets have no rows'
-          : `nothing matches ${this.sets.map(({ path }) => path).join(', ')}`
-      throw new SourceError(`no sample in ${this.files.map(({ file }) => file).join(', ')}: ${why}`, { file })
-    }
+    if (count === 0) throw this.noSample()
     const manifest: Hdf5Manifest = {
       kind: 'hdf5',
       fingerprint: { kind: 'hdf5', count, digest: this.hash.digest('hex').slice(0, 32), parts: this.parts },
@@ -115,9 +120,29 @@ class Chosen {
     return manifest
   }
 
-  private addRows(tables: FileTables): { count: number; datasets: number[]; unitRows: number[] } {
+  private noSample(): SourceError {
+    const { file } = this.last!
+    const why = arePatterns(this.sets)
+      ? `nothing matches ${this.sets.map(({ path }) => `"${path}"`).join(', ')}; ${whatItHas(this.last!, this.sets[0].path)}`
+      : 'its datasets have no rows'
+    const names = this.parts.map(({ name }) => name)
+    return new SourceError(`no sample in ${names.length === 1 ? file : names.join(', ')}: ${why}`, { file })
+  }
+
+  private samplesOf(tables: FileTables): InFile[] {
+    this.last = tables
+    if (this.rows === 'groups') return [this.addGroups(tables)]
+    if (arePatterns(this.sets))
+      return chooseRowsOfGroups(tables, this.sets).map(({ group, numbers, count }) => ({
+        ...this.addRows(tables, numbers, count),
+        group,
+      }))
     if (this.sets.length === 0) this.sets = usualSets(tables, this.context.notice)
     const { numbers, count } = chooseRows(tables, this.sets)
+    return [this.addRows(tables, numbers, count)]
+  }
+
+  private addRows(tables: FileTables, numbers: number[], count: number): InFile {
     const unitRows = numbers.map((number, set) => {
       const dataset = tables.usable(number)
       this.describe(tables, set, dataset)
@@ -127,7 +152,7 @@ class Chosen {
     return { count, datasets: numbers, unitRows }
   }
 
-  private addGroups(tables: FileTables): { count: number; datasets: number[]; unitRows: number[] } {
+  private addGroups(tables: FileTables): InFile {
     const { keys, numbers } = chooseGroups(tables, this.sets)
     const units = this.sets.map(() => 0)
     keys.forEach((key, row) => {

@@ -19,12 +19,12 @@ const described: Parser<Hdf5Json> = (value, path) => {
       at(path, 'datasets'),
       'names no dataset: leave it out to take all, or name some',
     )
-  if (json.rows !== 'groups') return json
   const stars = datasets.map(dataset => dataset.split('*').length - 1)
-  if (stars.length === 0 || stars[0] === 0 || stars.some(n => n !== stars[0])) {
+  const none = stars.length === 0 || stars[0] === 0
+  if ((none && json.rows === 'groups') || stars.some(n => n !== stars[0])) {
     throw new DefinitionError(
       at(path, 'datasets'),
-      'rows by groups need patterns with as many stars in each, such as {"image": "data/*/obs/img", "action": "data/*/action"}',
+      'groups are named by patterns with as many stars in each, such as {"image": "data/*/obs/img", "action": "data/*/action"}',
     )
   }
   return json
