@@ -85,6 +85,6 @@ export function checkLimit({ as, most, length }: Limit, value: unknown): void {
 export function tooLong(length: number, most: number, shared?: number): DecodeError {
   const why = shared === undefined ? '' : ` (a quarter of ${shared}: mosaic makes a row of four samples)`
   return new DecodeError(
-    `it has ${length} elements, more than the greatest length of ${most}${why}: raise "max" of the field`,
+    `it has ${length} elements, more than the greatest length of ${most}${why}: raise "max" of the field, or "to" where it is padded`,
   )
 }

@@ -95,6 +95,18 @@ const design = {
 }
 
 describe('builders', () => {
+  test('of arrays refuse options that they do not have', () => {
+    const misspelt = { row: 'axis' } as object
+    for (const builder of [sources.npyFiles, sources.npz, sources.safetensors])
+      expect(() =>
+        feed({
+          source: builder('x', misspelt),
+          fields: { x: npy('x', { shape: [1], dtype: 'f32' }) },
+          batch: 1,
+        }),
+      ).toThrow(/unknown key "row"; did you mean "rows"/)
+  })
+
   test('make the JSON of the design', () => {
     expect(cats.json).toEqual(design)
     expect(JSON.parse(JSON.stringify(cats))).toEqual(design)

@@ -69,7 +69,7 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'comparison',
     withSource({ subset: { source: { tar: 'a' }, where: { width: { '=>': 3 } } } }),
     'source.subset.where.width',
-    /unknown comparison "=>"; did you mean/,
+    /unknown comparison "=>"; it is called ">=" here/,
   ],
   [
     'two choices',
@@ -325,6 +325,7 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'fields.x.apply[0].resize.interpolation',
     /it is called "filter" here/,
   ],
+  ["pandas's name", withField({ from: 'x', as: 'string' }), 'fields.x.as', /it is called "text" here/],
   ["NumPy's name", withField({ ...image, dtype: 'float32' }), 'fields.x.dtype', /it is called "f32" here/],
   [
     'a mean of bytes',

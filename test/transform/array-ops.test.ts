@@ -137,7 +137,11 @@ it.each<[OpJson[], Partial<FieldJson>, RegExp]>([
   [[{ crop: [9, 9] }], {}, /larger than the array of shape \[4, 4\]: pad it first/],
   [[{ flip: { axes: [2], p: 1 } }], {}, /no axis 2 in an array of shape \[4, 4\]/],
   [[{ pad: { padding: [1], value: 300 } }], {}, /u8, which does not hold the 300 of pad/],
-  [[{ crop: [2, 2] }], {}, /the array has shape \[2,2\], the field \[4,4\]/],
+  [
+    [{ crop: [2, 2] }],
+    {},
+    /the array has shape \[2, 2\], the field \[4, 4\]: operators such as .crop. and .pad./,
+  ],
 ])('%j says what is wrong with a sample', (apply, more, why) => {
   const [field] = fieldsOf({ x: { from: 'x', as: 'npy', dtype: 'u8', shape: [4, 4], apply, ...more } })
   expect(() => put(field, counting([4, 4]), rowAt(0))).toThrow(why)

@@ -283,6 +283,9 @@ describe('an image program', () => {
     expect(() => compileImage(fieldOf({ shape: [5, 6, 3] })).run(3, 0, context)).toThrow(
       /found 3: check "from"/,
     )
+    expect(() => compileImage(fieldOf({ shape: [5, 6, 3] })).run('images/1.jpg', 0, context)).toThrow(
+      /found "images\/1.jpg": files that a table names are read by \{"files": \{"list"/,
+    )
   })
 
   it.each([2, 4, 8] as const)('sees a JPEG decoded at 1/%i as a picture of that size', scale => {

@@ -352,7 +352,13 @@ describe('fields that take arrays', () => {
     refused('[[1], 2]', 'f32').toThrow('element [1] of the list is not a list of 1')
     refused('["1", 2]', 'f32').toThrow('element [0] of the list is "1", which is no number')
     refused('[1, 300]', 'u8').toThrow('element [1] of the array is 300 in i64')
-    refused('[1, 2, 3]').toThrow('the array has shape [3], the field [2]')
+    refused('[1, 2, 3]').toThrow(
+      'the array has shape [3], the field [2]: lengths that differ along the first axis need',
+    )
+    refused('[[1, 2], [3, 4]]').toThrow(
+      'the field [2]: if each step along its first axis is meant to be a sample',
+    )
+    refused('[[[1]]]').toThrow('correct "shape" of the field: the array has 3 axes')
   })
 
   test('an unread array of any other field is read first', () => {

@@ -175,4 +175,4 @@ export const weighted = (
 const oneOrMore = (paths: string[]): string | string[] => (paths.length === 1 ? paths[0] : paths)
 
 const arrayFiles = (path: string | string[], options: { rows?: 'files' | 'axis' }): ArrayFilesJson =>
-  options.rows === undefined ? path : { path, ...options }
+  Object.keys(options).length === 0 ? path : { path, ...options }

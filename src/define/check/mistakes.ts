@@ -21,7 +21,7 @@ export function wrong(path: string, expected: string, found: unknown): Definitio
   return new DefinitionError(path, `expected ${expected}, found ${show(found)}`)
 }
 
-/** What torchvision, NumPy and PyTorch call things, and what they are called here. */
+/** What torchvision, NumPy, PyTorch and pandas call things, and what they are called here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   interpolation: 'filter',
   paddingMode: 'mode',
@@ -44,6 +44,24 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   bfloat16: 'bf16',
   float32: 'f32',
   float64: 'f64',
+  str: 'text',
+  string: 'text',
+  integer: 'int',
+  array: 'npy',
+  ndarray: 'npy',
+  numpy: 'npy',
+  tensor: 'npy',
+  picture: 'image',
+  jpeg: 'image',
+  bbox: 'boxes',
+  bboxes: 'boxes',
+  keypoints: 'points',
+  category: 'class',
+  categorical: 'class',
+  '=>': '>=',
+  '=<': '<=',
+  '==': '=',
+  '<>': '!=',
 }
 
 /** An unknown name among known ones, with the nearest of them; where none is near, with all of them and `otherwise`. */

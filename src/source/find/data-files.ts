@@ -36,6 +36,9 @@ export interface FileWords {
   folderHint?: string
 }
 
+/** How names of a source's files mostly end, where that is not the source's name. */
+const ENDS: Readonly<Record<string, string>> = { hdf5: 'h5', text: 'txt' }
+
 /** The files of a source. */
 export async function findDataFiles(
   spec: string | readonly string[],
@@ -98,7 +101,7 @@ export async function describeFiles<Named extends NamedFile>(
 export async function statNamed(
   { file, pattern }: NamedFile,
   stores: Stores,
-  { what, folderHint }: FileWords,
+  { source, what, folderHint }: FileWords,
 ): Promise<Stat> {
   try {
     return await statOf(stores, file)
@@ -106,7 +109,8 @@ export async function statNamed(
     const code = codeOf(error)
     if (code === undefined || (schemeOf(file) !== undefined && code !== 'ENOENT')) throw error
     if (code === 'EISDIR') {
-      const hint = folderHint ?? `name its ${what}s, as in "${pattern.replace(/\/$/, '')}/*"`
+      const all = `${pattern.replace(/\/$/, '')}/*.${ENDS[source] ?? source}`
+      const hint = folderHint ?? `name its ${what}s, as in "${all}"`
       throw new SourceError(`${file} is a folder: ${hint}`, { file })
     }
     const cause = (error as Error).cause ?? error
@@ -148,10 +152,11 @@ function localMatches(
       entries = readdirSync(folder, { withFileTypes: true })
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      throw new SourceError(`can't list ${folder} for the pattern "${pattern}": ${code}`, {
-        file: folder,
-        cause: error,
-      })
+      const problem =
+        code === 'ENOENT'
+          ? `there is no folder ${folder}, where the pattern "${pattern}" looks for files: check the path`
+          : `can't list ${folder} for the pattern "${pattern}": ${code}`
+      throw new SourceError(problem, { file: folder, cause: error })
     }
     for (const entry of entries) {
       if (entry.isDirectory()) {

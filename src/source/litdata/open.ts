@@ -97,7 +97,9 @@ function checkIndex({ file, json }: FoundIndex): void {
     !Array.isArray(json.chunks)
   )
     throw new SourceError(
-      `${file}: it is no index of LitData: it needs "chunks" and "config" with "data_format"; run optimize() to its end`,
+      'shards' in json
+        ? `${file} is an index of MDS, not of LitData: name the folder by {"mds": …}`
+        : `${file}: it is no index of LitData: it needs "chunks" and "config" with "data_format"; run optimize() to its end`,
       { file },
     )
 }

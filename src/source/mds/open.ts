@@ -87,9 +87,12 @@ export async function openMds(json: PathsJson | MdsJson, context: OpenContext): 
 function shardsOf(index: FoundIndex, forms: Map<string, { number: number; columns: MdsColumn[] }>): Told[] {
   const { file, json } = index
   if (json.version !== 2 || !Array.isArray(json.shards))
-    throw new SourceError(`${file} is no index of MDS, version 2: it needs "version": 2 and "shards": […]`, {
-      file,
-    })
+    throw new SourceError(
+      'chunks' in json
+        ? `${file} is an index of LitData, not of MDS: name the folder by {"litdata": …}`
+        : `${file} is no index of MDS, version 2: it needs "version": 2 and "shards": […]`,
+      { file },
+    )
   return json.shards.map((shard, i) => {
     const fault = (problem: string): SourceError =>
       new SourceError(`${file}: shard ${i} ${problem}: write the dataset again, or correct its index`, {

@@ -39,7 +39,6 @@ async function openFiles(path: PathsJson, context: OpenContext, stores: Stores):
   const files = await findDataFiles(path, context.root, stores, {
     source: 'parquet',
     what: 'file',
-    folderHint: 'name its files, as in "*.parquet"',
   })
   const indexes = await indexAll(files, context, stores)
   const metas = indexes.map(({ header }) => header.meta as unknown as ParquetMeta)

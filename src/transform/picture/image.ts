@@ -106,7 +106,11 @@ function run(
 export function bytesOf(value: FieldValue): Uint8Array | TiledArray {
   if (value instanceof Uint8Array || isTiled(value)) return value
   const found = JSON.stringify(typeof value === 'bigint' ? String(value) : value)
-  throw new DecodeError(`expected the bytes of a picture, found ${found}: check "from"`)
+  const named = typeof value === 'string' && /\.\w{3,4}$/.test(value)
+  const hint = named
+    ? 'files that a table names are read by {"files": {"list": "train.csv", "path": COLUMN}}'
+    : 'check "from"'
+  throw new DecodeError(`expected the bytes of a picture, found ${found}: ${hint}`)
 }
 
 /** A finished picture must fit the room that its row has. */

@@ -24,7 +24,9 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   const write = (given: TiledArray, at: number, context: RowContext): void | Promise<void> => {
     const array = ops === undefined ? given : ops.move(given, context)
     if (!sameShape(array.shape, shape)) {
-      throw new DecodeError(`the array has shape [${array.shape}], the field [${shape}]`)
+      throw new DecodeError(
+        `the array has shape [${array.shape.join(', ')}], the field [${shape.join(', ')}]: ${shapeHint(array.shape, shape)}`,
+      )
     }
     const pending = putArray(array, dtype, at, context)
     if (ops?.finish === undefined) return pending
@@ -52,7 +54,8 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
     const array = ops === undefined ? given : ops.move(given, context)
     if (array.shape.length === 0 || !sameShape(array.shape.slice(1), shape)) {
       throw new DecodeError(
-        `the array has shape [${array.shape}], the field [n${shape.map(n => `, ${n}`).join('')}]`,
+        `the array has shape [${array.shape.join(', ')}], the field [n${shape.map(n => `, ${n}`).join('')}]: ` +
+          'only the first axis may vary; operators such as "crop" and "pad" in "apply" give the others one size',
       )
     }
     const [length] = array.shape
@@ -128,4 +131,14 @@ function tiled(
       ? [array.length / elementBytes(dtype, shape), ...(shape.slice(1) as number[])]
       : (shape as number[])
   return { dtype, shape: own, tiles: [{ data: array }] }
+}
+
+/** What to do about an array of another shape than its field's. */
+function shapeHint(found: readonly number[], shape: readonly number[]): string {
+  if (found.length === shape.length + 1 && sameShape(found.slice(1), shape))
+    return 'if each step along its first axis is meant to be a sample, give the source "rows": "axis"'
+  if (found.length !== shape.length) return `correct "shape" of the field: the array has ${found.length} axes`
+  if (sameShape(found.slice(1), shape.slice(1)))
+    return 'lengths that differ along the first axis need "ragged" or "pad"; operators such as "crop" and "pad" in "apply" give arrays one size'
+  return 'operators such as "crop" and "pad" in "apply" give arrays one size; otherwise correct "shape" of the field'
 }

@@ -132,6 +132,10 @@ describe('what is wrong', () => {
     await expect(open({ mds: folder })).rejects.toThrow(/shard.00001.mds is missing, .*index.json names it/)
     rmSync(join(folder, 'index.json'))
     await expect(open({ mds: folder })).rejects.toThrow(/index.json is missing/)
+    writeFileSync(join(folder, 'index.json'), '{"chunks": [], "config": {}}')
+    await expect(open({ mds: folder })).rejects.toThrow('name the folder by {"litdata": …}')
+    writeFileSync(join(folder, 'index.json'), '{"shards": [], "version": 2}')
+    await expect(open({ litdata: folder })).rejects.toThrow('name the folder by {"mds": …}')
   })
 
   it.each(['../one/shard.00000.mds', '/etc/passwd', 'far://x', '', 'a/../../x', './x', '~/x'])(

@@ -120,7 +120,12 @@ describe('what is damaged', () => {
     write('empty.tfrecord', Buffer.alloc(0))
     await expect(openAt({ tfrecord: 'empty.tfrecord' })).rejects.toThrow('no record in')
     await expect(openAt({ tfrecord: 'none.tfrecord' })).rejects.toThrow(/file .*none.tfrecord is missing/)
-    await expect(openAt({ tfrecord: '.' })).rejects.toThrow('is a folder: name its files, as in "./*"')
+    await expect(openAt({ tfrecord: '.' })).rejects.toThrow(
+      'is a folder: name its files, as in "./*.tfrecord"',
+    )
+    await expect(openAt({ tfrecord: 'nowhere/*.tfrecord' })).rejects.toThrow(
+      /there is no folder .*nowhere, where the pattern "nowhere\/\*\.tfrecord" looks for files/,
+    )
   })
 
   it('several values of bytes are asked for one by one', async () => {
