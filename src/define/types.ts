@@ -199,8 +199,9 @@ export type WhereJson = Record<
   string,
   | number
   | string
-  | (number | string)[]
-  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', number | string>>
+  | boolean
+  | (number | string | boolean)[]
+  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', number | string | boolean>>
 >
 
 export interface SplitJson {

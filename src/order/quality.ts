@@ -20,7 +20,7 @@ export interface QualityOptions {
   /** Rows of a batch, all ranks together. */
   batch: number
   epoch?: number
-  label?: (row: number) => number | string
+  label?: (row: number) => number | string | undefined
   /** Bytes of a row; without it all are taken as equal, and pages are left out of the count. */
   bytesOf?: (row: number) => number
   /** First row of each block, and the count at the end; with it reading by blocks is simulated … */
@@ -156,9 +156,9 @@ function cellsPerBatch(count: number, batch: number): (rows: Float64Array) => nu
 }
 
 /** Shannon entropy of the labels, in bits. */
-function labelEntropy(label: (row: number) => number | string): (rows: Float64Array) => number {
+function labelEntropy(label: (row: number) => number | string | undefined): (rows: Float64Array) => number {
   return rows => {
-    const counts = new Map<number | string, number>()
+    const counts = new Map<number | string | undefined, number>()
     for (const row of rows) {
       const name = label(row)
       counts.set(name, (counts.get(name) ?? 0) + 1)

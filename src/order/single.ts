@@ -14,7 +14,10 @@ export interface OrderSource {
   /** First row of each unit, ascending from 0, where rows share units. Equal starts: units that share their rows. */
   readonly unitStarts?: Float64Array
   /** Columns of the index, for weights by column and class balance. */
-  index?(name: string): { at(row: number): number | string } | undefined
+  index?(name: string): { at(row: number): number | string | undefined } | undefined
+  /** Names of its columns, for messages. */
+  readonly columns?: readonly string[]
+  readonly indexed?: readonly string[]
 }
 
 /** Which row of a source stands at a position of an epoch. */
@@ -131,6 +134,13 @@ class GlobalOrder implements SourceOrder {
   }
 }
 
+function noColumn(name: string, { columns = [], indexed = [] }: OrderSource): string {
+  const known = [...new Set([...columns, ...indexed])]
+  if (columns.includes(name))
+    return `the index has no column "${name}" (its values are too large for the index); it has ${indexed.join(', ')}`
+  return `the source has no column "${name}"; name one that has a number or a text a row: it has ${known.join(', ')}`
+}
+
 type Weights = Extract<NormalOrder, { kind: 'weights' }>['weights']
 
 /** The weight of each row, from a list, a column, or a class column to be balanced. */
@@ -146,11 +156,7 @@ function weightOf(weights: Weights, source: OrderSource): (row: number) => numbe
       ? [weights.column, 'order.weights.column']
       : [weights.balance, 'order.weights.balance']
   const column = source.index?.(name)
-  if (column === undefined)
-    throw new DefinitionError(
-      path,
-      `the index has no column "${name}"; name one that is indexed, such as "cls"`,
-    )
+  if (column === undefined) throw new DefinitionError(path, noColumn(name, source))
   // Members of a tar arrive as text: "0.5" is a weight, too. What is no number is refused by row.
   if ('column' in weights)
     return row => {

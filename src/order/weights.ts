@@ -76,12 +76,12 @@ export function aliasTables(
   return { shares, others }
 }
 
-/** Weights that make every class equally likely, whatever its number of rows. */
+/** Weights that make every class equally likely, whatever its number of rows. Rows without a label are a class, too. */
 export function balancedWeights(
   count: number,
-  label: (row: number) => number | string,
+  label: (row: number) => number | string | undefined,
 ): (row: number) => number {
-  const rows = new Map<number | string, number>()
+  const rows = new Map<number | string | undefined, number>()
   for (let row = 0; row < count; row++) {
     const name = label(row)
     rows.set(name, (rows.get(name) ?? 0) + 1)

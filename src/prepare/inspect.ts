@@ -95,29 +95,31 @@ function sampleBytes(source: Source): Float64Array {
   )
 }
 
+type Label = number | string | undefined
+
 /** `known`: the classes by number, where the source knows them. They are counted even where there is no sample. */
 async function classCounts(source: Source, known: readonly string[] = []): Promise<Summary['classes']> {
   const labels = source.index('label') ?? source.index('cls')
   if (labels === undefined) return []
-  const counts = new Map<number | string, number>(known.map((_, label) => [label, 0]))
+  const counts = new Map<number | string | undefined, number>(known.map((_, label) => [label, 0]))
   for (let row = 0; row < source.count; row++) {
     const label = labels.at(row)
     counts.set(label, (counts.get(label) ?? 0) + 1)
   }
-  const names = known.length > 0 ? (label: number | string) => known[Number(label)] : await classNames(source)
+  const names = known.length > 0 ? (label: Label) => known[Number(label)] : await classNames(source)
   return [...counts]
     .sort(([a], [b]) =>
       typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)),
     )
-    .map(([label, samples]) => ({ label: String(label), name: names(label), samples }))
+    .map(([label, samples]) => ({ label: String(label ?? 'no value'), name: names(label), samples }))
 }
 
 /** Names by label: from the source's own index, or from the classes.json that `pack` leaves beside the shards. */
-async function classNames(source: Source): Promise<(label: number | string) => string | undefined> {
+async function classNames(source: Source): Promise<(label: Label) => string | undefined> {
   const own = source.index('class')
   const labels = source.index('label')
   if (own !== undefined && labels !== undefined) {
-    const names = new Map<number | string, string>()
+    const names = new Map<Label, string>()
     for (let row = 0; row < source.count; row++) names.set(labels.at(row), String(own.at(row)))
     return label => names.get(label)
   }

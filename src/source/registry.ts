@@ -4,7 +4,7 @@
  */
 
 import { nearest, SourceError } from '../basics/errors.js'
-import type { SourceName } from '../define/nested.js'
+import { COMBINATORS, type SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
 import { arrow } from './arrow/arrow.js'
 import { type OpenedSources, openBlend } from './combine/blend.js'
@@ -29,9 +29,10 @@ import { safetensors } from './safetensors/safetensors.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
 import { tfrecord } from './tfrecord/tfrecord.js'
+import { valued } from './values/valued.js'
 import { zarr } from './zarr/zarr.js'
 
-const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<never>>> = {
+const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named' | 'valued', SourceKind<never>>> = {
   tar,
   folder,
   files,
@@ -57,6 +58,7 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named', SourceKind<
   litdata,
   mds,
   tfrecord,
+  valued,
 }
 
 /** Those of plugins that this thread has loaded. */
@@ -72,6 +74,20 @@ export function hasSource(name: string): boolean {
   return Object.hasOwn(KINDS, name) || name === 'blend' || plugged.has(name)
 }
 
+/**
+ * Sources whose columns are not read to select by them: those made of others, which ask these; those whose index has all that is
+ * small; and those that make their samples.
+ */
+const WITHOUT_VALUES: ReadonlySet<string> = new Set([
+  ...COMBINATORS,
+  'folder',
+  'files',
+  'tar',
+  'synthetic',
+  'kernel',
+  'python',
+])
+
 const nesting: Nesting = { open: openSource, attach: attachSource }
 
 /** Opens a source: finds its files, builds its index if need be. Runs once, in the main thread. */
@@ -80,7 +96,11 @@ export async function openSource(json: SourceJson, context: OpenContext): Promis
     throw new SourceError('a blend can only be the outermost source: put the other sources into its entries')
   }
   const [[name, inner]] = Object.entries(json)
-  return kind(name).open(inner as never, context, nesting)
+  const manifest = await kind(name).open(inner as never, context, nesting)
+  const { indexed = [] } = context
+  if (indexed.length === 0 || WITHOUT_VALUES.has(name)) return manifest
+  const { withValues } = await import('./values/open.js')
+  return withValues(inner, manifest, attachSource(manifest), indexed, context)
 }
 
 /** Makes a source from its manifest, in any thread. */

@@ -21,7 +21,10 @@ export type { ByteRange }
 /** A column that the index holds for every row: for `where`, `stratifyBy`, `groupBy`, weights and class balance. */
 export interface IndexColumn {
   type: 'number' | 'string'
-  at(row: number): number | string
+  /** The texts are integers, some of them beyond 2^53: they are compared as integers. */
+  digits?: boolean
+  /** Undefined: the row has no value. */
+  at(row: number): number | string | undefined
 }
 
 /**
@@ -166,6 +169,8 @@ export interface OpenContext {
   root: string
   /** Columns that fields ask for by name: small members worth keeping in the index, such as `cls`. */
   wanted: readonly string[]
+  /** Columns by which rows are selected, grouped or weighed. What the index of a format lacks of them is read when it is opened. */
+  indexed?: readonly string[]
   /** The command of a Python process; undefined: the usual one. */
   python?: readonly string[]
   /** Bytes that a value of a column may have at most, where its fields say so: what unpacks to more is refused. */

@@ -132,7 +132,11 @@ export function conforms(suite: Conformance): void {
     it('answers for the columns it says are in its index, and for no others', () => {
       for (const name of source.indexed ?? []) {
         const column = source.index(name)
-        for (let row = 0; row < source.count; row++) expect(typeof column?.at(row)).toBe(column?.type)
+        for (let row = 0; row < source.count; row++) {
+          const value = column?.at(row)
+          if (value !== undefined) expect(typeof value).toBe(column?.type)
+          else expect(readRow(source, row, [name])).toEqual({}) // a null
+        }
       }
       expect(source.index('no such column')).toBeUndefined()
     })

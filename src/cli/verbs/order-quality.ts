@@ -46,7 +46,10 @@ export const orderQuality = command({
     const plugins = await givenPlugins(values.plugin)
     const feed = await normalFeed(path, values['allow-code'], plugins)
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const plan = await planFeed(feed, { progress: (...told) => progress.set(...told) })
+    const plan = await planFeed(feed, {
+      ...(values.label !== undefined && { indexed: [values.label] }),
+      progress: (...told) => progress.set(...told),
+    })
     progress.end()
     const batch = feed.batch.global ?? feed.batch.size ?? 1
     const cached = cachedSources(plan)

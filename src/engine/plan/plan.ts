@@ -41,6 +41,8 @@ export interface FeedPlan extends StateFeed {
 export interface PlanOptions {
   /** Weights of a blend that changed on the way, from a state. */
   changes?: readonly BlendChange[]
+  /** Columns that the index should have besides those that the definition selects and weighs rows by. */
+  indexed?: readonly string[]
   progress?: OnProgress
   notice?: (text: string) => void
 }
@@ -51,6 +53,7 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   const opened = await openSources(feed.source, {
     root: feed.root,
     wanted,
+    indexed: [...decidingColumns(feed.order), ...(options.indexed ?? [])],
     // A function over the sample gets columns whole: what it makes of them is not known.
     most: feed.map === undefined ? columnLimits(feed.fields) : {},
     python: feed.python,
@@ -81,6 +84,12 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     length: order.length,
     indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
   }
+}
+
+/** Columns that say how often a row is drawn. */
+function decidingColumns(order: NormalFeed['order']): string[] {
+  if (order.kind !== 'weights' || Array.isArray(order.weights)) return []
+  return ['column' in order.weights ? order.weights.column : order.weights.balance]
 }
 
 /** A hash of the code in the sources, where they have any. */

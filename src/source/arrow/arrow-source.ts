@@ -93,24 +93,12 @@ export class ArrowSource implements Source {
   index(name: string): IndexColumn | undefined {
     const found = this.manifest.indexed.find(column => column.name === name)
     if (found === undefined) return undefined
-    const files = this.manifest.files.map((_, i) => this.file(i))
-    const numbers = files.map(file => file.numbers(name))
-    const at = (row: number): number => {
+    const files = this.manifest.files.map((_, i) => this.file(i).indexColumn(name))
+    const at = (row: number): number | string | undefined => {
       const own = this.rows.locate(row)
-      return numbers[this.rows.file]?.[own] ?? Number.NaN
+      return files[this.rows.file]?.(own)
     }
-    if (found.type === 'number') return { type: 'number', at }
-    const entries = this.manifest.files.map(({ schema }, i) => {
-      const column = this.manifest.schemas[schema].columns.find(column => column.name === name)
-      return column?.field.dictionary && files[i].entries(column.field.dictionary.id)
-    })
-    return {
-      type: 'string',
-      at: row => {
-        const entry = at(row)
-        return Number.isNaN(entry) ? '' : (entries[this.rows.file]?.at(entry) ?? '')
-      },
-    }
+    return { type: found.type, at }
   }
 
   layout(): Layout {

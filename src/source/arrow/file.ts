@@ -195,12 +195,24 @@ export class ArrowFile {
   private all: string[] | undefined
 
   /** The values of a small column; undefined where the index has none of that name. */
-  numbers(name: string): NumberArray | undefined {
+  private numbers(name: string): NumberArray | undefined {
     return this.index.has(`value.${name}`) ? this.index.numbers(`value.${name}`) : undefined
   }
 
+  /** A column of the index, by row; undefined where it holds none of that name. */
+  indexColumn(name: string): ((row: number) => number | string | undefined) | undefined {
+    const column = this.columns.find(column => column.name === name)
+    const value = column && this.smallValue(column)
+    if (value === undefined) return undefined
+    return row => {
+      const found = value(row)
+      if (found instanceof Uint8Array) return Buffer.from(found).toString('utf8')
+      return found === undefined ? undefined : Number(found)
+    }
+  }
+
   /** The entries of a dictionary. */
-  entries(id: number): TextColumn {
+  private entries(id: number): TextColumn {
     return this.index.text(`entry.${id}`)
   }
 

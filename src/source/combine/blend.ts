@@ -31,7 +31,8 @@ export async function openBlend(
     const most = Object.fromEntries(
       Object.entries(context.most ?? {}).map(([column, bytes]) => [back.get(column) ?? column, bytes]),
     )
-    const child = await nesting.open(source, { ...context, wanted, most })
+    const indexed = context.indexed?.map(column => back.get(column) ?? column)
+    const child = await nesting.open(source, { ...context, wanted, indexed, most })
     checkNames(entries[i].name, rename, nesting.attach(child).columns)
     const { fingerprint, indexBytes } = child
     const manifest: NamedManifest = {

@@ -133,12 +133,13 @@ class ConcatSource implements EveryMember {
     const columns = this.parts.map(part => part.index(name))
     if (columns.some(column => column === undefined)) return undefined
     const number = columns.every(column => column?.type === 'number')
-    const at = (row: number): number | string => {
+    const digits = !number && columns.every(column => column?.digits || column?.type === 'number')
+    const at = (row: number): number | string | undefined => {
       const i = find(this.rows, row)
-      const value = columns[i]?.at(row - this.rows[i]) as number | string
-      return number ? value : String(value)
+      const value = columns[i]?.at(row - this.rows[i])
+      return number || value === undefined ? value : String(value)
     }
-    return { type: number ? 'number' : 'string', at }
+    return { type: number ? 'number' : 'string', ...(digits && { digits }), at }
   }
 
   need(row: number, epoch: number, columns: readonly string[], out: Need): void {

@@ -109,7 +109,7 @@ class SelectedSource extends Around {
 
   override index(name: string): IndexColumn | undefined {
     const column = this.source.index(name)
-    return column && { type: column.type, at: row => column.at(this.at(row)) }
+    return column && { ...column, at: row => column.at(this.at(row)) }
   }
 
   override get unitStarts(): Float64Array | undefined {

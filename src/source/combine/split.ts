@@ -13,6 +13,7 @@ import { nearest, SourceError } from '../../basics/errors.js'
 import { someSource } from '../../define/nested.js'
 import type { SplitJson } from '../../define/types.js'
 import type { Source, SourceKind } from '../source.js'
+import { withIndexed } from './indexed.js'
 import { attachSelected, RowCollector, selectedManifest } from './selected.js'
 import { strataChooser } from './strata.js'
 import { placeOf, type Stretch } from './stretch.js'
@@ -20,7 +21,8 @@ import { placeOf, type Stretch } from './stretch.js'
 export const split: SourceKind<SplitJson> = {
   async open(json, context, nesting) {
     refuseSameHash(json)
-    const child = await nesting.open(json.source, context)
+    const names = [json.groupBy, json.stratifyBy].filter(name => name !== undefined)
+    const child = await nesting.open(json.source, withIndexed(context, names))
     const source = nesting.attach(child)
     const stretch = stretchOf(json)
     const choose = json.stratifyBy === undefined ? plainChooser : strataChooser

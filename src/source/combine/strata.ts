@@ -16,12 +16,12 @@ import { SourceError } from '../../basics/errors.js'
 import type { SplitJson } from '../../define/types.js'
 import { hashKey, place } from '../index/key-hash.js'
 import type { Source } from '../source.js'
+import { indexColumn } from './condition.js'
 import { placeOf, type Stretch } from './stretch.js'
-import { indexColumn } from './subset.js'
 
 /** Values of a column, and for every row the number of its value. */
 interface Strata {
-  values: (number | string)[]
+  values: (number | string | undefined)[]
   of: Uint32Array
 }
 
@@ -49,10 +49,10 @@ export function strataChooser(
   }
 }
 
-/** Numbers the values of a column in the order in which they come. */
+/** Numbers the values of a column in the order in which they come. Rows without a value are a stratum, too. */
 function strataOf(source: Source, name: string, by: string): Strata {
   const column = indexColumn(source, name, by)
-  const numbers = new Map<number | string, number>()
+  const numbers = new Map<number | string | undefined, number>()
   const of = new Uint32Array(source.count)
   for (let row = 0; row < source.count; row++) {
     const value = column.at(row)

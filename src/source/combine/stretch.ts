@@ -2,7 +2,7 @@
 import type { SplitJson } from '../../define/types.js'
 import { hashKey, place } from '../index/key-hash.js'
 import type { Source } from '../source.js'
-import { indexColumn } from './subset.js'
+import { indexColumn } from './condition.js'
 
 /** From `from` up to, and without, `to`; with `not`, everything else. */
 export interface Stretch {
@@ -11,11 +11,15 @@ export interface Stretch {
   not: boolean
 }
 
-/** By the row's group where there is one, otherwise by its key. */
+/** By the row's group where there is one, otherwise by its key: a row without a value in `groupBy` is a group of its own. */
 export function placeOf(source: Source, { groupBy, seed = 0 }: SplitJson): (row: number) => number {
+  const byKey = (row: number): number => place(source.keyHash?.(row) ?? hashKey(source.key(row)), seed)
   if (groupBy !== undefined) {
     const column = indexColumn(source, groupBy, 'groupBy')
-    return row => place(hashKey(`group ${column.at(row)}`), seed)
+    return row => {
+      const group = column.at(row)
+      return group === undefined ? byKey(row) : place(hashKey(`group ${group}`), seed)
+    }
   }
-  return row => place(source.keyHash?.(row) ?? hashKey(source.key(row)), seed)
+  return byKey
 }

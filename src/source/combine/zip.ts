@@ -14,6 +14,8 @@ import type {
   Leaf,
   Manifest,
   Need,
+  Nesting,
+  OpenContext,
   Pieces,
   Present,
   Source,
@@ -31,7 +33,8 @@ interface ZipManifest extends Manifest {
 export const zip: SourceKind<SourceJson[]> = {
   async open(json, context, nesting) {
     const children: Manifest[] = []
-    for (const child of json) children.push(await nesting.open(child, context))
+    for (const child of json) children.push(await nesting.open(child, { ...context, indexed: [] }))
+    await indexParts(json, children, context, nesting)
     checkParts(children.map(nesting.attach), context.wanted)
     const prints = children.map(child => child.fingerprint)
     const manifest: ZipManifest = {
@@ -132,6 +135,27 @@ class ZipSource implements EveryMember {
   layout(): Layout | undefined {
     return joinedLayouts(this.parts.map(part => part.layout?.()))
   }
+}
+
+/** Columns that no part has in its index are read by the first part that has them. */
+async function indexParts(
+  json: readonly SourceJson[],
+  children: Manifest[],
+  context: OpenContext,
+  nesting: Nesting,
+): Promise<void> {
+  const { indexed = [] } = context
+  if (indexed.length === 0) return
+  const parts = children.map(nesting.attach)
+  const missing = indexed.filter(name => parts.every(part => part.index(name) === undefined))
+  for (const [i, part] of parts.entries()) {
+    const own = missing.filter(name => part.columns.includes(name) && !isBefore(parts, i, name))
+    if (own.length > 0) children[i] = await nesting.open(json[i], { ...context, indexed: own })
+  }
+}
+
+function isBefore(parts: readonly Source[], i: number, name: string): boolean {
+  return parts.slice(0, i).some(part => part.columns.includes(name))
 }
 
 function checkParts(parts: readonly Source[], wanted: readonly string[]): void {

@@ -15,6 +15,7 @@ import {
   missingShard,
   readTables,
   shardFile,
+  stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
@@ -77,6 +78,7 @@ export async function openLitdata(
   return {
     kind: 'litdata',
     fingerprint: fingerprint(told, shards, form, block),
+    stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
     table,

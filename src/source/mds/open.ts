@@ -17,6 +17,7 @@ import {
   missingShard,
   readTables,
   shardFile,
+  stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
@@ -74,6 +75,7 @@ export async function openMds(json: PathsJson | MdsJson, context: OpenContext): 
   return {
     kind: 'mds',
     fingerprint: fingerprint(told, columns, units !== undefined),
+    stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
     table,

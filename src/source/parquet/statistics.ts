@@ -3,7 +3,7 @@ import type { WhereJson } from '../../define/types.js'
 import { formOf } from './form.js'
 import type { ParquetLeaf } from './structure/schema.js'
 
-type Bound = number | string
+type Bound = number | string | boolean
 
 /** False only where no value can meet the condition. Statistics that are missing, or not understood, say nothing. */
 export function mayMatch(
@@ -18,11 +18,13 @@ export function mayMatch(
   if (form.items === 'text') return textMayMatch(condition, min, max)
   const [least, most] = [numberOf(leaf, min), numberOf(leaf, max)]
   if (least === undefined || most === undefined || !(least <= most)) return true
-  const isInside = (bound: Bound): boolean => typeof bound !== 'number' || (bound >= least && bound <= most)
+  const isInside = (bound: Bound): boolean =>
+    typeof bound === 'string' || (Number(bound) >= least && Number(bound) <= most)
   if (Array.isArray(condition)) return condition.some(isInside)
   if (typeof condition !== 'object') return isInside(condition)
-  return Object.entries(condition).every(([sign, bound]) => {
-    if (typeof bound !== 'number') return true
+  return Object.entries(condition).every(([sign, given]) => {
+    if (typeof given === 'string') return true
+    const bound = Number(given)
     if (sign === '>') return most > bound
     if (sign === '>=') return most >= bound
     if (sign === '<') return least < bound

@@ -8,8 +8,8 @@ import type { WhereJson } from '../../define/types.js'
 import { readRange } from '../../store/access.js'
 import { Reader } from '../../store/reader.js'
 import type { Stores } from '../../store/stores.js'
+import { compileCondition } from '../combine/condition.js'
 import { RowCollector, type Selection } from '../combine/selected.js'
-import { compileCondition } from '../combine/subset.js'
 import type { ReadAt } from '../index/read-at.js'
 import { RowReader } from '../row-reader.js'
 import type { Column, OnProgress } from '../source.js'
@@ -20,7 +20,7 @@ import type { ParquetSource } from './parquet-source.js'
 import { mayMatch } from './statistics.js'
 import { parseFooter, readFooterBytes } from './structure/footer.js'
 
-type Holds = (value: number | string) => boolean
+type Holds = (value: number | bigint | string) => boolean
 
 export async function selectRows(
   source: ParquetSource,
@@ -53,7 +53,8 @@ export async function selectRows(
 function meets(value: Column | undefined, holds: Holds): boolean {
   if (value === undefined) return false
   if (value instanceof Uint8Array) return holds(Buffer.from(value).toString('utf8'))
-  return holds(typeof value === 'string' ? value : Number(value))
+  if (typeof value === 'object') return false
+  return holds(value)
 }
 
 function testOf(
@@ -71,8 +72,21 @@ function testOf(
       `where: column "${name}" of ${file} holds no numbers or texts that can be compared`,
       { file },
     )
-  return compileCondition(condition, { type: form.items === 'text' ? 'string' : 'number' }, name)
+  // A bound with more digits than a number has is a text: all integers are then compared as they are.
+  const digits = /[iu]64/.test(form.items) && boundsOf(condition).some(isText)
+  const holds = compileCondition(
+    condition,
+    { type: digits || form.items === 'text' ? 'string' : 'number', digits },
+    name,
+  )
+  return digits ? holds : value => holds(typeof value === 'bigint' ? Number(value) : value)
 }
+
+function boundsOf(condition: WhereJson[string]): readonly unknown[] {
+  return typeof condition === 'object' ? Object.values(condition) : [condition]
+}
+
+const isText = (bound: unknown): boolean => typeof bound === 'string'
 
 /** Whether a row group may have rows that are wanted, by the file's row at which a unit begins. */
 async function possibleGroups(

@@ -4,6 +4,7 @@ import { inParallel } from '../../basics/parallel.js'
 import { ASKED_AT_ONCE, readRange, readWhole, statOf } from '../../store/access.js'
 import { isMissing, type Stat } from '../../store/store.js'
 import type { Stores } from '../../store/stores.js'
+import { joined } from '../combine/combined.js'
 import { findDataFiles, patternsOf } from '../find/data-files.js'
 import { folderOf, resolveName } from '../find/names.js'
 import { checkTable } from './shard-source.js'
@@ -96,6 +97,11 @@ export function wrongSize(file: string, index: string, bytes: number, told: numb
     `${file} has ${bytes} bytes, ${index} says ${told}: the shard is cut short, or the index is old`,
     { file },
   )
+}
+
+/** Times, or versions, of all shards. */
+export function stampOf(shards: readonly { was: Stat['version'] }[]): string | undefined {
+  return joined(shards.map(({ was }) => `${typeof was === 'string' ? was : was.mtimeMs}`))
 }
 
 /** A whole number that is not negative. */

@@ -23,6 +23,7 @@ export class ZarrSource implements Source {
   readonly count: number
   readonly columns: readonly string[]
   readonly runs: Float64Array
+  readonly indexed = ['key']
   readonly unitStarts?: Float64Array
   readonly leaves?: readonly Leaf[]
   private readonly byName: Map<string, ColumnLeaf>
@@ -55,8 +56,8 @@ export class ZarrSource implements Source {
     return this.nameOf(this.manifest.stems, row)
   }
 
-  index(_name: string): IndexColumn | undefined {
-    return undefined
+  index(name: string): IndexColumn | undefined {
+    return name === 'key' ? { type: 'string', at: row => this.key(row) } : undefined
   }
 
   where(row: number): { file: string; offset: number } | undefined {

@@ -121,7 +121,7 @@ describe('files of pyarrow', () => {
     const index = source.index('kind')
     const texts = Array.from({ length: source.count }, (_, row) => index?.at(row))
     const expected = valuesOf(name).kind.map(text =>
-      text === null ? '' : Buffer.from((text as string).slice(4), 'hex').toString(),
+      text === null ? undefined : Buffer.from((text as string).slice(4), 'hex').toString(),
     )
     expect(texts).toEqual(expected)
   })

@@ -1,0 +1,150 @@
+/**
+ * Reads some columns of all rows, in the order of the rows. Ranges of many rows are read together, and rows of one unit load
+ * it once, so a file is read once from its beginning to its end.
+ */
+import { bytesOfStored, countOf, isTiled } from '../../basics/array.js'
+import { READERS } from '../../basics/element.js'
+import { DecodeError, SourceError } from '../../basics/errors.js'
+import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
+import { ReadMemory } from '../../store/read-memory.js'
+import type { Reader } from '../../store/reader.js'
+import { loadUnit, plannedUnit, unitBytes } from '../load-unit.js'
+import type { ArrayColumn, ByteRange, Column, Need, Source, UnitRef } from '../source.js'
+import { ValueBuilder } from './value-builder.js'
+
+/** Rows, and bytes of their own ranges, that are read together at most. */
+const BLOCK_ROWS = 1024
+const BLOCK_BYTES = 8 << 20
+
+/** The values of `columns`, of rows up to `end`. */
+export async function scanValues(
+  source: Source,
+  columns: readonly string[],
+  reader: Reader,
+  end: number,
+  progress?: (row: number) => void,
+): Promise<ValueBuilder[]> {
+  const builders = columns.map(() => new ValueBuilder())
+  const units = new HeldUnits(reader)
+  for (let row = 0; row < end; ) {
+    progress?.(row)
+    const block = planBlock(source, row, end, columns)
+    const loaded = attempt(
+      () => units.hold(block.units),
+      error => {
+        throw named(error, source, row)
+      },
+    )
+    const pieces = loaded instanceof Promise ? await loaded : loaded
+    const read = reader.read(block.ranges)
+    const ranges = read instanceof Promise ? await read : read
+    for (let i = 0; i < block.rows; i++, row++) {
+      const own = ranges.slice(block.starts[i], block.starts[i + 1])
+      try {
+        const sample = source.sample(row, 0, columns, { ranges: own, units: pieces })
+        for (let c = 0; c < columns.length; c++) {
+          const added = add(builders[c], sample[columns[c]], columns[c], reader)
+          if (added instanceof Promise) await added
+        }
+      } catch (error) {
+        throw named(error, source, row)
+      }
+    }
+  }
+  return builders
+}
+
+/** Rows that are read together: they need the same units. */
+interface Block {
+  rows: number
+  units: readonly UnitRef[]
+  ranges: ByteRange[]
+  /** The first range of each row, and how many there are. */
+  starts: number[]
+}
+
+function planBlock(source: Source, first: number, end: number, columns: readonly string[]): Block {
+  const block: Block = { rows: 0, units: [], ranges: [], starts: [0] }
+  let bytes = 0
+  for (let row = first; row < end && block.rows < BLOCK_ROWS && bytes < BLOCK_BYTES; row++) {
+    const need: Need = { ranges: [], units: [] }
+    source.need(row, 0, columns, need)
+    if (block.rows === 0) block.units = need.units
+    else if (!sameUnits(block.units, need.units)) break
+    for (const range of need.ranges) {
+      block.ranges.push(range)
+      bytes += range.length
+    }
+    block.starts.push(block.ranges.length)
+    block.rows++
+  }
+  return block
+}
+
+function sameUnits(a: readonly UnitRef[], b: readonly UnitRef[]): boolean {
+  return a.length === b.length && a.every(({ leaf, unit }, i) => leaf === b[i].leaf && unit === b[i].unit)
+}
+
+/** The units of the rows that are being looked at. */
+class HeldUnits {
+  private held: { ref: UnitRef; pieces: Maybe<readonly Uint8Array[]> }[] = []
+  private memory = new ReadMemory()
+
+  constructor(private readonly reader: Reader) {}
+
+  hold(refs: readonly UnitRef[]): Maybe<(readonly Uint8Array[])[]> {
+    this.held = refs.map(ref => {
+      const known = this.held.find(({ ref: { leaf, unit } }) => leaf === ref.leaf && unit === ref.unit)
+      if (known !== undefined) return known
+      const ranges = plannedUnit(ref)
+      const into = new Uint8Array(unitBytes(ref, ranges))
+      return { ref, pieces: loadUnit(this.reader, ref, ranges, into, this.memory) }
+    })
+    const loaded = together(this.held.map(({ pieces }) => pieces))
+    // After an error, others may still be read into it.
+    if (loaded instanceof Promise) this.memory = new ReadMemory()
+    return loaded
+  }
+}
+
+function add(builder: ValueBuilder, value: Column | undefined, name: string, reader: Reader): Maybe<void> {
+  if (typeof value === 'number' || typeof value === 'bigint') return builder.number(value)
+  if (value === undefined) return builder.none()
+  if (isTiled(value)) return after(elementOf(value as ArrayColumn, name, reader), one => builder.number(one))
+  try {
+    builder.text(value)
+  } catch (error) {
+    throw new DecodeError(`column "${name}" ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** The number in an array that has only one. */
+function elementOf(
+  { dtype, shape, tiles }: ArrayColumn,
+  name: string,
+  reader: Reader,
+): Maybe<number | bigint> {
+  const tile = tiles.find(({ shape: own }) => own === undefined || countOf(own) > 0)
+  if (countOf(shape) !== 1 || tile === undefined)
+    throw new DecodeError(
+      `column "${name}" holds arrays (${dtype} [${shape}]): rows are selected and grouped by single numbers and texts`,
+    )
+  const bytes = new Uint8Array(bytesOfStored(dtype))
+  const read =
+    tile.data instanceof Uint8Array
+      ? void bytes.set(tile.data.subarray(0, bytes.length))
+      : reader.readInto({ ...tile.data, length: bytes.length }, bytes)
+  return after(read as Maybe<void>, () => {
+    if (tile.bigEndian) bytes.reverse()
+    return READERS[dtype](new DataView(bytes.buffer), 0)
+  })
+}
+
+function named(error: unknown, source: Source, row: number): unknown {
+  if (!(error instanceof DecodeError)) return error
+  const { file, offset } = source.where?.(row) ?? {}
+  return new SourceError(
+    `sample ${source.id(row)}${file === undefined ? '' : ` (${file}, byte ${offset})`}: ${error.message}`,
+    { file, offset, cause: error },
+  )
+}

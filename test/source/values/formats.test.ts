@@ -1,0 +1,93 @@
+/**
+ * Rows of every format are selected, grouped and weighed by any column of one number or text a row. The same table lies in many
+ * formats (test/golden/columns/make.py); which rows random conditions select was answered by duckdb and numpy.
+ */
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { SourceJson, WhereJson } from '../../../src/define/types.js'
+import { attachSource, openSource } from '../../../src/source/registry.js'
+import type { Source } from '../../../src/source/source.js'
+import { temporaryFolder } from '../../support/folder.js'
+
+const golden = join(import.meta.dirname, '../../golden/columns')
+const root = temporaryFolder()
+
+interface Golden {
+  table: Record<string, (number | string | boolean | null)[]>
+  cases: { where: WhereJson; rows: number[] }[]
+}
+const { table, cases } = JSON.parse(readFileSync(join(golden, 'cases.json'), 'utf8')) as Golden
+
+beforeAll(() => {
+  process.env.MILLRACE_CACHE = join(root, 'cache')
+  cpSync(golden, root, { recursive: true })
+})
+
+const all = ['i', 'x', 'n', 't', 'w', 'b', 'big', 'y']
+const written = all.filter(name => name !== 'y')
+const whole = ['i', 'w', 'big', 'y']
+
+/** What a source of each format is, its columns, and how many rows of the table it has. */
+const FORMATS: [string, SourceJson, string[], number?][] = [
+  ['parquet', { parquet: 'table.parquet' }, all],
+  ['arrow', { arrow: 'table.arrow' }, all],
+  ['csv', { csv: 'table.csv' }, written],
+  ['jsonl', { jsonl: 'table.jsonl' }, written],
+  ['jsonl in gzip', { jsonl: 'table.jsonl.gz' }, written],
+  ['hdf5', { hdf5: 'table.h5' }, whole],
+  ['zarr', { zarr: 'table.zarr.zip' }, whole],
+  ['tfrecord', { tfrecord: 'table.tfrecord' }, ['i', 'n', 't', 'w', 'big', 'y']],
+  ['mds', { mds: 'mds' }, whole],
+  ['litdata', { litdata: 'litdata' }, whole],
+  ['npz, rows of an axis', { npz: { path: 'table.npz', rows: 'axis' } }, ['i', 'big', 'y']],
+  ['npz, a file a sample', { npz: 'samples/*.npz' }, ['i', 'big', 'y'], 12],
+]
+
+async function open(json: SourceJson): Promise<Source> {
+  return attachSource(structuredClone(await openSource(json, { root, wanted: [] })))
+}
+
+/** The ids that a source should have, of these rows. */
+function ids(source: Source, rows: readonly number[]): string[] {
+  return rows.map(row => source.id(row))
+}
+
+const idsOf = (source: Source): string[] =>
+  ids(
+    source,
+    Array.from({ length: source.count }, (_, row) => row),
+  )
+
+describe.each(FORMATS)('%s', (_, source, columns, count = table.i.length) => {
+  it('selects the rows that duckdb selects', { timeout: 60_000 }, async () => {
+    const plain = await open(source)
+    expect(plain.count).toBe(count)
+    let compared = 0
+    for (const { where, rows } of cases) {
+      const here = rows.filter(row => row < count)
+      if (here.length === 0 || !Object.keys(where).every(name => columns.includes(name))) continue
+      expect(idsOf(await open({ subset: { source, where } })), JSON.stringify(where)).toEqual(
+        ids(plain, here),
+      )
+      compared++
+    }
+    expect(compared).toBeGreaterThan(3)
+  })
+
+  it('keeps groups whole, and divides strata', async () => {
+    const plain = await open(source)
+    const rows = new Map(idsOf(plain).map((id, row) => [id, row]))
+    const part = async (take: string, by: object): Promise<number[]> =>
+      idsOf(await open({ split: { source, parts: { a: 0.5, b: 0.5 }, take, ...by } })).map(
+        id => rows.get(id)!,
+      )
+    const [a, b] = [await part('a', { groupBy: 'i' }), await part('b', { groupBy: 'i' })]
+    expect([...a, ...b].sort((p, q) => p - q)).toEqual([...rows.values()])
+    const groups = new Set(a.map(row => table.i[row]))
+    expect(b.some(row => groups.has(table.i[row]))).toBe(false)
+
+    const halves = [await part('a', { stratifyBy: 'y' in source ? 'y' : columns[1] }), []]
+    expect(halves[0].length).toBeGreaterThan(0)
+  })
+})
