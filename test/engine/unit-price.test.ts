@@ -1,5 +1,6 @@
 /** Units of many rows: what they take in the cache, what an order over them costs, and what the user is told of it. */
 import { describe, expect, test } from 'vitest'
+import { lastAtMost } from '../../src/basics/search.js'
 import type { FeedPlan } from '../../src/engine/plan/plan.js'
 import {
   type CachedSource,
@@ -94,7 +95,31 @@ describe('facts', () => {
       },
     }
     expect(unitFacts(many, [], 0)).toEqual({ rows: 2e6, stretches: 1e6, bytes: 1e8, largest: 100 })
-    expect(asked).toBe(2 ** 16)
+    expect(asked).toBe(2 ** 13)
+  })
+
+  test('of units in a thousand files, some files are looked into, and the unit with the most rows', () => {
+    const starts = Float64Array.from({ length: 1e5 }, (_, i) => (i > 77_777 ? 10 * i + 90 : 10 * i))
+    const files = new Set<number>()
+    const many: UnitSource = {
+      count: 1e6 + 90,
+      unitStarts: starts,
+      runs: starts.filter((_, i) => i % 100 === 0),
+      unitBytes: unit => (unit === 77_777 ? 1000 : 100),
+      need(row, _epoch, columns, out) {
+        const unit = lastAtMost(starts, row)
+        files.add(Math.floor(unit / 100))
+        out.units.push({ leaf: many, unit, columns })
+      },
+    }
+    expect(unitFacts(many, [], 0)).toEqual({
+      rows: 1e6 + 90,
+      stretches: 1e5,
+      bytes: 10_000_900,
+      largest: 1000,
+    })
+    expect(files.size).toBeLessThanOrEqual(33)
+    expect(files.size).toBeGreaterThan(30)
   })
 
   test('of a feed: each of its sources by its name, with its own bytes, for the columns of its fields', () => {

@@ -3,6 +3,7 @@
  * Units are what rows share, such as row groups and chunks. Sources whose rows share nothing have no facts.
  */
 import { SourceError } from '../../basics/errors.js'
+import { lastAtMost } from '../../basics/search.js'
 import type { SourceOrderData } from '../../order/single.js'
 import type { FeedPlan } from './plan.js'
 
@@ -10,6 +11,8 @@ import type { FeedPlan } from './plan.js'
 export interface UnitSource {
   readonly count: number
   readonly unitStarts?: Float64Array
+  /** First row of each file, where the source says it. */
+  readonly runs?: Float64Array
   /** Of a leaf: bytes that a unit takes once it is loaded. */
   unitBytes?(unit: number, columns: readonly string[]): number
   /** Which units a row needs, of which leaves. */
@@ -65,32 +68,33 @@ export function cachedSources({ feed, sources, attached, orderData }: FeedPlan):
   }))
 }
 
-/** Stretches that are looked at, evenly: a look takes under a microsecond. */
-const MOST_LOOKS = 2 ** 16
+/** Stretches that are looked at: a look takes some microseconds. */
+const MOST_LOOKS = 2 ** 13
+/** Files that are looked into: the index of each has to be opened for that, which takes some 0.3 ms. */
+const MOST_RUNS = 32
 
 /**
- * The facts of a source that has units of many rows; undefined for others, at no cost. `bytes` stands in for the loaded
- * size of sources that don't tell it.
+ * The facts of a source that has units of many rows; undefined for others, at no cost. Of very many units, and of units in
+ * very many files, some are looked at. `bytes` stands in for the loaded size of sources that don't tell it.
  */
 export function unitFacts(
   source: UnitSource,
   columns: readonly string[],
   bytes: number,
 ): UnitFacts | undefined {
-  const { count: rows, unitStarts } = source
+  const { count: rows, unitStarts, runs = new Float64Array(1) } = source
   if (unitStarts === undefined || rows === 0) return undefined
   const starts = stretchesOf(unitStarts, rows)
   const stretches = starts.length
   if (stretches === rows) return undefined
 
-  const looks = Math.min(stretches, MOST_LOOKS)
   const seen = new Map<UnitSource, Set<number>>()
   let told = false
   let sum = 0
   let largest = 0
   let mostRows = 0
-  for (let look = 0; look < looks; look++) {
-    const i = Math.floor((look * stretches) / looks)
+  let rowsSeen = 0
+  for (const i of looksAt(starts, rows, runs)) {
     const need: UnitNeed = { ranges: [], units: [] }
     source.need?.(starts[i], 0, columns, need)
     let together = 0
@@ -107,12 +111,42 @@ export function unitFacts(
       seen.get(leaf)!.add(unit)
       sum += own
     }
+    const own = (starts[i + 1] ?? rows) - starts[i]
+    rowsSeen += own
     largest = Math.max(largest, together)
-    mostRows = Math.max(mostRows, (starts[i + 1] ?? rows) - starts[i])
+    mostRows = Math.max(mostRows, own)
   }
   return told
-    ? { rows, stretches, bytes: Math.ceil((sum * stretches) / looks), largest }
+    ? { rows, stretches, bytes: Math.ceil((sum * rows) / rowsSeen), largest }
     : { rows, stretches, bytes, largest: Math.ceil((bytes * mostRows) / rows) }
+}
+
+/**
+ * The stretches to look at: all; or some of each file; or, of very many files, some of some files. Always the one with the
+ * most rows, which mostly takes the most bytes.
+ */
+function looksAt(starts: Float64Array, rows: number, runs: Float64Array): Iterable<number> {
+  const { length } = starts
+  if (length <= MOST_LOOKS && runs.length <= MOST_RUNS) return starts.keys()
+  const looks = new Set<number>()
+  const spread = (from: number, to: number, most: number): void => {
+    const some = Math.min(most, to - from)
+    for (let look = 0; look < some; look++) looks.add(from + Math.floor((look * (to - from)) / some))
+  }
+  if (runs.length <= MOST_RUNS) spread(0, length, MOST_LOOKS)
+  else {
+    for (let i = 0; i < MOST_RUNS; i++) {
+      const run = Math.floor((i * runs.length) / MOST_RUNS)
+      const end = run + 1 < runs.length ? lastAtMost(starts, runs[run + 1] - 1, 0, length - 1) + 1 : length
+      spread(lastAtMost(starts, runs[run], 0, length - 1), end, MOST_LOOKS / MOST_RUNS)
+    }
+  }
+  let largest = 0
+  for (let i = 0, most = 0; i < length; i++) {
+    const own = (i + 1 < length ? starts[i + 1] : rows) - starts[i]
+    if (own > most) [most, largest] = [own, i]
+  }
+  return looks.add(largest)
 }
 
 /** The first row of each stretch: units with equal starts share their rows, and those past the end have none. */

@@ -2,7 +2,7 @@
 import { SourceError } from '../../basics/errors.js'
 import type { ArrowJson } from '../../define/types.js'
 import { statOf } from '../../store/access.js'
-import { codeOf } from '../../store/store.js'
+import { codeOf, type Stat } from '../../store/store.js'
 import { type Stores, schemeOf } from '../../store/stores.js'
 import {
   type DataFile,
@@ -34,8 +34,9 @@ export async function findArrowFiles(json: ArrowJson, root: string, stores: Stor
   let folders = 0
   for (const pattern of patternsOf(path)) {
     for (const file of await expandPattern(pattern, resolveName(root, pattern), stores, WORDS)) {
-      if (!(await isFolder(file.file, stores))) {
-        named.push(file)
+      const stat = await statFile(file.file, stores)
+      if (stat !== 'folder') {
+        named.push({ ...file, stat: file.stat ?? stat })
         continue
       }
       folders++
@@ -51,13 +52,13 @@ export async function findArrowFiles(json: ArrowJson, root: string, stores: Stor
   return { files: await describeFiles(named, stores, WORDS), classes }
 }
 
-async function isFolder(name: string, stores: Stores): Promise<boolean> {
-  if (schemeOf(name) !== undefined) return !ENDINGS.test(name)
+/** Whether a name is that of a folder; what is known of a local file, so that it is not looked at again. */
+async function statFile(name: string, stores: Stores): Promise<Stat | 'folder' | undefined> {
+  if (schemeOf(name) !== undefined) return ENDINGS.test(name) ? undefined : 'folder'
   try {
-    await statOf(stores, name)
-    return false
+    return await statOf(stores, name)
   } catch (error) {
-    return codeOf(error) === 'EISDIR'
+    return codeOf(error) === 'EISDIR' ? 'folder' : undefined
   }
 }
 

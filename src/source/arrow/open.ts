@@ -7,6 +7,7 @@ import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import type { DataFile } from '../find/data-files.js'
+import { type Opened, openMany } from '../index/of-source.js'
 import { CHECKED_AT_ONCE } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import type { ArrowManifest } from './arrow-source.js'
@@ -32,6 +33,15 @@ export async function openArrowFiles(
   stores: Stores,
   classes: Record<string, string[]> = {},
 ): Promise<ArrowManifest> {
+  return openMany('arrow', files, classes, context, context => openIndexes(files, context, stores, classes))
+}
+
+async function openIndexes(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  classes: Record<string, string[]>,
+): Promise<Opened<ArrowManifest>> {
   const indexes = await indexAll(files, context, stores)
   const { schemas, numbers } = schemasOf(indexes)
   const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
@@ -59,7 +69,7 @@ export async function openArrowFiles(
   }
   if (hasUnits(schemas, numbers, indexes)) manifest.unitStarts = unitStarts(indexes)
   manifest.layout = layoutOf(manifest, indexes)
-  return manifest
+  return { manifest, indexes }
 }
 
 function timeOf(version: Version): string | number {

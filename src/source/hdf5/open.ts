@@ -8,6 +8,7 @@ import { joined } from '../combine/combined.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { IndexFile } from '../index/file.js'
 import { obtainFileIndex } from '../index/of-file.js'
+import { type Opened, openMany } from '../index/of-source.js'
 import type { IndexFound } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import {
@@ -37,6 +38,16 @@ export async function openHdf5(
   const spec = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   using stores = new Stores()
   const files = await findDataFiles(spec.path, context.root, stores, WORDS)
+  const options = [spec.rows, spec.datasets]
+  return await openMany('hdf5', files, options, context, context => openIndexes(files, spec, context, stores))
+}
+
+async function openIndexes(
+  files: readonly DataFile[],
+  spec: Pick<Hdf5Json, 'rows' | 'datasets'>,
+  context: OpenContext,
+  stores: Stores,
+): Promise<Opened<Hdf5Manifest>> {
   let done = 0
   const indexes = await inParallel(files, AT_ONCE, async file => {
     const found = await obtainFileIndex(HDF5_INDEX, file, context, stores)
@@ -46,7 +57,7 @@ export async function openHdf5(
   const named = Object.entries(spec.datasets ?? {}).map(([name, path]) => ({ name, path }))
   const chosen = new Chosen(spec.rows ?? 'axis', named, context)
   for (const [i, file] of files.entries()) chosen.add(file, indexes[i])
-  return chosen.finish()
+  return { manifest: chosen.finish(), indexes }
 }
 
 /** Samples of one file, or of one of its groups. */

@@ -10,6 +10,7 @@ import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import { openMany } from '../index/of-source.js'
 import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
 import { numberUnits } from '../packed/units.js'
 import type { Fingerprint, OpenContext } from '../source.js'
@@ -33,9 +34,17 @@ export async function openJsonLines(
   json: PathsJson | { path: PathsJson },
   context: OpenContext,
 ): Promise<LinesManifest> {
-  const opened = await openAll(pathsOf(json), context, () => ({ format: 'jsonl', rule: 'filled' }))
-  const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
-  return manifestOf('jsonl', opened, columns)
+  const rules: RowRules = { format: 'jsonl', rule: 'filled' }
+  return openAll(
+    pathsOf(json),
+    context,
+    rules,
+    () => rules,
+    opened => {
+      const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
+      return manifestOf('jsonl', opened, columns)
+    },
+  )
 }
 
 export async function openText(
@@ -43,18 +52,30 @@ export async function openText(
   context: OpenContext,
 ): Promise<LinesManifest> {
   const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
-  const rule = blank === 'skip' ? 'filled' : 'lines'
-  const opened = await openAll(pathsOf(json), context, () => ({ format: 'text', rule }))
-  return manifestOf('text', opened, ['text', 'line'])
+  const rules: RowRules = { format: 'text', rule: blank === 'skip' ? 'filled' : 'lines' }
+  return openAll(
+    pathsOf(json),
+    context,
+    rules,
+    () => rules,
+    opened => manifestOf('text', opened, ['text', 'line']),
+  )
 }
 
 export async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
   const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
   const header = options.header ?? options.columns === undefined
-  const opened = await openAll(pathsOf(json), context, ({ file }) => {
+  const rulesOf = ({ file }: DataFile): RowRules => {
     const delimiter = (options.delimiter ?? (/\.(tsv|tab)(\.\w+)?$/i.test(file) ? '\t' : ',')).charCodeAt(0)
     return { format: 'csv', rule: 'records', delimiter, header }
-  })
+  }
+  const { path: _, ...rest } = options
+  return openAll(pathsOf(json), context, { format: 'csv', ...rest }, rulesOf, opened =>
+    csvManifest(opened, options),
+  )
+}
+
+function csvManifest(opened: Opened[], options: Partial<CsvJson>): LinesManifest {
   for (const one of opened) one.meta = { ...one.meta, columns: renamed(one, options.columns) }
   const types: LinesManifest['types'] = {}
   for (const { name, type, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
@@ -96,14 +117,29 @@ function unknownColumn(name: string, names: readonly string[], file: string): So
   )
 }
 
-/** The files with their indexes: those that are there at once, the others a few at a time. */
+/** Opens files of one format; `options` are what decides the manifest besides the files. */
 async function openAll(
   paths: string | string[],
   context: OpenContext,
+  options: { format: LinesManifest['kind'] },
   rulesOf: (file: DataFile) => RowRules,
-): Promise<Opened[]> {
+  manifestOf: (opened: Opened[]) => LinesManifest,
+): Promise<LinesManifest> {
   using stores = new Stores()
   const files = await findDataFiles(paths, context.root, stores, { source: 'text', what: 'file' })
+  return await openMany(options.format, files, options, context, async context => {
+    const opened = await indexAll(files, context, stores, rulesOf)
+    return { manifest: manifestOf(opened), indexes: opened.map(({ index }) => index) }
+  })
+}
+
+/** The files with their indexes: those that are there at once, the others a few at a time. */
+async function indexAll(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  rulesOf: (file: DataFile) => RowRules,
+): Promise<Opened[]> {
   const kinds = files.map(file => linesIndex(rulesOf(file)))
   let bytes = 0
   const indexes = files.map((file, i) => {

@@ -6,6 +6,7 @@ import type { LitdataJson, PathsJson } from '../../define/types.js'
 import type { Stat } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import type { ArrowManifest } from '../arrow/arrow-source.js'
+import { openMany } from '../index/of-source.js'
 import type { Shard, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
@@ -74,6 +75,21 @@ export async function openLitdata(
     const refused = context.wanted.includes(name) ? refusal(name, format) : undefined
     if (refused !== undefined) throw new SourceError(refused)
   }
+  const found = told.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
+  const options = [block, indexes.map(({ digest }) => digest)]
+  return await openMany<LitdataManifest>('litdata', found, options, context, async () => {
+    return { manifest: await readChunks(told, stats, form, block, stores), indexes: [] }
+  })
+}
+
+/** The manifest. Offsets of samples are read from the chunks. */
+async function readChunks(
+  told: readonly Told[],
+  stats: readonly Stat[],
+  form: Form,
+  block: number | undefined,
+  stores: Stores,
+): Promise<LitdataManifest> {
   const { shards, table, units } = await placesOf(told, stats, form, block, stores)
   return {
     kind: 'litdata',

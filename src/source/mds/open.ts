@@ -8,6 +8,7 @@ import type { CodecName } from '../../codec/codec.js'
 import type { MdsJson, PathsJson } from '../../define/types.js'
 import type { Stat } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
+import { openMany } from '../index/of-source.js'
 import type { Shard, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
@@ -46,14 +47,29 @@ export async function openMds(json: PathsJson | MdsJson, context: OpenContext): 
   const path = typeof json === 'object' && !Array.isArray(json) ? json.path : json
   using stores = new Stores()
   const forms = new Map<string, { number: number; columns: MdsColumn[] }>()
-  const told = (await findIndexes(path, context.root, stores, 'mds')).flatMap(index => shardsOf(index, forms))
+  const indexes = await findIndexes(path, context.root, stores, 'mds')
+  const told = indexes.flatMap(index => shardsOf(index, forms))
   if (told.length === 0)
     throw new SourceError('an mds source without a single shard: its index.json names none')
   const columns = [...forms.values()].map(({ columns }) => columns)
   refusePickles(columns, context.wanted)
   const { files, stats } = await present(told, stores)
   if (context.check === 'nothing') await checkHashes(files, stores, context)
+  const found = files.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
+  const digests = indexes.map(({ digest }) => digest)
+  return await openMany('mds', found, digests, context, async () => {
+    return { manifest: await readShards(told, columns, files, stats, stores), indexes: [] }
+  })
+}
 
+/** The manifest. Where shards are not compressed, their tables of offsets are read. */
+async function readShards(
+  told: readonly Told[],
+  columns: MdsColumn[][],
+  files: readonly FileTold[],
+  stats: readonly Stat[],
+  stores: Stores,
+): Promise<MdsManifest> {
   const shards: Shard[] = told.map(({ raw, samples }, i) => ({
     file: files[i].file,
     name: raw.name,

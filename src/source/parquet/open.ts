@@ -12,6 +12,7 @@ import { selectedManifest } from '../combine/selected.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { IndexFile } from '../index/file.js'
 import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import { type Opened, openMany } from '../index/of-source.js'
 import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
 import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 import { columnsOf, leafOf, refused } from './columns.js'
@@ -40,12 +41,20 @@ async function openFiles(path: PathsJson, context: OpenContext, stores: Stores):
     source: 'parquet',
     what: 'file',
   })
+  return await openMany('parquet', files, undefined, context, context => openIndexes(files, context, stores))
+}
+
+async function openIndexes(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+): Promise<Opened<ParquetManifest>> {
   const indexes = await indexAll(files, context, stores)
   const metas = indexes.map(({ header }) => header.meta as unknown as ParquetMeta)
   const columns = [...new Set(distinct(metas).flatMap(({ leaves }) => columnsOf(leaves)))]
   checkWanted(files, metas, context.wanted, columns)
   const units = indexes.map(({ path, header }) => new IndexFile(path, false, header).numbers('unitRows'))
-  return {
+  const manifest: ParquetManifest = {
     kind: 'parquet',
     fingerprint: fingerprint(files, indexes, metas),
     stamp: joined(
@@ -70,6 +79,7 @@ async function openFiles(path: PathsJson, context: OpenContext, stores: Stores):
     columns,
     unitStarts: startsOf(units),
   }
+  return { manifest, indexes }
 }
 
 /** The first row of each unit of all files. */

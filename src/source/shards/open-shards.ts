@@ -1,4 +1,5 @@
 /** Finds the shards that an index.json names, and reads the offsets of those that are not compressed. */
+import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import { inParallel } from '../../basics/parallel.js'
 import { ASKED_AT_ONCE, readRange, readWhole, statOf } from '../../store/access.js'
@@ -20,6 +21,8 @@ export interface FoundIndex {
   /** What stands before the names of its shards in ids. */
   prefix: string
   json: Record<string, unknown>
+  /** Of its text. */
+  digest: string
 }
 
 /** The index.json of each folder that is named. */
@@ -48,7 +51,8 @@ export async function findIndexes(
     if (typeof json !== 'object' || json === null)
       throw new SourceError(`${file} is no index of ${source}: it should be an object`, { file })
     const prefix = files.length === 1 ? '' : name.replace(/[^/]*$/, '')
-    indexes.push({ file, folder: folderOf(file), prefix, json: json as Record<string, unknown> })
+    const digest = createHash('sha256').update(text).digest('hex')
+    indexes.push({ file, folder: folderOf(file), prefix, json: json as Record<string, unknown>, digest })
   }
   return indexes
 }

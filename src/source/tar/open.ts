@@ -7,6 +7,7 @@ import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
+import { type Opened, openMany } from '../index/of-source.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath } from './paths.js'
@@ -22,6 +23,15 @@ export async function openTar(json: string | string[], context: OpenContext): Pr
   refusePickles(context.wanted)
   using stores = new Stores()
   const shards = await findShards(json, context.root, stores)
+  const expected = shards.map(shard => shard.expected?.samples)
+  return await openMany('tar', shards, expected, context, context => openIndexes(shards, context, stores))
+}
+
+async function openIndexes(
+  shards: readonly ShardPath[],
+  context: OpenContext,
+  stores: Stores,
+): Promise<Opened<TarManifest>> {
   const indexes = await indexShards(shards, context, stores)
   shards.forEach((shard, i) => {
     checkCount(shard, indexes[i])
@@ -44,7 +54,7 @@ export async function openTar(json: string | string[], context: OpenContext): Pr
     indexed: indexedColumns(indexes),
     most: context.most ?? {},
   }
-  return manifest
+  return { manifest, indexes }
 }
 
 /** What tells that a shard was written again. */

@@ -5,8 +5,9 @@ import type { TfrecordJson } from '../../define/types.js'
 import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
-import { findDataFiles } from '../find/data-files.js'
+import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { obtainFileIndexes } from '../index/of-files.js'
+import { type Opened, openMany } from '../index/of-source.js'
 import type { ColumnLayout } from '../layout.js'
 import { numberUnits } from '../packed/units.js'
 import type { OpenContext } from '../source.js'
@@ -20,6 +21,17 @@ export async function openTfrecord(
   const { path, check = true } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: 'tfrecord', what: 'file' })
+  return await openMany('tfrecord', files, check, context, context =>
+    openIndexes(files, check, context, stores),
+  )
+}
+
+async function openIndexes(
+  files: readonly DataFile[],
+  check: boolean,
+  context: OpenContext,
+  stores: Stores,
+): Promise<Opened<TfrecordManifest>> {
   const indexes = await obtainFileIndexes(TFRECORD_INDEX, files, context, stores, 'indexing TFRecord files')
   const metas = indexes.map(({ header }) => header.meta as unknown as TfrecordMeta)
   const hash = createHash('sha256')
@@ -55,7 +67,7 @@ export async function openTfrecord(
     check,
   }
   const unitStarts = numberUnits(manifest.files)
-  return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
+  return { manifest: unitStarts === undefined ? manifest : { ...manifest, unitStarts }, indexes }
 }
 
 /** What tells that a file was written again. */

@@ -1,0 +1,229 @@
+/** Sources of many files: what opening found is kept in one file, and believed as long as files and indexes are the same. */
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, test } from 'vitest'
+import type { SourceJson } from '../../../src/define/types.js'
+import { readHeader } from '../../../src/source/index/file.js'
+import { rewriteMeta } from '../../../src/source/index/write.js'
+import { openSource } from '../../../src/source/registry.js'
+import type { Manifest, OpenContext } from '../../../src/source/source.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { tarFile } from '../../support/tar.js'
+
+const FILES = 40
+const golden = join(import.meta.dirname, '../../golden')
+
+let home: string
+beforeEach(() => {
+  home = temporaryFolder()
+  process.env.MILLRACE_CACHE = join(home, 'cache')
+})
+
+function open(json: SourceJson, more: Partial<OpenContext> = {}): Promise<Manifest> {
+  return openSource(json, { root: home, wanted: [], ...more })
+}
+
+/** The file that has the manifest; undefined where none is kept. */
+function keptFile(): string | undefined {
+  const folder = join(home, 'cache/index')
+  const kept = existsSync(folder) ? readdirSync(folder).map(name => join(folder, name)) : []
+  return kept.find(path => readHeader(path).kind === 'opened')
+}
+
+/** Changes the kept manifest, to show whether it is used. */
+function mark(): void {
+  const path = keptFile()!
+  const { meta } = readHeader(path)
+  rewriteMeta(path, { ...meta, manifest: { ...(meta.manifest as object), marked: true } })
+}
+
+/** Makes many files of one, and opens them: for the first time, and from what was kept. */
+async function twice(json: SourceJson, wanted: string[] = []): Promise<[Manifest, Manifest]> {
+  const first = await open(json, { wanted })
+  expect(keptFile(), 'kept').toBeDefined()
+  mark()
+  const { marked, ...again } = await open(json, { wanted })
+  expect(marked, 'used').toBe(true)
+  return [first, again as Manifest]
+}
+
+function copies(file: string, ending: string): void {
+  mkdirSync(join(home, 'data'))
+  for (let i = 0; i < FILES; i++)
+    copyFileSync(join(golden, file), join(home, `data/${String(i).padStart(2, '0')}${ending}`))
+}
+
+/** Forty files of two lines each. */
+function lines(): void {
+  mkdirSync(join(home, 'data'))
+  for (let i = 0; i < FILES; i++)
+    writeFileSync(join(home, `data/${i + 10}.jsonl`), `{"a":${i},"b":[1]}\n{"a":${i}}\n`)
+}
+
+const JSONL: SourceJson = { jsonl: 'data/*.jsonl' }
+
+describe('the manifest of many files comes back as it was', () => {
+  const cases: [string, string, string, SourceJson][] = [
+    ['parquet', 'parquet/codec-zstd.parquet', '.parquet', { parquet: 'data/*.parquet' }],
+    ['arrow', 'arrow/types.arrow', '.arrow', { arrow: 'data/*.arrow' }],
+    ['arrow, compressed', 'arrow/types.lz4.arrow', '.arrow', { arrow: 'data/*.arrow' }],
+    ['tfrecord', 'tfrecord/plain.tfrecord', '.tfrecord', { tfrecord: 'data/*.tfrecord' }],
+    ['hdf5', 'hdf5/weather.nc', '.h5', { hdf5: { path: 'data/*.h5', datasets: { t: '/t2m' } } }],
+    ['tar', 'tar/webdataset.tar', '.tar', { tar: 'data/*.tar' }],
+  ]
+  test.each(cases)('%s', async (_, file, ending, json) => {
+    copies(file, ending)
+    const [first, again] = await twice(json)
+    expect(again).toEqual(first)
+  })
+
+  test('hdf5, by groups', async () => {
+    copies('hdf5/groups-latest.h5', '.h5')
+    const [first, again] = await twice({
+      hdf5: { path: 'data/*.h5', rows: 'groups', datasets: { x: 'data/*/obs/img' } },
+    })
+    expect(first.fingerprint.count).toBeGreaterThan(0)
+    expect(again).toEqual(first)
+  })
+
+  test('lines of JSON, text and CSV', async () => {
+    for (const json of [
+      JSONL,
+      { text: 'data/*.jsonl' },
+      { csv: { path: 'data/*.jsonl', header: false } },
+    ] as SourceJson[]) {
+      for (const folder of ['cache', 'data']) rmSync(join(home, folder), { recursive: true, force: true })
+      lines()
+      const [first, again] = await twice(json)
+      expect(again).toEqual(first)
+    }
+  })
+
+  test('mds', async () => {
+    mkdirSync(join(home, 'mds'))
+    const folder = join(golden, 'mds/plain')
+    const index = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as { shards: Shard[] }
+    const [shard] = index.shards
+    const shards = Array.from({ length: FILES }, (_, i) => {
+      const basename = `shard.${i}.mds`
+      copyFileSync(join(folder, shard.raw_data.basename), join(home, 'mds', basename))
+      return { ...shard, raw_data: { ...shard.raw_data, basename } }
+    })
+    writeFileSync(join(home, 'mds/index.json'), JSON.stringify({ ...index, shards }))
+    const [first, again] = await twice({ mds: 'mds' })
+    expect(again).toEqual(first)
+  })
+})
+
+interface Shard {
+  raw_data: { basename: string }
+}
+
+describe('the manifest that is kept is not used', () => {
+  /** What opening gives now, after it was kept and marked. */
+  async function openedAfter(
+    change: () => void,
+    json = JSONL,
+    more: Partial<OpenContext> = {},
+  ): Promise<Manifest> {
+    lines()
+    await open(JSONL, { wanted: ['a'] })
+    mark()
+    change()
+    const manifest = await open(json, { wanted: ['a'], ...more })
+    expect(manifest.marked).toBeUndefined()
+    return manifest
+  }
+
+  const file = (): string => join(home, 'data/20.jsonl')
+
+  it('for a file that changed, even under its old time', async () => {
+    const { mtimeMs } = statSync(join(home, '..'))
+    const manifest = await openedAfter(() => {
+      appendFileSync(file(), '{"a":9}\n')
+      utimesSync(file(), mtimeMs / 1000, mtimeMs / 1000)
+    })
+    expect(manifest.fingerprint.count).toBe(2 * FILES + 1)
+  })
+
+  it('for a new file', async () => {
+    const manifest = await openedAfter(() => writeFileSync(join(home, 'data/99.jsonl'), '{"a":1}\n'))
+    expect(manifest.fingerprint.count).toBe(2 * FILES + 1)
+  })
+
+  it('without one of the indexes, which is then made again', async () => {
+    const index = join(home, 'data/.20.jsonl.millrace')
+    await openedAfter(() => rmSync(index))
+    expect(existsSync(index)).toBe(true)
+  })
+
+  it('for an index that was written again', async () => {
+    const index = join(home, 'data/.20.jsonl.millrace')
+    await openedAfter(() => rewriteMeta(index, readHeader(index).meta))
+  })
+
+  it('when it is damaged', async () => {
+    const notices: string[] = []
+    await openedAfter(
+      () => {
+        const bytes = readFileSync(keptFile()!)
+        bytes[100] ^= 1
+        writeFileSync(keptFile()!, bytes)
+      },
+      JSONL,
+      { notice: text => notices.push(text) },
+    )
+    expect(notices).toEqual([])
+  })
+
+  it('for a column that was not asked for before, of which the source may have to complain', async () => {
+    await openedAfter(() => {}, JSONL, { wanted: ['b'] })
+    mark()
+    expect((await open(JSONL, { wanted: ['a', 'b'] })).marked).toBe(true)
+  })
+
+  it('for other options', async () => {
+    await openedAfter(() => {}, { text: { path: 'data/*.jsonl', blankLines: 'skip' } })
+  })
+
+  it('where nothing is believed', async () => {
+    await openedAfter(() => {}, JSONL, { check: 'nothing' })
+  })
+})
+
+it('is not kept of few files', async () => {
+  lines()
+  await open({ jsonl: 'data/1*.jsonl' })
+  expect(keptFile()).toBeUndefined()
+})
+
+it('is not kept where the source has something to tell: it is told each time', async () => {
+  mkdirSync(join(home, 'data'))
+  // The members of "a" are not adjacent.
+  const shard = tarFile(['a.txt', 'b.txt', 'a.cls'].map(name => ({ name, data: '1' })))
+  for (let i = 0; i < FILES; i++) writeFileSync(join(home, `data/${i}.tar`), shard)
+  for (let round = 0; round < 2; round++) {
+    const notices: string[] = []
+    await open({ tar: 'data/*.tar' }, { notice: text => notices.push(text) })
+    expect(notices.filter(text => text.includes('not adjacent'))).toHaveLength(FILES)
+  }
+  expect(keptFile()).toBeUndefined()
+})
+
+it('can not be kept where the cache folder can not be written: the source is opened as ever', async () => {
+  lines()
+  writeFileSync(join(home, 'cache'), 'a file')
+  expect((await open(JSONL)).fingerprint.count).toBe(2 * FILES)
+  expect((await open(JSONL)).fingerprint.count).toBe(2 * FILES)
+})
