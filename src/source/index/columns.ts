@@ -68,7 +68,8 @@ export class NumberBuilder {
   private note(value: number): void {
     if (value < this.least) this.least = value
     else if (value > this.greatest) this.greatest = value
-    if (this.whole && !Number.isInteger(value)) this.whole = false
+    // No type of integers has −0.
+    if (this.whole && (!Number.isInteger(value) || Object.is(value, -0))) this.whole = false
   }
 
   /** A short column stays short: the first chunk doubles, the others begin whole. */

@@ -22,7 +22,7 @@ const MOST_UNIT = 256 << 20
 /** Whether the index may hold it: a scalar, or text of a dictionary. */
 function mayBeSmall({ kind, field }: ArrowColumn): boolean {
   if (field.dictionary !== undefined) return kind === 'text' && field.dictionary.values.items === 'text'
-  return kind === 'number'
+  return kind === 'number' && field.items !== 'decimal'
 }
 
 /** The columns of a file that the index holds: labels first, then as there is room. */
@@ -102,11 +102,12 @@ class SmallColumn {
   /** False: there is a value that the index can't hold. */
   add(unit: number, rows: number, buffers: UnitBuffers): boolean {
     const view = new ColumnView(this.column, buffers)
-    const first = this.spans?.from.at(unit) ?? 0
+    const first = this.spans?.from.at(unit)
     const end = this.spans?.to.at(unit)
     for (let row = 0; row < rows; row++) {
       const value = view.at(row)
-      const number = value === undefined ? Number.NaN : first + Number(value)
+      const plain = value === undefined ? Number.NaN : Number(value)
+      const number = first === undefined ? plain : first + plain // a sum would lose the sign of −0
       if (typeof value === 'bigint' && !Number.isSafeInteger(number)) return false
       if (end !== undefined && !(number < end || value === undefined)) return false
       this.values.push(number)
