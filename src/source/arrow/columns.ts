@@ -75,7 +75,7 @@ function kindOf(field: Field): ColumnKind | undefined {
     case 'other':
       return undefined
     default:
-      return items === 'bytes' ? 'bytes' : items === 'text' || items === 'decimal' ? 'text' : 'number'
+      return items === 'bytes' || items === 'text' ? items : 'number'
   }
 }
 
@@ -83,7 +83,7 @@ function kindOf(field: Field): ColumnKind | undefined {
 function isNumbers({ form, items, children, dictionary }: Field): boolean {
   if (form === 'list' || form === 'array') return isNumbers(children[0])
   if (dictionary !== undefined) return false
-  return form === 'bool' || (form === 'fixed' && items !== 'bytes' && items !== 'decimal')
+  return form === 'bool' || (form === 'fixed' && items !== 'bytes')
 }
 
 /** Whether it, and all that it holds, can be read. */

@@ -6,6 +6,7 @@ import { bytesOfStored, isFloatDtype, type StoredDtype } from '../../basics/arra
 import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
 import type { ArrayColumn, Column } from '../column.js'
+import { decimalAt } from '../columnar/decimal.js'
 import { type ArrowColumn, elementsOf } from './columns.js'
 import type { Field } from './metadata/schema.js'
 
@@ -83,7 +84,7 @@ export class FieldView {
   }
 
   /** A value that is no list and not null. Text is given as its UTF-8. */
-  value(i: number): number | bigint | string | Uint8Array | undefined {
+  value(i: number): number | bigint | Uint8Array | undefined {
     const { field } = this
     if (this.entries !== undefined) return this.entry(i, this.entries)
     if (field.form === 'bool') return this.isSet(i) ? 1 : 0
@@ -91,7 +92,7 @@ export class FieldView {
     if (field.form === 'view') return this.viewed(i)
     const at = i * field.width
     if (this.read !== undefined) return this.read(this.data, at)
-    if (field.items === 'decimal') return decimalText(this.main.subarray(at, at + field.width), field.size)
+    if (field.items === 'decimal') return decimalAt(this.main.subarray(at, at + field.width), field.size)
     return this.main.subarray(at, at + field.width)
   }
 
@@ -152,7 +153,7 @@ export class FieldView {
     )
   }
 
-  private entry(i: number, entries: DictionaryEntries): number | bigint | string | Uint8Array | undefined {
+  private entry(i: number, entries: DictionaryEntries): number | bigint | Uint8Array | undefined {
     const code = Number(this.read!(this.data, i * this.field.width))
     if (!(code >= 0 && code < entries.count))
       throw new DecodeError(
@@ -183,21 +184,11 @@ export class FieldView {
 }
 
 /** An entry of a dictionary: kept as the bytes of its value; a bool as one byte. */
-function entryValue({ items, form, size }: Field, bytes: Uint8Array): number | bigint | string | Uint8Array {
-  if (items === 'decimal') return decimalText(bytes, size)
+function entryValue({ items, form, size }: Field, bytes: Uint8Array): number | bigint | Uint8Array {
+  if (items === 'decimal') return decimalAt(bytes, size)
   if (items === undefined || items === 'text' || items === 'bytes') return bytes
   if (form === 'bool') return bytes[0]
   return READERS[items](new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0)
-}
-
-/** Digits, with the point where it belongs: `-12.50`. */
-function decimalText(bytes: Uint8Array, scale: number): string {
-  let value = 0n
-  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i])
-  value = BigInt.asIntN(8 * bytes.length, value)
-  if (scale <= 0) return String(value * 10n ** BigInt(-scale))
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
 /** One column of a unit. */
@@ -251,7 +242,8 @@ function arrayOf(view: FieldView, row: number): ArrayColumn {
     at = at.children[0]
     if (list !== lists.at(-1)) refuseNulls(at, from, to, 'a list in it')
   }
-  return { dtype: elements.items as StoredDtype, shape, tiles: [{ data: elementsIn(at, from, to) }] }
+  const dtype = elements.items === 'decimal' ? 'f64' : (elements.items as StoredDtype)
+  return { dtype, shape, tiles: [{ data: elementsIn(at, from, to) }] }
 }
 
 /** Where the elements of lists begin, and how many each has. */
@@ -277,6 +269,7 @@ function elementsIn(view: FieldView, from: number, to: number): Uint8Array {
     refuseNulls(view, from, to, 'an element')
     return Uint8Array.from({ length: to - from }, (_, i) => (view.isSet(from + i) ? 1 : 0))
   }
+  if (items === 'decimal') return decimalsIn(view, from, to)
   const bytes = view.elementBytes(from, to)
   if (!view.hasNullIn(from, to)) return bytes
   if (!isFloatDtype(items as StoredDtype)) refuseNulls(view, from, to, 'an element')
@@ -284,6 +277,12 @@ function elementsIn(view: FieldView, from: number, to: number): Uint8Array {
   const copy = bytes.slice()
   for (let i = from; i < to; i++) if (view.isNull(i)) copy.set(nan, (i - from) * width)
   return copy
+}
+
+function decimalsIn(view: FieldView, from: number, to: number): Uint8Array {
+  const numbers = new Float64Array(to - from)
+  for (let i = from; i < to; i++) numbers[i - from] = view.isNull(i) ? Number.NaN : (view.value(i) as number)
+  return new Uint8Array(numbers.buffer)
 }
 
 /** By bytes of a float. */

@@ -45,12 +45,12 @@ def leaf(t):
 
 
 def is_numbers(t):
-    return str(t) in DTYPES
+    return str(t) in DTYPES or pa.types.is_decimal(t)
 
 
 def array_of(value, t):
     """Lists of numbers as an array; a null in them is NaN."""
-    dtype = DTYPES[str(leaf(t))]
+    dtype = "f64" if pa.types.is_decimal(leaf(t)) else DTYPES[str(leaf(t))]
     shape, flat = [], [value]
     while is_list(t):
         lengths = {len(part) for part in flat} or {t.list_size if pa.types.is_fixed_size_list(t) else 0}
@@ -59,6 +59,7 @@ def array_of(value, t):
         flat = [item for part in flat for item in part]
         t = t.value_type
     big = dtype in ("i64", "u64")
+    flat = [float(item) if isinstance(item, decimal.Decimal) else item for item in flat]
     data = ["nan" if item is None else f"{item}n" if big else number(item) for item in flat]
     return {"dtype": dtype, "shape": shape, "data": [int(item) if isinstance(item, bool) else item for item in data]}
 
@@ -85,7 +86,7 @@ def plain(scalar, t):
         return value if t.bit_width == 32 else f"{value}n"
     value = scalar.as_py()
     if pa.types.is_decimal(t):
-        return f"s:{value}"
+        return float(value)
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, str):
@@ -183,6 +184,26 @@ def every_type():
     return pa.table(columns)
 
 
+def odd_numbers():
+    """Decimals of more digits than f64 has, and zeros with a sign."""
+    digits = "31415926535897932384626433832795028841971693993751058209749445923078164"
+    exact = lambda n, scale: [  # noqa: E731
+        None if i % 9 == 5 else decimal.Decimal(f"{'-' * (i % 2)}{digits[i : i + 1 + i % n]}E{-scale}") for i in range(40)
+    ]
+    decimals = {f"d{p}_{s}": pa.array(exact(p, s), pa.decimal128(p, s)) for p, s in ((19, 3), (38, 10), (38, 38), (9, -3))}
+    zeros = [(-0.0, 0.0, 1.0)[i % 3] for i in range(40)]
+    return pa.table(
+        {
+            **decimals,
+            "d60_20": pa.array(exact(38, 20), pa.decimal256(60, 20)),
+            "few": decimals["d19_3"].dictionary_encode(),
+            "lists": pa.array([exact(38, 10)[: i % 4] for i in range(40)], pa.list_(pa.decimal128(38, 10))),
+            "zero": pa.array(zeros, pa.float32()),
+            "zeros": pa.array([[zero] for zero in zeros], pa.list_(pa.float64())),
+        }
+    )
+
+
 def batches_of(table, rows):
     return table.combine_chunks().to_batches(max_chunksize=rows)
 
@@ -208,6 +229,9 @@ def main():
     keep("one", table.slice(4, 1))
     write(f"{HERE}/one.arrow", table.slice(4, 1), 1)
     write(f"{HERE}/empty.arrow", table.slice(0, 0), 1)
+
+    keep("numbers", odd_numbers())
+    write(f"{HERE}/numbers.arrow", odd_numbers(), 20)
 
     # A dictionary that grows, and one that is replaced.
     kind = pa.dictionary(pa.int8(), pa.utf8())

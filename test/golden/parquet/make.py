@@ -171,6 +171,21 @@ write(
 write("one-row", full.slice(3, 1), told(full.slice(3, 1)), compression="none")
 write("empty", full.slice(0, 0), told(full.slice(0, 0)), compression="none")
 
+# Decimals of more digits than f64 has.
+digits = "31415926535897932384626433832795028841971693993751058209749445923078164"
+decimals = {}
+for precision, scale in [(9, 2), (18, 6), (19, 3), (38, 10), (38, 38)]:
+    exact = [
+        decimal.Decimal(f"{'-' * (i % 2)}{digits[i : i + 1 + i % precision]}E-{scale}")
+        for i in range(40)
+    ]
+    kind = pa.decimal128(precision, scale)
+    decimals[f"d{precision}_{scale}"] = pa.array(exact, kind)
+    decimals[f"l{precision}_{scale}"] = pa.array([[one] for one in exact])
+write(
+    "decimals", pa.table(decimals), compression="zstd", store_decimal_as_integer=True
+)
+
 texts = [
     f"{['http://example.org/', 'http://example.com/', ''][i % 3]}{i * i}"
     for i in range(200)

@@ -39,7 +39,7 @@ const ROW_0 = {
   kind: 'cat',
   'nested.a': '0',
   image: '\xff\xd8\x00',
-  price: '-50.00',
+  price: '-50',
 }
 
 for (const name of ['types.arrow', 'types.stream', 'types.lz4.arrow', 'types.zstd.stream'])

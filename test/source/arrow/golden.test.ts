@@ -112,6 +112,10 @@ describe('files of pyarrow', () => {
     await agrees(at('one.arrow'), 'one')
   })
 
+  it('decimals as the nearest f64, and the sign of zeros', async () => {
+    await agrees(at('numbers.arrow'), 'numbers')
+  })
+
   it('no row is an error that says so', async () => {
     await expect(open(at('empty.arrow'))).rejects.toThrow(/no row in .*empty\.arrow/)
   })

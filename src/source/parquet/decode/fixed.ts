@@ -1,5 +1,6 @@
 /** Values of equal width: numbers, booleans, bytes of one length. They are decoded densely, then moved apart for nulls. */
 import { DecodeError } from '../../../basics/errors.js'
+import { nearestDecimal } from '../../columnar/decimal.js'
 import { putNull } from '../../columnar/space.js'
 import type { Form } from '../form.js'
 import { ENCODING, encodingName } from '../names.js'
@@ -16,16 +17,14 @@ const DAY_NS = 86_400_000_000_000n
 export class FixedSink implements ValueSink {
   private dictionary: Uint8Array | undefined
   private entries = 0
-  private readonly scale: number
 
   constructor(
     private readonly form: Form,
     /** The column's values, where they begin on a multiple of 8. */
     private readonly values: Uint8Array,
-    scale = 0,
-  ) {
-    this.scale = 10 ** scale
-  }
+    /** Of decimals: digits behind the point. */
+    private readonly scale = 0,
+  ) {}
 
   target(encoding: number, to: number): Uint8Array | undefined {
     if (encoding !== ENCODING.PLAIN || this.form.change !== 'none') return undefined
@@ -135,7 +134,7 @@ export class FixedSink implements ValueSink {
       for (let i = 0; i < n; i++)
         floats.setFloat64(
           8 * (to + i),
-          unscaled(view, i * size, size, this.form.isInteger) / this.scale,
+          nearestDecimal(unscaled(view, i * size, size, this.form.isInteger), this.scale),
           true,
         )
     }
@@ -217,10 +216,9 @@ function wordsOf(values: Uint8Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length >> 2)
 }
 
-/** An integer of up to 32 bytes, as a number: little-endian where it is an INT32 or INT64, else big-endian. */
-function unscaled(view: DataView, at: number, size: number, little: boolean): number {
-  if (little && size === 4) return view.getInt32(at, true)
-  if (little) return Number(view.getBigInt64(at, true))
+/** An integer of up to 32 bytes: little-endian where it is an INT32 or INT64, else big-endian. */
+function unscaled(view: DataView, at: number, size: number, little: boolean): number | bigint {
+  if (little) return size === 4 ? view.getInt32(at, true) : view.getBigInt64(at, true)
   if (size <= 6) {
     let value = view.getInt8(at)
     for (let i = 1; i < size; i++) value = value * 256 + view.getUint8(at + i)
@@ -228,5 +226,5 @@ function unscaled(view: DataView, at: number, size: number, little: boolean): nu
   }
   let value = BigInt(view.getInt8(at))
   for (let i = 1; i < size; i++) value = (value << 8n) | BigInt(view.getUint8(at + i))
-  return Number(value)
+  return value
 }
