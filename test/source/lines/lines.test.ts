@@ -125,6 +125,16 @@ describe('csv', () => {
     ])
   })
 
+  it('keeps all digits of integers in a column that a NaN or a fraction made one of floats', async () => {
+    const text = 'a,b\n9007199254740993,9007199254740993\nNaN,0.5\n-1e3,12\n'
+    const source = await csv(text, { types: { b: 'float' } })
+    expect(rowsOf(source)).toEqual([
+      { a: 9007199254740993n, b: 9007199254740992 },
+      { a: Number.NaN, b: 0.5 },
+      { a: -1000, b: 12 },
+    ])
+  })
+
   it('has the types that are declared', async () => {
     const source = await csv('a,b\n1,2\n', { types: { a: 'text', b: 'float' } })
     expect(rowsOf(source)).toEqual([{ a: '1', b: 2 }])

@@ -31,7 +31,7 @@ export class CsvRow {
     const name = this.columns[want]
     const { type, declared } = this.types[name]
     try {
-      const value = cellValue(text, quoted, type)
+      const value = cellValue(text, quoted, type, declared)
       if (value !== undefined) this.out[name] = value
     } catch (error) {
       const why = declared

@@ -7,6 +7,7 @@ import type { CsvType } from '../../../define/types.js'
 import type { Column } from '../../source.js'
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
+const DIGITS = /^[-+]?\d+$/
 const DECIMAL = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/
 const SPECIAL = /^([-+]?)(?:inf|infinity|nan)$/i
 const TRUTH: Readonly<Record<string, number>> = { true: 1, True: 1, TRUE: 1, false: 0, False: 0, FALSE: 0 }
@@ -29,11 +30,19 @@ export function commonType(a: CsvType | undefined, b: CsvType | undefined): CsvT
   return numbers ? 'float' : 'text'
 }
 
-/** A cell as a value of its column; undefined for an empty one. `""` is an empty text. */
-export function cellValue(text: string, quoted: boolean, type: CsvType): Column | undefined {
+/**
+ * A cell as a value of its column; undefined for an empty one. `""` is an empty text. Integers that a number would round are
+ * bigints, but for a column that was declared to be of floats.
+ */
+export function cellValue(
+  text: string,
+  quoted: boolean,
+  type: CsvType,
+  declared: boolean,
+): Column | undefined {
   if (text === '') return quoted && type === 'text' ? '' : undefined
   if (type === 'text') return text
-  const value = type === 'bool' ? truthIn(text) : numberIn(text.trim(), type)
+  const value = type === 'bool' ? truthIn(text) : numberIn(text.trim(), type, declared)
   if (value !== undefined) return value
   throw new DecodeError(`${JSON.stringify(text.slice(0, 40))} is no ${type}`)
 }
@@ -43,13 +52,19 @@ function truthIn(text: string): number | undefined {
   return text === '1' ? 1 : text === '0' ? 0 : undefined
 }
 
-function numberIn(word: string, type: 'int' | 'float'): number | bigint | undefined {
-  if (type === 'int') {
-    if (!/^[-+]?\d+$/.test(word)) return undefined
+function exactInteger(word: string): number | bigint {
+  const number = Number(word)
+  return Number.isSafeInteger(number) ? number + 0 : BigInt(word.replace('+', ''))
+}
+
+function numberIn(word: string, type: 'int' | 'float', declared: boolean): number | bigint | undefined {
+  if (type === 'int') return DIGITS.test(word) ? exactInteger(word) : undefined
+  if (DECIMAL.test(word)) {
     const number = Number(word)
-    return Number.isSafeInteger(number) ? number + 0 : BigInt(word.replace('+', ''))
+    // An identifier keeps its last digits, also where a NaN or a fraction made the column one of floats.
+    const wide = !declared && Math.abs(number) > Number.MAX_SAFE_INTEGER && DIGITS.test(word)
+    return wide ? exactInteger(word) : number
   }
-  if (DECIMAL.test(word)) return Number(word)
   const special = SPECIAL.exec(word)
   if (special === null) return undefined
   if (/nan/i.test(word)) return Number.NaN
