@@ -31,8 +31,8 @@ const TICK = 50
 /** A kind of files with arrays. */
 export interface ArrayFormat {
   kind: 'npy' | 'npz' | 'safetensors'
-  /** All arrays of a file, by its header alone. */
-  read(file: DataFile, stores: Stores): Promise<Member[]>
+  /** All arrays of a file, by its header alone. With `check`, checksums that no run compares are compared. */
+  read(file: DataFile, stores: Stores, check: boolean): Promise<Member[]>
 }
 
 /** What the header of the index tells. */
@@ -115,7 +115,7 @@ async function build(
   stores: Stores,
   listing: string,
   target: IndexTarget,
-  { progress }: OpenContext,
+  { progress, check }: OpenContext,
 ): Promise<void> {
   const now = Date.now()
   const fresh = (version: DataFile['version']): boolean =>
@@ -124,7 +124,7 @@ async function build(
   const builder = new ArraysBuilder()
   for (let begin = 0; begin < files.length; begin += KEPT) {
     const some = files.slice(begin, begin + KEPT)
-    const read = await inParallel(some, READ_AT_ONCE, file => format.read(file, stores))
+    const read = await inParallel(some, READ_AT_ONCE, file => format.read(file, stores, check === 'nothing'))
     for (let i = 0; i < some.length; i++) builder.add(some[i], read[i])
     progress?.(begin + some.length, files.length, `reading headers of ${format.kind} files`, 'files')
   }

@@ -6,6 +6,7 @@ import { countOf, isTiled } from '../../../src/basics/array.js'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import { numbersOf, plainArray } from '../../../src/decode/array/plain-array.js'
 import type { ArrayFilesJson, SourceJson } from '../../../src/define/types.js'
+import { verify } from '../../../src/prepare/verify/verify.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { RowReader, readUnread } from '../../../src/source/row-reader.js'
 import type { Column, Manifest, Source } from '../../../src/source/source.js'
@@ -194,6 +195,18 @@ describe('damage', () => {
     const failure = await rowsOf(source, ['x']).catch(error => error as Error)
     expect(failure).toBeInstanceOf(DecodeError)
     expect((failure as Error).message).toContain('another checksum (CRC-32) than the archive says')
+  })
+
+  it('verify compares the checksums of stored arrays, which no run does', async () => {
+    const path = damaged('stored.npz', bytes => {
+      bytes[bytes.indexOf('PK\x01\x02') - 1] ^= 1
+      return bytes
+    })
+    const verifying = (file: string) => verify({ npz: file }, { root: golden, workers: 0 })
+    expect((await verifying('stored.npz')).bad).toEqual([])
+    const error = await verifying(path).catch(error => error as SourceError)
+    expect(error).toBeInstanceOf(SourceError)
+    expect((error as Error).message).toMatch(/at byte \d+: zip member ".*" has another checksum \(CRC-32\)/)
   })
 
   it('a file that was changed is indexed anew, with a notice', async () => {
