@@ -99,6 +99,16 @@ export class DecodeError extends MillraceError {
   override readonly tag = 'Decode'
 }
 
+/** A column has several values in one sample, and a field takes one: the data is right, and to be asked for in another way. */
+export class SeveralError extends DecodeError {
+  constructor(
+    readonly column: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
 /** A saved state does not fit this feed. */
 export class StateError extends MillraceError {
   override readonly tag = 'State'

@@ -94,7 +94,7 @@ export function boxesOf(field: CompiledField, value: Column | undefined): Rows {
   }
 }
 
-/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called. */
+/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called; a list also by `list[2]`. */
 function isColumn(name: string, column: string): boolean {
-  return name === column || name.startsWith(`${column}.`)
+  return name === column || name.startsWith(`${column}.`) || name.startsWith(`${column}[`)
 }

@@ -1,4 +1,5 @@
 /** Reads and decodes a run of rows, and tells of every one that is bad. Runs in threads. */
+import { SeveralError } from '../../basics/errors.js'
 import { after, attempt, type Maybe } from '../../basics/maybe.js'
 import { missingColumn } from '../../source/missing.js'
 import { attachSource } from '../../source/registry.js'
@@ -43,8 +44,16 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
   const reader = new Reader(new Stores({ access: 'sequential' }))
   const rows = new RowReader(source, reader)
   const work = Workspace.alone()
-  const wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
+  let wanted = [...new Set(expectations.flatMap(expectation => expectation.columns))]
   const checks = expectations.map(expectation => ({ ...expectation, check: checkFor(expectation) }))
+
+  /** Without a feed, all columns are read: what a field could not take as it is, is no fault of the data. */
+  const passedOver = (error: unknown): boolean => {
+    if (!(error instanceof SeveralError) || !expectations.every(({ guessed }) => guessed)) return false
+    const before = wanted.length
+    wanted = wanted.filter(column => column !== error.column)
+    return wanted.length < before
+  }
 
   /** Whether a row can be read, and what was read can be decoded. A promise only where a store has to be waited for. */
   const verifyRow = (row: number, found: RunVerified): Maybe<void> => {
@@ -76,7 +85,7 @@ export function rowVerifier({ manifest, expectations }: VerifySetup): Handler<Ro
         after(rows.read(row, wanted), read =>
           after(readUnread(read.sample, reader), more => decode({ ...read, bytes: read.bytes + more })),
         ),
-      error => void blame('read', error),
+      error => (passedOver(error) ? verifyRow(row, found) : void blame('read', error)),
     )
   }
 

@@ -1,5 +1,5 @@
 /** What the two ways to take rows from files with arrays have in common. */
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError, SeveralError } from '../../basics/errors.js'
 import type { Column } from '../column.js'
 import type { Layout } from '../layout.js'
 import { ArraysIndexFile } from './arrays-index.js'
@@ -104,8 +104,9 @@ export function refusal({ column, type }: Part): DecodeError | undefined {
   return new DecodeError(`column "${column}": ${type.refused}`)
 }
 
-export function severalTexts({ column, type }: Part): DecodeError {
-  return new DecodeError(
+export function severalTexts({ column, type }: Part): SeveralError {
+  return new SeveralError(
+    column,
     `column "${column}" has an array of texts of shape [${type.shape}] in one row: only a single text can be fed; ` +
       'save its texts as numbers',
   )

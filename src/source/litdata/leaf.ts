@@ -1,6 +1,6 @@
 /** What the serializers of LitData write: how the bytes of a leaf become a value. Pickles are never read. */
 import type { StoredDtype } from '../../basics/array.js'
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError, SeveralError } from '../../basics/errors.js'
 import { arrayOf, asBytes, type Decoder, listOf, partOf, pil, scalar } from '../shards/values.js'
 
 /** PyTorch's types by LitData's numbers; some have two. Complex numbers have none here. */
@@ -119,7 +119,8 @@ export function decoderOf(name: string, format: string): Decoder {
 /** A list of pictures is read where it has one. */
 function single(name: string, bytes: Uint8Array): Uint8Array | undefined {
   if (partOf(bytes, 4, 1) !== undefined)
-    throw new DecodeError(
+    throw new SeveralError(
+      name,
       `leaf "${name}" holds several pictures in a sample: only one can be read; write each as a leaf`,
     )
   return partOf(bytes, 4, 0)

@@ -100,6 +100,7 @@ async function readChunks(
     table,
     ...(units && { units }),
     schema: form.leaves.map(({ name, format }) => ({ name, type: typeOf(format) })),
+    columns: form.leaves.flatMap(({ name, format }) => (refusal(name, format) === undefined ? name : [])),
     leaves: form.leaves,
     tokens: form.tokens,
   }

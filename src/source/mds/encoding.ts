@@ -1,6 +1,6 @@
 /** What the encodings of MDS mean: how the bytes of a column become a value. Pickles are never read. */
 import type { StoredDtype } from '../../basics/array.js'
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError, SeveralError } from '../../basics/errors.js'
 import { arrayOf, asBytes, type Decoder, listOf, partOf, pil, scalar } from '../shards/values.js'
 import type { Column } from '../source.js'
 
@@ -85,7 +85,10 @@ function listDecoder(
 ): Decoder {
   return bytes => {
     if (item === undefined)
-      throw new DecodeError(`column "${name}" holds lists: ask for one of their values, as "${name}[0]"`)
+      throw new SeveralError(
+        name,
+        `column "${name}" holds lists: ask for one of their values, as "${name}[0]"`,
+      )
     const part = partOf(bytes, head, item)
     return part && decode(part)
   }

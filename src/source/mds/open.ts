@@ -97,6 +97,7 @@ async function readShards(
     table,
     ...(units && { units }),
     schema: schemaOf(columns),
+    columns: readable(columns),
     forms: columns,
     formOf: told.map(({ form }) => form),
   }
@@ -223,6 +224,12 @@ function fingerprint(
   const count = parts.reduce((sum, part) => sum + part.count, 0)
   if (count === 0) throw new SourceError(`no sample in ${told[0].index.file}`, { file: told[0].index.file })
   return { kind: 'mds', count, digest: hash.digest('hex').slice(0, 32), parts }
+}
+
+/** Columns that are no pickles in every shard. */
+function readable(forms: readonly MdsColumn[][]): string[] {
+  const right = forms.flat().filter(column => refusal(column) === undefined)
+  return [...new Set(right.map(({ name }) => name))]
 }
 
 function schemaOf(forms: readonly MdsColumn[][]): MdsManifest['schema'] {

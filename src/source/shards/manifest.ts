@@ -45,4 +45,6 @@ export interface ShardManifest extends Manifest {
   /** Absent: samples are read one by one. */
   units?: Unit[]
   schema: ColumnLayout[]
+  /** Those that can be read. */
+  columns: string[]
 }

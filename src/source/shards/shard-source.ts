@@ -19,11 +19,11 @@ export abstract class ShardSource implements Source {
   private readonly refs = new UnitRefs(this as unknown as Leaf)
 
   constructor(private readonly manifest: ShardManifest) {
-    const { shards, units, schema, table } = manifest
+    const { shards, units, columns, table } = manifest
     this.rows = new FileRows(shards.map(({ count }) => count))
     this.count = this.rows.count
     this.runs = this.rows.runs
-    this.columns = schema.map(({ name }) => name)
+    this.columns = columns
     this.table = new Uint32Array(table)
     if (units)
       this.unitStarts = Float64Array.from(units, ({ shard, first }) => this.rows.starts[shard] + first)

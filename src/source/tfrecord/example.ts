@@ -10,7 +10,7 @@
  * A list of numbers is an array [n], in a sequence [steps, n]. Floats that are packed, as all writers pack them, are used where
  * they lie. One text of bytes is the column's value; of several, `name[2]` is one.
  */
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError, SeveralError } from '../../basics/errors.js'
 import type { ColumnLayout } from '../layout.js'
 import type { ArrayColumn, Column } from '../source.js'
 import { BYTES, Fields } from './protobuf.js'
@@ -154,7 +154,8 @@ export class ExampleReader {
       if (item !== undefined)
         return item < count ? data.subarray(places[2 * item], places[2 * item + 1]) : undefined
       if (count > 1)
-        throw new DecodeError(
+        throw new SeveralError(
+          column,
           `feature "${column}" has ${count} values of bytes: ask for one, as "${column}[0]"`,
         )
       return count === 0 ? undefined : data.subarray(places[0], places[1])

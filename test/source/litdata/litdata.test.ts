@@ -3,6 +3,7 @@ import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { SourceJson } from '../../../src/define/types.js'
+import { verify } from '../../../src/prepare/verify/verify.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { RowReader } from '../../../src/source/row-reader.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
@@ -116,6 +117,8 @@ describe('what is not read is named', () => {
     await expect(open({ litdata: 'pickle' }, { wanted: [pickled] })).rejects.toThrow('holds Python pickles')
     const source = await open({ litdata: 'pickle' })
     expect(() => readRow(source, 0, [pickled])).toThrow('holds Python pickles')
+    expect(source.columns).not.toContain(pickled)
+    expect((await verify({ litdata: 'pickle' }, { root: golden, workers: 0 })).bad).toEqual([])
   })
 
   it.each([

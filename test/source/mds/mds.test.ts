@@ -3,11 +3,14 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { SourceJson } from '../../../src/define/types.js'
+import type { Ragged } from '../../../src/index.js'
+import { verify } from '../../../src/prepare/verify/verify.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { RowReader } from '../../../src/source/row-reader.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
 import { Reader } from '../../../src/store/reader.js'
 import { addStore, Stores } from '../../../src/store/stores.js'
+import { type AnyLoader, type FeedJson, open as openFeed } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { retried, SlowStore } from '../../support/slow-store.mjs'
 import { conforms, readRow } from '../conformance.js'
@@ -79,6 +82,23 @@ it('pickles are refused by name, when a feed is opened and when they are read', 
   )
   const source = await open({ mds: 'all' })
   expect(() => readRow(source, 0, ['pickle'])).toThrow('holds Python pickles')
+})
+
+it('verify passes over columns that no field can take as they are', async () => {
+  const { bad, columns } = await verify({ mds: 'all' }, { root: golden, workers: 0 })
+  expect(bad).toEqual([])
+  expect(columns).not.toContain('pickle')
+  expect(columns).toContain('pictures')
+})
+
+it('a value of a list that a sample lacks is what "missing" says', async () => {
+  const feed: FeedJson = {
+    source: { mds: join(golden, 'all') },
+    fields: { tenth: { from: 'pictures[9]', as: 'bytes', missing: '-' } },
+    batch: { size: 1, last: 'keep' },
+  }
+  await using loader = openFeed(feed, { workers: 0 }) as AnyLoader
+  for await (const batch of loader) expect((batch.tenth as Ragged).values[0]).toBe(0x2d)
 })
 
 it('tells its layout: encodings, shards, codecs', async () => {

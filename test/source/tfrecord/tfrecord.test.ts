@@ -135,6 +135,16 @@ describe('what is damaged', () => {
       'feature "tags" has 3 values of bytes: ask for one, as "tags[0]"',
     )
     expect(readRow(source, 0, ['tags[2]'])).toEqual({ 'tags[2]': new Uint8Array([0x63]) })
+    expect((await verify({ tfrecord: 'tags.tfrecord' }, { root: home, workers: 0 })).bad).toEqual([])
+    const asked: FeedJson = {
+      source: { tfrecord: 'tags.tfrecord' },
+      fields: { tags: { from: 'tags', as: 'text' } },
+      batch: 1,
+    }
+    const { fields } = normalizeFeed(asked, home)
+    expect((await verify(asked.source, { root: home, workers: 0, fields })).bad).toMatchObject([
+      { cause: expect.stringContaining('has 3 values of bytes') },
+    ])
   })
 })
 
