@@ -15,7 +15,9 @@ import { conforms, readRow } from '../conformance.js'
 import { isDelivered } from '../delivered.js'
 import { sameNumbers, type Told, told } from '../shards/told-values.js'
 
-const golden = join(import.meta.dirname, '../../golden/litdata')
+/** A copy: chunks of Arrow get an index beside them. */
+const golden = temporaryFolder()
+cpSync(join(import.meta.dirname, '../../golden/litdata'), golden, { recursive: true })
 const expected = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as Record<
   string,
   Record<string, Told>[]
