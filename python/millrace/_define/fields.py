@@ -52,11 +52,26 @@ class Field:
         if name.startswith("_"):
             raise AttributeError(name)
         kind = type(self).__name__
+        if isinstance(self, ArrayField) and name in _OF_ARRAYS:
+            raise AttributeError(
+                f'{kind} has no "{name}"; operators of arrays are given by apply: .apply({_OF_ARRAYS[name]})'
+            )
         if hasattr(ImageOperators, name):
             raise AttributeError(
                 f'"{name}" is for images, and this is {kind}; it has {", ".join(_methods(type(self)))}'
             )
         raise AttributeError(f'{kind} has no "{name}"; {hint(name, _methods(type(self)))}')
+
+
+#: What looks like an operator of arrays, and how it is written.
+_OF_ARRAYS = {
+    "crop": '{"crop": [64, 64]}',
+    "center_crop": '{"crop": [64, 64]}',
+    "random_crop": '{"crop": {"size": [64, 64], "at": "random"}}',
+    "flip": '{"flip": [-1]}',
+    "rotate90": '{"rotate90": {"axes": [-2, -1]}}',
+    "normalize": '{"normalize": {"mean": 0.5, "std": 0.25}}',
+}
 
 
 def _methods(kind: type) -> Sequence[str]:
@@ -72,6 +87,11 @@ def _two(first: Union[int, Sequence[int]], second: Optional[int], what: str) -> 
     raise TypeError(f"shape takes {what}, as two numbers or as a list of two")
 
 
+def _dtype_name(dtype: Any) -> str:
+    """Of torch.float32 and numpy.float32 the name, so that the engine says what it is called here."""
+    return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).split(".")[-1]
+
+
 def _number(value: float) -> Union[float, str]:
     """A number as JSON has it: NaN and infinities by name."""
     if math.isfinite(value):
@@ -82,9 +102,7 @@ def _number(value: float) -> Union[float, str]:
 class _Typed(Field):
     def dtype(self: F, dtype: Dtype) -> F:
         """The element type in the batch."""
-        # Of torch.float32 and numpy.float32 the name, so that the engine says what it is called here.
-        name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).split(".")[-1]
-        return self._with(dtype=name)
+        return self._with(dtype=_dtype_name(dtype))
 
 
 class NumberField(_Typed):
@@ -253,7 +271,8 @@ def bytes_(column: str) -> ArrayField:
     return ArrayField({"from": column, "as": "bytes"})
 
 
-def npy(column: str, *, shape: Sequence[int], dtype: Dtype) -> ArrayField:
-    """An array in NumPy's format: the shape of each (the greatest, with ragged or pad) and the element
-    type."""
-    return ArrayField({"from": column, "as": "npy", "dtype": dtype, "shape": list(shape)})
+def npy(column: str, *, shape: Union[int, Sequence[int]], dtype: Dtype) -> ArrayField:
+    """An array in NumPy's format, or one of a source: the shape of each in the batch (its first number is the
+    greatest, with ragged or pad) and the element type."""
+    sizes = [shape] if not hasattr(shape, "__iter__") else list(shape)
+    return ArrayField({"from": column, "as": "npy", "dtype": _dtype_name(dtype), "shape": sizes})

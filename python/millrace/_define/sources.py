@@ -148,8 +148,9 @@ def hdf5(*paths: Paths, datasets: Optional[Mapping[str, str]] = None, rows: Opti
     """HDF5 files, by paths or patterns: ``hdf5("train-*.h5", datasets={"image": "/x", "label": "/y"})``.
 
     A sample is a row of the first axis of all datasets. Without ``datasets``, these are all whose first axes
-    are as long as each other. With ``rows="groups"``, a sample is a group, and paths are patterns:
-    ``datasets={"image": "data/*/obs/img", "action": "data/*/action"}``."""
+    are as long as each other. A star stands for groups, whose rows follow each other, as the steps of all
+    episodes: ``datasets={"image": "data/*/obs/img", "action": "data/*/action"}``. With ``rows="groups"``, a
+    sample is such a group, with all of its datasets."""
     return _hdf5("hdf5", paths, datasets, rows)
 
 

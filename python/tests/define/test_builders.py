@@ -63,6 +63,8 @@ def test_open_is_feed(monkeypatch):
         (lambda: image.randomResizedCrop(3), AttributeError, 'did you mean "random_resized_crop"?'),
         (lambda: millrace.mask("png").grayscale(), AttributeError, "is for images"),
         (lambda: millrace.int("cls").resize(3), AttributeError, "is for images"),
+        (lambda: millrace.npy("x", shape=3, dtype="f32").crop([2]), AttributeError, '.apply({"crop": '),
+        (lambda: millrace.npy("x", shape=3, dtype="f32").random_crop(2), AttributeError, '"at": "random"'),
         (lambda: image.quux(), AttributeError, "known: affine"),
         (lambda: base.shufle(seed=1), AttributeError, 'did you mean "shuffle"?'),
         (

@@ -229,3 +229,5 @@ def test_element_types_by_other_names():
         feed = millrace.synthetic(4, images={"width": 8, "height": 8}).batch(2)
         with pytest.raises(millrace.DefinitionError, match='"float32"; it is called "f32" here'):
             feed.fields(image=millrace.image("jpg").resize([8, 8]).dtype(name)).open()
+        with pytest.raises(millrace.DefinitionError, match='"float32"; it is called "f32" here'):
+            feed.fields(x=millrace.npy("jpg", shape=8, dtype=name)).open()
