@@ -39,7 +39,7 @@ export type SourceJson =
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
   | { files: string | string[] | ListJson }
   | { zarr: ZarrJson }
-  | { npy: ArrayFilesJson }
+  | { npy: NpyFilesJson }
   | { npz: ArrayFilesJson }
   | { safetensors: ArrayFilesJson }
   | { synthetic: SyntheticJson }
@@ -130,6 +130,12 @@ export interface TfrecordJson {
 }
 /** Files with arrays, by paths or patterns. `rows`: each file is a sample (the default), or each step along the arrays' first axis. */
 export type ArrayFilesJson = string | string[] | { path: string | string[]; rows?: 'files' | 'axis' }
+
+/** .npy files: their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
+export type NpyFilesJson =
+  | string
+  | string[]
+  | { path: string | string[]; rows?: 'files' | 'axis'; column?: string }
 
 /** HDF5 and netCDF-4 files. */
 export interface Hdf5Json {

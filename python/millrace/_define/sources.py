@@ -80,10 +80,12 @@ def zarr(
     return _source("zarr", {"path": path, "arrays": arrays, "rows": rows})
 
 
-def npy_files(*paths: Paths, rows: Optional[str] = None) -> Builder:
-    """NumPy's .npy files: each is a sample, column ``data``; with ``rows="axis"``, each step along the first
-    axis is."""
-    return _array_files("npy", paths, rows)
+def npy_files(*paths: Paths, rows: Optional[str] = None, column: Optional[str] = None) -> Builder:
+    """NumPy's .npy files: each is a sample, column ``data`` or ``column``; with ``rows="axis"``, each step
+    along the first axis is: ``zip(npy_files("x.npy", rows="axis"), npy_files("y.npy", rows="axis",
+    column="label"))``."""
+    path = _one_or_more(paths, "npy")
+    return _source("npy", path if rows is column is None else {"path": path, "rows": rows, "column": column})
 
 
 def npz(*paths: Paths, rows: Optional[str] = None) -> Builder:

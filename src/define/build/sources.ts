@@ -68,10 +68,14 @@ export function tfrecord(...given: (string | TfrecordJson)[]): SourceJson {
   const [first] = given
   return { tfrecord: typeof first === 'object' ? first : oneOrMore(given as string[]) }
 }
-/** .npy files: each is a sample, column `data`; with `rows: 'axis'`, each step along the first axis is. */
-export const npyFiles = (path: string | string[], options: { rows?: 'files' | 'axis' } = {}): SourceJson => ({
-  npy: arrayFiles(path, options),
-})
+/**
+ * .npy files: each is a sample, column `data` or `column`; with `rows: 'axis'`, each step along the first axis is:
+ * `zip(npyFiles('x.npy', { rows: 'axis' }), npyFiles('y.npy', { rows: 'axis', column: 'label' }))`.
+ */
+export const npyFiles = (
+  path: string | string[],
+  options: { rows?: 'files' | 'axis'; column?: string } = {},
+): SourceJson => ({ npy: Object.keys(options).length === 0 ? path : { path, ...options } })
 
 /** .npz files: each is a sample with a column for each array; with `rows: 'axis'`, each step along their first axis is. */
 export const npz = (path: string | string[], options: { rows?: 'files' | 'axis' } = {}): SourceJson => ({

@@ -9,7 +9,7 @@ import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { BlendJson, PythonJson, SourceJson, SplitJson } from '../types.js'
-import { arrayFiles } from './formats/array-files.js'
+import { arrayFiles, npyFiles } from './formats/array-files.js'
 import { arrow } from './formats/arrow.js'
 import { hdf5 } from './formats/hdf5.js'
 import { parquet } from './formats/parquet.js'
@@ -179,7 +179,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   folder,
   files,
   zarr,
-  npy: arrayFiles,
+  npy: npyFiles,
   npz: arrayFiles,
   safetensors: arrayFiles,
   synthetic,

@@ -173,7 +173,7 @@ function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
       if (before !== undefined && wanted.includes(column)) {
         throw new SourceError(
           `column "${column}" is in source ${before} and in source ${i} of a zip: a field can't tell which is meant; ` +
-            'rename the members of one of them',
+            'rename the members of one of them; {"npy": {…, "column": NAME}} names that of .npy files',
         )
       }
       if (before === undefined) seen.set(column, i)

@@ -1,5 +1,6 @@
 /** Opens .npy files: an array a file. */
-import type { ArrayFilesJson } from '../../define/types.js'
+import { SourceError } from '../../basics/errors.js'
+import type { NpyFilesJson } from '../../define/types.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
 import type { ArraysManifest } from '../arrays/manifest.js'
 import { bytesOfType } from '../arrays/member.js'
@@ -26,5 +27,25 @@ const format: ArrayFormat = {
     ),
 }
 
-export const openNpyFiles = (json: ArrayFilesJson, context: OpenContext): Promise<ArraysManifest> =>
-  openArrays(format, json, context)
+export async function openNpyFiles(json: NpyFilesJson, context: OpenContext): Promise<ArraysManifest> {
+  const { column = 'data', ...files } =
+    typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const manifest = await openArrays(format, files, context)
+  return column === 'data' ? manifest : named(manifest, column)
+}
+
+/** The same arrays under another name than `data`. */
+function named(manifest: ArraysManifest, column: string): ArraysManifest {
+  if (!manifest.names.includes('data')) {
+    const fields = manifest.columns.join(', ')
+    throw new SourceError(`npy: records have a column for each field (${fields}): leave "column" out`)
+  }
+  const renamed = (name: string): string => (name === 'data' ? column : name)
+  const schema = manifest.layout.schema.map(one => ({ ...one, name: renamed(one.name) }))
+  return {
+    ...manifest,
+    names: manifest.names.map(renamed),
+    columns: manifest.columns.map(renamed),
+    layout: { ...manifest.layout, schema },
+  }
+}

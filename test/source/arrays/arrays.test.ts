@@ -100,6 +100,32 @@ describe.each(Object.keys(files))('%s', name => {
   })
 })
 
+describe('.npy files with a name for their column', () => {
+  const [name] = Object.keys(files).filter(
+    file => file.endsWith('.npy') && files[file].data?.shape.length > 1,
+  )
+  const [first, second] = ['data', 'label'].map(column => ({
+    npy: { path: name, rows: 'axis' as const, column },
+  }))
+
+  it('stand side by side in a zip, each under its own', async () => {
+    const wanted = ['data', 'label']
+    const source = attachSource(structuredClone(await open({ zip: [first, second] }, wanted)))
+    for (const row of await rowsOf(source, wanted)) expect(row.label).toEqual(row.data)
+    expect(source.layout!()!.schema.map(column => column.name)).toEqual(wanted)
+    await expect(open({ zip: [first, first] }, wanted)).rejects.toThrow('{"npy": {…, "column": NAME}} names')
+  })
+
+  it('have the order that they had without it', async () => {
+    const plain = await open({ npy: { path: name, rows: 'axis' } })
+    expect((await open(second)).fingerprint).toEqual(plain.fingerprint)
+  })
+
+  it('are no records, whose fields have names', async () => {
+    await expect(open({ npy: { path: 'records.npy', column: 'x' } })).rejects.toThrow('leave "column" out')
+  })
+})
+
 it('members that are no arrays are bytes', async () => {
   const source = attachSource(await open({ npz: 'streamed.npz' }))
   expect((await rowsOf(source, ['note.txt']))[0]).toEqual({ 'note.txt': 'no array' })

@@ -1,5 +1,5 @@
 /** What may be written for `npy`, `npz` and `safetensors`. */
-import type { ArrayFilesJson } from '../../types.js'
+import type { ArrayFilesJson, NpyFilesJson } from '../../types.js'
 import { either, isObject, isText, list, object, oneOf, optional, type Parser, text } from '../schema.js'
 
 const paths: Parser<string | string[]> = either(
@@ -8,8 +8,13 @@ const paths: Parser<string | string[]> = either(
   list(text, 'a path, a pattern or a list of them', { min: 1 }),
 )
 
-export const arrayFiles: Parser<ArrayFilesJson> = either(
+const rows = optional(oneOf(['files', 'axis'], 'kind of rows'))
+
+export const arrayFiles: Parser<ArrayFilesJson> = either(isObject, object({ path: paths, rows }), paths)
+
+/** `npy` may name its column. */
+export const npyFiles: Parser<NpyFilesJson> = either(
   isObject,
-  object({ path: paths, rows: optional(oneOf(['files', 'axis'], 'kind of rows')) }),
+  object({ path: paths, rows, column: optional(text) }),
   paths,
 )
