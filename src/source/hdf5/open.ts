@@ -74,6 +74,8 @@ class Chosen {
   private readonly keys: string[] = []
   private readonly numbers: number[] = []
   private indexBytes = 0
+  /** Wanted columns that were looked at for packed numbers. */
+  private readonly told = new Set<string>()
   /** The last file that was looked into. */
   private last: FileTables | undefined
 
@@ -183,10 +185,22 @@ class Chosen {
   /** Names, shapes, types and chunks decide which rows there are, and how a window is made of them. */
   private describe(tables: FileTables, set: number, dataset: Dataset): void {
     const { name } = this.sets[set]
+    this.tellOfPacked(tables, name, dataset)
     for (const column of columnsOf(tables.file, name, dataset, this.rows === 'axis')) this.columns.add(column)
     const units = this.rows === 'axis' ? unitRowsOf(dataset) : 0
     this.hash.update(
       `${name}\n${dataset.path}\n${dataset.dims}\n${JSON.stringify(dataset.kind.type)}\n${units}\n`,
+    )
+  }
+
+  /** netCDF's packed numbers are delivered as they are stored, which a user of xarray does not expect. */
+  private tellOfPacked(tables: FileTables, name: string, { path }: Dataset): void {
+    if (this.told.has(name) || !this.context.wanted.includes(name)) return
+    this.told.add(name)
+    if (!/scale_factor|add_offset/.test(tables.tables.note.at(tables.find(path)!))) return
+    this.context.notice?.(
+      `${tables.file}: the numbers of "${name}" come as they are stored; scale_factor and add_offset are not applied. ` +
+        'The operator {"normalize": {"mean": -add_offset / scale_factor, "std": 1 / scale_factor}} applies them',
     )
   }
 }

@@ -49,6 +49,17 @@ describe('rows of an axis', () => {
     expect(layout!.codecs).toEqual(['shuffle', 'gzip'])
   })
 
+  it('of packed numbers come as they are stored, and a notice says how to unpack them', async () => {
+    const notices: string[] = []
+    const context = { wanted: ['t2m', 'wind'], notice: (text: string) => notices.push(text) }
+    await openHdf5('weather.nc', goldenCopies('weather.nc'), context)
+    expect(notices).toEqual([
+      expect.stringMatching(
+        /weather\.nc: the numbers of "t2m" come as they are stored; .*"std": 1 \/ scale_factor/,
+      ),
+    ])
+  })
+
   it('leave out what can not be read, and say so', async () => {
     const notices: string[] = []
     const { source } = await openHdf5('types.h5', goldenCopies('types.h5'), {
