@@ -4,7 +4,7 @@ import type { DataFile } from '../find/data-files.js'
 import { NumberBuilder, TextBuilder } from '../index/columns.js'
 import type { IndexHeader } from '../index/file.js'
 import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../index/of-file.js'
-import { ChunkGrid } from './chunks/grid.js'
+import { ChunkGrid, chunkCount } from './chunks/grid.js'
 import { readChunks } from './chunks/read.js'
 import { LIES } from './dataset.js'
 import { refusedFilters } from './filters.js'
@@ -60,6 +60,15 @@ async function build(data: DataFile, tools: IndexTools): Promise<BuiltIndex> {
   return builder.finish()
 }
 
+/**
+ * Chunks, and values of varying length, that the datasets of a file may have in all: as many as its bytes can tell of, and
+ * some that were never written. Each takes memory, and room in the index.
+ */
+const MOST_UNWRITTEN = 2 ** 20
+/** Bytes that a written one takes in any table of the file at least. */
+const LEAST_ENTRY = 8
+const MOST_ENTRIES = 2 ** 27
+
 /** Attributes that are looked at. */
 const ATTRIBUTES = ['CLASS', 'DIMENSION_LIST', '_FillValue', 'scale_factor', 'add_offset']
 
@@ -78,8 +87,11 @@ class IndexBuilder {
   /** Addresses of the scales of each dataset's axes, and the name of each scale. */
   private readonly axes: number[][] = []
   private readonly scaleNames = new Map<number, string>()
+  /** Chunks and values that the tables still have room for. */
+  private room: number
 
   constructor(private readonly file: Hdf5Bytes) {
+    this.room = Math.min(MOST_ENTRIES, MOST_UNWRITTEN + Math.ceil(file.size / LEAST_ENTRY))
     this.heaps = new GlobalHeaps(file)
     this.values = new IndexValues(file)
     this.numbers.dimStart.push(0)
@@ -108,7 +120,7 @@ class IndexBuilder {
     const pipeline = await messageOf(messages, MESSAGE.pipeline)
     const filters = pipeline === undefined ? [] : readPipeline(pipeline)
     const kind: Kind = { type, filters, fill: await this.fillOf(messages, elementBytes(type)) }
-    const why = refusal(type, layout, filters, space, messages)
+    const why = refusal(type, layout, filters, space, messages) ?? this.tooMany(type, layout, space)
     const { scale, axes, note } = await this.attributes(path, address, messages)
     const dims = space.none ? [0] : space.dims
     if (why !== undefined) this.push(path, why, kind, dims, [], LIES.nowhere, 0, scale, note)
@@ -141,6 +153,21 @@ class IndexBuilder {
       },
       probes,
     }
+  }
+
+  /** Takes the room that the chunks or values of a dataset need; why it can't be read where there is none. */
+  private tooMany(type: ElementType, layout: DataLayout, { dims }: Dataspace): string | undefined {
+    const chunks = layout.is === 'chunked' ? chunkCount(dims, layout.chunk) : 0
+    const values = type.is === 'varying' ? dims.reduce((product, n) => product * n, 1) : 0
+    const entries = Math.max(chunks, values)
+    // A chunk of references to values is unpacked as a whole, also where it has few of them.
+    const atOnce = values > 0 && layout.is === 'chunked' ? layout.chunk[0] : 0
+    if (entries <= this.room && atOnce <= this.room) {
+      this.room -= entries
+      return undefined
+    }
+    const what = values > 0 ? 'values of varying length' : 'chunks'
+    return `with the shape [${dims}] it has more ${what} than can be in the file: write it with the shape of what is there`
   }
 
   /** Data in one piece, also in the header of the dataset itself. */

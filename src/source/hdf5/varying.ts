@@ -11,9 +11,6 @@ import type { Filter } from './structure/messages.js'
 /** References that are read at once. */
 const PIECE = 1 << 16
 
-/** Values that a dataset may have although none is written. */
-const MOST_UNWRITTEN = 2 ** 20
-
 interface Where {
   dims: readonly number[]
   /** The address of references that lie together. */
@@ -37,10 +34,6 @@ export async function readVarying(
   const unit = type.of === 'text' ? 1 : type.of.bytes
   if (type.bytes !== 8 + file.offsetSize)
     throw file.fault(`references to values have ${type.bytes} bytes`, offset)
-  // A file has not many more values than bytes: what is not there need not be written.
-  const most = MOST_UNWRITTEN + file.size
-  if (count > most || (grid !== undefined && grid.chunk[0] > most))
-    throw file.fault(`a dataset has ${count} values of varying length, more than its file can have`, offset)
   const push = (at: number, bytes: number): void => {
     out.chunkOffset.push(at)
     out.chunkBytes.push(bytes)

@@ -1,5 +1,5 @@
 /** HDF5 files as sources: which datasets are samples, what is read of them, and what is refused. */
-import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isTiled } from '../../../src/basics/array.js'
@@ -314,6 +314,19 @@ describe('files that are no good', () => {
     const damaged = await failure('layouts-v110.h5', folder)
     expect(damaged.message).toMatch(/is damaged at byte \d+: the checksum of its object's header is wrong/)
     expect(damaged.offset).toBeGreaterThan(0)
+  })
+
+  it('have no more chunks in all than their bytes can tell of, written or not', async () => {
+    const folder = temporaryFolder()
+    const chunked = (name: string) => ({ name, dims: [2 ** 20], offset: 0, data: [], chunk: [1] })
+    writeHdf5(join(folder, 'much.h5'), ['a', 'b', 'c'].map(chunked))
+    const notices: string[] = []
+    const { source } = await openHdf5('much.h5', folder, { notice: text => notices.push(text) })
+    expect([source.count, source.columns]).toEqual([2 ** 20, ['a']])
+    expect(notices.join()).toContain(
+      '/b (with the shape [1048576] it has more chunks than can be in the file',
+    )
+    expect(statSync(join(folder, '.much.h5.millrace')).size).toBeLessThan(8 << 20)
   })
 
   it('have chunks of references whose damage names the file and the byte', async () => {

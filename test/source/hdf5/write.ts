@@ -1,4 +1,7 @@
-/** Writes small HDF5 files whose data may lie anywhere: contiguous datasets of bytes, in the newest form of the format. */
+/**
+ * Writes small HDF5 files whose data may lie anywhere, in the newest form of the format: contiguous datasets of bytes, and chunked
+ * ones that were never written.
+ */
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { lookup3 } from '../../../src/codec/checksum.js'
 
@@ -9,6 +12,8 @@ export interface Written {
   offset: number
   /** Bytes at places of the file; what is between them takes no room on the disk. */
   data: { at: number; bytes: Uint8Array }[]
+  /** Sides of its chunks, none of which is written; `offset` and `data` don't count then. */
+  chunk?: number[]
 }
 
 const u8 = (...bytes: number[]): Buffer => Buffer.from(bytes)
@@ -26,12 +31,19 @@ const header = (...messages: Buffer[]): Buffer => {
   return summed(Buffer.from('OHDR'), u8(2, 1), u16(bytes.length), bytes)
 }
 
-function dataset({ dims, offset }: Written): Buffer {
+const NOWHERE = Buffer.alloc(8, 255)
+
+function dataset({ dims, offset, chunk }: Written): Buffer {
   const bytes = dims.reduce((a, b) => a * b, 1)
   return header(
     message(1, Buffer.concat([u8(2, dims.length, 0, 1), ...dims.map(u64)])),
     message(3, Buffer.concat([u8(0x10, 0, 0, 0), u32(1), u16(0), u16(8)])),
-    message(8, Buffer.concat([u8(3, 1), u64(offset), u64(bytes)])),
+    message(
+      8,
+      chunk === undefined
+        ? Buffer.concat([u8(3, 1), u64(offset), u64(bytes)])
+        : Buffer.concat([u8(3, 2, chunk.length + 1), NOWHERE, ...chunk.map(u32), u32(1)]),
+    ),
   )
 }
 
@@ -44,9 +56,12 @@ export function writeHdf5(path: string, datasets: Written[]): void {
   let at = SUPER + rootBytes
   const places = headers.map(({ length }) => (at += length) - length)
   const root = header(...datasets.map((one, i) => link(one, places[i])))
-  const end = Math.max(at, ...datasets.map(({ dims, offset }) => offset + dims.reduce((a, b) => a * b, 1)))
+  const end = Math.max(
+    at,
+    ...datasets.map(({ dims, offset, chunk }) => (chunk ? 0 : offset + dims.reduce((a, b) => a * b, 1))),
+  )
   const signature = Buffer.from('\x89HDF\r\n\x1a\n', 'latin1')
-  const first = summed(signature, u8(2, 8, 8, 0), u64(0), Buffer.alloc(8, 255), u64(end), u64(SUPER))
+  const first = summed(signature, u8(2, 8, 8, 0), u64(0), NOWHERE, u64(end), u64(SUPER))
   const fd = openSync(path, 'w')
   try {
     ftruncateSync(fd, end)

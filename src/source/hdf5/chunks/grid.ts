@@ -1,11 +1,10 @@
 /** Where the chunks of a dataset lie: a table by the chunk's number in the grid, in C order, that all kinds of indexes fill. */
 import type { Hdf5Bytes } from '../structure/bytes.js'
 
-/** Chunks that a dataset may have although nothing of them is written. */
-const MOST_UNWRITTEN = 2 ** 20
-/** Bytes that the entry of a written chunk takes in any index at least. */
-const LEAST_ENTRY = 8
-const MOST = 2 ** 27
+/** How many chunks cover a dataset. */
+export function chunkCount(dims: readonly number[], chunk: readonly number[]): number {
+  return dims.reduce((product, n, i) => product * Math.ceil(n / chunk[i]), 1)
+}
 
 export class ChunkGrid {
   /** Chunks along each axis, now, and where the dataset may grow. */
@@ -31,14 +30,7 @@ export class ChunkGrid {
     readonly filtered: boolean,
   ) {
     this.sides = dims.map((n, i) => Math.ceil(n / chunk[i]))
-    this.count = this.sides.reduce((product, n) => product * n, 1)
-    const allowed = Math.min(MOST, Math.max(MOST_UNWRITTEN, Math.ceil(file.size / LEAST_ENTRY)))
-    if (!(this.count <= allowed)) {
-      throw file.fault(
-        `a dataset of shape [${dims}] has ${this.count} chunks of [${chunk}], more than the file can have`,
-        address,
-      )
-    }
+    this.count = chunkCount(dims, chunk)
     this.offsets = new Float64Array(this.count)
     this.bytes = new Float64Array(this.count)
     this.masks = new Uint32Array(this.count)
