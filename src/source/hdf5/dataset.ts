@@ -117,6 +117,12 @@ export class Dataset {
     return Math.min(this.dims[0], (first + count) * this.slabRows) - first * this.slabRows
   }
 
+  /** Bytes that some slabs take while they are unpacked: a chunk may reach far beyond the end of its dataset. */
+  roomOf(first: number, count: number): number {
+    const rows = this.rowsOf(first, count) * this.rowBytes
+    return rows === 0 ? 0 : Math.max(rows, this.chunkBytes)
+  }
+
   /** Makes the rows of some slabs, in C order, of what was read of them, from `from` of the pieces on. */
   unpack(first: number, count: number, pieces: readonly Uint8Array[], from: number, into: Uint8Array): void {
     let piece = from

@@ -60,13 +60,14 @@ export class Slabs implements Source {
 
   unitBytes(unit: number): number {
     const { dataset, from, count } = this.slabsOf(unit)
-    return dataset === undefined ? 0 : dataset.rowsOf(from, count) * dataset.rowBytes
+    return dataset === undefined ? 0 : dataset.roomOf(from, count)
   }
 
   load(unit: number, pieces: Uint8Array[], into: Uint8Array): Uint8Array[] {
     const { dataset, from, count } = this.slabsOf(unit)
-    const loaded = into.subarray(0, this.unitBytes(unit))
-    dataset?.unpack(from, count, pieces, 0, loaded)
+    if (dataset === undefined) return [into.subarray(0, 0)]
+    const loaded = into.subarray(0, dataset.rowsOf(from, count) * dataset.rowBytes)
+    dataset.unpack(from, count, pieces, 0, loaded)
     return [loaded]
   }
 

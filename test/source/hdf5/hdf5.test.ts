@@ -316,6 +316,19 @@ describe('files that are no good', () => {
     expect(damaged.offset).toBeGreaterThan(0)
   })
 
+  it('can say that a chunk is far larger than its dataset: its unit then takes as much of the cache', async () => {
+    const folder = goldenCopies('layouts-earliest.h5')
+    const file = join(folder, 'layouts-earliest.h5')
+    const bytes = readFileSync(file)
+    // The layout of dataset "one": its only chunk has the sides 23, 5, 7; then the bytes of an element.
+    const sides = Buffer.from(Uint32Array.of(23, 5, 7, 4).buffer)
+    bytes.writeUInt32LE(65536, bytes.indexOf(sides) + 8)
+    writeFileSync(file, bytes)
+    const { source } = await openHdf5({ path: 'layouts-earliest.h5', datasets: { x: 'one' } }, folder)
+    expect(source.leaves![0].unitBytes(0, ['x'])).toBe(23 * 5 * 65536 * 4)
+    await expect(readAll(source, ['x'])).rejects.toThrow(/a chunk has 3220 bytes, and should have 30146560/)
+  })
+
   it('have no more chunks in all than their bytes can tell of, written or not', async () => {
     const folder = temporaryFolder()
     const chunked = (name: string) => ({ name, dims: [2 ** 20], offset: 0, data: [], chunk: [1] })
