@@ -123,6 +123,11 @@ export class Claims extends Control {
     this.drop(maker)
   }
 
+  /** Whether any row has killed two makers. */
+  get hasPoison(): boolean {
+    return Atomics.load(this.words, Word.Poisoned) > 0
+  }
+
   /** Whether a row has killed two makers already. */
   poisoned(batch: number, row: number): boolean {
     const count = Math.min(MAX_POISON, Atomics.load(this.words, Word.Poisoned))

@@ -255,6 +255,40 @@ export function putVarying(
     bytes.copyWithin(slot.at + field.stagingAt + place * field.unitBytes, at, at + size)
 }
 
+/**
+ * Takes room in the staging area for rows `from` to `to` − 1 with `lengths`, one behind the other; a length below 0 takes none.
+ * Afterwards their places are written.
+ */
+export function takeRagged(slot: Slot, index: number, from: number, to: number, lengths: Int32Array): void {
+  const field = slot.layout.fields[index]
+  const noted = slot.column(field.lengthAt)
+  const places = slot.column(field.placeAt)
+  let total = 0
+  for (let row = from; row < to; row++) {
+    const length = lengths[row - from]
+    if (length >= 0 && places[row] === 0) total += length
+  }
+  let next = Atomics.add(slot.words, Header.Cursor + index, total) + 1
+  for (let row = from; row < to; row++) {
+    const length = lengths[row - from]
+    if (length < 0) continue
+    noted[row] = length
+    // As in `putVarying`: a row that is made again goes where it was.
+    if (places[row] !== 0) continue
+    places[row] = next
+    next += length
+  }
+}
+
+/** Byte of the memory where a row of varying length goes; −1 where the batch has no room for it, and will be refused. */
+export function placeOf(slot: Slot, index: number, row: number, length: number): number {
+  const field = slot.layout.fields[index]
+  if (field.form === 'padded') return slot.at + field.at + row * field.max! * field.unitBytes
+  const place = slot.column(field.placeAt)[row] - 1
+  if ((place + length) * field.unitBytes > field.bytes) return -1
+  return slot.at + field.stagingAt + place * field.unitBytes
+}
+
 /** Shape of a field in a closed batch. */
 export function actualShape(slot: Slot, layout: SlotLayout, index: number): number[] {
   const field = layout.fields[index]

@@ -27,6 +27,12 @@ export abstract class Around implements EveryMember {
   readonly planUnit = undefined
   readonly unitBytes = undefined
   readonly load = undefined
+  readonly unitColumns = undefined
+
+  /** A wrapper that changes no values may say what the source below says. */
+  get asInUnits(): boolean | undefined {
+    return undefined
+  }
 
   constructor(
     protected readonly source: Source,

@@ -12,6 +12,7 @@ import type { Random } from '../basics/random.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
+import type { UnitColumn } from './columnar/view.js'
 import type { Layout } from './layout.js'
 
 export type { ArrayColumn, Column, Tile } from './column.js'
@@ -43,6 +44,8 @@ export interface UnitRef {
 export interface Need {
   ranges: ByteRange[]
   units: UnitRef[]
+  /** The row's number in the unit that was added last, where that unit has `unitColumns`. */
+  row?: number
 }
 
 /** What was brought for a row, in the order in which it asked: a piece for each range, and the pieces of each unit. */
@@ -106,6 +109,17 @@ export interface Source {
     into: Uint8Array,
     columns: readonly string[],
   ): Uint8Array[] | Promise<Uint8Array[]>
+  /**
+   * Leaves whose loaded units are columns (columnar/room.ts): these, one for each wanted column; undefined for one that the unit
+   * lacks. Fields that take values as they lie there are then made without `sample`, which must give the same values.
+   */
+  unitColumns?(
+    unit: number,
+    columns: readonly string[],
+    pieces: readonly Uint8Array[],
+  ): readonly (UnitColumn | undefined)[]
+  /** Samples are what `unitColumns` of the leaf tells, as it is: true for such a leaf, and for wrappers that only select rows. */
+  readonly asInUnits?: boolean
   /**
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
    * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.

@@ -63,8 +63,10 @@ function bounded(field: NormalField, program: FieldProgram): FieldProgram {
   if (field.as === 'npy') return program
   const limit = limitOf(field)
   if (program.form === 'dense') {
+    const { takes } = program
     return {
       form: 'dense',
+      ...(takes && { takes }),
       run(value, at, context) {
         if (isTiled(value)) return withAll(value, context, all => program.run(all, at, context))
         if (limit !== undefined) checkLimit(limit, value)
@@ -72,8 +74,10 @@ function bounded(field: NormalField, program: FieldProgram): FieldProgram {
       },
     }
   }
+  const { takes } = program
   return {
     form: 'varying',
+    ...(takes && { takes }),
     run(value, context) {
       if (isTiled(value)) return withAll(value, context, all => program.run(all, context))
       if (limit !== undefined) checkLimit(limit, value)

@@ -43,9 +43,16 @@ export interface RowContext {
 /** A value as a column gives it: bytes to decode, a value the index already holds, or an array. */
 export type FieldValue = Value
 
+/**
+ * What a field takes as it lies in a column of a unit: UTF-8, any bytes, elements of its own dtype, or a number, which it
+ * converts. Absent: its values have to be looked at one by one.
+ */
+export type Takes = 'text' | 'bytes' | 'elements' | 'number'
+
 /** A compiled field whose rows all have one shape: writes the row at byte offset `at` of the workspace's memory. */
 export interface DenseProgram {
   form: 'dense'
+  takes?: Takes
   run(value: FieldValue, at: number, context: RowContext): void | Promise<void>
 }
 
@@ -61,6 +68,7 @@ export interface Placed {
  */
 export interface VaryingProgram {
   form: 'varying'
+  takes?: Takes
   run(value: FieldValue, context: RowContext): Placed | Promise<Placed>
 }
 

@@ -32,6 +32,7 @@ class FullSource implements Required<Source> {
   readonly unitStarts: Float64Array
   readonly leaves: readonly Leaf[]
   readonly movesWithEpoch = true
+  readonly asInUnits = true
   readonly runs: Float64Array
   readonly foreseen: unknown[] = []
 
@@ -62,6 +63,10 @@ class FullSource implements Required<Source> {
 
   index(name: string): { type: 'number'; at(row: number): number } | undefined {
     return name === this.columnNames[1] ? { type: 'number', at: row => row } : undefined
+  }
+
+  unitColumns(): [] {
+    return []
   }
 
   where(row: number): { file: string; offset: number } {
@@ -255,6 +260,12 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   planUnit: ({ source }) => expect(source.planUnit).toBeUndefined(),
   unitBytes: ({ source }) => expect(source.unitBytes).toBeUndefined(),
   load: ({ source }) => expect(source.load).toBeUndefined(),
+  unitColumns: ({ source }) => expect(source.unitColumns).toBeUndefined(),
+  // A wrapper that only selects rows says what its source says; one that changes samples says nothing.
+  asInUnits: ({ source, parts, column }) => {
+    const changes = column('a') !== 'a' || source.columns.length > parts[0].columns.length
+    expect(source.asInUnits).toBe(changes ? undefined : true)
+  },
   foresee: ({ source }, row, { part, row: below, wanted }) => {
     const random = new Random()
     source.foresee?.(row, wanted, 7, random)

@@ -9,6 +9,7 @@ import { MAX_MAKERS } from '../../batch/ring.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { leavesOf } from '../../source/around.js'
+import type { UnitColumn } from '../../source/columnar/view.js'
 import { bytesOf, loadUnit, plannedUnit, readPacked, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Leaf, Pieces, Source, UnitRef } from '../../source/source.js'
 import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
@@ -43,14 +44,19 @@ interface Wanted {
   user: number
   row: number
   plan: Plan
-  /** Of a unit: with which it was asked for. */
-  columns?: readonly string[]
+  /** Of a unit: by which it was asked for. */
+  ref?: UnitRef
   /** Once it was taken. */
   taken?: Taken
   shared: Shared
   /** What a row has that needs it alone; made for the first such row. */
   alone?: Pieces
+  /** The columns of a unit, where its leaf tells them; found when they are first asked for. */
+  columns?: UnitColumns
 }
+
+/** Columns of a unit, one for each that was asked for. */
+export type UnitColumns = readonly (UnitColumn | undefined)[]
 
 /** Plans of units that are kept: those of a window, mostly. */
 const KEPT_PLANS = 64
@@ -162,12 +168,12 @@ export class Cached {
         user: this.future.user(draw, 'unit'),
         row: i,
         plan: this.planOf(ref, number),
-        columns,
+        ref,
         shared: undefined,
       })
-    } else if (known.columns !== columns && String(known.columns) !== String(columns)) {
+    } else if (known.ref !== ref && String(known.ref!.columns) !== String(columns)) {
       throw new SourceError(
-        `unit ${unit} is asked for with the columns ${known.columns}, and with ${columns}: need should ask once, with all of them`,
+        `unit ${unit} is asked for with the columns ${known.ref!.columns}, and with ${columns}: need should ask once, with all of them`,
       )
     }
     return number
@@ -208,6 +214,16 @@ export class Cached {
     if (shared === undefined || shared instanceof Error) return shared
     one.alone ??= { ranges: NO_RANGES, units: [shared] }
     return one.alone
+  }
+
+  /** The columns of a unit; undefined where it is not there, or its leaf does not tell them. */
+  columns(number: number): UnitColumns | undefined {
+    const one = this.wanted.get(number)!
+    if (one.columns !== undefined || one.shared === undefined || one.shared instanceof Error)
+      return one.columns
+    const { leaf, unit, columns } = one.ref!
+    one.columns = leaf.unitColumns?.(unit, columns, one.shared)
+    return one.columns
   }
 
   /**

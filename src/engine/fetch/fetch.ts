@@ -14,7 +14,7 @@ import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import type { CacheSeat } from '../plan/job.js'
 import { Ahead, type Later } from './ahead.js'
-import { Cached } from './cached.js'
+import { Cached, type UnitColumns } from './cached.js'
 
 /** What a row without units has of them, and what a row has that needs nothing. */
 const NONE: readonly Uint8Array[][] = []
@@ -45,6 +45,8 @@ export class Fetcher {
   private readonly units: (readonly number[])[] = []
   /** Of a row that needs one unit and nothing else: the number of that. Else −1. */
   private readonly only: number[] = []
+  /** Of a row whose samples are as in its unit: its number there. Else −1. */
+  private readonly rowsInUnits: number[] = []
   /** For each row what was brought for it, or why it could not be. */
   private readonly got: (Pieces | Error)[] = []
   /** Rows of which it can't be said what they need. */
@@ -116,6 +118,21 @@ export class Fetcher {
     return this.sources[source].sample(row, this.epoch, this.wanted(source), got)
   }
 
+  /**
+   * The columns of the unit that holds row i of the present claim, and nothing else does; `rowInUnit` of them is its own.
+   * Undefined: `sample` is to be asked.
+   */
+  unitColumns(i: number): UnitColumns | undefined {
+    const { source } = this.draws[i]
+    if (this.cached === undefined || this.only[i] < 0 || this.sources[source].asInUnits !== true)
+      return undefined
+    return this.rowsInUnits[i] < 0 ? undefined : this.cached.columns(this.only[i])
+  }
+
+  rowInUnit(i: number): number {
+    return this.rowsInUnits[i]
+  }
+
   /** Reads what was left where it is: a range that a column gave, straight into the slot. */
   readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
     return this.reader.readInto(range, into)
@@ -145,6 +162,7 @@ export class Fetcher {
       const { source, row } = draws[i]
       const ranges = need.ranges.length
       const units = need.units.length
+      need.row = -1
       try {
         sources[source].need(row, epoch, this.wanted(source), need)
         for (let k = ranges; k < need.ranges.length; k++) checkRange(need.ranges[k])
@@ -156,6 +174,7 @@ export class Fetcher {
       }
       rangeEnds[i] = need.ranges.length
       unitEnds[i] = need.units.length
+      this.rowsInUnits[i] = need.row
     }
   }
 

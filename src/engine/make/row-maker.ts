@@ -28,6 +28,7 @@ import { Ahead } from '../fetch/ahead.js'
 import { Fetcher } from '../fetch/fetch.js'
 import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
+import type { DirectRows } from './direct-rows.js'
 import { describeBad } from './failures.js'
 import { mixSlot } from './mix-batch.js'
 import { SampleMaker } from './sample-maker.js'
@@ -41,6 +42,7 @@ export class RowMaker {
   private readonly order: CompiledOrder
   private readonly fetcher: Fetcher
   private readonly samples: SampleMaker
+  private readonly direct: DirectRows | undefined
   private readonly random = new Random()
   private readonly draws: Draw[]
   private readonly ahead: Ahead
@@ -74,6 +76,7 @@ export class RowMaker {
     this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
       this.fetcher.readInto(range, into),
     )
+    this.direct = columns && this.samples.directRows(columns)
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
   }
 
@@ -92,7 +95,12 @@ export class RowMaker {
   private makeRows(claim: Claim, slot: Slot, to: number): void | Promise<void> {
     this.clock.resume()
     markSpan(SpanKind.Read)
+    const made = this.ring.hasPoison ? undefined : this.direct?.make(slot, claim.from, to, this.fetcher)
     for (let row = claim.from; row < to; row++) {
+      if (made !== undefined && made[row - claim.from] === 1) {
+        this.good(slot, row)
+        continue
+      }
       if (this.ring.paused) return this.drop() // moved or closed: the rest is not wanted
       const pending = this.makeRow(claim, slot, row)
       if (pending) return this.makeRest(claim, slot, row, to, pending)

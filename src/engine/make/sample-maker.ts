@@ -18,6 +18,7 @@ import type { Workspace } from '../../system/memory/workspace.js'
 import type { RowContext } from '../../transform/field.js'
 import { landed } from '../../transform/plain/put-array.js'
 import type { Job } from '../plan/job.js'
+import { type DirectRows, directRowsOf } from './direct-rows.js'
 import { FieldFailure, fieldFailed } from './failures.js'
 import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
 import type { SampleFunction, UserFunctions } from './user-functions.js'
@@ -58,6 +59,11 @@ export class SampleMaker {
       random: (field, op) => this.keyed(operatorKey(field, op.name, op.ordinal)),
       ...(read && { read }),
     }
+  }
+
+  /** Makes rows straight from these columns of units, where all fields can be made so. */
+  directRows(columns: readonly string[]): DirectRows | undefined {
+    return directRowsOf(this.job.layout, this.fields, columns, this.context)
   }
 
   /** Throws, or rejects, with what is wrong with the sample. A promise only where functions of the user's return one. */

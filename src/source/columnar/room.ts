@@ -54,6 +54,10 @@ export const WORDS = {
   values: 10,
   end: 11,
   gap: 12,
+  /** 1: every value is known to be UTF-8. */
+  utf8: 13,
+  /** 1: no element of a list is null. */
+  fullItems: 14,
 } as const
 
 /** "MRC1": columns are read by the build that wrote them, so this finds mistakes, not versions. */

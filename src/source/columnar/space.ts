@@ -12,6 +12,8 @@ export interface ColumnSpace {
   /** Begins with the 0 of the first value. */
   valueOffsets: Uint32Array
   values: Uint8Array
+  /** The header, for what is known when all is written: room.ts. */
+  header: Uint32Array
 }
 
 /**
@@ -53,6 +55,7 @@ export function layColumn(room: ColumnRoom, piece: Uint8Array): ColumnSpace {
     codes: numbers(places.codes, places.itemCount),
     valueOffsets: numbers(places.valueOffsets, entries + 1),
     values: piece.subarray(places.values, valuesEnd(room, places.values, entries, places.width)),
+    header: words,
   }
   space.validity.fill(0)
   space.itemValidity.fill(0)

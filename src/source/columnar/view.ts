@@ -6,6 +6,11 @@ import type { Column } from '../column.js'
 import { ITEM_TYPES, type ItemType, MAGIC, WORDS } from './room.js'
 import { hasBit } from './space.js'
 
+const FLOATS: readonly ItemType[] = ['f16', 'bf16', 'f32', 'f64']
+
+/** Of `bytesOf`. */
+const found: Span = { at: 0, end: 0 }
+
 /** The whole memory that columns lie in, as arrays: made once a memory, not once a column. */
 interface Memory {
   u8: Uint8Array
@@ -29,12 +34,22 @@ function memoryOf(buffer: ArrayBufferLike): Memory {
   return memory
 }
 
+/** Where the bytes of a value lie in the memory of its column. One object, written anew for each value. */
+export interface Span {
+  at: number
+  end: number
+}
+
 /** One column. It is valid as long as its piece is. */
 export class ColumnView {
   readonly rows: number
   readonly items: ItemType
   /** Each row is a list. */
   readonly isList: boolean
+  /** Every value is known to be UTF-8. */
+  readonly isUtf8: boolean
+  /** Elements may be null, and have no NaN for that. */
+  private readonly nullItems: boolean
   private readonly memory: Memory
   private readonly list: number
   private readonly width: number
@@ -64,6 +79,8 @@ export class ColumnView {
     this.list = word('list')
     this.isList = this.list !== 0
     this.width = word('width')
+    this.isUtf8 = word('utf8') === 1
+    this.nullItems = word('itemValidity') > 0 && word('fullItems') === 0 && !FLOATS.includes(this.items)
     this.gap = word('gap')
     this.validity = part('validity')
     this.itemValidity = part('itemValidity')
@@ -72,6 +89,35 @@ export class ColumnView {
     this.valueOffsets = numbers('valueOffsets')
     this.values = base + word('values')
     this.read = this.items === 'text' || this.items === 'bytes' ? undefined : READERS[this.items]
+  }
+
+  /** The whole memory that the column lies in: spans are of this. */
+  get bytes(): Uint8Array {
+    return this.memory.u8
+  }
+
+  /** The values are numbers, or lists of these. */
+  get isNumber(): boolean {
+    return this.read !== undefined
+  }
+
+  /**
+   * Finds the bytes of a row's value: a text, a number, the elements of a list of numbers. False where it is null, and where
+   * `at` makes something else of it.
+   */
+  span(row: number, out: Span): boolean {
+    if (this.isNull(row)) return false
+    if (!this.isList && !this.isNumber) {
+      this.spanOf(row, out)
+      return true
+    }
+    if (!this.isNumber || this.nullItems) return false
+    const { u32 } = this.memory
+    const from = !this.isList ? row : this.offsets < 0 ? row * (this.list - 2) : u32[this.offsets + row]
+    const to = !this.isList ? row + 1 : this.offsets < 0 ? from + this.list - 2 : u32[this.offsets + row + 1]
+    out.at = this.values + from * this.width
+    out.end = this.values + to * this.width
+    return true
   }
 
   isNull(row: number): boolean {
@@ -100,14 +146,22 @@ export class ColumnView {
   }
 
   private bytesOf(item: number): Uint8Array {
-    const { u32, u8 } = this.memory
+    this.spanOf(item, found)
+    return this.memory.u8.subarray(found.at, found.end)
+  }
+
+  private spanOf(item: number, out: Span): void {
+    const { u32 } = this.memory
     const entry = this.codes < 0 ? item : u32[this.codes + item]
     if (this.valueOffsets < 0) {
-      const at = this.values + entry * this.width
-      return u8.subarray(at, at + this.width)
+      out.at = this.values + entry * this.width
+      out.end = out.at + this.width
+      return
     }
     const at = this.valueOffsets + entry
-    return u8.subarray(this.values + u32[at] + this.gap, this.values + u32[at + 1])
+    out.end = this.values + u32[at + 1]
+    // The text of a null may have no room for the gap before it.
+    out.at = Math.min(this.values + u32[at] + this.gap, out.end)
   }
 
   private listAt(row: number): Column {
@@ -122,7 +176,7 @@ export class ColumnView {
 
   /** Floats that are null are NaN; there is no such integer. */
   private refuseNulls(from: number, to: number): void {
-    if (this.itemValidity === undefined || FLOATS.includes(this.items)) return
+    if (this.itemValidity === undefined || !this.nullItems) return
     for (let item = from; item < to; item++) {
       if (hasBit(this.itemValidity, item)) continue
       throw new DecodeError(
@@ -147,7 +201,11 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }
 
-const FLOATS: readonly ItemType[] = ['f16', 'bf16', 'f32', 'f64']
+/** A column of a unit: row i of the unit is `view`'s row i + `skip`. */
+export interface UnitColumn {
+  view: ColumnView
+  skip: number
+}
 
 const opened = new WeakMap<readonly Uint8Array[], readonly ColumnView[]>()
 

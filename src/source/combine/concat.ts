@@ -79,6 +79,8 @@ class ConcatSource implements EveryMember {
   readonly planUnit = undefined
   readonly unitBytes = undefined
   readonly load = undefined
+  readonly unitColumns = undefined
+  readonly asInUnits: boolean
   /** First row of each part, and the count at the end. */
   private readonly rows: Float64Array
 
@@ -92,6 +94,7 @@ class ConcatSource implements EveryMember {
     this.unitStarts = unitsInTurn(parts, this.rows)
     this.leaves = parts.flatMap(part => leavesOf(part) ?? [])
     this.movesWithEpoch = parts.some(part => part.movesWithEpoch)
+    this.asInUnits = parts.every(part => part.asInUnits)
     if (parts.every(part => part.keyHash !== undefined)) {
       this.keyHash = row => {
         const i = find(this.rows, row)

@@ -116,6 +116,10 @@ class SelectedSource extends Around {
     return this.cut
   }
 
+  override get asInUnits(): boolean | undefined {
+    return this.source.asInUnits
+  }
+
   protected override rowBelow(row: number): number {
     return this.at(row)
   }

@@ -65,6 +65,9 @@ class ZipSource implements EveryMember {
   readonly planUnit = undefined
   readonly unitBytes = undefined
   readonly load = undefined
+  readonly unitColumns = undefined
+  // A sample has columns of several units.
+  readonly asInUnits = undefined
 
   constructor(private readonly parts: readonly Source[]) {
     const [first] = parts

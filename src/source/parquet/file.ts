@@ -2,7 +2,7 @@
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import { type ColumnRoom, splitUnit, unitBytesOf } from '../columnar/room.js'
-import { viewsOf } from '../columnar/view.js'
+import { type UnitColumn, viewsOf } from '../columnar/view.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { ByteRange, Column } from '../source.js'
@@ -127,14 +127,31 @@ export class ParquetFile {
   ): Record<string, Column> {
     const views = viewsOf(pieces)
     const { leaves, names } = this.want(columns)
-    const first = unit * this.leaves.length
     const sample: Record<string, Column> = {}
     for (const { name, place } of names) {
-      const skip = this.parts === undefined ? 0 : this.parts.skip[first + leaves[place]]
-      const value = views[place].at(row + skip)
+      const value = views[place].at(row + this.skip(unit, leaves[place]))
       if (value !== undefined) sample[name] = value
     }
     return sample
+  }
+
+  /** The columns of a loaded unit, one for each name. */
+  unitColumns(
+    unit: number,
+    columns: readonly string[],
+    pieces: readonly Uint8Array[],
+  ): (UnitColumn | undefined)[] {
+    const views = viewsOf(pieces)
+    const { leaves, names } = this.want(columns)
+    return columns.map(column => {
+      const found = names.find(({ name }) => name === column)
+      return found && { view: views[found.place], skip: this.skip(unit, leaves[found.place]) }
+    })
+  }
+
+  /** Rows of the first page of a leaf that belong to the unit before. */
+  private skip(unit: number, leaf: number): number {
+    return this.parts === undefined ? 0 : this.parts.skip[unit * this.leaves.length + leaf]
   }
 
   private loadColumn(

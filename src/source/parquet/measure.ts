@@ -33,6 +33,8 @@ class Measure implements ValueSink {
   }
 
   spread(): void {}
+
+  finish(): void {}
 }
 
 /** Fills in the column `text` where the footer says nothing and it is needed. */
@@ -60,6 +62,7 @@ export async function measureTexts(
       offsets,
       codes: offsets,
       valueOffsets: offsets,
+      header: offsets,
     }
     const measure = new Measure()
     const room = { rows, items: 'bytes' as const, list }

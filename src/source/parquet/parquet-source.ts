@@ -1,5 +1,6 @@
 /** Parquet files while a feed runs: which file and unit hold a row. Each file's index is mapped when one of its rows is first asked for. */
 import { lastAtMost } from '../../basics/search.js'
+import type { UnitColumn } from '../columnar/view.js'
 import type {
   ByteRange,
   Column,
@@ -29,6 +30,7 @@ export class ParquetSource implements Leaf {
   readonly runs: Float64Array
   readonly unitStarts: Float64Array
   readonly indexed = ['key', 'file']
+  readonly asInUnits = true
   /** First row and first unit of each file, and their number at the end. */
   private readonly starts: Float64Array
   private readonly firstUnits: Float64Array
@@ -89,7 +91,10 @@ export class ParquetSource implements Leaf {
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    if (this.fileOf(row).needs(columns)) out.units.push(this.refs.of(this.unitOf(row), columns))
+    if (!this.fileOf(row).needs(columns)) return
+    const unit = this.unitOf(row)
+    out.units.push(this.refs.of(unit, columns))
+    out.row = row - this.unitStarts[unit]
   }
 
   planUnit(unit: number, columns: readonly string[]): ByteRange[] {
@@ -112,6 +117,15 @@ export class ParquetSource implements Leaf {
     const file = this.fileOf(row)
     const unit = this.unitOf(row)
     return file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
+  }
+
+  unitColumns(
+    unit: number,
+    columns: readonly string[],
+    pieces: readonly Uint8Array[],
+  ): (UnitColumn | undefined)[] {
+    const [file, own] = this.ownUnit(unit)
+    return file.unitColumns(own, columns, pieces)
   }
 
   /** The files, each with its first row and units. */

@@ -35,6 +35,7 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
   }
   return {
     form: 'dense',
+    ...(takesElements(field, map) && shape.length === 1 && { takes: 'elements' }),
     run(value, at, context) {
       const array = arrayFrom(unpack(value), dtype, shape)
       if (map === undefined && ops === undefined && array instanceof Uint8Array)
@@ -42,6 +43,11 @@ export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
       return withMap(field, map, tiled(array, dtype, shape), context, result => write(result, at, context))
     },
   }
+}
+
+/** Whether nothing is done to the elements. */
+function takesElements(field: NormalField, map: UserMap | undefined): boolean {
+  return map === undefined && field.compression === undefined && arrayOpsOf(field) === undefined
 }
 
 /** npy of varying length along its first axis. */
@@ -70,6 +76,7 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   }
   return {
     form: 'varying',
+    ...(takesElements(field, map) && shape.length === 0 && { takes: 'elements' }),
     run: (value, context) =>
       withMap(field, map, tiled(arrayFrom(unpack(value), dtype, open), dtype, open), context, array =>
         place(array, context),

@@ -62,6 +62,7 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   }
   return {
     form: 'dense',
+    ...(map === undefined && { takes: 'number' }),
     run(value, at, context) {
       const plain = value instanceof Uint8Array ? fromBytes(value) : single(value)
       if (typeof plain === 'object' && isTiled(plain)) return putArray(plain, dtype, at, context)

@@ -29,8 +29,10 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
     copyInto(context.work, bytes, at)
     return { at, length: bytes.length }
   }
+  const isPlain = map === undefined && field.compression === undefined
   return {
     form: 'varying',
+    ...(isPlain && field.as !== 'json' && { takes: field.as === 'text' ? 'text' : 'bytes' }),
     run: (value, context) => mapped(field, map, decode(value), context, result => place(result, context)),
   }
 }

@@ -3,7 +3,7 @@
  * values. Nothing is made for a row or a value.
  */
 import { DecodeError } from '../../../basics/errors.js'
-import type { ColumnRoom } from '../../columnar/room.js'
+import { type ColumnRoom, WORDS } from '../../columnar/room.js'
 import { type ColumnSpace, layColumn, setBit, setBits } from '../../columnar/space.js'
 import type { Form } from '../form.js'
 import { ENCODING } from '../names.js'
@@ -25,6 +25,7 @@ export class ChunkLoader {
   private row = 0
   private item = 0
   private values = 0
+  private nullItems = false
   private readonly most: number
 
   constructor(
@@ -71,6 +72,8 @@ export class ChunkLoader {
     if (row !== room.rows)
       throw new DecodeError(`its pages have ${row} rows, and the footer announces ${room.rows}`)
     if (leaf.repetition > 0) space.offsets[row] = this.item
+    if (!this.nullItems) space.header[WORDS.fullItems] = 1
+    this.sink.finish()
   }
 
   private page(body: Uint8Array): void {
@@ -210,6 +213,7 @@ export class ChunkLoader {
       if (level >= leaf.elements) definitions[count++] = level
     }
     const levels = definitions.subarray(0, count)
+    if (n < count) this.nullItems = true
     this.put(content, at, n, count, levels)
     this.mark(space.itemValidity, this.item - count, n, levels)
   }
@@ -248,7 +252,7 @@ export function loadColumn(
   const space = layColumn(room, into)
   const sink =
     form.width === 0
-      ? new TextSink(space, room.dictionary !== undefined)
+      ? new TextSink(space, room.dictionary !== undefined, form.items === 'text')
       : new FixedSink(form, space.values, leaf.logical?.scale)
   const loader = new ChunkLoader(leaf, sink, room, space, codec, raw)
   for (const { bytes, offset } of pages) loader.load(bytes, offset)

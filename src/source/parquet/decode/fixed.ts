@@ -90,6 +90,8 @@ export class FixedSink implements ValueSink {
     }
   }
 
+  finish(): void {}
+
   /** Values as PLAIN has them, from a byte of `content` on, into `out`. */
   private putPlain(
     content: Uint8Array,

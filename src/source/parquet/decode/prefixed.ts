@@ -28,6 +28,7 @@ export function readLengths(
   for (let i = 0; i < n; i++) {
     const length = lengths[i]
     if (length > content.length - source || length > limit - end - gap) throw tooLong(i, length)
+    out.fill(0, end, end + gap)
     from.copy(to, end + gap, source, source + length)
     source += length
     end += gap + length
@@ -62,6 +63,7 @@ export function readPrefixed(
     if (length > content.length - source || prefix + length > limit - end - gap)
       throw tooLong(i, prefix + length)
     const start = end + gap
+    out.fill(0, end, start)
     out.copyWithin(start, before, before + prefix)
     from.copy(to, start + prefix, source, source + length)
     source += length

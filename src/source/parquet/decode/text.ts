@@ -1,5 +1,7 @@
 /** Values of varying length: texts and bytes. With a dictionary the items are codes; values beside it become more entries. */
+import { isUtf8 } from 'node:buffer'
 import { DecodeError } from '../../../basics/errors.js'
+import { WORDS } from '../../columnar/room.js'
 import type { ColumnSpace } from '../../columnar/space.js'
 import { GAP } from '../form.js'
 import { ENCODING, encodingName } from '../names.js'
@@ -20,7 +22,14 @@ export class TextSink implements ValueSink {
   constructor(
     private readonly space: ColumnSpace,
     private readonly isCoded: boolean,
+    /** Its values should be UTF-8. */
+    private readonly isText: boolean,
   ) {}
+
+  /** Gaps are zeros, which end any character that is cut off: if all bytes are UTF-8, so is each value. */
+  finish(): void {
+    if (this.isText && isUtf8(this.space.values.subarray(0, this.end))) this.space.header[WORDS.utf8] = 1
+  }
 
   target(encoding: number): Uint8Array | undefined {
     return encoding === ENCODING.PLAIN ? this.space.values.subarray(this.end) : undefined
@@ -108,9 +117,10 @@ export class TextSink implements ValueSink {
     let end = this.end
     for (let i = 0; i < n; i++) {
       if (end + GAP > limit) throw new DecodeError(`it ends before value ${i} of ${n}`)
-      end +=
-        GAP +
-        ((values[end] | (values[end + 1] << 8) | (values[end + 2] << 16) | (values[end + 3] << 24)) >>> 0)
+      const bytes =
+        (values[end] | (values[end + 1] << 8) | (values[end + 2] << 16) | (values[end + 3] << 24)) >>> 0
+      values[end] = values[end + 1] = values[end + 2] = values[end + 3] = 0
+      end += GAP + bytes
       if (end > limit) throw new DecodeError(`value ${i} of ${n} reaches beyond the page`)
       offsets[first + i + 1] = end
     }
