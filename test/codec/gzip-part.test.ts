@@ -4,8 +4,8 @@ import { constants, crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zli
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../src/basics/errors.js'
-import { inflatePart } from '../../src/codec/gzip-part.js'
-import { scanGzip } from '../../src/codec/gzip-scan.js'
+import { inflatePart } from '../../src/codec/gzip/gzip-part.js'
+import { scanGzip } from '../../src/codec/gzip/gzip-scan.js'
 
 interface Block {
   bit: number

@@ -1,6 +1,6 @@
 /** Decompresses a file that is compressed as a whole, once, from its beginning to its end, and makes its seek table. */
 import { DecodeError, SourceError } from '../../basics/errors.js'
-import { scanGzip, scanZlib } from '../../codec/gzip-scan.js'
+import { scanGzip, scanZlib } from '../../codec/gzip/gzip-scan.js'
 import { scanZstd } from '../../codec/zstd-scan.js'
 import type { DataFile } from '../find/data-files.js'
 import type { IndexTools } from '../index/of-file.js'

@@ -2,7 +2,7 @@
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
 import { decompressInto } from '../../codec/codec.js'
-import { inflatePart } from '../../codec/gzip-part.js'
+import { inflatePart } from '../../codec/gzip/gzip-part.js'
 import type { Version } from '../../store/store.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'

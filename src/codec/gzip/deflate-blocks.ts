@@ -4,7 +4,7 @@
  *
  * Output goes to `found` in pieces. What lies before it in `out`, 32 KiB, is what later blocks may refer to.
  */
-import { DecodeError } from '../basics/errors.js'
+import { DecodeError } from '../../basics/errors.js'
 
 /** How far back a match may reach. */
 const WINDOW = 32768
