@@ -3,6 +3,7 @@
  * alone: codecs then run by Node's zlib and the kernels, as they do where the libraries are missing.
  */
 import { type Libdeflate, type Liblz4, openLibdeflate, openLiblz4 } from '../system/codecs/libraries.js'
+import { openZlib, type Zlib } from '../system/codecs/zlib.js'
 import { type Libzstd, openLibzstd } from '../system/codecs/zstd.js'
 
 /** A library, opened once; null: there is none. */
@@ -17,3 +18,4 @@ function once<T>(open: () => T | undefined): () => T | null {
 export const libdeflate = once<Libdeflate>(openLibdeflate)
 export const liblz4 = once<Liblz4>(openLiblz4)
 export const libzstd = once<Libzstd>(openLibzstd)
+export const zlib = once<Zlib>(openZlib)
