@@ -141,6 +141,8 @@ export class BlockTable {
   /** The best place for so many pages. `refresh` tells the next use of units whose noted one is not after `now`. */
   place(pages: number, now: number, refresh: (user: number, now: number) => number): Place | undefined {
     const { count, order, byAddress } = this
+    const free = count < this.blocks ? this.freePlace(pages) : undefined
+    if (free !== undefined) return free
     for (let i = 0; i < count; i++) {
       const block = order[i]
       const stays = this.state[block] === LOADING || this.leased(block)
@@ -150,6 +152,18 @@ export class BlockTable {
     }
     byAddress.count = count
     return choosePlace(byAddress, pages, this.totalPages, count === this.blocks ? 1 : 0)
+  }
+
+  /** The first place that is free. Where there is one, no block is asked for its next use, which takes long. */
+  private freePlace(pages: number): Place | undefined {
+    const { count, order } = this
+    let page = 0
+    for (let i = 0; i <= count; i++) {
+      const end = i < count ? this.first[order[i]] : this.totalPages
+      if (end - page >= pages) return { page, from: i, to: i, soonest: Infinity }
+      if (i < count) page = end + this.pages[order[i]]
+    }
+    return undefined
   }
 
   /** The position of a block's next use, asked for again when the noted one has passed. */

@@ -1,6 +1,7 @@
 /** Units of many rows: what they take in the cache, what an order over them costs, and what the user is told of it. */
 import { describe, expect, test } from 'vitest'
 import { lastAtMost } from '../../src/basics/search.js'
+import { usualCache } from '../../src/engine/plan/budget.js'
 import type { FeedPlan } from '../../src/engine/plan/plan.js'
 import {
   type CachedSource,
@@ -18,6 +19,7 @@ import {
   windowThatFits,
 } from '../../src/engine/plan/unit-price.js'
 import type { SourceOrderData } from '../../src/order/single.js'
+import { BlockCache, createBlockCache } from '../../src/store/block-cache.js'
 
 const MB = 1e6
 
@@ -167,6 +169,24 @@ const source = (order: SourceOrderData, facts: Partial<UnitFacts> = {}): CachedS
 })
 const rowsAlone = (order: SourceOrderData): CachedSource => ({ name: 'tar', order, bytes: 30 * MB })
 
+test.each([
+  [40_000, 2500],
+  [458_123, 200],
+  [3_000_000, 34],
+])('the usual cache of a global order holds all its units at once: %d bytes each', (bytes, stretches) => {
+  const facts = { rows: 10_000, stretches, bytes: bytes * stretches, largest: bytes }
+  const data = createBlockCache({ bytes: usualCache([source(global, facts)]), makers: 128 })
+  const cache = new BlockCache(data, 0)
+  // Each is wanted again before it could leave.
+  const request = { bytes, user: 0, now: [0], nextUse: () => 1, pieces: 2 }
+  for (let unit = 0; unit < stretches; unit++) {
+    const taken = cache.take(unit, request)!
+    cache.fill(taken, into => [into.subarray(0, bytes - 1), into.subarray(bytes - 1)])
+    cache.lease(taken).release()
+  }
+  expect(cache.stats()).toMatchObject({ units: stretches, evictions: 0, refusals: 0 })
+})
+
 describe('the cache that is wanted', () => {
   test('rows by themselves: half as much again as a window, nothing for other orders', () => {
     expect(cacheWanted([rowsAlone(window(1000))])).toBe(4.5 * MB)
@@ -193,8 +213,9 @@ describe('the cache that is wanted', () => {
   })
 
   test('a random order over units: all of them; one row after the other: four of the largest', () => {
-    expect(cacheWanted([source(global)])).toBe(100 * MB)
-    expect(cacheWanted([source(weights)])).toBe(100 * MB)
+    // And a page more for each.
+    expect(cacheWanted([source(global)])).toBe(100 * MB + 100 * 4096)
+    expect(cacheWanted([source(weights)])).toBe(100 * MB + 100 * 4096)
     expect(cacheWanted([source(none)])).toBe(4 * MB)
   })
 })

@@ -58,6 +58,19 @@ describe('the block cache', () => {
     expect(cache.stats()).toMatchObject({ hits: 1, loads: 3, evictions: 2 })
   })
 
+  it('asks of a unit alone when it is wanted next, while there is room, and takes the first room that there is', () => {
+    const cache = new BlockCache(withPages(6), 0)
+    const asked: number[] = []
+    const ask = (unit: number) => asked.push(unit)
+    const leases = [0, 1, 2].map(unit => use(cache, unit, onePage(unit, 5, ask))!)
+    expect(leases.map(({ pieces }) => pieces[0].byteOffset / PAGE)).toEqual([0, 1, 2])
+    for (const lease of leases) lease.release()
+    expect(use(cache, 3, { ...onePage(3, 9, ask), bytes: 3 * PAGE - 16 })!.pieces[0].byteOffset).toBe(
+      3 * PAGE,
+    )
+    expect(asked).toEqual([0, 1, 2, 3])
+  })
+
   it('keeps pieces apart, aligned, and gives unused pages back', () => {
     const cache = new BlockCache(withPages(8), 0)
     const pieces = [Uint8Array.of(1, 2, 3), new Uint8Array(0), new Uint8Array(5000).fill(9)]

@@ -27,11 +27,13 @@ const RING_LIMIT = MEMORY_LIMIT - 2 ** 28
 /** A block cache at least, where one is needed, and the share of the memory that it takes at most by itself. */
 const LEAST_CACHE = 64 * 2 ** 20
 const CACHE_SHARE = 1 / 4
+/** What the cache needs for its books: under 200 bytes for each of up to 4,096 blocks. */
+const CACHE_BOOKS = 2 ** 20
 
 /** The cache that a feed gets by itself: what every unit and block needs to be loaded once, as far as memory allows. */
 export function usualCache(sources: readonly CachedSource[], ahead = 0): number {
   const most = Math.floor(memoryLimit().bytes * CACHE_SHARE)
-  return Math.max(LEAST_CACHE, Math.min(cacheWanted(sources, ahead), most))
+  return Math.max(LEAST_CACHE, Math.min(cacheWanted(sources, ahead) + CACHE_BOOKS, most))
 }
 
 export interface Wanted {

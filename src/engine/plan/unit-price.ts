@@ -14,6 +14,9 @@ const WINDOWS_OF_BLOCKS = 1.5
 const WINDOWS_OF_UNITS = 2
 const MORE_UNITS = 6
 
+/** Bytes of the cache that a unit takes more than its own: it begins on a page, and the places of its pieces are noted behind it. */
+const LOST_A_UNIT = 4096
+
 /** The cache must hold this many of the largest units: those of two rows in use, and those that come next. */
 const UNITS_A_CACHE = 4
 
@@ -40,7 +43,8 @@ export function cacheWanted(sources: readonly CachedSource[], ahead = 0): number
 }
 
 function sourceWanted({ order, bytes, units }: CachedSource, ahead: number): number {
-  if (order.kind !== 'window') return units === undefined || order.kind === 'none' ? 0 : units.bytes
+  if (order.kind !== 'window')
+    return units === undefined || order.kind === 'none' ? 0 : units.bytes + LOST_A_UNIT * units.stretches
   const rows = Math.max(1, order.count)
   const window = Math.min(order.window, rows)
   if (units === undefined) return Math.ceil((bytes * (WINDOWS_OF_BLOCKS * window + ahead)) / rows)
