@@ -110,5 +110,5 @@ export abstract class Around implements EveryMember {
 /** The leaves of which a source is made; undefined where there are none. */
 export function leavesOf(source: Source): readonly Leaf[] | undefined {
   if (source.leaves !== undefined) return source.leaves
-  return source.planUnit === undefined ? undefined : [source as Leaf]
+  return source.planUnit === undefined || source.unitStarts === undefined ? undefined : [source as Leaf]
 }

@@ -10,7 +10,7 @@ import { RowReader } from '../../../src/source/row-reader.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
 import { Reader } from '../../../src/store/reader.js'
 import { addStore, Stores } from '../../../src/store/stores.js'
-import { type AnyLoader, type FeedJson, open as openFeed } from '../../support/engine.js'
+import { type AnyLoader, digests, type FeedJson, open as openFeed } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { retried, SlowStore } from '../../support/slow-store.mjs'
 import { conforms, readRow } from '../conformance.js'
@@ -129,6 +129,18 @@ for (const name of ['plain', 'zstd']) {
     },
   }))
 }
+
+it('windows that read blocks of several samples take plain shards, which have no units', async () => {
+  const feed: FeedJson = {
+    source: { concat: Array.from({ length: 30 }, () => ({ mds: join(golden, 'plain') })) },
+    order: { shuffle: { window: 600 }, seed: 5 },
+    fields: { y: { from: 'y', as: 'int' } },
+    batch: { size: 100, last: 'keep' },
+  }
+  const alone = await digests(feed, { workers: 0, epochs: 1 })
+  expect(alone).toHaveLength(12)
+  expect(await digests(feed, { workers: 2, epochs: 1 })).toEqual(alone)
+})
 
 it('several folders are one source, with names that tell them apart', async () => {
   const source = await open({ mds: ['plain', 'zstd/index.json'] })
