@@ -1,4 +1,4 @@
-// Cases by Millrace, with two workers: node bench/formats/feed.mjs FOLDER SHARDS. A line of input is a case and seconds in JSON; so is the answer.
+// Cases by Millrace, with two workers where a case has no other number: node bench/formats/feed.mjs FOLDER SHARDS. A line of input is a case and seconds in JSON; so is the answer.
 import { createInterface } from 'node:readline'
 import { open } from '../../dist/index.js'
 import { through } from '../loops.mjs'
@@ -9,7 +9,7 @@ const all = cases(folder, shards)
 
 async function turn({ name, seconds }) {
   const { feed, options, each } = all[name]
-  const measured = { ...options, workers: 2, epochs: 1_000_000, seconds }
+  const measured = { workers: 2, ...options, epochs: 1_000_000, seconds }
   const { rows, ms, cpuMs } = await through(open, feed, measured)
   return { units: rows * each, seconds: ms / 1000, cpu: cpuMs / 1000 }
 }

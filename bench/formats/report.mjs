@@ -1,25 +1,42 @@
-// What compare.mjs found, for people: a table in Markdown, and a plot as SVG.
+// What compare.mjs found, for people: a table in Markdown, and a plot as SVG, both from bench/results/formats.json.
+//
+//   node bench/formats/report.mjs
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from '../support.mjs'
 
 const number = value => Math.round(value).toLocaleString('en-US')
 const times = value => (value >= 10 ? value.toFixed(0) : value.toFixed(2))
 
+export function writeReport(result) {
+  writeFileSync(join(root, 'bench/results/formats.md'), table(result))
+  writeFileSync(join(root, 'bench/results/formats.svg'), plot(result))
+}
+
+/** CPU time of a unit, a row or a MB. */
+const cost = perCpu => `${times(1e6 / perCpu)} µs`
+
 /** One line for each rival of a case. */
-export function table({ date, machine, versions, what, results, failures }) {
+function table({ date, machine, versions, what, results, failures }) {
   const lines = [
-    `Made by \`bench/formats/compare.mjs\` on ${date.slice(0, 10)}, ${machine}: ${what}.`,
+    `Made by \`bench/formats/compare.mjs\` on ${date.slice(0, 10)}, ${machine}: ${what}. CPU time is that of a row, or of a MB. "Without" is`,
+    'Millrace without libraries of the system (`MILLRACE_CODECS=node`), which has no bar.',
     Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', '),
     '',
-    '| case | Millrace | without libraries of the system | beside | does | times as fast | by CPU time | bar |',
-    '| ---- | -------: | ------------------------------: | ------ | ---: | ------------: | ----------: | --- |',
+    '| case | Millrace | CPU | without | CPU | beside | does | CPU | times as fast | by CPU time | bar |',
+    '| ---- | -------: | --: | ------: | --: | ------ | ---: | --: | ------------: | ----------: | --- |',
   ]
   for (const { case: name, unit, against, figures } of results) {
-    const own = `| ${name} | ${number(figures.Millrace.rate)} ${unit} | ${number(figures['without libraries']?.rate ?? 0)} |`
-    if (against.length === 0) lines.push(`${own} – | | | | |`)
+    const { Millrace: ours, 'without libraries': without } = figures
+    const bare = without === undefined ? '– | –' : `${number(without.rate)} | ${cost(without.perCpu)}`
+    const own = `| ${name} | ${number(ours.rate)} ${unit} | ${cost(ours.perCpu)} | ${bare} |`
+    if (against.length === 0) lines.push(`${own} – | | | | | |`)
     for (const { rival, bar, ratio, ratioOfCpu, reached } of against) {
       const judged = bar === undefined ? 'none' : `${bar}: ${reached ? 'reached' : 'missed'}`
-      const theirs = number(figures.Millrace.rate / ratio)
+      const theirs = `${number(ours.rate / ratio)} | ${cost(ours.perCpu / ratioOfCpu)}`
       lines.push(`${own} ${rival} | ${theirs} | ${times(ratio)} | ${times(ratioOfCpu)} | ${judged} |`)
     }
   }
@@ -32,7 +49,7 @@ const WIDE = 860
 const ROW = 26
 
 /** How many times as fast as each rival, on a logarithmic scale from a quarter to 32 times. */
-export function plot({ date, machine, results }) {
+function plot({ date, machine, results }) {
   const bars = results.flatMap(({ case: name, against }) =>
     against.map(({ rival, ratio, bar }) => ({ name, rival, ratio, bar })),
   )
@@ -65,3 +82,6 @@ export function plot({ date, machine, results }) {
   })
   return `${[...parts, '</svg>'].join('\n')}\n`
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeReport(JSON.parse(readFileSync(join(root, 'bench/results/formats.json'), 'utf8')))

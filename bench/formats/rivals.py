@@ -58,7 +58,7 @@ def volumes(read: Callable[[object, int], object], opened: Callable[[], object],
 
 
 def names(kind: str, ending: str) -> list[pathlib.Path]:
-    return sorted((folder / f"{kind}-{size}").glob(f"*.{ending}"))
+    return sorted((folder / f"volumes/{kind}-{size}").glob(f"*.{ending}"))
 
 
 def np_load() -> Iterable[float]:
@@ -73,7 +73,7 @@ def np_load_npz() -> Iterable[float]:
 
 def h5_file() -> pathlib.Path:
     kind = "plain" if "contiguous" in case else case.split(", ")[1]
-    return folder / f"{kind}-{size}.h5"
+    return folder / f"volumes/{kind}-{size}.h5"
 
 
 def opened_h5() -> object:
@@ -85,6 +85,16 @@ def opened_h5() -> object:
 def h5py_rows() -> Iterable[float]:
     USED.append("h5py")
     return volumes(lambda data, i: data[i], opened_h5, len(opened_h5()))
+
+
+def h5py_alone() -> Iterable[float]:
+    """In this process, without a DataLoader: what one thread does."""
+    USED.append("h5py")
+    data = opened_h5()
+    while True:
+        for i in np.random.permutation(len(data)):
+            data[i]
+            yield mb
 
 
 def h5py_direct() -> Iterable[float]:
@@ -102,7 +112,7 @@ def zarr_python() -> Iterable[float]:
     import zarr
 
     USED.append("zarr")
-    store = folder / f"{case.split(', ')[1]}-{size}.zarr"
+    store = folder / f"volumes/{case.split(', ')[1]}-{size}.zarr"
     count = zarr.open_array(store, mode="r").shape[0]
     return volumes(lambda data, i: data[i], lambda: zarr.open_array(store, mode="r"), count)
 
@@ -124,20 +134,80 @@ def plain_read() -> Iterable[float]:
             yield from pool.map(read, (turn, turn + 1))
 
 
+def text_files() -> tuple[str, list[str]]:
+    """The kind of files of a case, as `datasets` calls it, and the files: two, one for each worker."""
+    kind, _, codec = case.replace(" text", "").partition(", ")
+    if kind == "Arrow":
+        return "arrow", sorted(map(str, (folder / "texts/arrow").glob("*.arrow")))
+    ending = {"Parquet": "parquet", "JSONL": "jsonl", "CSV": "csv"}[kind]
+    prefix = f"{codec}-" if codec else ""
+    names = [str(folder / f"texts/{prefix}{i}.{ending}") for i in range(2)]
+    return {"jsonl": "json"}.get(ending, ending), names
+
+
 def hugging_face() -> Iterable[float]:
     import datasets
 
-    USED.append("datasets")
-    name = str(folder / f"text-{case.split(', ')[1]}.parquet")
-    made = datasets.load_dataset("parquet", data_files=name, split="train", streaming=True, columns=["text"])
-    return (len(batch["text"]) for batch in loader(made, batch_size=256))
+    USED.extend(["datasets", "pyarrow"])
+    kind, files = text_files()
+    # Parquet reads the wanted column only; the others read all, and drop the rest.
+    options = {"columns": ["text"]} if kind == "parquet" else {}
+    made = datasets.load_dataset(kind, data_files=files, split="train", streaming=True, **options)
+    return (len(batch["text"]) for batch in loader(made.select_columns(["text"]), batch_size=256))
+
+
+def datasets_rows() -> Iterable[float]:
+    import datasets
+
+    USED.extend(["datasets", "pyarrow"])
+    made = datasets.load_from_disk(str(folder / "texts/arrow")).select_columns(["text"])
+    return (len(batch["text"]) for batch in loader(made, batch_size=256, shuffle=True))
+
+
+def pandas_texts() -> Iterable[float]:
+    import pandas as pd
+
+    USED.append("pandas")
+    kind, files = text_files()
+    while True:
+        for name in files:
+            if kind == "json":
+                parts = pd.read_json(name, lines=True, chunksize=2048)
+            else:
+                parts = pd.read_csv(name, usecols=["text"], chunksize=2048)
+            with parts:
+                for part in parts:
+                    yield len(part["text"].to_list())
+
+
+def mosaic_lists() -> Iterable[float]:
+    from streaming import StreamingDataset
+    from streaming.base.util import clean_stale_shared_memory
+
+    USED.append("mosaicml-streaming")
+    clean_stale_shared_memory()
+    made = StreamingDataset(local=str(folder / "lists/mds"), shuffle=True, batch_size=256)
+    return (len(batch["tokens"]) for batch in loader(made, batch_size=256))
+
+
+def litdata_lists() -> Iterable[float]:
+    from litdata import StreamingDataLoader, StreamingDataset
+    from litdata.streaming.item_loader import TokensLoader
+
+    USED.extend(["litdata", "torch"])
+    blocks = TokensLoader(block_size=1024)
+    made = StreamingDataset(str(folder / "lists/litdata"), item_loader=blocks, shuffle=True)
+    batches = StreamingDataLoader(made, batch_size=256, num_workers=2, persistent_workers=True)
+    while True:
+        for batch in batches:
+            yield len(batch)
 
 
 def pyarrow_lists() -> Iterable[float]:
     import pyarrow.parquet as pq
 
     USED.append("pyarrow")
-    file = pq.ParquetFile(folder / "lists.parquet", memory_map=True)
+    file = pq.ParquetFile(folder / "lists/lists.parquet", memory_map=True)
     out = np.empty((256, 1024), "i4")
     while True:
         for group in range(file.num_row_groups):
@@ -154,10 +224,15 @@ RIVALS: dict[str, Callable[[], Iterable[float]]] = {
     "DataLoader, np.load of npz": np_load_npz,
     "DataLoader, h5py d[i]": h5py_rows,
     "DataLoader, h5py read_direct": h5py_direct,
+    "h5py d[i], one process": h5py_alone,
     "DataLoader, zarr-python": zarr_python,
     "plain read": plain_read,
     "Hugging Face streaming": hugging_face,
+    "DataLoader, datasets d[i]": datasets_rows,
+    "pandas, one process": pandas_texts,
     "pyarrow, one thread": pyarrow_lists,
+    "DataLoader, StreamingDataset": mosaic_lists,
+    "StreamingDataLoader of LitData": litdata_lists,
 }
 
 
@@ -180,7 +255,7 @@ def turn(rival: str, seconds: float) -> dict[str, object]:
     while time.perf_counter() < begun + seconds:
         units += next(steps)
     result = {"units": units, "seconds": time.perf_counter() - begun, "cpu": cpu() - cpu_begun}
-    return {**result, "versions": {name: version(name) for name in USED}}
+    return {**result, "versions": {name: version(name) for name in dict.fromkeys(USED)}}
 
 
 for line in sys.stdin:
