@@ -87,7 +87,7 @@ export class ArrowSource implements Source {
 
   present(row: number): Present {
     this.rows.locate(row)
-    return this.file(this.rows.file).present()
+    return this.file(this.rows.file).present
   }
 
   index(name: string): IndexColumn | undefined {

@@ -163,7 +163,13 @@ export class ArrowFile {
   }
 
   /** The columns that every row has, and which others may be null: a row is not read for this. */
-  present(): Present {
+  get present(): Present {
+    this.told ??= this.presentOf()
+    return this.told
+  }
+  private told: Present | undefined
+
+  private presentOf(): Present {
     const { nulls = {} } = this.index.header.meta as { nulls?: Record<string, number> }
     const [full, others] = [true, false].map(full =>
       this.columns.filter(({ name }) => (nulls[name] === 0) === full),
@@ -174,7 +180,6 @@ export class ArrowFile {
     const paths = others.some(({ name, field }) => field.name === 'bytes' && !name.endsWith('bytes'))
     return {
       columns,
-      possible: this.allColumns,
       why:
         `Columns with nulls, and how many rows have them: ${counts}; a field's "missing" says what stands for a null` +
         `${paths ? '. A picture or sound without bytes is only a path: save_to_disk of datasets puts the bytes in' : ''}`,

@@ -349,6 +349,17 @@ describe('what can be wrong', () => {
     const source = await open({ arrow: join(folder, '*.arrow') })
     expect(source.count).toBe(11)
     expect(readRow(source, 1, ['kind', 'whole'])).toEqual({ kind: new Uint8Array(Buffer.from('a')) })
+    // Also where other columns of the file have nulls, "missing" stands for a column that it lacks.
+    const feed = {
+      source: { arrow: join(folder, '*.arrow') },
+      fields: { whole: { from: 'whole', as: 'int', missing: -1 } },
+      order: 'none',
+      batch: 11,
+    }
+    const found = await using(feed as FeedJson, { workers: 0, epochs: 1 }, async loader => {
+      for await (const batch of loader) return [...(batch.whole as BigInt64Array)]
+    })
+    expect(found).toEqual([4n, ...Array<bigint>(10).fill(-1n)])
     rmSync(folder, { recursive: true })
   })
 })
