@@ -32,6 +32,7 @@ export async function selectRows(
   const rows = new RowCollector(source.count)
   const reader = new RowReader(source, new Reader(stores))
   for (const { file, row: first, units } of source.eachFile()) {
+    if (columns.some(name => leafOf(file.leaves, name) < 0 && source.columns.includes(name))) continue
     const tests = columns.map(name => testOf(file, name, where[name]))
     const isPossible = await possibleGroups(file, where, stores)
     for (let unit = units[0]; unit < units[1]; unit++) {
@@ -49,7 +50,7 @@ export async function selectRows(
   return rows.finish()
 }
 
-/** A null meets no condition. */
+/** A null meets no condition; nor do rows of a file that lacks a column which others have. */
 function meets(value: Column | undefined, holds: Holds): boolean {
   if (value === undefined) return false
   if (value instanceof Uint8Array) return holds(Buffer.from(value).toString('utf8'))

@@ -254,6 +254,12 @@ describe('where', () => {
     expect(await selected({ u8: { '<': 5 } }, 'nulls.parquet')).toEqual(['0', '2', '3'])
   })
 
+  it('takes no row of a file that lacks the column', async () => {
+    const path = '{images,one-row}.parquet'
+    expect(await selected({ label: { '>': 2 } }, path)).toEqual(['3', '4'])
+    await expect(selected({ other: 2 }, path)).rejects.toThrow('has no column "other"')
+  })
+
   it('reads no row group that has no such row, by its statistics', async () => {
     const file = join(root, 'dictionary.parquet')
     const source = await open({ parquet: 'dictionary.parquet' })
