@@ -235,6 +235,26 @@ describe('a row group that is too large', () => {
       }
     }
   })
+
+  it('is not divided where it has too many pages to be noted', async () => {
+    // A page without bytes: type 0, sizes 0 and 0, one value, PLAIN, levels as runs.
+    const header = Buffer.from('1500150015002c15021500150615060000', 'hex')
+    const pagesOf = async (count: number): Promise<number | undefined> => {
+      const bytes = Buffer.concat(Array<Buffer>(count).fill(header))
+      const read: ReadAt = async (into, offset) => bytes.copy(into, 0, offset)
+      const place = {
+        start: 0,
+        length: bytes.length,
+        values: count,
+        pagesAt: 0,
+        pagesLength: 0,
+        isFlat: true,
+      }
+      return (await findPages(place, read))?.at.length
+    }
+    expect(await pagesOf(3)).toBe(3)
+    expect(await pagesOf((1 << 17) + 1)).toBe(undefined)
+  })
 })
 
 describe('where', () => {

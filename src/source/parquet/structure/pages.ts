@@ -10,7 +10,7 @@ import { Thrift } from './thrift.js'
 /** Bytes that are read for a header; statistics in it may make it longer. */
 const HEADER = 1024
 const LONG_HEADER = 256 << 10
-/** Pages of a chunk that are looked at, at most. */
+/** A chunk with more pages is not divided. */
 const MOST_PAGES = 1 << 17
 
 /** A chunk, as the footer has it. */
@@ -36,7 +36,7 @@ export interface Pages {
   dictionary?: { at: number; length: number; raw: number }
 }
 
-/** Walks over the headers of a chunk's pages; undefined where it is not known in which row each begins. */
+/** Walks over the headers of a chunk's pages; undefined where it is not known in which row each begins, or there are too many. */
 export async function findPages(chunk: ChunkPlace, read: ReadAt): Promise<Pages | undefined> {
   const known = chunk.pagesAt > 0 ? await readOffsetIndex(chunk, read) : undefined
   const pages: Pages = { at: [], length: [], raw: [], values: [], firstRow: [] }
@@ -44,7 +44,8 @@ export async function findPages(chunk: ChunkPlace, read: ReadAt): Promise<Pages 
   const end = chunk.start + chunk.length
   let at = chunk.start
   let row = 0
-  while (at < end && pages.at.length < MOST_PAGES) {
+  while (at < end) {
+    if (pages.at.length === MOST_PAGES) return undefined
     const length = (await readHeader(header, at, end, read)) + header.compressed
     if (length > end - at) throw new DecodeError(`the page at byte ${at} reaches beyond its column chunk`)
     if (header.type === DICTIONARY_PAGE) pages.dictionary = { at, length, raw: header.raw }
