@@ -1,5 +1,6 @@
 /** The columns of a file, by the names that fields use. */
 import { SourceError } from '../../basics/errors.js'
+import type { Present } from '../source.js'
 import type { ParquetLeaf } from './structure/schema.js'
 
 /** The names of a file's columns: of its leaves, and of structs that Hugging Face writes for pictures and sounds. */
@@ -17,6 +18,29 @@ export function leafOf(leaves: readonly ParquetLeaf[], name: string): number {
   const leaf = leaves.findIndex(one => one.name === name)
   if (leaf >= 0 || !leaves.some(one => one.name === `${name}.path`)) return leaf
   return leaves.findIndex(one => one.name === `${name}.bytes`)
+}
+
+/** The columns that every row has, and which others may be null: a row is not read for this. `nulls` is below 0 where unknown. */
+export function presentOf(leaves: readonly ParquetLeaf[], nulls: readonly number[]): Present {
+  const all = columnsOf(leaves)
+  const mayBeNull = (name: string): boolean => {
+    const leaf = leafOf(leaves, name)
+    return leaves[leaf].definition > 0 && nulls[leaf] !== 0
+  }
+  const others = all.filter(mayBeNull)
+  if (others.length === 0) return { columns: all }
+  // Of a list, the file counts empty ones as well.
+  const counts = others.map(name => {
+    const leaf = leafOf(leaves, name)
+    return nulls[leaf] < 0 || leaves[leaf].repetition > 0 ? name : `${name} (${nulls[leaf]})`
+  })
+  const isMedia = others.some(name => all.includes(`${name}.bytes`))
+  return {
+    columns: all.filter(name => !mayBeNull(name)),
+    why:
+      `Columns with nulls, and how many rows have them: ${counts.join(', ')}; a field's "missing" says what stands for a null` +
+      `${isMedia ? '. A picture or sound without bytes is only a path: push_to_hub and save_to_disk of datasets put the bytes in' : ''}`,
+  }
 }
 
 /** The error for a column that can't be read. */

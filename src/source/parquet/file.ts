@@ -5,8 +5,8 @@ import { type ColumnRoom, splitUnit, unitBytesOf } from '../columnar/room.js'
 import { type UnitColumn, viewsOf } from '../columnar/view.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
-import type { ByteRange, Column } from '../source.js'
-import { columnsOf } from './columns.js'
+import type { ByteRange, Column, Present } from '../source.js'
+import { columnsOf, presentOf } from './columns.js'
 import { loadColumn, type PageBytes } from './decode/chunk.js'
 import { type Form, roomOf, sizeOf } from './form.js'
 import type { ParquetMeta } from './index.js'
@@ -177,6 +177,13 @@ export class ParquetFile {
       )
     }
   }
+
+  /** The columns that every row has: see `presentOf`. Rows with nulls ask for it. */
+  get present(): Present {
+    this.told ??= presentOf(this.leaves, this.meta.nulls)
+    return this.told
+  }
+  private told: Present | undefined
 
   /** What `inspect` tells. */
   layout(): FileLayout {

@@ -25,11 +25,18 @@ const DELTAS = (1 << ENCODING.DELTA_LENGTH_BYTE_ARRAY) | (1 << ENCODING.DELTA_BY
 
 /** The form of a leaf; a text says why its values are not read. */
 export function formOf(leaf: ParquetLeaf): Form | string {
-  const { physical, logical, width, repetition, definition } = leaf
+  const { logical, repetition, definition } = leaf
   const { kind = '' } = logical ?? {}
   if (repetition > 1) return 'it has lists within lists: store lists of one level, or the array as bytes'
   if (definition > 250) return 'it is nested deeper than 250 levels'
-  if (kind === 'decimal') return decimalForm(leaf)
+  const form = kind === 'decimal' ? decimalForm(leaf) : itemForm(leaf, kind)
+  if (typeof form !== 'string' && form.items === 'bytes' && repetition > 0)
+    return 'it has lists of bytes: store one value a row, or text'
+  return form
+}
+
+function itemForm(leaf: ParquetLeaf, kind: string): Form | string {
+  const { physical, logical, width } = leaf
   switch (physical) {
     case 'BOOLEAN':
       return { items: 'bool', width: 1, stored: 0, change: 'bits', isInteger: false }

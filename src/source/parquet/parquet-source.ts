@@ -83,7 +83,7 @@ export class ParquetSource implements Leaf {
   }
 
   present(row: number): Present {
-    return { columns: this.fileOf(row).columns }
+    return this.fileOf(row).present
   }
 
   layout(): Layout {

@@ -294,6 +294,12 @@ moments = pa.table(
     }
 )
 write("int96", moments, use_deprecated_int96_timestamps=True)
+# Years that 64 bits of nanoseconds do not hold.
+far = pa.array([datetime.datetime(2000, 1, 1), datetime.datetime(9999, 12, 31)])
+far_moments = pa.table({"when": far.cast(pa.timestamp("us"))})
+pq.write_table(
+    far_moments, here / "int96-far.parquet", use_deprecated_int96_timestamps=True
+)
 
 images = pa.table(
     {
@@ -305,9 +311,13 @@ images = pa.table(
     }
 )
 write("images", images)
+paths = [{"bytes": None if i else b"\xff\xd8", "path": f"{i}.jpg"} for i in range(3)]
+pictures = pa.array(paths, images["image"].type)
+pq.write_table(pa.table({"image": pictures, "id": range(3)}), here / "paths.parquet")
 deep = pa.table(
     {
         "deep": pa.array([[[1], [2, 3]]], pa.list_(pa.list_(pa.int32()))),
+        "blobs": pa.array([[b"a", b"b"]]),
         "id": pa.array([1]),
     }
 )

@@ -13,6 +13,9 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import type { SourceJson, WhereJson } from '../../../src/define/types.js'
+import type { ReadAt } from '../../../src/source/index/read-at.js'
+import { missingColumn } from '../../../src/source/missing.js'
+import { findPages } from '../../../src/source/parquet/structure/pages.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf, RowReader } from '../../../src/source/row-reader.js'
 import type { ArrayColumn, Leaf } from '../../../src/source/source.js'
@@ -115,8 +118,31 @@ describe('columns', () => {
     await expect(open({ parquet: 'deep.parquet' }, ['deep'])).rejects.toThrow(
       /deep\.parquet: column "deep" can't be read: it has lists within lists/,
     )
+    await expect(open({ parquet: 'deep.parquet' }, ['blobs'])).rejects.toThrow(
+      /deep\.parquet: column "blobs" can't be read: it has lists of bytes/,
+    )
     const source = await open({ parquet: 'deep.parquet' }, ['id'])
     expect(readRow(source, 0, ['id'])).toEqual({ id: 1n })
+  })
+
+  it('that are null in a row are told with what to do', async () => {
+    const paths = await open({ parquet: 'paths.parquet' }, ['image'])
+    const message = missingColumn(paths, 1, ['image'])
+    expect(message).toMatch(
+      /^the sample has no column "image"; it has image\.path, id\. Columns with nulls.*image \(2\)/,
+    )
+    expect(message).toMatch(/"missing" says what stands for a null.*only a path: push_to_hub/)
+    const nulls = await open({ parquet: 'nulls.parquet' }, ['text'])
+    expect(missingColumn(nulls, 1, ['text'])).toMatch(
+      /it has none\. Columns with nulls.* text \(20\), .*words, /,
+    )
+  })
+
+  it('of INT96 whose times 64 bits do not hold are no other times', async () => {
+    const source = await open({ parquet: 'int96-far.parquet' }, ['when'])
+    expect(() => readRow(source, 0, ['when'])).toThrow(
+      /int96-far\.parquet: column "when".* value 1 is a time .*after 2262/,
+    )
   })
 
   it('of a struct are named', async () => {

@@ -129,7 +129,12 @@ export class FixedSink implements ValueSink {
       const times = new DataView(out.buffer, out.byteOffset)
       for (let i = 0; i < n; i++) {
         const day = BigInt(view.getUint32(12 * i + 8, true)) - EPOCH_DAY
-        times.setBigInt64(8 * (to + i), day * DAY_NS + view.getBigInt64(12 * i, true), true)
+        const time = day * DAY_NS + view.getBigInt64(12 * i, true)
+        if (BigInt.asIntN(64, time) !== time)
+          throw new DecodeError(
+            `value ${i} is a time before 1677 or after 2262, which 64 bits of nanoseconds do not hold: write timestamps of µs`,
+          )
+        times.setBigInt64(8 * (to + i), time, true)
       }
     } else {
       const floats = new DataView(out.buffer, out.byteOffset)
