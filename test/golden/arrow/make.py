@@ -293,6 +293,9 @@ def main():
         file.write(big_endian(big))
     union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
     write(f"{HERE}/unread.arrow", pa.table({"either": union, "n": pa.array([1, 2])}), 2)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["a"]))
+    both = pa.table({"either": union, "runs": runs, "n": pa.array([1, 2])})
+    write(f"{HERE}/unread-v4.arrow", both, 2, metadata_version=pa.ipc.MetadataVersion.V4)
 
     hugging_face()
 

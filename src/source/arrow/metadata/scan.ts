@@ -126,20 +126,22 @@ async function scanFile(
   const at = bytes - 10 - length
   const footer = new FlatBuffer(await bytesAt(at, length), file, at)
   const root = footer.root()
-  const version = checkVersion(root.i16(0), footer)
-  const schema = root.table(1)
-  if (schema === undefined) return footer.fail('the footer has no schema')
-  sink.schema(parseSchema(schema, version))
   const blocksOf = (field: number): Block[] => {
     const places = root.vector(field, 24)
     return Array.from({ length: places.count }, (_, i) => blockAt(footer, places.at + 24 * i, at))
   }
+  const blocks = blocksOf(3)
+  // How many buffers a type has is a matter of the batches' version. The footer may have another one.
+  const ofFooter = checkVersion(root.i16(0), footer)
+  const version = blocks.length === 0 ? ofFooter : (await messageAt(bytesAt, blocks[0], file)).version
+  const schema = root.table(1)
+  if (schema === undefined) return footer.fail('the footer has no schema')
+  sink.schema(parseSchema(schema, version))
   for (const block of blocksOf(2)) {
     const message = await messageAt(bytesAt, block, file)
     if (message.kind !== 'dictionary') return footer.fail('the footer has a dictionary that is none')
     await sink.dictionary(message, block.at + block.metadata)
   }
-  const blocks = blocksOf(3)
   for (let from = 0; from < blocks.length; from += AT_ONCE) {
     const some = blocks.slice(from, from + AT_ONCE)
     const messages = await inParallel(some, AT_ONCE, block => messageAt(bytesAt, block, file))

@@ -206,6 +206,8 @@ function shapeOf(
   version: number,
 ): Shape {
   const of = children.map(child => child.type).join(', ')
+  // Until version 4 of the metadata (numbered 3), all types but null had bits for nulls.
+  const bits = version < 4 ? 1 : 0
   const unit = (): string => UNITS[table.i16(0, 1)] ?? table.buffer.fail('it has an unknown unit of time')
   switch (kind) {
     case 'null':
@@ -267,11 +269,10 @@ function shapeOf(
       return other('interval', 2)
     case 'union': {
       const dense = table.i16(0) === 1
-      // Until version 4 of the metadata, unions had bits for nulls.
-      return other(`union<${of}>`, (dense ? 2 : 1) + (version < 4 ? 1 : 0))
+      return other(`union<${of}>`, (dense ? 2 : 1) + bits)
     }
     case 'run_end_encoded':
-      return other(`run_end_encoded<${of}>`, 0)
+      return other(`run_end_encoded<${of}>`, bits)
     case 'list_view':
       return other(`list_view<${of}>`, 3)
     case 'large_list_view':
