@@ -1,6 +1,6 @@
 """Writes the golden Parquet files of the tests, and what pyarrow reads from them as JSON beside them.
 
-Made with pyarrow 26.0.1: python make.py
+Made with pyarrow 26.0.1 and fastparquet 2026.9.0: python make.py
 """
 
 import datetime
@@ -8,8 +8,11 @@ import decimal
 import json
 import math
 import pathlib
+import struct
 import uuid
 
+import cramjam
+import fastparquet
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,7 +65,12 @@ def write(name, table, expect=None, like=None, **options):
     if like is not None:
         manifest[name] = {"like": like}
         return
-    told = pq.read_table(path) if expect is None else expect
+    keep(name, expect)
+
+
+def keep(name, expect=None):
+    """Notes what is in a file."""
+    told = pq.read_table(here / f"{name}.parquet") if expect is None else expect
     columns = {}
     for column in told.column_names:
         for leaf, array in leaves(column, told[column]):
@@ -215,6 +223,24 @@ numbers = pa.table(
 write("codec-none", numbers, compression="none")
 for codec in ["snappy", "gzip", "brotli", "lz4", "zstd"]:
     write(f"codec-{codec}", numbers, like="codec-none", compression=codec)
+
+
+def hadoop(data, *_):
+    """Blocks of lz4 behind their sizes in big-endian, as Hadoop and old versions of parquet-mr write them."""
+    out = b""
+    for at in range(0, len(data), 500):
+        part = bytes(data[at : at + 500])
+        packed = bytes(cramjam.lz4.compress_block(part, store_size=False))
+        out += struct.pack(">II", len(part), len(packed)) + packed
+    return out
+
+
+fastparquet.compression.compressions["LZ4"] = hadoop
+frame = numbers.select(["text", "i64", "f32", "flag"])
+fastparquet.write(
+    str(here / "codec-hadoop-lz4.parquet"), frame.to_pandas(), compression="LZ4"
+)
+keep("codec-hadoop-lz4")
 delta = {
     "text": "DELTA_BYTE_ARRAY",
     "holes": "DELTA_BYTE_ARRAY",
