@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import { TarWriter } from '../../src/prepare/pack/tar-writer.js'
 import { verify } from '../../src/prepare/verify/verify.js'
+import { example, tfrecordFile } from '../source/tfrecord/write-records.js'
 import { jpeg, millrace, pictureFolder, temporary } from './helpers.js'
 
 let folder: string
@@ -47,6 +48,21 @@ describe('verify', () => {
       expect({ column, stage }).toEqual({ column: 'image', stage: 'decode' })
       expect(cause).toMatch(PLANTED[file!.slice(file!.lastIndexOf('/') + 1)][1])
     }
+  })
+
+  it('goes by the types that a format tells, not by the names of columns', async () => {
+    const rows = [0, 1].map(i =>
+      example({
+        id: `n0${i}`,
+        label: `cat`,
+        json: 'no JSON',
+        npy: 'x',
+        image: i === 0 ? jpeg(1) : 'no picture',
+      }),
+    )
+    writeFileSync(join(folder, 'a.tfrecord'), tfrecordFile(rows))
+    const { bad } = await verify({ tfrecord: 'a.tfrecord' }, { root: folder, workers: 0 })
+    expect(bad.map(({ row, column }) => [row, column])).toEqual([[1, 'image']])
   })
 
   it('looks into the files of a list, whatever its columns are called', async () => {

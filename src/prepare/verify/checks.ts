@@ -47,6 +47,21 @@ export function kindOf(column: string): Kind {
   return (found?.[0] as Kind | undefined) ?? 'bytes'
 }
 
+/** What a column holds by the type that its source tells. Whether bytes are pictures is told by the name, or by the type. */
+export function kindOfType(column: string, type: string): Kind {
+  const [word] = /^[a-z]+/.exec(type) ?? ['']
+  if (TYPES.image.includes(word)) return 'image'
+  if (TYPES.text.includes(word)) return 'text'
+  if (TYPES.bytes.includes(word)) return kindOf(column) === 'image' ? 'image' : 'bytes'
+  return word === 'json' ? 'json' : 'bytes'
+}
+
+const TYPES = {
+  image: ['jpeg', 'jpg', 'png', 'image'],
+  text: ['text', 'utf', 'str', 'string'],
+  bytes: ['bytes', 'binary', 'large', 'fixed', 'opaque'],
+}
+
 const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
   image: (value, work) => decodePicture(value, 3, work),
   mask: (value, work) => decodePicture(value, 1, work),

@@ -8,7 +8,7 @@ import type { NormalField, SourceJson } from '../../define/types.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { OnProgress, OpenContext, Source } from '../../source/source.js'
 import { spread } from '../threads.js'
-import { type Expectation, kindOf } from './checks.js'
+import { type Expectation, kindOf, kindOfType } from './checks.js'
 import { type BadSample, type RowRun, rowVerifier } from './rows.js'
 
 export interface VerifyOptions {
@@ -54,7 +54,7 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
       setup: {
         manifest,
         plugins: options.plugins,
-        expectations: fields?.map(expected) ?? columns.map(column => byName(source, column)),
+        expectations: fields?.map(expected) ?? byThemselves(source, columns),
       },
       start: rowVerifier,
       tasks: runsOf(source.count),
@@ -90,10 +90,18 @@ function expected(field: NormalField): Expectation {
   }
 }
 
-/** What a list of files says is text that can't be bad; `label` may be a name there. */
-function byName(source: Source, column: string): Expectation {
-  const told = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
-  return { columns: [column], kind: told ? 'text' : kindOf(column), guessed: true, optional: true }
+/**
+ * By the type that the source tells of a column, otherwise by its name. What a list of files says is text that can't be bad; `label`
+ * may be a name there.
+ */
+function byThemselves(source: Source, columns: readonly string[]): Expectation[] {
+  const types = new Map(source.layout?.()?.schema.map(({ name, type }) => [name, type]))
+  return columns.map(column => {
+    const told = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
+    const type = types.get(column)
+    const kind = told ? 'text' : type === undefined ? kindOf(column) : kindOfType(column, type)
+    return { columns: [column], kind, guessed: true, optional: true }
+  })
 }
 
 /** All columns there are. A source of plain files names those of the first files only: here every name is looked at. */
