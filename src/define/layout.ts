@@ -17,6 +17,9 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
   const field = fields[name]
   const here = at(path, name)
   const dtype = dtypeOf(field, here)
+  const isScalar = field.as === 'npy' && field.ragged === undefined && field.pad === undefined
+  if (field.shape?.length === 0 && !isScalar)
+    throw new DefinitionError(at(here, 'shape'), 'expected a list of 1 to 8 whole numbers ≥ 1, found []')
   switch (field.as) {
     case 'image': {
       const [height, width] = sizeOf(name, fields, path)

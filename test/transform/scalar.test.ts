@@ -5,9 +5,9 @@ import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FieldJson } from '../../src/define/types.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { compileField } from '../../src/transform/compile.js'
-import type { DenseProgram, UserMap } from '../../src/transform/field.js'
+import type { DenseProgram, FieldValue, UserMap } from '../../src/transform/field.js'
 
-function made(json: FieldJson, value: Uint8Array, map?: UserMap): unknown[] {
+function made(json: FieldJson, value: FieldValue, map?: UserMap): unknown[] {
   const feed = normalizeFeed({ source: { tar: 'a.tar' }, fields: { x: json }, batch: 2 }, '/')
   const { dtype, shape } = feed.fields[0].layout
   const row = { work: Workspace.alone(), position: 0, chosen: new Map(), random: () => undefined as never }
@@ -47,4 +47,17 @@ test('so is what a function makes of a number', () => {
   expect(() => made(int('i64'), seven, value => Number(value) / 2)).toThrow('3.5 is no i64')
   expect(() => made(int('u8'), seven, value => Number(value) * 100)).toThrow('700 is no u8')
   expect(() => made(int('i64'), seven, () => null)).toThrow('map gave nothing where a number is needed')
+})
+
+test('a plain number is an array without axes', () => {
+  const scalar = (dtype: FieldJson['dtype']): FieldJson => ({ from: 'x', as: 'npy', shape: [], dtype })
+  expect(made(scalar('i64'), 7)).toEqual([7n])
+  expect(made(scalar('i64'), -(2n ** 63n))).toEqual([-(2n ** 63n)])
+  expect(made(scalar('u8'), 255n)).toEqual([255])
+  expect(made(scalar('f32'), 3)).toEqual([3])
+  expect(made(scalar('f64'), 0.1)).toEqual([0.1])
+  expect(made(scalar('bool'), 1)).toEqual([1])
+  expect(() => made(scalar('u8'), 256)).toThrow('256')
+  expect(() => made(scalar('i32'), 1.5)).toThrow('floats are not made integers')
+  expect(() => made(npy('f32'), 3)).toThrow('expected the bytes of an array')
 })

@@ -56,7 +56,7 @@ const fieldShape = object({
   dtype: optional(oneOf(Object.keys(DTYPES) as Dtype[], 'dtype')),
   layout: optional(oneOf(['chw', 'hwc'], 'layout')),
   follow: optional(text),
-  shape: optional(list(positive, 'a list of 1 to 8 whole numbers ≥ 1', { min: 1, max: 8 })),
+  shape: optional(list(positive, 'a list of up to 8 whole numbers ≥ 1', { max: 8 })),
   ragged: optional(object({ max: optional(positive), total: optional(positive) })),
   pad: optional(
     object({

@@ -107,6 +107,7 @@ function arrayFrom(
 ): TiledArray | Uint8Array {
   if (!(value instanceof Uint8Array)) {
     if (isTiled(value)) return value
+    if (typeof value !== 'string' && shape.length === 0) return scalarArray(value, dtype)
     if (typeof value === 'string' && value.trimStart().startsWith('['))
       return jsonArray(value, isFloatDtype(dtype))
     throw new DecodeError(
@@ -119,6 +120,19 @@ function arrayFrom(
   throw new DecodeError(
     `no .npy file (it has no such magic), and its ${value.length} bytes are not the ${rest} of ${dtype} [${shape.map(n => n ?? 'n').join(', ')}]`,
   )
+}
+
+/** A plain number as an array without axes. Whole numbers go into fields of integers; others are refused there, as floats are. */
+function scalarArray(value: number | bigint, dtype: Dtype): TiledArray {
+  const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value)
+  const view = new DataView(new ArrayBuffer(8))
+  if (isWhole && !isFloatDtype(dtype)) {
+    const isNegative = value < 0
+    view.setBigInt64(0, BigInt(value), true)
+    return { dtype: isNegative ? 'i64' : 'u64', shape: [], tiles: [{ data: new Uint8Array(view.buffer) }] }
+  }
+  view.setFloat64(0, Number(value), true)
+  return { dtype: 'f64', shape: [], tiles: [{ data: new Uint8Array(view.buffer) }] }
 }
 
 /** Bytes of one element along the axis that varies, or of all where none does. */
