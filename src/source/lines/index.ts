@@ -12,6 +12,7 @@ import { UNIT_COLUMNS } from '../packed/seek-table.js'
 import type { PackedCodec } from '../packed/units.js'
 import { csvColumns, type HeadColumn } from './csv/columns.js'
 import { keysOf } from './json/row.js'
+import { jsonColumns } from './json/types.js'
 import { LineScan, type RowRule } from './line-scan.js'
 import { eachPiece } from './pieces.js'
 
@@ -99,6 +100,12 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
   return { count: scan.count - 1, meta: { ...meta }, columns, probes: [...new Set(probes)] }
 }
 
+/** Every key that the first rows have, and the types of those in whole rows. */
+function jsonHead(rows: readonly Uint8Array[]): HeadColumn[] {
+  const types = new Map(jsonColumns(rows).map(column => [column.name, column]))
+  return [...new Set(rows.flatMap(keysOf))].map(name => types.get(name) ?? { name })
+}
+
 function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer): HeadColumn[] {
   if (rules.format === 'text') return []
   const rows: Uint8Array[] = []
@@ -107,7 +114,7 @@ function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer
     if (end > head.length) break
     rows.push(head.subarray(scan.starts.at(row), end))
   }
-  if (rules.format === 'jsonl') return [...new Set(rows.flatMap(keysOf))].map(name => ({ name }))
+  if (rules.format === 'jsonl') return jsonHead(rows)
   const { header } = scan
   if (rules.header && (header === undefined || header[1] > head.length)) {
     const problem = header === undefined ? 'is empty' : 'begins with a very long line'

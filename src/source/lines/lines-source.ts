@@ -18,6 +18,8 @@ export interface LinesManifest extends Manifest {
   columns: string[]
   /** CSV: the type of each column, and whether the first rows have empty cells in it. */
   types: Record<string, { type: CsvType; declared: boolean; nulls: boolean }>
+  /** JSON lines: the types of each column in the first rows, in words. Indexes of older versions don't tell them. */
+  json?: Record<string, { type: string; nulls: boolean }>
   /** Of compressed files. */
   unitStarts?: Float64Array
 }
@@ -102,12 +104,14 @@ export class LinesSource implements Source {
   }
 
   layout(): Layout {
-    const { kind, types, columns } = this.manifest
+    const { kind, types, columns, json } = this.manifest
     return {
       schema: columns.map(name => ({
         name,
-        type: typeText(kind, name, types[name]),
-        ...(types[name]?.nulls && { nulls: true }),
+        type: json?.[name]?.type
+          ? `${json[name].type}, by the first rows`
+          : typeText(kind, name, types[name]),
+        ...((types[name] ?? json?.[name])?.nulls && { nulls: true }),
       })),
     }
   }

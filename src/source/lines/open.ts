@@ -42,8 +42,22 @@ export async function openJsonLines(
     () => rules,
     opened => {
       const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
-      return manifestOf('jsonl', opened, columns)
+      return { ...manifestOf('jsonl', opened, columns), json: jsonTypes(opened) }
     },
+  )
+}
+
+/** The types of each column in the first rows of all files. */
+function jsonTypes(opened: readonly Opened[]): NonNullable<LinesManifest['json']> {
+  const told = new Map<string, { types: Set<string>; nulls: boolean }>()
+  for (const { name, json, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
+    const one = told.get(name) ?? { types: new Set(), nulls: false }
+    told.set(name, one)
+    if (json !== undefined) one.types.add(json)
+    one.nulls ||= nulls === true
+  }
+  return Object.fromEntries(
+    [...told].map(([name, { types, nulls }]) => [name, { type: [...types].join(' or '), nulls }]),
   )
 }
 

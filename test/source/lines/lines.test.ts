@@ -215,7 +215,33 @@ describe('jsonl', () => {
     const source = await open({ jsonl: { path: 'a.jsonl' } })
     expect(source.columns).toEqual(['a'])
     expect(readRow(source, 1150, ['late', 'a'])).toEqual({ late: 1150, a: 1150 })
-    expect(source.layout?.()?.schema).toEqual([{ name: 'a', type: 'JSON' }])
+    expect(source.layout?.()?.schema).toEqual([{ name: 'a', type: 'int, by the first rows' }])
+  })
+
+  it('tells the types of its first lines', async () => {
+    const rows = [
+      { i: 1, f: 1, t: 'a', b: true, l: [1, 2], n: [[1], [0.5]], o: { w: 1 }, m: 1, e: [] },
+      { i: 2, f: 0.5, t: null, b: false, l: [3], n: [], o: {}, m: 'x', e: [], late: null },
+    ]
+    // Depth that would end a walk without a limit, and a line that is no object.
+    const deep = `{"deep": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+    writeFiles(root, { 'a.jsonl': [...rows.map(row => JSON.stringify(row)), deep, '[1]'].join('\n') })
+    const source = await open({ jsonl: 'a.jsonl' })
+    const types = Object.fromEntries(source.layout?.()?.schema.map(({ name, type }) => [name, type]) ?? [])
+    const told = (type: string): string => `${type}, by the first rows`
+    expect(types).toEqual({
+      i: told('int'),
+      f: told('float'),
+      t: told('text'),
+      b: told('bool'),
+      l: told('list<int>'),
+      n: told('list<list<float>>'),
+      o: told('object'),
+      m: told('int or text'),
+      e: told('list'),
+      late: 'JSON',
+      deep: told('list<list<list<list<list<list<list>>>>>>'),
+    })
   })
 
   it('has the columns of its first lines, of however many pieces the file is read', async () => {

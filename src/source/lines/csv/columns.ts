@@ -10,6 +10,8 @@ export interface HeadColumn {
   /** Undefined where all its cells are empty. */
   type?: CsvType
   nulls?: boolean
+  /** JSON lines: the types of its values, in words. */
+  json?: string
 }
 
 /** `header`: its record; undefined where the file has none. Columns are then called f0, f1, … */
