@@ -14,8 +14,14 @@ pytest.importorskip("PIL")
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
 
-GUIDE = Path(__file__).parents[2] / "docs" / "feed-from-python.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text("utf8"), re.M | re.S)
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(guide):
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / guide).read_text("utf8"), re.M | re.S)
+
+
+BLOCKS = blocks("feed-from-python.md")
 
 
 @pytest.fixture
@@ -65,3 +71,20 @@ def test_guide(data):
                 value.close()
     assert scope["feed"].classes == ["cat", "dog"]
     assert len(steps) >= 2 and steps[-1][0].shape == (8, 3, 224, 224)
+
+
+@pytest.mark.usefixtures("engine")
+def test_recipes_of_formats(tmp_path, monkeypatch):
+    """All feeds are right as definitions: what the engine misses are the files."""
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    exec(blocks("formats.md")[0], scope)
+    feeds = {
+        name: feed for name, feed in scope.items() if isinstance(feed, millrace.Builder) and name != "data"
+    }
+    assert {"hub", "pairs", "steps", "climate", "even"} <= feeds.keys()
+    for feed in feeds.values():
+        with pytest.raises(
+            millrace.SourceError, match="missing|there is no folder|no file|nothing at|holds no"
+        ):
+            feed.batch(4).open().close()
