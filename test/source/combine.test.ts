@@ -61,6 +61,11 @@ describe('split', () => {
     expect(await failure(fold(4))).toContain('no fold 4')
   })
 
+  it('of few samples may leave a part empty, and says what to do', async () => {
+    const said = await Promise.all(['train', 'val', 'test'].map(take => open(part(1, take)).catch(String)))
+    expect(said.filter(text => String(text).includes('take another "seed"'))).toHaveLength(2)
+  })
+
   it('of a split needs another seed, or its folds would be unequal', async () => {
     const folds = (seed: number, take: number): SourceJson => ({
       split: { source: { subset: { source: part(2000, 'train'), range: [0, 1000] } }, folds: 5, take, seed },

@@ -45,11 +45,13 @@ export async function findArrowFiles(json: ArrowJson, root: string, stores: Stor
       named.push(...(await filesIn(folder, stores)))
     }
   }
+  // First what is missing: a folder with a wrong name is no file, either.
+  const files = await describeFiles(named, stores, WORDS)
   if (split !== undefined && folders === 0)
     throw new SourceError(
       'arrow: "split" goes with a folder that datasets saved, and this names files: leave it out',
     )
-  return { files: await describeFiles(named, stores, WORDS), classes }
+  return { files, classes }
 }
 
 /** Whether a name is that of a folder; what is known of a local file, so that it is not looked at again. */

@@ -63,7 +63,13 @@ export function selectedManifest(
   byValues: boolean,
 ): SelectedManifest {
   if (selection.count === 0) {
-    throw new SourceError(`${kind} ${JSON.stringify(parameters)} selects none of ${source.count} samples`)
+    const why =
+      kind === 'split'
+        ? ': with few samples or groups a part may be empty; take another "seed", or "stratifyBy"'
+        : ''
+    throw new SourceError(
+      `${kind} ${JSON.stringify(parameters)} selects none of ${source.count} samples${why}`,
+    )
   }
   const unitStarts = source.unitStarts && cutUnits(source.unitStarts, source.runs, selection)
   const bytes = 'rows' in selection ? selection.rows.buffer.byteLength : 0

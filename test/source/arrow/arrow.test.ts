@@ -183,6 +183,12 @@ describe.each(feeds)('a feed of %s', (_, feed) => {
   })
 })
 
+it('a folder that is missing is named, also where a split is asked for', async () => {
+  await expect(open({ arrow: { path: join(home, 'savd'), split: 'train' } })).rejects.toThrow(
+    /savd is missing: check the path/,
+  )
+})
+
 describe('labels', () => {
   it('are index columns: where, balance and stratify go by them', async () => {
     const arrow = { path: join(home, 'saved'), split: 'train' }
