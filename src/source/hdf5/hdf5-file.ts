@@ -26,7 +26,7 @@ export interface FileManifest {
   unitRows: number[]
 }
 
-/** Datasets that are kept: where a sample is a group, there are as many as samples. */
+/** Datasets of a set that are kept: where a sample is a group, there are as many as samples. */
 const MOST_KEPT = 4096
 
 /** From so many bytes on, a value is read straight into the batch, and not together with its neighbours. */
@@ -88,7 +88,8 @@ export class Hdf5File {
   /** What every read of the file is compared with. */
   readonly was: Version
   private readonly tables: Hdf5Tables
-  private readonly kept = new Map<number, FileDataset>()
+  /** By set, then by number: two sets may name one dataset. */
+  private readonly kept: Map<number, FileDataset>[]
 
   constructor(
     readonly manifest: FileManifest,
@@ -97,6 +98,7 @@ export class Hdf5File {
     /** Another group of the same file, whose index is mapped already. */
     sibling?: Hdf5File,
   ) {
+    this.kept = names.map(() => new Map())
     if (sibling !== undefined) {
       this.was = sibling.was
       this.tables = sibling.tables
@@ -120,11 +122,12 @@ export class Hdf5File {
 
   /** A dataset by its number; `set`: which of the definition's it is. */
   dataset(number: number, set: number): FileDataset {
-    let found = this.kept.get(number)
+    const kept = this.kept[set]
+    let found = kept.get(number)
     if (found === undefined) {
-      if (this.kept.size >= MOST_KEPT) this.kept.clear()
+      if (kept.size >= MOST_KEPT) kept.clear()
       found = new FileDataset(this.tables, number, this.names[set], this.rows)
-      this.kept.set(number, found)
+      kept.set(number, found)
     }
     return found
   }

@@ -418,6 +418,15 @@ def shared_messages():
     INDEX["files"][name]["rows"] = n
 
 
+def pages():
+    """Indexes of so many chunks that they are cut into pages, of which most were never written."""
+    with h5py.File(HERE / "pages.h5", "w", libver="latest") as f:
+        fixed = f.create_dataset("fixed", (3000,), "<i2", chunks=(1,), fillvalue=-1)
+        growing = f.create_dataset("growing", (140000,), "<i2", chunks=(1,), fillvalue=-1, maxshape=(None,))
+        fixed[2500] = growing[139000] = 7
+        fixed[17] = growing[17] = 3
+
+
 def pandas_table():
     """A table of pandas, with the index that PyTables keeps beside it."""
     import pandas
@@ -444,4 +453,5 @@ others()
 netcdf()
 pandas_table()
 shared_messages()
+pages()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")

@@ -16,7 +16,7 @@ import { addStore } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { slowStore } from '../../support/slow-store.mjs'
 import { conforms } from '../conformance.js'
-import { GOLDEN, goldenCopies, openHdf5, readAll } from './support.js'
+import { GOLDEN, golden, goldenCopies, openHdf5, readAll } from './support.js'
 import { writeHdf5 } from './write.js'
 
 async function failure(json: string | string[] | Hdf5Json, root: string): Promise<SourceError> {
@@ -165,6 +165,43 @@ describe('rows of an axis', () => {
     // Compounds have none.
     const wide = await openHdf5({ path: 'types.h5', datasets: { t: 'table', u: 'scalar/be_f2' } }, folder)
     expect(wide.source.indexed).toEqual(['u', 'key', 'file'])
+  })
+
+  it('are not in the index where a number would be rounded, and so be compared as another', async () => {
+    const folder = goldenCopies('types.h5')
+    const file = join(folder, 'types.h5')
+    const datasets = { n: 'scalar/le_i8', m: 'scalar/le_u8' }
+    expect((await openHdf5({ path: 'types.h5', datasets }, folder)).source.indexed).toContain('n')
+    const bytes = readFileSync(file)
+    bytes.writeBigInt64LE(2n ** 53n + 1n, golden.files['types.h5'].datasets['scalar/le_i8'].offset!)
+    writeFileSync(file, bytes)
+    const { source } = await openHdf5({ path: 'types.h5', datasets }, folder)
+    expect(source.indexed).toEqual(['m', 'key', 'file'])
+    expect((await readAll(source, ['n']))[0].n).toBe(2n ** 53n + 1n)
+  })
+
+  it.each([
+    ['fixed', 3000, 2500],
+    ['growing', 140_000, 139_000],
+  ])('are found by a %s index in pages, most of which were never written', async (path, rows, last) => {
+    const { source } = await openHdf5({ path: 'pages.h5', datasets: { x: path } }, goldenCopies('pages.h5'))
+    const x = source.index('x')!
+    const written = Array.from({ length: rows }, (_, row) => row).filter(row => x.at(row) !== -1)
+    expect(written).toEqual([17, last])
+    expect([x.at(17), x.at(last)]).toEqual([3, 7])
+  })
+
+  it('of one dataset may be two columns', async () => {
+    const folder = goldenCopies('row.h5', 'groups-latest.h5')
+    const { source } = await openHdf5({ path: 'row.h5', datasets: { a: '/x', b: 'x' } }, folder)
+    const [{ a, b }] = await readAll(source, ['a', 'b'])
+    expect([numbers(a), numbers(b)]).toEqual([
+      [0, 1, 2],
+      [0, 1, 2],
+    ])
+    const datasets = { a: 'data/*/score', b: 'data/*/score' }
+    const groups = await openHdf5({ path: 'groups-latest.h5', datasets, rows: 'groups' }, folder)
+    for (const { a, b } of await readAll(groups.source, ['a', 'b'])) expect(b).toBe(a)
   })
 
   it('are inspected and verified by a path alone', async () => {
