@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../../../src/codec/checksum.js'
 import { inspect } from '../../../src/prepare/inspect.js'
@@ -200,6 +201,17 @@ describe('data that is damaged', () => {
     const plain = copyOf('v2 whole, C, plain')
     truncateSync(join(plain, '0.0'), 50)
     await expect(openZarr(plain)).rejects.toThrow(/chunk 0\.0 has 50 bytes, and should have 96/)
+  })
+
+  it('is named: a chunk that unpacks to fewer or more bytes than it should have', async () => {
+    const folder = copyOf("v2 zlib {'id': 'zlib', 'level': 1}")
+    for (const [bytes, message] of [
+      [14 * 20 * 4 - 1, /1\.0: the chunk at offset 0 can't be read: it has 1119 bytes, and should have 1120/],
+      [14 * 20 * 4 + 1, /1\.0: the chunk at offset 0 can't be read: the zlib data/],
+    ] as const) {
+      writeFileSync(join(folder, '1.0'), deflateSync(Buffer.alloc(bytes, 7)))
+      await expect(readAll(await openZarr(folder))).rejects.toThrow(message)
+    }
   })
 
   it('is named: the index of a shard', async () => {
