@@ -1,7 +1,9 @@
 /** The golden HDF5 files, and rows of a source as bytes. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { bytesOfStored, isTiled, type StoredDtype } from '../../../src/basics/array.js'
+import { SourceError } from '../../../src/basics/errors.js'
 import { plainArray } from '../../../src/decode/array/plain-array.js'
 import type { Hdf5Json } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
@@ -48,6 +50,13 @@ export async function openHdf5(
 ): Promise<{ source: Source; manifest: Manifest }> {
   const manifest = await openSource({ hdf5: json }, { root, wanted: [], ...context })
   return { source: attachSource(structuredClone(manifest)), manifest }
+}
+
+/** The error for files that can't be opened. */
+export async function failure(json: string | string[] | Hdf5Json, root: string): Promise<SourceError> {
+  const error = await openHdf5(json, root).catch(e => e)
+  expect(error).toBeInstanceOf(SourceError)
+  return error
 }
 
 /** The columns of all rows, read as the engine does; arrays that are not read yet are. */
