@@ -25,6 +25,7 @@ import { mds } from './mds/mds.js'
 import { npy } from './npy/npy.js'
 import { npz } from './npz/npz.js'
 import { parquet } from './parquet/parquet.js'
+import { pathed } from './pathed/pathed.js'
 import { safetensors } from './safetensors/safetensors.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
@@ -32,7 +33,9 @@ import { tfrecord } from './tfrecord/tfrecord.js'
 import { valued } from './values/valued.js'
 import { zarr } from './zarr/zarr.js'
 
-const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named' | 'valued', SourceKind<never>>> = {
+const KINDS: Readonly<
+  Record<Exclude<SourceName, 'blend'> | 'named' | 'pathed' | 'valued', SourceKind<never>>
+> = {
   tar,
   folder,
   files,
@@ -58,6 +61,7 @@ const KINDS: Readonly<Record<Exclude<SourceName, 'blend'> | 'named' | 'valued', 
   litdata,
   mds,
   tfrecord,
+  pathed,
   valued,
 }
 
@@ -96,11 +100,26 @@ export async function openSource(json: SourceJson, context: OpenContext): Promis
     throw new SourceError('a blend can only be the outermost source: put the other sources into its entries')
   }
   const [[name, inner]] = Object.entries(json)
-  const manifest = await kind(name).open(inner as never, context, nesting)
+  const opened = await kind(name).open(inner as never, context, nesting)
+  const manifest = name === 'parquet' || name === 'arrow' ? await withPaths(inner, opened, context) : opened
   const { indexed = [] } = context
   if (indexed.length === 0 || WITHOUT_VALUES.has(name)) return manifest
   const { withValues } = await import('./values/open.js')
   return withValues(inner, manifest, attachSource(manifest), indexed, context)
+}
+
+/** A table whose wanted pictures may lie in files that it names. */
+async function withPaths(json: unknown, manifest: Manifest, context: OpenContext): Promise<Manifest> {
+  const source = attachSource(manifest)
+  if (!context.wanted.some(name => source.columns.includes(`${name}.path`))) return manifest
+  const [{ withFiles }, { withValues }] = await Promise.all([
+    import('./pathed/open.js'),
+    import('./values/open.js'),
+  ])
+  return withFiles(json, manifest, source, context, async name => {
+    const valued = await withValues(json, manifest, source, [name], context)
+    return attachSource(valued).index(name)
+  })
 }
 
 /** Makes a source from its manifest, in any thread. */

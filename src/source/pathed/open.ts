@@ -1,0 +1,191 @@
+/**
+ * Looks up the files that the paths of a table lead to, once: names, sizes and times, in an index. A path is relative to the folder of
+ * the table's file, and never leads out of it: a table from elsewhere must not read whatever it names.
+ */
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
+import { SourceError } from '../../basics/errors.js'
+import { inParallel } from '../../basics/parallel.js'
+import { ASKED_AT_ONCE, statOf } from '../../store/access.js'
+import type { LocalVersion } from '../../store/identity.js'
+import { Reader } from '../../store/reader.js'
+import { isMissing } from '../../store/store.js'
+import { Stores, schemeOf } from '../../store/stores.js'
+import { folderOf, prefixOf, resolveName } from '../find/names.js'
+import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
+import { wrongLength } from '../index/of-file.js'
+import { type IndexFound, obtainIndex } from '../index/place.js'
+import { type IndexTarget, writeIndex } from '../index/write.js'
+import { RowReader } from '../row-reader.js'
+import type { IndexColumn, Manifest, OpenContext, Source } from '../source.js'
+import { MISSING, NO_PATH, OUTSIDE, type PathedColumn, type PathedManifest } from './pathed.js'
+
+const KIND = 'paths'
+
+/** Gives the values of a column, from an index of them. */
+export type ReadColumn = (name: string) => Promise<IndexColumn | undefined>
+
+/** The table with the files of those wanted columns whose rows have paths that lead to some. `json` is its definition. */
+export async function withFiles(
+  json: unknown,
+  child: Manifest,
+  source: Source,
+  context: OpenContext,
+  readColumn: ReadColumn,
+): Promise<Manifest> {
+  using stores = new Stores()
+  const pathed: PathedColumn[] = []
+  for (const name of context.wanted) {
+    if (!source.columns.includes(name) || !(await leadsSomewhere(source, `${name}.path`, stores))) continue
+    const paths = await readColumn(`${name}.path`)
+    if (paths === undefined) continue
+    const table: Table = { source, name, paths, of: digestOf([child.fingerprint.digest, child.stamp]) }
+    const { path, header } = await filesOf(table, digestOf([name, json]).slice(0, 12), context, stores)
+    pathed.push({ name, path, checksum: header.checksum })
+  }
+  if (pathed.length === 0) return child
+  const { fingerprint, stamp, content, indexBytes } = child
+  const manifest: PathedManifest = {
+    kind: 'pathed',
+    fingerprint,
+    stamp: digestOf([stamp, pathed.map(({ checksum }) => checksum)]),
+    ...(content !== undefined && { content }),
+    indexBytes,
+    child,
+    pathed,
+  }
+  return manifest
+}
+
+/** A column of a table, its paths, and what the table is. */
+interface Table {
+  source: Source
+  name: string
+  paths: IndexColumn
+  of: string
+}
+
+function filesOf(
+  table: Table,
+  hash: string,
+  { check, notice, progress }: OpenContext,
+  stores: Stores,
+): Promise<IndexFound> {
+  const { source, name, of } = table
+  return obtainIndex({
+    data: `${source.where?.(0)?.file}#${hash}`,
+    problem: header => {
+      const { count, kind, meta, columns } = header
+      if (kind !== KIND || meta.of !== of || count !== source.count) return 'the table is another one'
+      if ((meta.missing as string[]).some(file => isThere(stores, file))) return 'files have appeared'
+      const last = columns.time === undefined ? 'version' : 'time'
+      return wrongLength(
+        header,
+        ['size', 'file', last].map(name => [name, count] as const),
+      )
+    },
+    doubted: check !== undefined,
+    notice,
+    build: target =>
+      build(target, table, stores, row =>
+        progress?.(row, source.count, `looking for the files of ${name}`, 'files'),
+      ),
+  })
+}
+
+/** Whether there is a local file of this name by now. */
+function isThere(stores: Stores, file: string): boolean {
+  try {
+    return stores.of(file).statNow?.(file) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Whether the path of the first, the middle or the last row is that of a file. Names of pictures that are in the table are none. */
+async function leadsSomewhere(source: Source, column: string, stores: Stores): Promise<boolean> {
+  if (!source.columns.includes(column)) return false
+  const reader = new RowReader(source, new Reader(stores))
+  for (const row of new Set([0, source.count >> 1, source.count - 1])) {
+    const { sample } = await reader.read(row, [column])
+    const value = sample[column]
+    if (value === undefined || typeof value === 'number' || typeof value === 'bigint') continue
+    const file = fileAt(
+      source,
+      row,
+      typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString(),
+    )
+    if (file !== undefined && (await sizeAndTime(stores, file)) !== undefined) return true
+  }
+  return false
+}
+
+/** The file that a path leads to; undefined where it leads out of the folder of the table. */
+function fileAt(source: Source, row: number, path: string): string | undefined {
+  const folder = folderOf(source.where?.(row)?.file ?? '')
+  // Neither a home nor another store: both are elsewhere.
+  if (folder === '' || path === '' || path.includes('\0') || /^~|^file:|:\/\/|::/.test(path)) return undefined
+  const file = schemeOf(folder) === undefined ? resolve(folder, path) : besideObject(folder, path)
+  return file?.startsWith(prefixOf(folder)) ? file : undefined
+}
+
+/** In another store a path that begins with a slash is no name of an object. */
+function besideObject(folder: string, path: string): string | undefined {
+  return path.startsWith('/') ? undefined : resolveName(folder, path)
+}
+
+async function sizeAndTime(
+  stores: Stores,
+  file: string,
+): Promise<{ size: number; time: number; version: string } | undefined> {
+  try {
+    const { bytes, version } = await statOf(stores, file)
+    if (typeof version === 'string') return { size: bytes, time: 0, version }
+    return { size: bytes, time: (version as LocalVersion).mtimeMs, version: '' }
+  } catch (error) {
+    if (isMissing(error) || error instanceof SourceError) return undefined
+    throw error
+  }
+}
+
+/** Files that were missing, of which the index keeps the names: when it is used again, it is looked whether they are there. */
+const LOOKED_FOR = 64
+
+/** Rows that are looked up together. */
+const BLOCK = 4096
+
+async function build(
+  target: IndexTarget,
+  { source, paths, of }: Table,
+  stores: Stores,
+  tell: (row: number) => void,
+): Promise<void> {
+  const missing: string[] = []
+  const [size, time] = [new NumberBuilder(), new NumberBuilder()]
+  const [file, version] = [new TextBuilder(), new TextBuilder()]
+  for (let first = 0; first < source.count; first += BLOCK) {
+    tell(first)
+    const rows = Array.from({ length: Math.min(BLOCK, source.count - first) }, (_, i) => first + i)
+    const found = await inParallel(rows, ASKED_AT_ONCE, async row => {
+      const path = paths.at(row)
+      if (path === undefined) return { size: NO_PATH, name: '' }
+      const name = fileAt(source, row, String(path))
+      if (name === undefined) return { size: OUTSIDE, name: String(path) }
+      return { size: MISSING, name, ...(await sizeAndTime(stores, name)) }
+    })
+    for (const one of found) {
+      if (one.size === MISSING && missing.length < LOOKED_FOR) missing.push(one.name)
+      size.push(one.size)
+      file.push(one.name)
+      time.push(('time' in one && one.time) || 0)
+      version.push(('version' in one && one.version) || '')
+    }
+  }
+  const isLocal = schemeOf(source.where?.(0)?.file ?? '') === undefined
+  const columns: Record<string, ColumnBuilder> = { size, file, ...(isLocal ? { time } : { version }) }
+  writeIndex(target, KIND, source.count, { of, missing }, columns)
+}
+
+function digestOf(parts: unknown): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,107 @@
+/** Pictures and sounds that a table names by paths: Hugging Face's struct of bytes and path (test/golden/paths/make.py). */
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DecodeError } from '../../../src/basics/errors.js'
+import type { SourceJson } from '../../../src/define/types.js'
+import { attachSource, openSource } from '../../../src/source/registry.js'
+import type { Source } from '../../../src/source/source.js'
+import { type AnyLoader, type FeedJson, open as openFeed } from '../../support/engine.js'
+import { temporaryFolder, writeFiles } from '../../support/folder.js'
+import { readRow } from '../conformance.js'
+
+const golden = join(import.meta.dirname, '../../golden/paths')
+let root = ''
+let told: string[] = []
+
+beforeEach(() => {
+  root = temporaryFolder()
+  told = []
+  process.env.MILLRACE_CACHE = join(root, 'cache')
+  cpSync(golden, join(root, 'data'), { recursive: true })
+  writeFiles(root, { secret: 'not yours', 'data/pics/a.jpg': 'picture a', 'data/pics/c.jpg': 'picture c' })
+})
+
+/** The picture of the first row, through the engine. */
+async function firstOf(json: SourceJson): Promise<string> {
+  const [[name, path]] = Object.entries(json)
+  const source = { [name]: join(root, path) } as unknown as SourceJson
+  const feed: FeedJson = {
+    source: { subset: { source, indices: [0] } },
+    fields: { image: { from: 'image', as: 'text', ragged: { max: 64 } } },
+    batch: { size: 1, last: 'keep' },
+  }
+  const loader = openFeed(feed, { workers: 0, epochs: 1 }) as AnyLoader
+  const found: string[] = []
+  try {
+    for await (const batch of loader) found.push(...(batch.get('image') as unknown as string[]))
+  } finally {
+    await loader.close()
+  }
+  return found.join()
+}
+
+describe.each([
+  ['parquet', { parquet: 'data/table.parquet' }],
+  ['arrow', { arrow: 'data/table.arrow' }],
+] as [string, SourceJson][])('%s', (_, json) => {
+  async function open(source = json): Promise<Source> {
+    const context = {
+      root,
+      wanted: ['image'],
+      progress: (_: number, __: number, what: string) => told.push(what),
+    }
+    return attachSource(structuredClone(await openSource(source, context)))
+  }
+
+  const textOf = (source: Source, row: number): string | undefined => {
+    const { image } = readRow(source, row, ['image', 'label'])
+    return image === undefined ? undefined : Buffer.from(image as Uint8Array).toString()
+  }
+
+  it('reads bytes from the table, or the file that the path leads to', async () => {
+    const source = await open()
+    expect([0, 1, 4, 6].map(row => textOf(source, row))).toEqual([
+      'picture a',
+      'in the table',
+      undefined,
+      'picture c',
+    ])
+    expect(readRow(source, 0, ['label', 'image.path'])).toMatchObject({ label: 0n })
+  })
+
+  it('refuses paths that lead out of the folder of the table, and files that are missing', async () => {
+    const source = await open()
+    for (const [row, message] of [
+      [2, 'leads out of the folder of the table'],
+      [3, 'is no file: copy the files beside the table'],
+      [5, 'its path /etc/passwd leads out of the folder of the table'],
+    ] as const) {
+      expect(() => textOf(source, row)).toThrow(message)
+      expect(() => textOf(source, row)).toThrow(DecodeError)
+    }
+  })
+
+  it('finds a file that was missing before, and looks for others once', async () => {
+    const before = await open()
+    expect(() => textOf(before, 3)).toThrow('is no file')
+    writeFileSync(join(root, 'data/pics/none.jpg'), 'late')
+    expect(textOf(await open(), 3)).toBe('late')
+    told = []
+    await open()
+    expect(told.filter(what => what.startsWith('looking for'))).toEqual([])
+  })
+
+  it('tells that a file has changed, and then looks anew', async () => {
+    expect(await firstOf(json)).toBe('picture a')
+    writeFileSync(join(root, 'data/pics/a.jpg'), 'other')
+    await expect(firstOf(json)).rejects.toThrow('a.jpg changed after it was indexed')
+    expect(await firstOf(json)).toBe('other')
+  })
+
+  it('leaves tables alone whose pictures are in them', async () => {
+    rmSync(join(root, 'data/pics'), { recursive: true })
+    expect((await openSource(json, { root, wanted: ['image'] })).kind).not.toBe('pathed')
+    expect((await openSource(json, { root, wanted: ['label'] })).kind).not.toBe('pathed')
+  })
+})
