@@ -1,11 +1,13 @@
 /** Feeds that between them use every operator, element type and kind of picture, and the pictures that they are over. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FeedJson } from '../../src/define/types.js'
+import type { FeedJson, SourceJson } from '../../src/define/types.js'
 import { jpeg } from '../support/pictures.js'
 import { tarFile } from '../support/tar.js'
 
 const golden = join(import.meta.dirname, '../golden/images')
+/** Pictures, labels and texts in other formats than tar (make.py there). */
+const formats = join(import.meta.dirname, '../golden/feeds')
 
 const CROP = [{ randomResizedCrop: { size: 20 } }, { flip: { p: 0.5 } }]
 const NORMAL = [...CROP, { normalize: 'imagenet' }]
@@ -50,6 +52,8 @@ export interface Case {
   channelsLast: boolean
   /** Bytes of decoded pictures that a device has room for; 0: as usual. */
   scratch: number
+  /** How many JPEGs a device decodes, at least and at most, where these are not the usual pictures. */
+  onDevice?: [number, number]
 }
 
 interface Change extends Partial<Omit<Case, 'name' | 'definition'>> {
@@ -102,6 +106,31 @@ export function casesIn(folder: string): Case[] {
     feedOf('half of them decoded by the CPU', { share: 0.5, image: { apply: EVERYTHING } }),
     feedOf('little room, so in several parts', { scratch: 65536, image: { apply: PLACED }, apply: MIXES }),
     feedOf('channels last', { channelsLast: true, apply: MIXES }),
+    ...formatsIn(folder),
+  ]
+}
+
+/** The same pictures as bytes (JPEG) or pixels in other formats; rows are selected by a column that only the data have. */
+function formatsIn(folder: string): Case[] {
+  const caseOf = (name: string, source: SourceJson, onDevice: [number, number], text = true): Case => {
+    const definition: FeedJson = {
+      source: { subset: { source, where: { label: { '!=': 3 } } } },
+      order: { shuffle: { window: 6 }, seed: 7 },
+      fields: {
+        image: { from: 'image', as: 'image', apply: NORMAL as never },
+        label: { from: 'label', as: 'int' },
+        ...(text && { text: { from: 'text', as: 'text' as const, ragged: { max: 64 } } }),
+      },
+      batch: { size: 3, last: 'keep' },
+    }
+    return { name, definition, share: 0, channelsLast: false, scratch: 0, onDevice }
+  }
+  const at = (name: string): string => join(folder, 'formats', name)
+  return [
+    caseOf('parquet', { parquet: at('pictures.parquet') }, [4, 11]),
+    caseOf('tfrecord', { tfrecord: at('pictures.tfrecord') }, [4, 11]),
+    caseOf('hdf5, pixels', { hdf5: at('pictures.h5') }, [0, 0]),
+    caseOf('npz, pixels', { npz: { path: at('pictures.npz'), rows: 'axis' } }, [0, 0], false),
   ]
 }
 
@@ -133,8 +162,9 @@ function oddPictures(): [string, Uint8Array][] {
   return [...pictures, ['npy', npy(31, 22)], ['npy', npy(20, 20)], ...torn]
 }
 
-/** Writes them as tar files. */
+/** Writes them as tar files, and the files of other formats beside them. */
 export function writePictures(folder: string): void {
+  cpSync(formats, join(folder, 'formats'), { recursive: true })
   const plain = Array.from({ length: 24 }, (_, i) => jpeg(i, 24 + 3 * i, 66 - i))
   const tar = (name: string, pictures: [string, Uint8Array][]) =>
     writeFileSync(
