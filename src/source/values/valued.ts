@@ -40,6 +40,11 @@ class ValuedSource extends Around {
     super(source, { indexed: [...(source.indexed ?? []), ...values.map(({ name }) => name)] })
   }
 
+  /** Samples are those of the source below. */
+  override get asInUnits(): boolean | undefined {
+    return this.source.asInUnits
+  }
+
   override index(name: string): IndexColumn | undefined {
     const found = this.values.find(column => column.name === name)
     return found === undefined ? super.index(name) : readColumn(found)

@@ -59,6 +59,12 @@ const idsOf = (source: Source): string[] =>
     Array.from({ length: source.count }, (_, row) => row),
   )
 
+it('rows are copied from units as without an index of values', async () => {
+  const source: SourceJson = { parquet: 'table.parquet' }
+  const weighed = await openSource(source, { root, wanted: [], indexed: ['n'] })
+  expect(attachSource(weighed).asInUnits).toBe(true)
+})
+
 describe.each(FORMATS)('%s', (_, source, columns, count = table.i.length) => {
   it('selects the rows that duckdb selects', { timeout: 60_000 }, async () => {
     const plain = await open(source)
