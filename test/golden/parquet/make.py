@@ -327,6 +327,13 @@ pq.write_table(
     far_moments, here / "int96-far.parquet", use_deprecated_int96_timestamps=True
 )
 
+# A row group without rows, before others.
+few = pa.table({"id": pa.array(range(6))})
+with pq.ParquetWriter(here / "gap.parquet", few.schema) as writer:
+    for part in [few.slice(0, 0), few.slice(0, 3), few.slice(3)]:
+        writer.write_table(part)
+keep("gap")
+
 images = pa.table(
     {
         "image": pa.array(

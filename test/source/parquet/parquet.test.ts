@@ -321,6 +321,11 @@ describe('where', () => {
     await expect(selected({ u8: { '>=': 24, '<': 27 } })).rejects.toThrow(/column "u8" of row group 0/)
   })
 
+  it('finds row groups behind one without rows', async () => {
+    expect(await selected({ id: 4 }, 'gap.parquet')).toEqual(['4'])
+    expect(await selected({ id: [0, 5] }, 'gap.parquet')).toEqual(['0', '5'])
+  })
+
   it('is another order for other rows', async () => {
     const digest = async (where?: WhereJson): Promise<unknown> => {
       const json = { parquet: where ? { path: 'dictionary.parquet', where } : 'dictionary.parquet' }
