@@ -28,6 +28,7 @@ const PIECE = 64 << 10
 interface Kernel {
   prepare(tables: number): void
   crc32c(tables: number, from: number, length: number, register: number): number
+  begin(from: number, register: number): void
   fold(from: number, length: number): void
   foldLast(tables: number, from: number, length: number): number
 }
@@ -46,17 +47,15 @@ function kernelCrc32c(bytes: Uint8Array, before: number): number {
 }
 
 function foldedCrc32c(kernel: Kernel, memory: Uint8Array, bytes: Uint8Array, before: number): number {
-  memory.fill(0, FOLD_AT - FOLDED, FOLD_AT)
   let at = 0
   for (let length = 0; ; at += length) {
     const left = bytes.length - at
     // The last piece must have FOLDED bytes at least.
     length = left <= PIECE ? left : Math.min(PIECE, (left - FOLDED) & ~15)
     copyBytes(bytes.subarray(at, at + length), memory.subarray(FOLD_AT))
-    if (at === 0) for (let i = 0; i < 4; i++) memory[FOLD_AT + i] ^= ~before >>> (8 * i)
+    if (at === 0) kernel.begin(FOLD_AT, ~before)
     if (length === left) return ~kernel.foldLast(TABLES, FOLD_AT, length) >>> 0
     kernel.fold(FOLD_AT, length)
-    memory.copyWithin(FOLD_AT - FOLDED, FOLD_AT + length - FOLDED, FOLD_AT + length)
   }
 }
 

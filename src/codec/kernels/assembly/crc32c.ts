@@ -76,8 +76,21 @@ function foldOne(at: usize): void {
   v128.store(at, v128.xor(v128.xor(near, middle), far))
 }
 
-/** Folds `length` bytes, a multiple of sixteen, where the last 209 · 16 that were folded, or zeros, lie right before them. */
+/** Before the first bytes: nothing was folded, and the register is added to them. */
+export function begin(from: usize, register: u32): void {
+  memory.fill(from - E, 0, E)
+  store<u32>(from, load<u32>(from) ^ register)
+}
+
+/** Folds `length` bytes, a multiple of sixteen, and leaves the last of them right before `from`, for the bytes that come next. */
 export function fold(from: usize, length: usize): void {
+  foldAll(from, length)
+  memory.copy(from - E, from + length - E, E)
+}
+
+/** The last 209 · 16 bytes that were folded, or zeros, lie right before `from`. */
+@inline
+function foldAll(from: usize, length: usize): void {
   const end = from + length
   for (; end - from >= 64; from += 64) {
     foldOne(from)
@@ -97,7 +110,7 @@ function spill(end: usize, by: usize): void {
 /** As `fold`, of the last bytes, at least 209 · 16 of any number. Gives the register of all of them. */
 export function foldLast(tables: usize, from: usize, length: usize): u32 {
   const folded = (length & ~15) - E
-  fold(from, folded)
+  foldAll(from, folded)
   const left = from + folded
   spill(left, A)
   spill(left, B)
