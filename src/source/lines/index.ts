@@ -16,8 +16,9 @@ import { jsonColumns } from './json/types.js'
 import { LineScan, type RowRule } from './line-scan.js'
 import { eachPiece } from './pieces.js'
 
-/** Bytes at the beginning that the columns are looked for in, and as many rows. */
+/** Bytes at the beginning that the columns are looked for in, and as many rows. A first row may be longer than that. */
 const HEAD_BYTES = 1 << 20
+const LONGEST_FIRST = 64 << 20
 const HEAD_ROWS = 1000
 /** Places of a file, spread evenly, that are compared where a file may be a copy. */
 const PROBED = 32
@@ -39,6 +40,8 @@ export interface LinesMeta {
   /** Bytes of text. */
   bytes: number
   columns: HeadColumn[]
+  /** JSON lines: the first rows were looked at, and none has a key. */
+  noKeys?: boolean
   codec?: PackedCodec
 }
 
@@ -76,8 +79,9 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
   const head: Uint8Array[] = []
   let kept = 0
   const compressed = await eachPiece(file, tools, piece => {
-    if (kept < HEAD_BYTES) {
-      const part = new Uint8Array(piece.subarray(0, HEAD_BYTES - kept)) // a copy
+    const most = scan.count === 0 ? LONGEST_FIRST : HEAD_BYTES
+    if (kept < most) {
+      const part = new Uint8Array(piece.subarray(0, most - kept)) // a copy
       head.push(part)
       kept += part.length
     }
@@ -86,18 +90,21 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
   scan.end()
   const hash = createHash('sha256')
   for (const piece of scan.starts.pieces()) hash.update(piece)
+  const columns = headColumns(file.file, rules, scan, Buffer.concat(head))
+  const looked = rules.format === 'jsonl' && scan.count > 1 && scan.starts.at(1) <= kept
   const meta: LinesMeta = {
     rules: rulesText(rules),
     digest: hash.digest('hex').slice(0, 32),
     bytes: scan.at,
     ...(compressed && { codec: compressed.codec }),
-    columns: headColumns(file.file, rules, scan, Buffer.concat(head)),
+    ...(looked && columns.length === 0 && { noKeys: true }),
+    columns,
   }
-  const columns: Record<string, ColumnBuilder> = { start: scan.starts }
-  if (!scan.plain) columns.line = scan.lines
-  if (compressed !== undefined) Object.assign(columns, compressed.table.columns(scan.starts, file.bytes))
+  const tables: Record<string, ColumnBuilder> = { start: scan.starts }
+  if (!scan.plain) tables.line = scan.lines
+  if (compressed !== undefined) Object.assign(tables, compressed.table.columns(scan.starts, file.bytes))
   const probes = Array.from({ length: PROBED }, (_, i) => Math.floor((file.bytes * i) / PROBED))
-  return { count: scan.count - 1, meta: { ...meta }, columns, probes: [...new Set(probes)] }
+  return { count: scan.count - 1, meta: { ...meta }, columns: tables, probes: [...new Set(probes)] }
 }
 
 /** Every key that the first rows have, and the types of those in whole rows. */
@@ -111,7 +118,7 @@ function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer
   const rows: Uint8Array[] = []
   for (let row = 0; row < Math.min(scan.count - 1, HEAD_ROWS); row++) {
     const end = scan.starts.at(row + 1)
-    if (end > head.length) break
+    if (end > (row === 0 ? head.length : HEAD_BYTES)) break
     rows.push(head.subarray(scan.starts.at(row), end))
   }
   if (rules.format === 'jsonl') return jsonHead(rows)

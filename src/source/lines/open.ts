@@ -42,6 +42,7 @@ export async function openJsonLines(
     () => rules,
     opened => {
       const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
+      if (columns.length === 0) refuseNoKeys(opened)
       return { ...manifestOf('jsonl', opened, columns), json: jsonTypes(opened) }
     },
   )
@@ -58,6 +59,18 @@ function jsonTypes(opened: readonly Opened[]): NonNullable<LinesManifest['json']
   }
   return Object.fromEntries(
     [...told].map(([name, { types, nulls }]) => [name, { type: [...types].join(' or '), nulls }]),
+  )
+}
+
+/** Where no row has a key there is nothing that a field could ask for, and `verify` would find nothing to read. */
+function refuseNoKeys(opened: readonly Opened[]): void {
+  const looked = opened.find(({ meta }) => meta.noKeys)
+  if (looked === undefined) return
+  const { file } = looked.file
+  throw new SourceError(
+    `${file}: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
+      "`jq -c .` makes lines of objects that are spread over several, `jq -c '.[]'` of a list of objects",
+    { file, offset: 0 },
   )
 }
 
@@ -228,7 +241,7 @@ function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
   if (count === 0) {
     const [{ file }] = opened.map(({ file }) => file)
     throw new SourceError(
-      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty`,
+      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`,
       {
         file,
       },

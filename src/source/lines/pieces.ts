@@ -3,6 +3,7 @@ import type { DataFile } from '../find/data-files.js'
 import type { IndexTools } from '../index/of-file.js'
 import { type Packed, scanPacked } from '../packed/scan.js'
 import type { PackedCodec } from '../packed/units.js'
+import { refuseForeign, TELLING } from './foreign.js'
 
 /** Bytes that are read at a time: sequential speed on any disk. */
 const PIECE = 4 << 20
@@ -21,10 +22,11 @@ export async function eachPiece(
   return undefined
 }
 
-async function codecOf({ bytes }: DataFile, { read }: IndexTools): Promise<PackedCodec | undefined> {
-  const head = Buffer.alloc(4)
-  if (bytes < head.length) return undefined
+async function codecOf({ file, bytes }: DataFile, { read }: IndexTools): Promise<PackedCodec | undefined> {
+  if (bytes < 4) return undefined
+  const head = Buffer.alloc(Math.min(bytes, TELLING))
   await read(head, 0)
+  refuseForeign(file, head)
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
   const magic = head.readUInt32LE(0)
   return magic === 0xfd2fb528 || (magic & 0xfffffff0) === SKIPPABLE ? 'zstd' : undefined

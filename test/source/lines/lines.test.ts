@@ -125,6 +125,11 @@ describe('csv', () => {
     ])
   })
 
+  it('says that lines end with CR alone, and that a header is alone', async () => {
+    await expect(csv('a,b\r1,2\r3,4\r')).rejects.toThrow(/a\.csv, line 1: its lines end with CR alone/)
+    await expect(csv('a,b\n')).rejects.toThrow('or have a header alone')
+  })
+
   it('keeps all digits of integers in a column that a NaN or a fraction made one of floats', async () => {
     const text = 'a,b\n9007199254740993,9007199254740993\nNaN,0.5\n-1e3,12\n'
     const source = await csv(text, { types: { b: 'float' } })
@@ -302,4 +307,50 @@ describe('the index', () => {
     writeFileSync(sidecar(), 'nonsense')
     expect(texts(await open({ text: 'a.txt' }))).toEqual(['x', 'y'])
   })
+})
+
+describe('files that are something else', () => {
+  it.each([
+    ['bzip2', Buffer.from('425a683931415926535900', 'hex'), 'compressed with bzip2: unpack it (bunzip2'],
+    ['xz', Buffer.from('fd377a585a000004', 'hex'), 'compressed with xz'],
+    ['lz4', Buffer.from('04224d186440a7', 'hex'), 'compressed with lz4'],
+    ['zip', Buffer.from('504b030414000000', 'hex'), 'a zip archive'],
+    ['Parquet', Buffer.from('PAR1\x15\x04'), 'a Parquet file: use the source of that name'],
+    ['Arrow', Buffer.from('ARROW1\0\0'), 'an Arrow file: use the source of that name'],
+    ['UTF-16', Buffer.from('{"a": 1}', 'utf16le'), 'UTF-16, or no text: save it as UTF-8'],
+  ])('%s', async (_, bytes, why) => {
+    writeFileSync(join(root, 'a.txt'), bytes)
+    for (const kind of ['text', 'jsonl', 'csv'])
+      await expect(open({ [kind]: 'a.txt' } as unknown as SourceJson)).rejects.toThrow(`a.txt is ${why}`)
+  })
+
+  it('text that begins with the same letters is text', async () => {
+    writeFiles(root, { 'a.txt': 'PAR1 and ARROW1\n', 'b.txt': 'BZh9 is no bzip2\n' })
+    expect(texts(await open({ text: ['a.txt', 'b.txt'] }))).toEqual(['PAR1 and ARROW1', 'BZh9 is no bzip2'])
+  })
+
+  it.each(['[{"a": 1},\n{"a": 2}]', '{\n  "a": 1\n}\n', 'a,b\n1,2\n'])('%j is no JSON lines', async text => {
+    writeFiles(root, { 'a.jsonl': text })
+    await expect(open({ jsonl: 'a.jsonl' })).rejects.toThrow(/a\.jsonl: its first rows are no JSON objects/)
+    writeFiles(root, { 'b.jsonl': '{"a": 3}' })
+    expect((await open({ jsonl: '*.jsonl' })).columns).toEqual(['a'])
+  })
+})
+
+it('the columns of a first row of many megabytes are known', async () => {
+  writeFiles(root, { 'a.jsonl': `{"a": "${'x'.repeat(9 << 20)}", "b": 1}\n{"c": 1}\n` })
+  const source = await open({ jsonl: 'a.jsonl' })
+  expect(source.columns).toEqual(['a', 'b'])
+  expect(readRow(source, 0, ['b'])).toEqual({ b: 1 })
+})
+
+it('an integer of very many digits is refused before it takes long', async () => {
+  const digits = '7'.repeat(5000)
+  writeFiles(root, { 'a.jsonl': `{"a": ${digits}, "b": [${digits}], "c": 1}`, 'a.csv': `a\n${digits}\n` })
+  const source = await open({ jsonl: 'a.jsonl' })
+  expect(() => readRow(source, 0, ['a'])).toThrow('line 1 has an integer of 5000 digits: write it as text')
+  expect(() => readRow(source, 0, ['b'])).toThrow('an integer of 5000 digits')
+  expect(readRow(source, 0, ['c'])).toEqual({ c: 1 })
+  const table = await open({ csv: 'a.csv' })
+  expect(() => readRow(table, 0, ['a'])).toThrow('it is an integer of 5000 digits')
 })

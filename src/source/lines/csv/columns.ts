@@ -44,6 +44,8 @@ function namesIn(file: string, header: Uint8Array, delimiter: number): string[] 
   } catch (error) {
     throw fault(file, `${(error as Error).message}`)
   }
+  if (names.some(name => name.includes('\r')))
+    throw fault(file, 'its lines end with CR alone: write LF instead, as by `tr "\\r" "\\n" < FILE > NEW`')
   const twice = names.find((name, i) => name !== '' && names.indexOf(name) !== i)
   if (twice !== undefined)
     throw fault(file, `two columns are called "${twice}": rename one, or give the names: "columns": […]`)

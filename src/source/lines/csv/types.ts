@@ -5,6 +5,7 @@
 import { DecodeError } from '../../../basics/errors.js'
 import type { CsvType } from '../../../define/types.js'
 import type { Column } from '../../source.js'
+import { MOST_DIGITS } from '../json/number.js'
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const DIGITS = /^[-+]?\d+$/
@@ -54,7 +55,9 @@ function truthIn(text: string): number | undefined {
 
 function exactInteger(word: string): number | bigint {
   const number = Number(word)
-  return Number.isSafeInteger(number) ? number + 0 : BigInt(word.replace('+', ''))
+  if (Number.isSafeInteger(number)) return number + 0
+  if (word.length > MOST_DIGITS) throw new DecodeError(`it is an integer of ${word.length} digits`)
+  return BigInt(word.replace('+', ''))
 }
 
 function numberIn(word: string, type: 'int' | 'float', declared: boolean): number | bigint | undefined {

@@ -1,8 +1,11 @@
 /** Numbers of JSON text: exact, so that an integer that a number would round is a bigint. */
+import { DecodeError } from '../../../basics/errors.js'
 
 const [MINUS, ZERO] = [0x2d, 0x30]
 /** Integers of up to so many digits are numbers in any case. */
 const SURE_DIGITS = 15
+/** Digits of an integer: Python reads no more either, since the time it takes grows with their square. */
+export const MOST_DIGITS = 4300
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
 
 /** An integer of a few digits; undefined for anything else. */
@@ -31,5 +34,8 @@ export function jsonNumber(word: string): number | bigint | undefined {
   }
   const number = Number(word)
   if (parts[1] !== undefined || parts[2] !== undefined) return number
-  return Number.isSafeInteger(number) ? number + 0 : BigInt(word)
+  if (Number.isSafeInteger(number)) return number + 0
+  if (word.length > MOST_DIGITS)
+    throw new DecodeError(`has an integer of ${word.length} digits: write it as text`)
+  return BigInt(word)
 }
