@@ -20,6 +20,9 @@ import { eachPiece } from './pieces.js'
 const HEAD_BYTES = 1 << 20
 const LONGEST_FIRST = 64 << 20
 const HEAD_ROWS = 1000
+/** So many rows are taken from any file; more of them only if it has a byte for every hundred. */
+const SURE_ROWS = 16 << 20
+const MOST_ROWS = 100
 /** Places of a file, spread evenly, that are compared where a file may be a copy. */
 const PROBED = 32
 
@@ -86,6 +89,7 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
       kept += part.length
     }
     scan.push(piece)
+    if (scan.count > SURE_ROWS && scan.count > MOST_ROWS * file.bytes) throw tooManyRows(file, scan.count)
   })
   scan.end()
   const hash = createHash('sha256')
@@ -111,6 +115,14 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
 function jsonHead(rows: readonly Uint8Array[]): HeadColumn[] {
   const types = new Map(jsonColumns(rows).map(column => [column.name, column]))
   return [...new Set(rows.flatMap(keysOf))].map(name => types.get(name) ?? { name })
+}
+
+/** A few kilobytes of gzip may stand for hundreds of millions of empty lines, whose index would take gigabytes. */
+function tooManyRows({ file, bytes }: DataFile, rows: number): SourceError {
+  return new SourceError(
+    `${file} of ${bytes} bytes has more than ${rows} rows: it seems to be made to do harm. If it is meant so, decompress it`,
+    { file, offset: 0 },
+  )
 }
 
 function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer): HeadColumn[] {

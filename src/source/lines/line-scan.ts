@@ -24,10 +24,10 @@ const MARK = [0xef, 0xbb, 0xbf]
 export class LineScan {
   /** Offset of each row, and of the end. */
   readonly starts = new NumberBuilder()
-  /** Line of each row, from 1. */
-  readonly lines = new NumberBuilder()
   /** Whether row r is always line r + 1, a header not counted. */
   plain = true
+  /** Line of each row, from 1; empty where that is plain. */
+  readonly lines = new NumberBuilder()
   /** Where the header lies. */
   header: readonly [number, number] | undefined
   /** Bytes seen. */
@@ -167,9 +167,16 @@ export class LineScan {
       this.header = [this.begun, end]
       return
     }
-    if (this.begunLine !== this.starts.length + (this.headed ? 2 : 1)) this.plain = false
+    if (this.plain && this.begunLine !== this.plainLine(this.starts.length)) {
+      this.plain = false
+      for (let row = 0; row < this.starts.length; row++) this.lines.push(this.plainLine(row))
+    }
+    if (!this.plain) this.lines.push(this.begunLine)
     this.starts.push(this.begun)
-    this.lines.push(this.begunLine)
+  }
+
+  private plainLine(row: number): number {
+    return row + (this.headed ? 2 : 1)
   }
 
   /** The next line begins at `at`. */

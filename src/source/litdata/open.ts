@@ -270,6 +270,10 @@ function blockTable(
         `${file}: its tokens end at byte ${end}, the chunk at byte ${size}: copy or write it again`,
         { file },
       )
+    if (end >= 2 ** 32)
+      throw new SourceError(`${file} has 4 GiB or more, which is not read in blocks: write smaller chunks`, {
+        file,
+      })
   })
   const table = new Uint32Array(
     new SharedArrayBuffer(4 * shards.reduce((sum, { count }) => sum + count + 1, 0)),

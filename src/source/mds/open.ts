@@ -34,6 +34,9 @@ const CODECS: Readonly<Record<string, CodecName>> = {
   br: 'brotli',
 }
 
+/** Offsets in a shard have 32 bits. */
+const MOST_BYTES = 2 ** 32
+
 /** A shard as index.json has it. */
 interface Told {
   index: FoundIndex
@@ -160,6 +163,8 @@ function fileTold(
   if (told === null || told === undefined) return undefined
   const { basename, bytes, hashes } = told
   if (!isCount(bytes)) throw fault(`tells no size of ${JSON.stringify(basename)}`)
+  if (bytes >= MOST_BYTES)
+    throw fault(`has ${bytes} bytes in ${JSON.stringify(basename)}, more than its offsets can tell`)
   const file = shardFile(index, basename)
   return { file, name: `${index.prefix}${basename}`, bytes, hashes: isTexts(hashes) ? hashes : {} }
 }

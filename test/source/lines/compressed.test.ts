@@ -139,6 +139,13 @@ describe('what is wrong', () => {
     await expect(open({ text: 'd.zst' })).rejects.toThrow(SourceError)
   })
 
+  it('is a small file that stands for very many rows', async () => {
+    writeFileSync(join(root, 'a.txt.gz'), gzipSync(Buffer.alloc((16 << 20) + (1 << 19), 0x0a)))
+    await expect(open({ text: 'a.txt.gz' })).rejects.toThrow(
+      /a\.txt\.gz of \d+ bytes has more than \d+ rows: .*harm/,
+    )
+  })
+
   it('is a mixture of compressed and plain files', async () => {
     writeFiles(root, { 'a.gz': gzipSync('x'), 'b.txt': 'y' })
     await expect(open({ text: ['a.gz', 'b.txt'] })).rejects.toThrow(

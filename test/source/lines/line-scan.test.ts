@@ -12,7 +12,8 @@ function scan(text: string | Uint8Array, rule: RowRule, { cuts = [] as number[],
   found.end()
   const starts = Array.from({ length: found.count }, (_, i) => found.starts.at(i))
   const rows = starts.slice(1).map((end, i) => bytes.toString('utf8', starts[i], end))
-  return { rows, lines: rows.map((_, i) => found.lines.at(i)), plain: found.plain, header: found.header }
+  const lines = rows.map((_, i) => (found.plain ? i + (headed ? 2 : 1) : found.lines.at(i)))
+  return { rows, lines, plain: found.plain, header: found.header }
 }
 
 describe('rows', () => {

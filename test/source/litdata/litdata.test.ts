@@ -107,6 +107,14 @@ isDelivered('litdata, blocks of tokens,', () => ({
 }))
 
 describe('what is not read is named', () => {
+  it('blocks of a chunk whose offsets would need more than 32 bits', async () => {
+    const folder = changed('tokens', ({ chunks }) => {
+      chunks[0].dim = 2 ** 30
+    })
+    truncateSync(join(folder, 'chunk-0-0.bin'), 9 * 2 ** 30)
+    await expect(open({ litdata: { path: folder, block: 2 ** 20 } })).rejects.toThrow('has 4 GiB or more')
+  })
+
   it.each([['samples', /compression_level="batch"/]])('%s', async (name, message) => {
     await expect(open({ litdata: name })).rejects.toThrow(message)
   })

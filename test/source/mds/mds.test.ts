@@ -209,6 +209,12 @@ describe('what is wrong', () => {
       }),
     })
     expect(() => readRow(lying, 0, ['y'])).toThrow(/unpacks to \d+ bytes, not to \d+/)
+    const huge = changed('zstd', index => {
+      index.shards[0].raw_data.bytes = 2 ** 40
+    })
+    await expect(open({ mds: huge })).rejects.toThrow(
+      /has 1099511627776 bytes in "shard.*", more than its offsets can tell/,
+    )
   })
 
   it('codecs and formats that are not read are named', async () => {
