@@ -31,6 +31,9 @@ it('lists what this sample has', async () => {
   )
   writeFiles(root, { 'f/1.npy': '', 'f/2': '' })
   const files: SourceJson = { files: 'f/*' }
+  expect(await message(files, 1, 'paht')).toBe(
+    'the sample has no column "paht"; it has file, path, name: did you mean "path"?',
+  )
   expect(await message(files, 1, 'npy')).toBe('the sample has no column "npy"; it has file, path, name')
   expect(await message({ concat: [tar, files] }, 3, 'jpg')).toMatch(/it has npy, file, path, name$/)
   expect(await message({ subset: { source: tar, indices: [2, 1] } }, 0, 'jpg')).toMatch(/it has txt$/)

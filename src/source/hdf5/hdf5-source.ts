@@ -28,6 +28,9 @@ export interface Hdf5Manifest extends Manifest {
   keys?: { text: SharedArrayBuffer; starts: SharedArrayBuffer }
 }
 
+/** Groups whose datasets `inspect` looks at. */
+const LOOKED_AT = 64
+
 /** A sample that has no such dataset. */
 export const NONE = 0xffffffff
 
@@ -109,9 +112,21 @@ export class Hdf5Source implements Source {
       this.manifest.sets.map((name, set) => ({
         name,
         dataset: this.datasetOf(0, set),
+        others: this.table === undefined ? [] : this.someOf(set),
         notes: this.notesOf(set),
       })),
     )
+  }
+
+  /** The datasets of some samples, spread over all. */
+  private someOf(set: number): FileDataset[] {
+    const step = Math.max(1, Math.floor(this.count / LOOKED_AT))
+    const found: FileDataset[] = []
+    for (let row = 0; row < this.count; row += step) {
+      const dataset = this.datasetOf(row, set)
+      if (dataset !== undefined) found.push(dataset)
+    }
+    return found
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {

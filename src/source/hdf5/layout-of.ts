@@ -8,6 +8,8 @@ import { formOf, membersOf, typeText } from './value.js'
 interface Told {
   name: string
   dataset: FileDataset | undefined
+  /** The same dataset of other samples, where samples are groups. */
+  others?: readonly FileDataset[]
   notes: { axes: string; note: string } | undefined
 }
 
@@ -15,13 +17,13 @@ interface Told {
 const LARGE_SLAB = 4 << 20
 const FEW_OF_MANY = 16
 
-/** Of the datasets of the first sample. */
+/** Of the datasets of the first sample; sizes that differ in others are `n`. */
 export function layoutOf(sets: readonly Told[]): Layout {
   const schema: ColumnLayout[] = []
   const chunks: string[] = []
   const codecs = new Set<string>()
   let slow: string | undefined
-  for (const { name, dataset, notes } of sets) {
+  for (const { name, dataset, others = [], notes } of sets) {
     if (dataset === undefined) continue
     const dims = dataset.rows ? dataset.dims.slice(1) : dataset.dims
     const axes = notes?.axes
@@ -30,10 +32,14 @@ export function layoutOf(sets: readonly Told[]): Layout {
     for (const member of membersOf(name, dataset.kind.type).members) {
       const { shape } = formOf(member, dims, dataset.element)
       const type = typeText({ ...member.type, dims: [] })
-      const sides = shape.length === 0 ? '' : ` [${shape.join(', ')}]${axes}`
+      const sizes = shape.map((size, i) =>
+        others.some(({ dims }) => (dims[i] ?? size) !== size) ? 'n' : size,
+      )
+      const sides = shape.length === 0 ? '' : ` [${sizes.join(', ')}]${axes}`
       schema.push({ name: member.column, type: `${type}${sides}${notes?.note ? `, ${notes.note}` : ''}` })
     }
-    for (const filter of dataset.kind.filters) codecs.add(filterName(filter))
+    for (const { kind } of [dataset, ...others])
+      for (const filter of kind.filters) codecs.add(filterName(filter))
     if (dataset.lies === LIES.chunked) chunks.push(`${name} in chunks of [${dataset.chunk.join(', ')}]`)
     slow ??= slowness(name, dataset)
   }

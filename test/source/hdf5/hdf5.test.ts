@@ -241,6 +241,7 @@ describe.each(['groups-earliest.h5', 'groups-latest.h5'])('groups of %s', name =
     const keys = Array.from({ length: 12 }, (_, i) => `demo_${i}`).sort()
     expect(source.count).toBe(12)
     expect(keys.map((_, row) => source.id(row))).toEqual(keys.map(key => `${name}:${key}`))
+    expect(source.layout!()!.schema).toContainEqual({ name: 'image', type: 'u8 [n, 3, 4]' })
     const rows = await readAll(source, Object.keys(datasets))
     rows.forEach((row, r) => {
       const i = Number(keys[r].slice(5))
