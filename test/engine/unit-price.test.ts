@@ -131,7 +131,11 @@ describe('facts', () => {
     })
     const plan = {
       feed: { fields: [{ from: ['a'] }, { from: ['a', 'b'] }] },
-      sources: [{ manifest: manifest(7), name: 'street' }, { manifest: manifest(9) }],
+      sources: [
+        { manifest: manifest(7), name: 'street' },
+        // What is put around a source when it is opened has no name of its own.
+        { manifest: { ...manifest(9), kind: 'valued', child: manifest(9) } },
+      ],
       attached: [leaf([100, 100]), { count: 5 }],
       orderData: { sources: [global, global] },
     } as unknown as FeedPlan

@@ -22,7 +22,7 @@ export const orderQuality = command({
     label: {
       type: 'text',
       value: 'COLUMN',
-      about: 'index column that holds the class (label or cls, if there)',
+      about: 'column that holds the class (label or cls, if the index has it)',
     },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the cache that units of many rows go through' },
     ...ALLOW_CODE,

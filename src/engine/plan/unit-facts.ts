@@ -5,6 +5,7 @@
 import { SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
 import type { SourceOrderData } from '../../order/single.js'
+import type { Manifest } from '../../source/source.js'
 import type { FeedPlan } from './plan.js'
 
 /** What is asked of a source. */
@@ -61,11 +62,17 @@ export function cachedSources({ feed, sources, attached, orderData }: FeedPlan):
     kept.set(attached, facts)
   }
   return sources.map(({ manifest, name }, i) => ({
-    name: name ?? manifest.kind,
+    name: name ?? kindOf(manifest),
     order: orderData.sources[i],
     bytes: bytes[i],
     units: facts[i],
   }))
+}
+
+/** What a source is called where it has no name: an index of values or of files around it is nothing that a definition says. */
+function kindOf(manifest: Manifest): string {
+  const { kind, child } = manifest as Manifest & { child?: Manifest }
+  return child !== undefined && (kind === 'valued' || kind === 'pathed') ? kindOf(child) : kind
 }
 
 /** Stretches that are looked at: a look takes some microseconds. */

@@ -144,7 +144,9 @@ function named(error: unknown, source: Source, row: number): unknown {
   if (!(error instanceof DecodeError)) return error
   const { file, offset } = source.where?.(row) ?? {}
   return new SourceError(
-    `sample ${source.id(row)}${file === undefined ? '' : ` (${file}, byte ${offset})`}: ${error.message}`,
+    `sample ${source.id(row)}${file === undefined ? '' : ` (${file}, byte ${offset})`}: ${error.message}. ` +
+      'Rows are selected, grouped or weighed by what is read here, so it must be right in every row: mend it, or leave the row out by a ' +
+      'subset of a range',
     { file, offset, cause: error },
   )
 }

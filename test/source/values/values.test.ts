@@ -1,5 +1,5 @@
 /** Columns that no index of a format holds: read once, kept, checked; what becomes of rows without a value. */
-import { readdirSync, utimesSync } from 'node:fs'
+import { readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SourceError } from '../../../src/basics/errors.js'
@@ -7,6 +7,7 @@ import type { NormalOrder, SourceJson, WhereJson } from '../../../src/define/typ
 import { planSource } from '../../../src/order/single.js'
 import { attachSource, openSource, openSources } from '../../../src/source/registry.js'
 import type { OpenContext, Source } from '../../../src/source/source.js'
+import { millrace } from '../../prepare/helpers.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 
 let root = ''
@@ -208,6 +209,30 @@ describe('values', () => {
     const order = { kind: 'weights', weights: { column: 'none' }, seed: 1 } as NormalOrder
     const opened = await open(source)
     expect(() => planSource(order, opened)).toThrow('no column "none"; name one that has a number or a text')
+  })
+})
+
+describe('the command line', () => {
+  it('selects, and measures the mixing of classes, by a column of the data', {
+    timeout: 120_000,
+  }, async () => {
+    writeFiles(root, {
+      'a.jsonl': lines(Array.from({ length: 60 }, (_, i) => ({ l: i % 3, ok: i % 2 === 0 }))),
+      'f.json': JSON.stringify({
+        source: { subset: { source: { jsonl: 'a.jsonl' }, where: { ok: true, l: [0, 2] } } },
+        fields: { l: { from: 'l', as: 'int' } },
+        batch: { size: 8, last: 'keep' },
+      }),
+    })
+    const [feed, ids] = [join(root, 'f.json'), join(root, 'ids')]
+    const run = await millrace('run', feed, '--epochs', '1', '--workers', '0', '--ids', ids)
+    expect(run.code, run.stderr).toBe(0)
+    const told = readFileSync(ids, 'utf8').trim().split('\n')
+    const rows = Array.from({ length: 60 }, (_, i) => i).filter(i => i % 2 === 0 && i % 3 !== 1)
+    expect(told.flatMap(line => JSON.parse(line).ids)).toEqual(rows.map(row => `a.jsonl:${row}`))
+    const quality = await millrace('order-quality', feed, '--label', 'l', '--json')
+    expect(quality.code, quality.stderr).toBe(0)
+    expect(JSON.parse(quality.stdout).sources[0].entropy).toBeGreaterThan(0)
   })
 })
 
