@@ -5,9 +5,13 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { DecodeError } from '../../../src/basics/errors.js'
 import type { SourceJson } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
+import { RowReader } from '../../../src/source/row-reader.js'
 import type { Source } from '../../../src/source/source.js'
+import { Reader } from '../../../src/store/reader.js'
+import { addStore, Stores } from '../../../src/store/stores.js'
 import { type AnyLoader, type FeedJson, open as openFeed } from '../../support/engine.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
+import { slowStore } from '../../support/slow-store.mjs'
 import { readRow } from '../conformance.js'
 
 const golden = join(import.meta.dirname, '../../golden/paths')
@@ -97,6 +101,20 @@ describe.each([
     writeFileSync(join(root, 'data/pics/a.jpg'), 'other')
     await expect(firstOf(json)).rejects.toThrow('a.jpg changed after it was indexed')
     expect(await firstOf(json)).toBe('other')
+  })
+
+  it('reads from the store of the table', async () => {
+    const [[name, path]] = Object.entries(json)
+    const scheme = `far-${name}`
+    addStore(scheme, slowStore({ folder: root, scheme, latency: 1, errors: 0 }))
+    const source = await open({ [name]: `${scheme}://${path}` } as unknown as SourceJson)
+    using stores = new Stores()
+    const reader = new RowReader(source, new Reader(stores))
+    const read = async (row: number): Promise<string> =>
+      Buffer.from((await reader.read(row, ['image'])).sample.image as Uint8Array).toString()
+    expect([await read(0), await read(1), await read(6)]).toEqual(['picture a', 'in the table', 'picture c'])
+    await expect(read(2)).rejects.toThrow('leads out of the folder of the table')
+    await expect(read(5)).rejects.toThrow('leads out of the folder of the table')
   })
 
   it('leaves tables alone whose pictures are in them', async () => {

@@ -8,7 +8,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { SourceJson, WhereJson } from '../../../src/define/types.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import type { Source } from '../../../src/source/source.js'
+import { addStore } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { slowStore } from '../../support/slow-store.mjs'
 
 const golden = join(import.meta.dirname, '../../golden/columns')
 const root = temporaryFolder()
@@ -58,6 +60,21 @@ const idsOf = (source: Source): string[] =>
     source,
     Array.from({ length: source.count }, (_, row) => row),
   )
+
+describe('from another store', () => {
+  beforeAll(() => addStore('far', slowStore({ folder: root, scheme: 'far', latency: 1, errors: 0 })))
+
+  it.each([
+    ['parquet', { parquet: 'far://table.parquet' }, { t: 'cat', n: { '>': 1 } }],
+    ['jsonl', { jsonl: 'far://table.jsonl' }, { t: 'cat', n: { '>': 1 } }],
+    ['tfrecord', { tfrecord: 'far://table.tfrecord' }, { t: 'cat', n: { '>': 1 } }],
+  ] as [string, SourceJson, WhereJson][])('%s', async (_, source, where) => {
+    const rows = table.t.flatMap((t, row) => (t === 'cat' && Number(table.n[row] ?? 0) > 1 ? [row] : []))
+    expect(rows.length).toBeGreaterThan(2)
+    const found = idsOf(await open({ subset: { source, where } }))
+    expect(found.map(id => Number(id.split(':').at(-1)))).toEqual(rows)
+  })
+})
 
 it('rows are copied from units as without an index of values', async () => {
   const source: SourceJson = { parquet: 'table.parquet' }
