@@ -337,7 +337,11 @@ function arrayOf(
   const { lists } = elementsOf(field)
   const last = lists.at(-1)!
   if (lists.length > 0)
-    shape.push(last.form === 'array' ? last.size : others === 0 ? 0 : data.length / width / others)
+    shape.push(
+      ...(last.shape ?? [
+        last.form === 'array' ? last.size : others === 0 ? 0 : data.length / width / others,
+      ]),
+    )
   return { dtype, shape, tiles: [{ data }] }
 }
 

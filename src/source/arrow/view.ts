@@ -236,7 +236,7 @@ function arrayOf(view: FieldView, row: number): ArrayColumn {
   let at = view
   for (const list of lists) {
     const [first, length] = oneLength(at, from, to, lists.length > 1)
-    shape.push(length)
+    shape.push(...(list.shape ?? [length]))
     to = first + (to - from) * length
     from = first
     at = at.children[0]

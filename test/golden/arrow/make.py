@@ -70,6 +70,8 @@ def raw(scalar, t):
 
 
 def plain(scalar, t):
+    if isinstance(t, pa.FixedShapeTensorType):
+        return {**array_of(scalar.value.as_py(), t.storage_type), "shape": t.shape}
     if isinstance(scalar, pa.ExtensionScalar):
         scalar, t = scalar.value, t.storage_type
     if pa.types.is_dictionary(t):
@@ -184,8 +186,13 @@ def every_type():
     return pa.table(columns)
 
 
+def tensors(values):
+    kind = pa.fixed_shape_tensor(pa.from_numpy_dtype(values.dtype), values.shape[1:])
+    return pa.ExtensionArray.from_storage(kind, pa.array(values.reshape(len(values), -1).tolist(), kind.storage_type))
+
+
 def odd_numbers():
-    """Decimals of more digits than f64 has, and zeros with a sign."""
+    """Decimals of more digits than f64 has, zeros with a sign, and arrays that say their shape."""
     digits = "31415926535897932384626433832795028841971693993751058209749445923078164"
     exact = lambda n, scale: [  # noqa: E731
         None if i % 9 == 5 else decimal.Decimal(f"{'-' * (i % 2)}{digits[i : i + 1 + i % n]}E{-scale}") for i in range(40)
@@ -198,6 +205,7 @@ def odd_numbers():
             "d60_20": pa.array(exact(38, 20), pa.decimal256(60, 20)),
             "few": decimals["d19_3"].dictionary_encode(),
             "lists": pa.array([exact(38, 10)[: i % 4] for i in range(40)], pa.list_(pa.decimal128(38, 10))),
+            "tensor": tensors(np.arange(40 * 6, dtype=np.int16).reshape(40, 2, 3)),
             "zero": pa.array(zeros, pa.float32()),
             "zeros": pa.array([[zero] for zero in zeros], pa.list_(pa.float64())),
         }
@@ -279,6 +287,7 @@ def main():
             "tokens": pa.array([list(range(1100 + i)) for i in range(rows)], pa.list_(pa.int32())),
             "fixed": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(rows * 2048, dtype=np.uint16)), 2048),
             "pixels": pa.array(pixels.tolist(), pa.list_(pa.list_(pa.uint8()))),
+            "tensor": tensors(pixels[:, :, ::-1]),
             "uneven": pa.array([[[1] * 2100, [2] * (2100 + i)] for i in range(rows)], pa.list_(pa.list_(pa.uint8()))),
             "n": pa.array(range(rows), pa.int32()),
         }

@@ -112,7 +112,7 @@ describe('files of pyarrow', () => {
     await agrees(at('one.arrow'), 'one')
   })
 
-  it('decimals as the nearest f64, and the sign of zeros', async () => {
+  it('decimals as the nearest f64, the sign of zeros, and the shape of tensors', async () => {
     await agrees(at('numbers.arrow'), 'numbers')
   })
 

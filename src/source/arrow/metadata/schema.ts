@@ -1,6 +1,7 @@
 /** The schema of an Arrow file: its fields as a tree, and how the values of each lie in the buffers of a batch. */
 import type { StoredDtype } from '../../../basics/array.js'
 import type { Table } from './flatbuffer.js'
+import { tensorShape } from './tensor.js'
 
 /**
  * How a field lies in a batch, after the bits that say which values are null:
@@ -25,6 +26,8 @@ export interface Field {
   width: number
   /** Of lists of one size: that. Of decimals: digits behind the point. */
   size: number
+  /** Of lists of one size that are arrays: the shape. */
+  shape?: number[]
   /** How many buffers a batch has for the field itself, without those of views. */
   buffers: number
   children: Field[]
@@ -116,7 +119,8 @@ class Parser {
       return field.buffer.fail(
         `the field "${field.text(0)}" of type ${shape.type} has ${children.length} children`,
       )
-    return { ...shape, children }
+    const tensor = shape.form === 'array' ? tensorShape(pairsOf(field, 6), shape.size) : undefined
+    return { ...shape, children, ...(tensor && { shape: tensor }) }
   }
 }
 
