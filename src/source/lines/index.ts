@@ -11,7 +11,6 @@ import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } fro
 import { UNIT_COLUMNS } from '../packed/seek-table.js'
 import type { PackedCodec } from '../packed/units.js'
 import { csvColumns, type HeadColumn } from './csv/columns.js'
-import { keysOf } from './json/row.js'
 import { jsonColumns } from './json/types.js'
 import { LineScan, type RowRule } from './line-scan.js'
 import { eachPiece } from './pieces.js'
@@ -111,12 +110,6 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
   return { count: scan.count - 1, meta: { ...meta }, columns: tables, probes: [...new Set(probes)] }
 }
 
-/** Every key that the first rows have, and the types of those in whole rows. */
-function jsonHead(rows: readonly Uint8Array[]): HeadColumn[] {
-  const types = new Map(jsonColumns(rows).map(column => [column.name, column]))
-  return [...new Set(rows.flatMap(keysOf))].map(name => types.get(name) ?? { name })
-}
-
 /** A few kilobytes of gzip may stand for hundreds of millions of empty lines, whose index would take gigabytes. */
 function tooManyRows({ file, bytes }: DataFile, rows: number): SourceError {
   return new SourceError(
@@ -133,7 +126,7 @@ function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer
     if (end > (row === 0 ? head.length : HEAD_BYTES)) break
     rows.push(head.subarray(scan.starts.at(row), end))
   }
-  if (rules.format === 'jsonl') return jsonHead(rows)
+  if (rules.format === 'jsonl') return jsonColumns(rows)
   const { header } = scan
   if (rules.header && (header === undefined || header[1] > head.length)) {
     const problem = header === undefined ? 'is empty' : 'begins with a very long line'

@@ -337,6 +337,15 @@ describe('files that are something else', () => {
   })
 })
 
+it('keys of rows with numbers that only Python writes are columns', async () => {
+  writeFiles(root, { 'a.jsonl': '{"a": NaN, "b": [1, -Infinity], "c": "a \\"NaN\\" {"}\n{"a": 1}' })
+  const source = await open({ jsonl: 'a.jsonl' })
+  expect(source.columns).toEqual(['a', 'b', 'c'])
+  const types = source.layout?.()?.schema.map(({ type }) => type.replace(', by the first rows', ''))
+  expect(types).toEqual(['float', 'list<float>', 'text'])
+  expect(readRow(source, 0, ['a', 'c'])).toEqual({ a: Number.NaN, c: 'a "NaN" {' })
+})
+
 it('the columns of a first row of many megabytes are known', async () => {
   writeFiles(root, { 'a.jsonl': `{"a": "${'x'.repeat(9 << 20)}", "b": 1}\n{"c": 1}\n` })
   const source = await open({ jsonl: 'a.jsonl' })

@@ -172,16 +172,6 @@ export class JsonRow {
   }
 }
 
-/** The keys of the object in a row, for the names of columns. */
-export function keysOf(row: Uint8Array): string[] {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(row.buffer, row.byteOffset, row.length).toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
-  } catch {
-    return [] // what is wrong with it is told when the row is read
-  }
-}
-
 /** Where a string closes whose first byte is at `from`; -1: nowhere. */
 function stringEnd(bytes: Buffer, from: number): number {
   const near = Math.min(from + SHORT, bytes.length)

@@ -30,9 +30,17 @@ export function jsonColumns(rows: readonly Uint8Array[]): HeadColumn[] {
   }))
 }
 
+/** A string, or a number that Python's json writes and that is no JSON. */
+const STRING_OR_SPECIAL = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/gs
+
 function objectIn(row: Uint8Array): Record<string, unknown> | undefined {
+  const text = Buffer.from(row.buffer, row.byteOffset, row.length).toString('utf8')
+  const special = text.includes('NaN') || text.includes('Infinity')
   try {
-    const value: unknown = JSON.parse(Buffer.from(row.buffer, row.byteOffset, row.length).toString('utf8'))
+    // Their type counts, not their value.
+    const value: unknown = JSON.parse(
+      special ? text.replace(STRING_OR_SPECIAL, found => (found[0] === '"' ? found : '0.5')) : text,
+    )
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined
