@@ -44,22 +44,26 @@ export class FileTables {
 
 const bare = (path: string): string => path.replace(/^\/+/, '')
 
-/** The columns of a dataset. Members that can't be read are left out, unless none is left. */
-export function columnsOf(file: string, name: string, dataset: Dataset, rows: boolean): string[] {
-  const { members, refused } = membersOf(name, dataset.kind.type)
+/** The columns of a dataset. Members that can't be read are left out with the reason, unless none is left. */
+export function columnsOf(
+  file: string,
+  name: string,
+  dataset: Dataset,
+  rows: boolean,
+): { columns: string[]; left: { column: string; why: string }[] } {
+  const { members, refused: left } = membersOf(name, dataset.kind.type)
   const dims = rows ? dataset.dims.slice(1) : dataset.dims
-  const problems = refused.map(({ column, why }) => `${column}: ${why}`)
   const columns = members.flatMap(member => {
     const why = refusedForm(formOf(member, dims, dataset.element))
     if (why === undefined) return [member.column]
-    problems.push(`${member.column}: ${why}`)
+    left.push({ column: member.column, why })
     return []
   })
-  if (columns.length === 0)
-    throw new SourceError(`${file}: dataset "/${dataset.path}" can't be read: ${problems.join('; ')}`, {
-      file,
-    })
-  return columns
+  if (columns.length === 0) {
+    const problems = left.map(({ column, why }) => `${column}: ${why}`).join('; ')
+    throw new SourceError(`${file}: dataset "/${dataset.path}" can't be read: ${problems}`, { file })
+  }
+  return { columns, left }
 }
 
 /** The datasets of the definition in a file, whose first axes are as long as each other. */
@@ -188,7 +192,7 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
 
 function isColumn(tables: FileTables, path: string, number: number): boolean {
   try {
-    return columnsOf(tables.file, path, tables.usable(number), true).length > 0
+    return columnsOf(tables.file, path, tables.usable(number), true).columns.length > 0
   } catch {
     return false
   }

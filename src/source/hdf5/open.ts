@@ -186,7 +186,13 @@ class Chosen {
   private describe(tables: FileTables, set: number, dataset: Dataset): void {
     const { name } = this.sets[set]
     this.tellOfPacked(tables, name, dataset)
-    for (const column of columnsOf(tables.file, name, dataset, this.rows === 'axis')) this.columns.add(column)
+    const { columns, left } = columnsOf(tables.file, name, dataset, this.rows === 'axis')
+    for (const column of columns) this.columns.add(column)
+    for (const { column, why } of left) {
+      if (this.told.has(column) || !this.context.wanted.includes(column)) continue
+      this.told.add(column)
+      this.context.notice?.(`${tables.file}: the column "${column}" can't be read: ${why}`)
+    }
     const units = this.rows === 'axis' ? unitRowsOf(dataset) : 0
     this.hash.update(
       `${name}\n${dataset.path}\n${dataset.dims}\n${JSON.stringify(dataset.kind.type)}\n${units}\n`,

@@ -68,7 +68,7 @@ export class ColumnTables {
   private objectOffsets: Map<number, number> | undefined
 
   constructor(
-    private readonly name: string,
+    readonly name: string,
     readonly arrays: readonly (PartArray | undefined)[],
     rowStarts: Float64Array,
   ) {

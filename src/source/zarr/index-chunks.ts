@@ -123,6 +123,20 @@ export async function readContents(tables: ColumnTables, stores: Stores): Promis
   }
 }
 
+/** A column without any chunk is all fill values. That may be right; more often the chunks were not copied. */
+export function tellOfNothing(
+  { name, arrays, versions }: ColumnTables,
+  notice: (text: string) => void,
+): void {
+  const { sizes } = versions
+  if (sizes.length === 0 || sizes.some(bytes => bytes >= 0)) return
+  const first = arrays.find(array => array !== undefined) as PartArray
+  notice(
+    `${first.folder}: column "${name}" has none of its ${sizes.length} chunks, so that every value is the fill value: ` +
+      'if it should have data, copy it again, chunks and all',
+  )
+}
+
 /** Chunks that are stored as they are have the size that their shape says. */
 export function checkPlain(tables: ColumnTables): void {
   for (const array of tables.arrays) {

@@ -14,7 +14,14 @@ import { FolderObjects, type ZarrObjects } from './find/objects.js'
 import { withoutScales } from './find/scales.js'
 import { selectParts } from './find/select.js'
 import { ZipObjects } from './find/zip-objects.js'
-import { checkPlain, findChunks, readContents, readShards, type StoreArray } from './index-chunks.js'
+import {
+  checkPlain,
+  findChunks,
+  readContents,
+  readShards,
+  type StoreArray,
+  tellOfNothing,
+} from './index-chunks.js'
 import { type ArrayMeta, asOneRow } from './meta/array-meta.js'
 import { sharedNumbers, versionBytes } from './versions.js'
 import type { ZarrManifest } from './zarr-source.js'
@@ -151,7 +158,7 @@ async function indexColumns(
   parts: readonly Part[],
   rowStarts: Float64Array,
   stores: Stores,
-  { progress }: OpenContext,
+  { progress, notice }: OpenContext,
 ): Promise<ColumnManifest[]> {
   const tables = names.map(name => {
     const arrays = parts.map(({ hierarchy, arrays, paths }, part): PartArray | undefined => {
@@ -176,6 +183,7 @@ async function indexColumns(
     await readShards(table, stores, progress)
     await readContents(table, stores)
     checkPlain(table)
+    if (notice !== undefined) tellOfNothing(table, notice)
   }
   return tables.map(table => table.finish())
 }

@@ -302,6 +302,8 @@ array = zarr.create_array(folder, data=data, chunks=(2, 2), shards=(8, 8))
 array.resize((5, 3))  # the shard still has the chunks that lie beyond
 keep("v3 shards of an array that became smaller", folder, {"data": array})
 shutil.rmtree(folder)
+twice = [TransposeCodec(order=(1, 2, 0)), TransposeCodec(order=(1, 0, 2))]
+store("v3 transposed twice", values("<i4", (5, 3, 4)), chunks=(2, 3, 3), filters=twice, **V3)
 for version, driver in ((2, "zarr"), (3, "zarr3")):
     folder = tempfile.mkdtemp()
     metadata = {"dtype": "bfloat16", "chunks": [2, 3]} if version == 2 else {"data_type": "bfloat16"}

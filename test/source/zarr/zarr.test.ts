@@ -16,6 +16,7 @@ import { describe, expect, it } from 'vitest'
 import { crc32c } from '../../../src/codec/checksum.js'
 import { inspect } from '../../../src/prepare/inspect.js'
 import { sourceAt } from '../../../src/prepare/locate.js'
+import { openSource } from '../../../src/source/registry.js'
 import { needOf } from '../../../src/source/row-reader.js'
 import { addStore } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
@@ -212,6 +213,24 @@ describe('data that is damaged', () => {
       writeFileSync(join(folder, '1.0'), deflateSync(Buffer.alloc(bytes, 7)))
       await expect(readAll(await openZarr(folder))).rejects.toThrow(message)
     }
+  })
+
+  it('is suspected where an array has no chunk at all', async () => {
+    const folder = copyOf(GROUP.name)
+    const told = async (): Promise<string[]> => {
+      const notices: string[] = []
+      const notice = (text: string) => notices.push(text)
+      await openSource({ zarr: folder }, { root: '/', wanted: [], notice })
+      return notices
+    }
+    rmSync(join(folder, 'image/c/0'), { recursive: true })
+    expect(await told()).toEqual([])
+    rmSync(join(folder, 'image/c'), { recursive: true })
+    expect(await told()).toEqual([
+      expect.stringContaining(
+        'image: column "image" has none of its 4 chunks, so that every value is the fill',
+      ),
+    ])
   })
 
   it('is named: the index of a shard', async () => {
