@@ -90,13 +90,24 @@ export function scalarOf(
 }
 
 /** The value of bytes that begin with the row's (or the dataset's) first element. */
-export function columnOf({ member, shape, strides, bytes }: Form, data: Uint8Array): Column {
+export function columnOf(form: Form, data: Uint8Array): Column {
+  const { member, shape, strides, bytes } = form
   const { type, offset } = member
   if (type.is === 'number') {
     if (shape.length === 0) return scalarOf(type, data, offset, bytes)
     return arrayOf(type, shape, strides, data.subarray(offset))
   }
-  return type.is === 'varying' ? data : trimmed(type, data.subarray(offset, offset + bytes))
+  if (type.is === 'varying') return data
+  return trimmed(type, data.subarray(offset, offset + (areLetters(form) ? shape[0] : bytes)))
+}
+
+/**
+ * Whether a value is a text of single letters: netCDF's type char. A text of one byte that ends with a NUL would have no letter, so
+ * that no other program writes it.
+ */
+function areLetters({ member: { type }, shape, strides }: Form): boolean {
+  const letter = type.is === 'text' && type.bytes === 1 && type.pad === 'nul'
+  return letter && shape.length === 1 && strides === undefined
 }
 
 /** The same for a large array that is not read yet. */
@@ -135,11 +146,12 @@ function trimmed({ pad }: FixedType, bytes: Uint8Array): Uint8Array {
 }
 
 /** Why a member can't be a column with these axes; undefined where it can. */
-export function refusedForm({ member: { type }, shape }: Form): string | undefined {
-  if (type.is === 'number' || shape.length === 0) return undefined
-  if (type.is !== 'varying') return `it has ${shape.join(' × ')} texts in a sample: store one in each`
-  if (shape.every(n => n === 1)) return undefined
-  return `it has ${shape.join(' × ')} values of varying length in a sample: store one in each`
+export function refusedForm(form: Form): string | undefined {
+  const { type } = form.member
+  if (type.is === 'number' || form.shape.every(n => n === 1) || areLetters(form)) return undefined
+  const count = form.shape.join(' × ')
+  const what = type.is === 'varying' ? 'values of varying length' : 'texts'
+  return `it has ${count} ${what} in a sample: store one in each`
 }
 
 /** A type in words. */

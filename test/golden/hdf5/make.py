@@ -395,6 +395,23 @@ def netcdf():
     INDEX["files"]["weather.nc"]["rows"] = 8
 
 
+def letters():
+    """Texts of netCDF's type char, one letter an element; and one text in each array of 1."""
+    import netCDF4
+
+    name = "stations.nc"
+    words = ["Kiel", "Wien 1", "", "Bern"]
+    with netCDF4.Dataset(HERE / name, "w", format="NETCDF4_CLASSIC") as f:
+        f.createDimension("station", 4)
+        f.createDimension("letters", 6)
+        for label, options in (("name", {}), ("packed", {"zlib": True, "chunksizes": (3, 6)})):
+            f.createVariable(label, "S1", ("station", "letters"), **options)[:] = netCDF4.stringtochar(np.array(words, "S6"))
+    with h5py.File(HERE / name) as f:
+        texts(name, f["name"], words)
+        texts(name, f["packed"], words)
+    INDEX["files"][name]["rows"] = 4
+
+
 def shared_messages():
     """Types, shapes, fill values, filters and attributes that datasets have in common lie in heaps of their own."""
     name = "shared-messages.h5"
@@ -439,6 +456,7 @@ def pandas_table():
         table = f["df/table"]
         for member in ("index", "values_block_0", "values_block_1"):
             expect(name, table, table[member], f"df/table.{member}")
+        texts(name, table, [f"text {i}" for i in range(n)], "df/table.values_block_2")
     INDEX["files"][name]["rows"] = n
 
 
@@ -454,4 +472,5 @@ netcdf()
 pandas_table()
 shared_messages()
 pages()
+letters()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")
