@@ -412,6 +412,13 @@ def letters():
     INDEX["files"][name]["rows"] = 4
 
 
+def mixed():
+    """A compound with a member that can't be read."""
+    with h5py.File(HERE / "mixed.h5", "w") as f:
+        people = f.create_dataset("people", (3,), [("id", "<i4"), ("name", h5py.string_dtype())])
+        people[...] = [(i, f"name {i}") for i in range(3)]
+
+
 def shared_messages():
     """Types, shapes, fill values, filters and attributes that datasets have in common lie in heaps of their own."""
     name = "shared-messages.h5"
@@ -473,4 +480,5 @@ pandas_table()
 shared_messages()
 pages()
 letters()
+mixed()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")

@@ -10,11 +10,8 @@ import { sourceAt } from '../../../src/prepare/locate.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf } from '../../../src/source/row-reader.js'
 import type { Column } from '../../../src/source/source.js'
-import { addStore } from '../../../src/store/stores.js'
 import { temporaryFolder } from '../../support/folder.js'
-import { slowStore } from '../../support/slow-store.mjs'
-import { conforms } from '../conformance.js'
-import { failure, GOLDEN, golden, goldenCopies, openHdf5, readAll } from './support.js'
+import { failure, golden, goldenCopies, openHdf5, readAll } from './support.js'
 import { writeHdf5 } from './write.js'
 
 function numbers(value: Column): number[] {
@@ -82,6 +79,20 @@ describe('rows of an axis', () => {
     ])
     const { source } = await openHdf5('some.h5', folder)
     expect([source.count, source.columns]).toEqual([4, ['x']])
+  })
+
+  it('of a compound have the members that can be read; one that is wanted and can not is named', async () => {
+    const told = async (...wanted: string[]): Promise<string> => {
+      const notices: string[] = []
+      const notice = (text: string) => notices.push(text)
+      const { source } = await openHdf5('mixed.h5', goldenCopies('mixed.h5'), { wanted, notice })
+      expect(source.columns).toEqual(['people.id'])
+      return notices.join()
+    }
+    expect(await told('people.id')).toBe('')
+    expect(await told('people.name')).toMatch(
+      /"people\.name" can't be read: values of varying length in a comp/,
+    )
   })
 
   it('of several files come one after the other, with ids by file and row', async () => {
@@ -327,67 +338,4 @@ describe('definitions', () => {
     expect(parse({ path: 'a.h5', dataset: { x: '/x' } })).toThrow(/datasets/)
     expect(parse(['a.h5', 'b-*.h5'])).not.toThrow()
   })
-})
-
-const write =
-  (...names: string[]) =>
-  (root: string) => {
-    for (const name of names) copyFileSync(join(GOLDEN, name), join(root, name))
-  }
-/** The same name with other data. */
-const change = (to: string, name: string) => (root: string) =>
-  copyFileSync(join(GOLDEN, to), join(root, name))
-
-conforms({
-  name: 'hdf5, rows of an axis',
-  json: { hdf5: { path: 'weather.nc' } },
-  wanted: ['t2m', 'wind'],
-  write: write('weather.nc'),
-  change: change('user-block.h5', 'weather.nc'),
-  count: 8,
-  first: {},
-})
-
-conforms({
-  name: 'hdf5, tables and texts',
-  json: { netcdf4: { path: 'types.h5', datasets: { t: 'table', s: 'varying', n: 'scalar/be_i8' } } },
-  wanted: ['t.in.deep', 't.name', 's', 'n'],
-  write: write('types.h5'),
-  count: 6,
-  first: { 't.in.deep': String(2n ** 60n), 't.name': 'n0', s: '' },
-})
-
-conforms({
-  name: 'hdf5, groups',
-  json: {
-    hdf5: { path: '*.h5', datasets: { name: 'data/*/name', image: 'data/*/obs/img' }, rows: 'groups' },
-  },
-  wanted: ['name', 'image'],
-  write: write('groups-latest.h5', 'groups-earliest.h5'),
-  change: change('groups-latest.h5', 'groups-more.h5'),
-  count: 24,
-  first: { name: 'demo number 0' },
-})
-
-conforms({
-  name: 'hdf5, rows of groups',
-  json: { hdf5: { path: '*.h5', datasets: { action: 'data/*/action', image: 'data/*/obs/img' } } },
-  wanted: ['action', 'image'],
-  write: write('groups-latest.h5', 'groups-earliest.h5'),
-  change: change('groups-latest.h5', 'groups-more.h5'),
-  count: 60,
-  first: {},
-})
-
-const far = temporaryFolder()
-addStore('far', slowStore({ folder: far, scheme: 'far', latency: 1, errors: 0 }))
-conforms({
-  name: 'hdf5 in a slow store',
-  json: folder => ({ hdf5: `far://${folder}/weather.nc` }),
-  store: { scheme: 'far', folder: far },
-  wanted: ['t2m', 'wind'],
-  write: write('weather.nc'),
-  change: change('user-block.h5', 'weather.nc'),
-  count: 8,
-  first: {},
 })
