@@ -16,6 +16,8 @@ interface Where {
   /** The address of references that lie together. */
   offset: number
   written: boolean
+  /** The reference (base64) to what stands for values that were never written; absent: nothing. */
+  fill?: string
 }
 
 type Tables = Record<'chunkOffset' | 'chunkBytes' | 'chunkMask', NumberBuilder>
@@ -25,7 +27,7 @@ export async function readVarying(
   file: Hdf5Bytes,
   heaps: GlobalHeaps,
   type: VaryingType,
-  { dims, offset, written }: Where,
+  { dims, offset, written, fill }: Where,
   grid: ChunkGrid | undefined,
   filters: readonly Filter[],
   out: Tables,
@@ -43,7 +45,7 @@ export async function readVarying(
     for (let from = 0; from < count; from += PIECE) {
       const here = Math.min(PIECE, count - from)
       if (written) await references(await file.cursor(offset + from * type.bytes, here * type.bytes), here)
-      else for (let i = 0; i < here; i++) push(0, 0)
+      else await unwritten(here)
     }
     return
   }
@@ -52,7 +54,7 @@ export async function readVarying(
   for (let chunk = 0; chunk < grid.count; chunk++) {
     const here = Math.min(rows, count - chunk * rows)
     const at = grid.offsets[chunk] - file.base
-    if (grid.offsets[chunk] === 0) for (let i = 0; i < here; i++) push(0, 0)
+    if (grid.offsets[chunk] === 0) await unwritten(here)
     else {
       const packed = await file.at(at, grid.bytes[chunk])
       try {
@@ -62,6 +64,13 @@ export async function readVarying(
       }
       await references(new Cursor(file, whole, at), here)
     }
+  }
+
+  async function unwritten(here: number): Promise<void> {
+    if (fill === undefined) for (let i = 0; i < here; i++) push(0, 0)
+    else
+      for (let i = 0; i < here; i++)
+        await references(new Cursor(file, Buffer.from(fill, 'base64'), offset), 1)
   }
 
   async function references(cursor: Cursor, here: number): Promise<void> {

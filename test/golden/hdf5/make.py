@@ -419,6 +419,18 @@ def mixed():
         people[...] = [(i, f"name {i}") for i in range(3)]
 
 
+def filled_texts():
+    """Texts of varying length that were never written have a fill value as well."""
+    name = "filled-texts.h5"
+    with h5py.File(HERE / name, "w") as f:
+        chunked = f.create_dataset("chunked", (9,), h5py.string_dtype(), chunks=(2,), fillvalue="füll")
+        chunked[4] = "four"
+        never = f.create_dataset("never", (9,), h5py.string_dtype(), fillvalue="none")
+        for dataset in (chunked, never):
+            texts(name, dataset, [text.decode() for text in dataset[...]])
+    INDEX["files"][name]["rows"] = 9
+
+
 def shared_messages():
     """Types, shapes, fill values, filters and attributes that datasets have in common lie in heaps of their own."""
     name = "shared-messages.h5"
@@ -481,4 +493,5 @@ shared_messages()
 pages()
 letters()
 mixed()
+filled_texts()
 (HERE / "index.json").write_text(json.dumps(INDEX, separators=(",", ":"), ensure_ascii=False) + "\n")
