@@ -66,7 +66,8 @@ async function pagesOf(
       values: chunks.values.at(at),
       pagesAt: chunks.pagesAt.at(at),
       pagesLength: chunks.pagesLength.at(at),
-      isFlat: leaves[leaf].repetition === 0,
+      codec: chunks.codec.at(at),
+      repetition: leaves[leaf].repetition,
     }
     try {
       const pages = await findPages(place, read)

@@ -280,6 +280,18 @@ write(
     compression="snappy",
 )
 
+# Many pages: of version 1, which don't say which rows of lists they have, and of version 2.
+pages = {"write_batch_size": 7, "data_page_size": 50, "compression": "zstd"}
+write("pages-1", numbers, like="codec-none", use_dictionary=False, **pages)
+write(
+    "pages-2",
+    numbers,
+    like="codec-none",
+    data_page_version="2.0",
+    write_page_index=True,
+    **pages,
+)
+
 wide = pa.table(
     {
         "text": pa.array(
@@ -390,6 +402,24 @@ pq.write_table(
     column_encoding={"id": "DELTA_BINARY_PACKED"},
     write_page_index=True,
     data_page_size=1 << 18,
+)
+
+# The same, of lists in pages of version 1, without an index of pages: rows reach from one page into the next.
+n = 20_000
+lists = pa.table(
+    {
+        "id": pa.array(np.arange(n)),
+        "list": pa.array([[i] * (i % 1999) for i in range(n)], pa.list_(pa.int32())),
+    }
+)
+pq.write_table(
+    lists,
+    here / "large-lists.parquet",
+    compression="zstd",
+    compression_level=19,
+    row_group_size=n,
+    use_dictionary=False,
+    column_encoding={"id": "DELTA_BINARY_PACKED"},
 )
 
 (here / "expected.json").write_text(

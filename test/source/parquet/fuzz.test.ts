@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import { columnBytes } from '../../../src/source/columnar/room.js'
 import { ColumnView } from '../../../src/source/columnar/view.js'
@@ -12,6 +12,7 @@ import { readDelta } from '../../../src/source/parquet/decode/delta.js'
 import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
 import { formOf, roomOf, sizeOf } from '../../../src/source/parquet/form.js'
 import { parseFooter } from '../../../src/source/parquet/structure/footer.js'
+import { unitsOf } from '../../../src/source/parquet/units.js'
 import { survives } from '../../support/fuzz.js'
 
 const golden = join(import.meta.dirname, '../../golden/parquet')
@@ -50,6 +51,43 @@ function readAll(file: Uint8Array): void {
 describe('any damage to a file is an error that says so', () => {
   for (const name of readdirSync(golden).filter(name => /^(?!large).*\.parquet$/.test(name)))
     it(name, () => survives(readFileSync(join(golden, name)), readAll, { most: 4 * MOST }))
+})
+
+/** Divides all row groups at their pages, and checks that the parts are the whole, and lie in the file. Gives their number. */
+async function walk(file: Uint8Array): Promise<number> {
+  const bytes = Buffer.from(file)
+  const length = bytes.length < 12 ? -1 : bytes.readUInt32LE(bytes.length - 8)
+  if (length < 0 || length > bytes.length - 12) throw new SourceError('no footer')
+  const footer = parseFooter(bytes.subarray(-8 - length, -8), bytes.length, 'x.parquet')
+  const read = async (into: Uint8Array, offset: number): Promise<number> => {
+    if (offset + into.length > bytes.length) throw new SourceError('it ends before that')
+    into.set(bytes.subarray(offset, offset + into.length))
+    return into.length
+  }
+  const { unitRows, columns } = await unitsOf(footer, read, 0, 256)
+  let rows = 0
+  for (let unit = 0; unit < unitRows.length; unit++) {
+    rows += unitRows.at(unit)
+    for (let leaf = 0; leaf < footer.leaves.length; leaf++) {
+      const at = unit * footer.leaves.length + leaf
+      const [start, size] = [columns.start.at(at), columns.length.at(at)]
+      if (columns.skip === undefined || columns.values.at(at) === 0) continue
+      if (!(start >= 4 && size >= 0 && start + size <= bytes.length)) throw new Error(`${start}, ${size}`)
+      const [skip, own] = [columns.skip.at(at), columns.rows.at(at)]
+      if (!(skip >= 0 && skip + unitRows.at(unit) <= own)) throw new Error(`${skip} of ${own} rows`)
+    }
+  }
+  if (rows !== footer.rows) throw new Error(`${rows} rows in units, ${footer.rows} in the file`)
+  return unitRows.length
+}
+
+describe('any damage to pages, where row groups are divided at them', () => {
+  for (const [name, least] of Object.entries({ 'pages-1': 8, 'pages-2': 8, nulls: 4, 'codec-none': 1 }))
+    it(name, async () => {
+      const file = readFileSync(join(golden, `${name}.parquet`))
+      expect(await walk(file)).toBeGreaterThanOrEqual(least)
+      await survives(file, walk, { most: 4 * MOST })
+    })
 })
 
 /** Runs what must not end in any other way than well, or by a DecodeError. */

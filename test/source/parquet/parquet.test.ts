@@ -274,12 +274,38 @@ describe('a row group that is too large', () => {
         values: count,
         pagesAt: 0,
         pagesLength: 0,
-        isFlat: true,
+        codec: 0,
+        repetition: 0,
       }
       return (await findPages(place, read))?.at.length
     }
     expect(await pagesOf(3)).toBe(3)
     expect(await pagesOf((1 << 17) + 1)).toBe(undefined)
+  })
+})
+
+describe('a row group of lists that is too large, in pages that don’t say which rows they have', () => {
+  it('is several units, on borders of rows', async () => {
+    const source = await open({ parquet: 'large-lists.parquet' })
+    const { unitStarts, count } = source
+    expect(count).toBe(20_000)
+    expect(unitStarts.length).toBeGreaterThan(3)
+    const columns = ['id', 'list']
+    for (let unit = 0; unit < unitStarts.length; unit++)
+      expect(source.unitBytes(unit, columns)).toBeLessThan(32 << 20)
+    using stores = new Stores()
+    const reader = new RowReader(source, new Reader(stores))
+    for (const start of [...unitStarts, count]) {
+      for (const row of [start - 1, start, start + 1, start + 2]) {
+        if (row < 0 || row >= count) continue
+        const { id, list } = (await reader.read(row, columns)).sample
+        expect(id).toBe(BigInt(row))
+        const { shape, tiles } = list as ArrayColumn
+        expect(shape).toEqual([row % 1999])
+        const numbers = new Int32Array((tiles[0].data as Uint8Array).slice().buffer)
+        expect([...new Set(numbers)]).toEqual(row % 1999 === 0 ? [] : [row])
+      }
+    }
   })
 })
 

@@ -3,6 +3,10 @@
  * dictionary. A run is a count and a value; a packed group is 8 numbers in `width` bytes, the least bits first.
  */
 import { DecodeError } from '../../../basics/errors.js'
+import { ENCODING } from '../names.js'
+
+/** Before the levels of a page of version 1: the bytes that they take. */
+const LENGTH_BYTES = 4
 
 /** Where the reading of a hybrid ended, and the greatest number in it. One object, written anew by each call. */
 export const hybrid = { at: 0, greatest: 0 }
@@ -212,8 +216,27 @@ function unpackLevels(
   }
 }
 
+/** Reads the levels of a page of version 1, from byte `at` on, and says where they end. They begin with the bytes that they take. */
+export function readPageLevels(
+  content: Uint8Array,
+  at: number,
+  encoding: number,
+  most: number,
+  out: Uint8Array,
+): number {
+  if (encoding === ENCODING.BIT_PACKED)
+    return at + readOldLevels(content, at, content.length, most, out.length, out)
+  if (encoding !== ENCODING.RLE) throw new DecodeError(`its levels have the encoding ${encoding}`)
+  if (at + LENGTH_BYTES > content.length) throw new DecodeError('its levels are cut off')
+  const length = new DataView(content.buffer, content.byteOffset + at, LENGTH_BYTES).getUint32(0, true)
+  const begin = at + LENGTH_BYTES
+  if (length > content.length - begin) throw new DecodeError('its levels are cut off')
+  readLevels(content, begin, begin + length, most, out.length, out)
+  return begin + length
+}
+
 /** Levels in the old encoding BIT_PACKED: without runs, the greatest bits first. Gives the bytes that they take. */
-export function readOldLevels(
+function readOldLevels(
   bytes: Uint8Array,
   from: number,
   end: number,

@@ -8,16 +8,13 @@ import { type ColumnSpace, layColumn, setBit, setBits } from '../../columnar/spa
 import type { Form } from '../form.js'
 import { ENCODING } from '../names.js'
 import type { ParquetLeaf } from '../structure/schema.js'
-import { readLevels, readOldLevels } from './bits.js'
+import { readLevels, readPageLevels } from './bits.js'
 import { decompressPage } from './compressed.js'
 import { FixedSink } from './fixed.js'
 import { DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, INDEX_PAGE, PageHeader } from './page-header.js'
 import { scratch } from './scratch.js'
 import type { ValueSink } from './sink.js'
 import { TextSink } from './text.js'
-
-/** A value before the levels of a page in version 1: the bytes that they take. */
-const LENGTH_BYTES = 4
 
 export class ChunkLoader {
   private readonly header = new PageHeader()
@@ -110,25 +107,13 @@ export class ChunkLoader {
     this.checkCount(values)
     if (leaf.repetition > 0) {
       repetitions = scratch.repetitions.bytes(values)
-      at = this.levels1(content, at, header.repetitionEncoding, leaf.repetition, repetitions)
+      at = readPageLevels(content, at, header.repetitionEncoding, leaf.repetition, repetitions)
     }
     if (leaf.definition > 0) {
       definitions = scratch.definitions.bytes(values)
-      at = this.levels1(content, at, header.definitionEncoding, leaf.definition, definitions)
+      at = readPageLevels(content, at, header.definitionEncoding, leaf.definition, definitions)
     }
     this.rows(content, at, repetitions, definitions)
-  }
-
-  private levels1(content: Uint8Array, at: number, encoding: number, most: number, out: Uint8Array): number {
-    if (encoding === ENCODING.BIT_PACKED)
-      return at + readOldLevels(content, at, content.length, most, out.length, out)
-    if (encoding !== ENCODING.RLE) throw new DecodeError(`its levels have the encoding ${encoding}`)
-    if (at + LENGTH_BYTES > content.length) throw new DecodeError('its levels are cut off')
-    const length = new DataView(content.buffer, content.byteOffset + at, LENGTH_BYTES).getUint32(0, true)
-    const begin = at + LENGTH_BYTES
-    if (length > content.length - begin) throw new DecodeError('its levels are cut off')
-    readLevels(content, begin, begin + length, most, out.length, out)
-    return begin + length
   }
 
   private page2(body: Uint8Array): void {

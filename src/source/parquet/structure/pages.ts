@@ -1,9 +1,14 @@
 /**
  * The pages of a column chunk, without their contents: where each lies, which rows it has. They are looked up when a file is
  * indexed, and only in row groups that are too large to be loaded as a whole.
+ *
+ * Pages of version 1 don't say how many rows of lists they have, and may begin within a row. Where the file has no offset index,
+ * they are decompressed once for that, one after the other, and a page that begins within a row counts with the one before it.
  */
 import { DecodeError } from '../../../basics/errors.js'
 import type { ReadAt } from '../../index/read-at.js'
+import { readPageLevels } from '../decode/bits.js'
+import { decompressPage } from '../decode/compressed.js'
 import { DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, PageHeader } from '../decode/page-header.js'
 import { Thrift } from './thrift.js'
 
@@ -12,6 +17,8 @@ const HEADER = 1024
 const LONG_HEADER = 256 << 10
 /** A chunk with more pages is not divided. */
 const MOST_PAGES = 1 << 17
+/** Pages that are larger are not decompressed for their rows. In bytes. */
+const MOST_PAGE = 64 << 20
 
 /** A chunk, as the footer has it. */
 export interface ChunkPlace {
@@ -21,11 +28,12 @@ export interface ChunkPlace {
   /** Where its offset index lies; 0: it has none. */
   pagesAt: number
   pagesLength: number
-  /** A value is a row. */
-  isFlat: boolean
+  codec: number
+  /** The greatest repetition level; 0: a value is a row. */
+  repetition: number
 }
 
-/** The data pages of a chunk, one behind the other. */
+/** The data pages of a chunk, one behind the other; those that belong together as one. */
 export interface Pages {
   at: number[]
   /** Bytes in the file, header included, and decompressed. */
@@ -50,19 +58,55 @@ export async function findPages(chunk: ChunkPlace, read: ReadAt): Promise<Pages 
     if (length > end - at) throw new DecodeError(`the page at byte ${at} reaches beyond its column chunk`)
     if (header.type === DICTIONARY_PAGE) pages.dictionary = { at, length, raw: header.raw }
     else if (header.type === DATA_PAGE || header.type === DATA_PAGE_V2) {
-      const rows = chunk.isFlat ? header.values : header.rows
+      const told = chunk.repetition === 0 ? header.values : header.rows
+      const body = at + length - header.compressed
+      const starts = told < 0 && !known?.has(at) ? await readStarts(chunk, header, body, read) : undefined
+      const rows = starts?.rows ?? told
       const first = known?.get(at) ?? (rows < 0 || row < 0 ? undefined : row)
       if (first === undefined) return undefined
-      pages.at.push(at)
-      pages.length.push(length)
-      pages.raw.push(header.raw)
-      pages.values.push(header.values)
-      pages.firstRow.push(first)
+      if (starts?.isWithin) joinLast(pages, at + length, header)
+      else {
+        pages.at.push(at)
+        pages.length.push(length)
+        pages.raw.push(header.raw)
+        pages.values.push(header.values)
+        pages.firstRow.push(first)
+      }
       row = rows < 0 ? -1 : first + rows
     }
     at += length
   }
   return pages
+}
+
+/** A page that begins within a row of the page before: the two are one from now on. */
+function joinLast({ at, length, raw, values }: Pages, end: number, header: PageHeader): void {
+  const last = at.length - 1
+  if (last < 0) throw new DecodeError('its first value belongs to no row')
+  length[last] = end - at[last]
+  raw[last] += header.raw
+  values[last] += header.values
+}
+
+/** How many rows begin in a page of version 1, and whether it begins within one; undefined where it is too large to be looked at. */
+async function readStarts(
+  { codec, repetition, values, length }: ChunkPlace,
+  header: PageHeader,
+  at: number,
+  read: ReadAt,
+): Promise<{ rows: number; isWithin: boolean } | undefined> {
+  const { compressed, raw } = header
+  if (Math.max(compressed, raw) > MOST_PAGE || header.values > Math.min(values, MOST_PAGE)) return undefined
+  if (compressed > length) throw new DecodeError(`the page at byte ${at} reaches beyond its column chunk`)
+  const body = Buffer.allocUnsafe(compressed)
+  await read(body, at)
+  const content = codec === 0 ? body : Buffer.allocUnsafe(raw)
+  if (codec !== 0) decompressPage(codec, body, content)
+  const levels = new Uint8Array(header.values)
+  readPageLevels(content, 0, header.repetitionEncoding, repetition, levels)
+  let rows = 0
+  for (const level of levels) if (level === 0) rows++
+  return { rows, isWithin: levels.length > 0 && levels[0] !== 0 }
 }
 
 /** Reads the header of a page; gives its length. */
