@@ -1,6 +1,6 @@
 /**
  * Finds the rows that meet conditions on columns, when a feed is opened. Row groups in which no row can, by the least and
- * greatest values in the footer, are not read.
+ * greatest values in the footer, are not read; nor are parts of large ones, by those of their pages.
  */
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
@@ -18,7 +18,8 @@ import type { ParquetFile } from './file.js'
 import { formOf } from './form.js'
 import type { ParquetSource } from './parquet-source.js'
 import { mayMatch } from './statistics.js'
-import { parseFooter, readFooterBytes } from './structure/footer.js'
+import { type Footer, parseFooter, readFooterBytes } from './structure/footer.js'
+import { type PageBounds, readPageBounds } from './structure/page-bounds.js'
 
 type Holds = (value: number | bigint | string) => boolean
 
@@ -34,12 +35,12 @@ export async function selectRows(
   for (const { file, row: first, units } of source.eachFile()) {
     if (columns.some(name => leafOf(file.leaves, name) < 0 && source.columns.includes(name))) continue
     const tests = columns.map(name => testOf(file, name, where[name]))
-    const isPossible = await possibleGroups(file, where, stores)
+    const arePossible = await possibleRows(file, where, stores)
     for (let unit = units[0]; unit < units[1]; unit++) {
       const start = source.unitStarts[unit]
       progress?.(start, source.count, 'selecting rows of Parquet files', 'rows')
-      if (!isPossible(start - first)) continue
       const end = source.unitStarts[unit + 1] ?? source.count
+      if (!(await arePossible(start - first, end - first))) continue
       for (let row = start; row < end; row++) {
         const read = reader.read(row, columns)
         const { sample } = read instanceof Promise ? await read : read
@@ -89,12 +90,15 @@ function boundsOf(condition: WhereJson[string]): readonly unknown[] {
 
 const isText = (bound: unknown): boolean => typeof bound === 'string'
 
-/** Whether a row group may have rows that are wanted, by the file's row at which a unit begins. */
-async function possibleGroups(
+/**
+ * Whether some rows of the file may be wanted: those of a unit. Row groups are judged by their statistics, their parts by those
+ * of pages, where the file has an index of these.
+ */
+async function possibleRows(
   file: ParquetFile,
   where: WhereJson,
   stores: Stores,
-): Promise<(row: number) => boolean> {
+): Promise<(from: number, to: number) => Promise<boolean>> {
   const { file: name, bytes, was } = file.place
   const read: ReadAt = async (into, offset) => {
     await readRange(stores, { file: name, offset, length: into.length, was }, into)
@@ -103,19 +107,65 @@ async function possibleGroups(
   const { leaves } = file
   const conditions = new Map(Object.entries(where).map(([column, one]) => [leafOf(leaves, column), one]))
   const impossible = new Set<number>()
-  const { groupRows, emptyGroups } = parseFooter(
-    await readFooterBytes(read, bytes, name),
-    bytes,
-    name,
-    (group, leaf, found) => {
-      const condition = conditions.get(leaf)
-      if (condition !== undefined && !mayMatch(leaves[leaf], condition, found)) impossible.add(group)
-    },
-  )
-  if (emptyGroups > 0) return () => true // their numbers are not those of the groups that are left
+  const footer = parseFooter(await readFooterBytes(read, bytes, name), bytes, name, (group, leaf, found) => {
+    const condition = conditions.get(leaf)
+    if (condition !== undefined && !mayMatch(leaves[leaf], condition, found)) impossible.add(group)
+  })
+  const { groupRows, emptyGroups } = footer
+  if (emptyGroups > 0) return async () => true // their numbers are not those of the groups that are left
   const starts = new Float64Array(groupRows.length)
   for (let group = 1; group < starts.length; group++)
     starts[group] = starts[group - 1] + groupRows.at(group - 1)
   if (starts.length === 0) throw new DecodeError(`${name} has no row groups`)
-  return row => !impossible.has(lastAtMost(starts, row))
+  const pages = new PagesOfGroups(footer, read)
+  return async (from, to) => {
+    const group = lastAtMost(starts, from)
+    if (impossible.has(group)) return false
+    if (to - from === groupRows.at(group)) return true
+    for (const [leaf, condition] of conditions) {
+      const found = await pages.of(group, leaf)
+      const may = ({ bounds }: PageBounds): boolean =>
+        bounds !== undefined && mayMatch(leaves[leaf], condition, bounds)
+      const inGroup = (page: PageBounds): boolean =>
+        page.from < to - starts[group] && page.to > from - starts[group]
+      if (found !== undefined && !found.some(page => inGroup(page) && may(page))) return false
+    }
+    return true
+  }
+}
+
+/** The bounds of pages, of the row group that was asked for last. */
+class PagesOfGroups {
+  private group = -1
+  private readonly found = new Map<number, PageBounds[] | undefined>()
+
+  constructor(
+    private readonly footer: Footer,
+    private readonly read: ReadAt,
+  ) {}
+
+  async of(group: number, leaf: number): Promise<PageBounds[] | undefined> {
+    if (group !== this.group) this.found.clear()
+    this.group = group
+    if (!this.found.has(leaf)) this.found.set(leaf, await this.bounds(group, leaf))
+    return this.found.get(leaf)
+  }
+
+  private async bounds(group: number, leaf: number): Promise<PageBounds[] | undefined> {
+    const { chunks, leaves, groupRows } = this.footer
+    const at = group * leaves.length + leaf
+    const indexes = {
+      pagesAt: chunks.pagesAt.at(at),
+      pagesLength: chunks.pagesLength.at(at),
+      boundsAt: chunks.boundsAt.at(at),
+      boundsLength: chunks.boundsLength.at(at),
+    }
+    try {
+      return await readPageBounds(indexes, groupRows.at(group), this.read)
+    } catch (error) {
+      // A damaged index says nothing.
+      if (error instanceof DecodeError) return undefined
+      throw error
+    }
+  }
 }

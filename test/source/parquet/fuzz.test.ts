@@ -12,6 +12,7 @@ import { readDelta } from '../../../src/source/parquet/decode/delta.js'
 import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
 import { formOf, roomOf, sizeOf } from '../../../src/source/parquet/form.js'
 import { parseFooter } from '../../../src/source/parquet/structure/footer.js'
+import { type PageIndexes, readPageBounds } from '../../../src/source/parquet/structure/page-bounds.js'
 import { unitsOf } from '../../../src/source/parquet/units.js'
 import { survives } from '../../support/fuzz.js'
 
@@ -64,6 +65,14 @@ async function walk(file: Uint8Array): Promise<number> {
     into.set(bytes.subarray(offset, offset + into.length))
     return into.length
   }
+  const { chunks, leaves, groupRows } = footer
+  for (let chunk = 0; chunk < chunks.start.length; chunk++) {
+    const names = ['pagesAt', 'pagesLength', 'boundsAt', 'boundsLength'] as const
+    const indexes = Object.fromEntries(names.map(name => [name, chunks[name].at(chunk)]))
+    const rows = groupRows.at(Math.floor(chunk / leaves.length))
+    const found = await readPageBounds(indexes as unknown as PageIndexes, rows, read).catch(refused)
+    if (found !== undefined && (found[0].from !== 0 || found.at(-1)!.to !== rows)) throw new Error('rows')
+  }
   const { unitRows, columns } = await unitsOf(footer, read, 0, 256)
   let rows = 0
   for (let unit = 0; unit < unitRows.length; unit++) {
@@ -79,6 +88,11 @@ async function walk(file: Uint8Array): Promise<number> {
   }
   if (rows !== footer.rows) throw new Error(`${rows} rows in units, ${footer.rows} in the file`)
   return unitRows.length
+}
+
+/** A page index may be refused: then it says nothing. */
+function refused(error: unknown): undefined {
+  if (!(error instanceof DecodeError || error instanceof SourceError)) throw error
 }
 
 describe('any damage to pages, where row groups are divided at them', () => {

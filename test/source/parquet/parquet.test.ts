@@ -15,6 +15,7 @@ import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import type { SourceJson, WhereJson } from '../../../src/define/types.js'
 import type { ReadAt } from '../../../src/source/index/read-at.js'
 import { missingColumn } from '../../../src/source/missing.js'
+import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
 import { findPages } from '../../../src/source/parquet/structure/pages.js'
 import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf, RowReader } from '../../../src/source/row-reader.js'
@@ -350,6 +351,27 @@ describe('where', () => {
   it('finds row groups behind one without rows', async () => {
     expect(await selected({ id: 4 }, 'gap.parquet')).toEqual(['4'])
     expect(await selected({ id: [0, 5] }, 'gap.parquet')).toEqual(['0', '5'])
+  })
+
+  it('reads no part of a large row group whose pages have no such row', async () => {
+    const file = join(root, 'large.parquet')
+    const source = await open({ parquet: 'large.parquet' })
+    const bytes = readFileSync(file)
+    const header = new PageHeader()
+    // The contents of all pages from the third unit on; their headers stay, by which the row group is divided.
+    for (let unit = 2; unit < source.unitStarts.length; unit++) {
+      const [{ offset, length }] = source.planUnit(unit, ['text'])
+      for (let at = offset; at < offset + length; ) {
+        const body = header.read(bytes, at)
+        at = body + header.compressed
+        bytes.fill(0x55, body, at)
+      }
+    }
+    rmSync(join(root, '.large.parquet.millrace'))
+    writeFileSync(file, bytes)
+    const text = (row: number): string => `${row} ${'x'.repeat(2000)}`
+    expect(await selected({ text: text(5000) }, 'large.parquet')).toEqual(['5000'])
+    await expect(selected({ text: text(30_000) }, 'large.parquet')).rejects.toThrow(/column "text"/)
   })
 
   it('is another order for other rows', async () => {

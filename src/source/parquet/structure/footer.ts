@@ -28,6 +28,8 @@ const CHUNK_COLUMNS = [
   'text', // bytes of all its texts, where the file says so, else 0
   'pagesAt', // where its offset index lies, or 0
   'pagesLength',
+  'boundsAt', // where the index of its pages' least and greatest values lies, or 0
+  'boundsLength',
 ] as const
 
 export type ChunkColumns = Record<(typeof CHUNK_COLUMNS)[number], NumberBuilder>
@@ -191,7 +193,7 @@ class FooterParser {
   private readChunk(group: number, leaf: number): void {
     const { thrift } = this
     let found = false
-    let [pagesAt, pagesLength] = [0, 0]
+    let [pagesAt, pagesLength, boundsAt, boundsLength] = [0, 0, 0, 0]
     const outer = thrift.enter()
     for (let id = thrift.field(); id !== 0; id = thrift.field()) {
       if (id === 1)
@@ -201,15 +203,20 @@ class FooterParser {
         found = true
       } else if (id === 4) pagesAt = thrift.count()
       else if (id === 5) pagesLength = thrift.count()
+      else if (id === 6) boundsAt = thrift.count()
+      else if (id === 7) boundsLength = thrift.count()
       else if (id === 8) throw new SourceError(`column "${this.leaves[leaf].name}" is encrypted`)
       else thrift.skip()
     }
     thrift.leave(outer)
     if (!found)
       throw new SourceError(`column "${this.leaves[leaf].name}" of row group ${group} is not described`)
-    const there = pagesLength > 0 && pagesAt + pagesLength <= this.bytes
-    this.chunks.pagesAt.push(there ? pagesAt : 0)
-    this.chunks.pagesLength.push(there ? pagesLength : 0)
+    const isThere = (at: number, length: number): boolean => length > 0 && at + length <= this.bytes
+    const [pages, bounds] = [isThere(pagesAt, pagesLength), isThere(boundsAt, boundsLength)]
+    this.chunks.pagesAt.push(pages ? pagesAt : 0)
+    this.chunks.pagesLength.push(pages ? pagesLength : 0)
+    this.chunks.boundsAt.push(bounds ? boundsAt : 0)
+    this.chunks.boundsLength.push(bounds ? boundsLength : 0)
   }
 
   private readMeta(group: number, leaf: number): void {

@@ -123,9 +123,9 @@ async function readHeader(header: PageHeader, at: number, end: number, read: Rea
   return 0
 }
 
-/** The first row of each page, by where it lies. */
-async function readOffsetIndex(
-  { pagesAt, pagesLength }: ChunkPlace,
+/** The first row of each page, by where it lies, in the order in which they lie. */
+export async function readOffsetIndex(
+  { pagesAt, pagesLength }: Pick<ChunkPlace, 'pagesAt' | 'pagesLength'>,
   read: ReadAt,
 ): Promise<Map<number, number>> {
   const bytes = Buffer.allocUnsafe(pagesLength)

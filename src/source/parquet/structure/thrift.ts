@@ -70,6 +70,12 @@ export class Thrift {
     return this.type === TRUE
   }
 
+  /** An element of a list of booleans: a byte. */
+  element(): boolean {
+    if (this.type !== TRUE && this.type !== FALSE) throw this.wrong('a boolean')
+    return this.byte() === TRUE
+  }
+
   binary(): Uint8Array {
     if (this.type !== BINARY) throw this.wrong('text')
     const length = this.room(this.unsigned())
