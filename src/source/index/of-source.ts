@@ -23,6 +23,8 @@ const MANY = 32
 const KIND = 'opened'
 /** Bytes of buffers that are kept at most: the table of a hundred million samples is better read again. */
 const MOST_KEPT = 256 << 20
+/** The clock of files may lag behind by this much. In ms. */
+const TICK = 50
 /** Stands in the manifest's text where a buffer was; the number is its row in the column of buffers. */
 const BUFFER = '$buffer'
 
@@ -38,6 +40,8 @@ interface Kept {
   about: string
   /** Columns that fields asked for: for these the source was opened without complaint. */
   asked: string[]
+  /** What the source had to tell. */
+  notices: string[]
   /** Paths of the indexes, their checksums, and a digest of what the files at these paths were. */
   indexes: string[]
   checksums: number[]
@@ -46,8 +50,8 @@ interface Kept {
 }
 
 /**
- * Opens a source, or gives the manifest of the last time. `options` is what else decides the manifest, as JSON. A source
- * that has something to tell (`notice`) is opened each time, so that it is told each time.
+ * Opens a source, or gives the manifest of the last time, and tells again what the source had to tell then (`notice`). `options`
+ * is what else decides the manifest, as JSON.
  */
 export async function openMany<M extends Manifest>(
   kind: M['kind'],
@@ -61,15 +65,20 @@ export async function openMany<M extends Manifest>(
   const about = digestOf(kind, files, [options, context.most])
   const { wanted } = context
   const before = read(path, about, context.check === 'nothing' ? undefined : wanted)
-  if (before?.manifest !== undefined) return before.manifest as M
+  if (before?.manifest !== undefined) {
+    for (const text of before.notices) context.notice?.(text)
+    return before.manifest as M
+  }
 
-  let told = false
+  const notices: string[] = []
   const notice = (text: string): void => {
-    told = true
+    notices.push(text)
     context.notice?.(text)
   }
+  const start = Date.now()
   const opened = await open({ ...context, notice })
-  if (!told) write(path, about, [...new Set([...wanted, ...(before?.asked ?? [])])], opened)
+  const asked = [...new Set([...wanted, ...(before?.asked ?? [])])]
+  write(path, { about, asked, notices }, opened, start)
   return opened.manifest
 }
 
@@ -78,10 +87,18 @@ function read(
   path: string,
   about: string,
   wanted: readonly string[] | undefined,
-): { asked: string[]; manifest?: Manifest } | undefined {
+): { asked: string[]; notices: string[]; manifest?: Manifest } | undefined {
   try {
     const header = readHeader(path, stats => trust(path, stats))
-    const { about: was, asked, indexes, checksums, indexStats, manifest } = header.meta as unknown as Kept
+    const {
+      about: was,
+      asked,
+      notices,
+      indexes,
+      checksums,
+      indexStats,
+      manifest,
+    } = header.meta as unknown as Kept
     if (header.kind !== KIND || was !== about) return undefined
     const stats = indexes.map((index, i) => {
       const found = statSync(index)
@@ -90,8 +107,8 @@ function read(
       return found
     })
     if (statsDigest(stats) !== indexStats) return undefined
-    if (!wanted?.every(name => asked.includes(name))) return { asked }
-    return { asked, manifest: restored(new IndexFile(path, false, header), manifest) as Manifest }
+    if (!wanted?.every(name => asked.includes(name))) return { asked, notices }
+    return { asked, notices, manifest: restored(new IndexFile(path, false, header), manifest) as Manifest }
   } catch {
     // There is none, or it is damaged, or an index is gone: the source is opened, and the manifest kept anew.
     return undefined
@@ -103,16 +120,24 @@ function trust(path: string, stats: Stats): void {
   if (foreign !== undefined) throw new SourceError(foreign)
 }
 
-/** Keeps a manifest. Where that can't be done, the next open takes as long as this one. */
-function write(path: string, about: string, asked: string[], { manifest, indexes }: Opened<Manifest>): void {
+/**
+ * Keeps a manifest. Where that can't be done, the next open takes as long as this one. What was told while an index was made may be
+ * of that, and is not to be told again: nothing is kept then.
+ */
+function write(
+  path: string,
+  told: Pick<Kept, 'about' | 'asked' | 'notices'>,
+  { manifest, indexes }: Opened<Manifest>,
+  start: number,
+): void {
   try {
     // Looked at before their headers are read again: an index that is replaced meanwhile does not fit next time.
     const stats = indexes.map(index => statSync(index.path))
+    if (told.notices.length > 0 && stats.some(({ mtimeMs }) => mtimeMs > start - TICK)) return
     if (indexes.some(index => readHeader(index.path).crc !== index.header.crc)) return
     const buffers = new TextBuilder()
     const kept: Kept = {
-      about,
-      asked,
+      ...told,
       indexes: indexes.map(index => index.path),
       checksums: indexes.map(({ header }) => header.checksum),
       indexStats: statsDigest(stats),
