@@ -23,18 +23,20 @@ export function leafOf(leaves: readonly ParquetLeaf[], name: string): number {
 /** The columns that every row has, and which others may be null: a row is not read for this. `nulls` is below 0 where unknown. */
 export function presentOf(leaves: readonly ParquetLeaf[], nulls: readonly number[]): Present {
   const all = columnsOf(leaves)
+  const places = new Map(leaves.map(({ name }, i) => [name, i]))
+  const leafAt = (name: string): number => places.get(name) ?? (places.get(`${name}.bytes`) as number)
   const mayBeNull = (name: string): boolean => {
-    const leaf = leafOf(leaves, name)
+    const leaf = leafAt(name)
     return leaves[leaf].definition > 0 && nulls[leaf] !== 0
   }
   const others = all.filter(mayBeNull)
   if (others.length === 0) return { columns: all }
   // Of a list, the file counts empty ones as well.
   const counts = others.map(name => {
-    const leaf = leafOf(leaves, name)
+    const leaf = leafAt(name)
     return nulls[leaf] < 0 || leaves[leaf].repetition > 0 ? name : `${name} (${nulls[leaf]})`
   })
-  const isMedia = others.some(name => all.includes(`${name}.bytes`))
+  const isMedia = others.some(name => places.has(`${name}.bytes`))
   return {
     columns: all.filter(name => !mayBeNull(name)),
     why:
