@@ -61,6 +61,15 @@ const idsOf = (source: Source): string[] =>
     Array.from({ length: source.count }, (_, row) => row),
   )
 
+it("where of Parquet's own selects the same rows, by statistics and columns", {
+  timeout: 60_000,
+}, async () => {
+  const path = 'table.parquet'
+  const plain = await open({ parquet: path })
+  for (const { where, rows } of cases)
+    expect(idsOf(await open({ parquet: { path, where } })), JSON.stringify(where)).toEqual(ids(plain, rows))
+})
+
 describe('from another store', () => {
   beforeAll(() => addStore('far', slowStore({ folder: root, scheme: 'far', latency: 1, errors: 0 })))
 
