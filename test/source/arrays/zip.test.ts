@@ -32,6 +32,31 @@ function changed(name: string, place: number, value: number, size: 2 | 4 = 4): B
   return bytes
 }
 
+it('takes numbers of more than 32 bits from the extra field, those that do not fit alone', async () => {
+  const bytes = goldenBytes('one-row.npz')
+  for (const wide of [[24], [24, 20], [24, 20, 42], [42]]) {
+    const end = bytes.lastIndexOf('PK\x05\x06')
+    const entry = bytes.lastIndexOf(ENTRY, end)
+    const begin = bytes.indexOf(ENTRY)
+    // The wide numbers of the last member move into an extra field behind its name.
+    const header = Buffer.from(bytes.subarray(entry, entry + 46))
+    const name = bytes.subarray(entry + 46, entry + 46 + header.readUInt16LE(28))
+    const extra = Buffer.alloc(4 + 8 * wide.length)
+    extra.writeUInt16LE(1, 0)
+    extra.writeUInt16LE(8 * wide.length, 2)
+    wide.forEach((place, i) => {
+      extra.writeBigUInt64LE(BigInt(header.readUInt32LE(place)), 4 + 8 * i)
+      header.writeUInt32LE(0xffffffff, place)
+    })
+    header.writeUInt16LE(extra.length, 30)
+    header.writeUInt16LE(0, 32)
+    const tail = Buffer.from(bytes.subarray(end))
+    tail.writeUInt32LE(entry + 46 + name.length + extra.length - begin, 12)
+    const made = Buffer.concat([bytes.subarray(0, entry), header, name, extra, tail])
+    expect(await readZip(readOf(made), made.length)).toEqual(await readZip(readOf(bytes), bytes.length))
+  }
+})
+
 describe('readZip refuses', () => {
   const second = (bytes: Buffer): number => bytes.indexOf(ENTRY, bytes.indexOf(ENTRY) + 4)
   it.each<[string, () => Buffer, RegExp]>([
