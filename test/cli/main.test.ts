@@ -244,7 +244,9 @@ it('the demo is made anew for another number of pictures', async () => {
   const demo = (samples: string) => millrace('demo', '--out', out, '--samples', samples, '--step-ms', '0')
   expect((await demo('32')).code).toBe(0)
   const again = await demo('40')
-  expect(again).toMatchObject({ code: 0, stderr: '' })
+  expect(again.code).toBe(0)
+  // On a busy machine stderr also has progress.
+  expect(again.stderr).not.toMatch(/error|warning/i)
   expect(again.stdout).toContain('40 JPEGs')
   expect(again.stdout).toContain(`run ${join(out, 'feed.json')} --step-ms 0`)
   expect((await millrace('run', join(out, 'feed.json'), '--json')).stdout).toContain('"samples":32')
