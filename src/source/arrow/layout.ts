@@ -2,9 +2,8 @@
 import type { ColumnLayout, Layout } from '../layout.js'
 import type { ArrowManifest } from './arrow-source.js'
 import type { ArrowIndex } from './build/index.js'
+import { typeWithClasses } from './features.js'
 
-/** Names of classes that are told. */
-const TOLD = 8
 /** A batch of more bytes than this takes too much of the cache to be read at random, if it is compressed. */
 const LARGE_BATCH = 16 << 20
 
@@ -32,17 +31,11 @@ function columnsOf({ schemas, classes }: ArrowManifest, indexes: readonly ArrowI
   for (const schema of schemas) {
     for (const { name, field } of schema.columns) {
       const nulls = indexes.reduce((sum, { meta }) => sum + (meta.nulls[name] ?? 0), 0)
-      const names = Object.hasOwn(classes, name) ? classes[name] : undefined
-      const type = names === undefined ? field.type : `${field.type}, ${classText(names)}`
+      const type = typeWithClasses(field.type, name, classes)
       if (!columns.has(name)) columns.set(name, { name, type, nulls })
     }
   }
   return [...columns.values()]
-}
-
-function classText(names: readonly string[]): string {
-  const more = names.length > TOLD ? ', …' : ''
-  return `${names.length} classes: ${names.slice(0, TOLD).join(', ')}${more}`
 }
 
 function slowness(

@@ -3,6 +3,7 @@
  * is then not read again.
  */
 import { createHash } from 'node:crypto'
+import { classNames } from '../arrow/features.js'
 import type { DataFile } from '../find/data-files.js'
 import type { IndexHeader } from '../index/file.js'
 import type { BuiltIndex, FileIndexKind, IndexTools } from '../index/of-file.js'
@@ -26,6 +27,8 @@ export interface ParquetMeta {
   /** Row groups of the file. */
   groups: number
   createdBy: string
+  /** Names of classes, by column, where Hugging Face's datasets told them. */
+  classes?: Record<string, string[]>
   /** The file that was indexed. */
   file: { size: number }
 }
@@ -61,6 +64,7 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
   const parsed = parseFooter(footer, bytes, file)
   await measureTexts(parsed, tools.read, file)
   const { leaves, nulls, rows, groupRows, createdBy } = parsed
+  const classes = classNames({ huggingface: parsed.huggingFace })
   const { unitRows, columns } = await unitsOf(
     parsed,
     tools.local ? tools.read : buffered(tools.read, tools.piece),
@@ -71,6 +75,7 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
     nulls,
     groups: groupRows.length,
     createdBy,
+    ...(Object.keys(classes).length > 0 && { classes }),
   }
   tools.progress?.(bytes)
   return {

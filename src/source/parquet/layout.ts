@@ -1,4 +1,5 @@
 /** What `inspect` tells of Parquet files. */
+import { typeWithClasses } from '../arrow/features.js'
 import type { ColumnLayout, Layout } from '../layout.js'
 import { columnsOf } from './columns.js'
 import { typeName } from './form.js'
@@ -23,7 +24,10 @@ const LARGE = 64 << 20
 const SMALL = 64 << 10
 const SLOW_CODECS = ['gzip', 'brotli']
 
-export function layoutOf(files: readonly FileLayout[]): Layout {
+export function layoutOf(
+  files: readonly FileLayout[],
+  classes: Readonly<Record<string, readonly string[]>>,
+): Layout {
   const [rows, groups, raw] = (['rows', 'groups', 'raw'] as const).map(name =>
     files.reduce((sum, file) => sum + file[name], 0),
   )
@@ -31,7 +35,10 @@ export function layoutOf(files: readonly FileLayout[]): Layout {
   const each = raw / Math.max(1, groups)
   const perGroup = Math.round(rows / Math.max(1, groups))
   return {
-    schema: schemaOf(files),
+    schema: schemaOf(files).map(column => ({
+      ...column,
+      type: typeWithClasses(column.type, column.name, classes),
+    })),
     chunks: `${groups.toLocaleString('en')} row group${groups === 1 ? '' : 's'} of ${perGroup.toLocaleString('en')} rows, ${sized(each)} each`,
     codecs,
     slow: slowness(each, codecs),

@@ -78,6 +78,7 @@ async function openIndexes(
     }),
     columns,
     unitStarts: startsOf(units),
+    classes: Object.assign({}, ...metas.map(({ classes }) => classes)),
   }
   return { manifest, indexes }
 }

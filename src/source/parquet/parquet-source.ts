@@ -22,6 +22,8 @@ export interface ParquetManifest extends Manifest {
   columns: string[]
   /** First row of each unit of all files, as f64. */
   unitStarts: SharedArrayBuffer
+  /** Names of classes, by column. */
+  classes: Record<string, string[]>
 }
 
 export class ParquetSource implements Leaf {
@@ -87,7 +89,11 @@ export class ParquetSource implements Leaf {
   }
 
   layout(): Layout {
-    return layoutOf(this.manifest.files.map((_, i) => this.file(i).layout()))
+    const { files, classes } = this.manifest
+    return layoutOf(
+      files.map((_, i) => this.file(i).layout()),
+      classes,
+    )
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {

@@ -12,6 +12,7 @@ import struct
 import uuid
 
 import cramjam
+import datasets
 import fastparquet
 import numpy as np
 import pyarrow as pa
@@ -421,6 +422,10 @@ pq.write_table(
     use_dictionary=False,
     column_encoding={"id": "DELTA_BINARY_PACKED"},
 )
+
+# As Hugging Face's datasets write it, with names of classes.
+features = datasets.Features({"label": datasets.ClassLabel(names=["cat", "dog", "ox"])})
+datasets.Dataset.from_dict({"label": [0, 2, 1, 0]}, features=features).to_parquet(here / "labels.parquet")
 
 (here / "expected.json").write_text(
     json.dumps({"pyarrow": pa.__version__, "files": manifest}, separators=(",", ":"))

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import type { SourceJson, WhereJson } from '../../../src/define/types.js'
+import { commonClasses } from '../../../src/prepare/class-names.js'
 import type { ReadAt } from '../../../src/source/index/read-at.js'
 import { missingColumn } from '../../../src/source/missing.js'
 import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
@@ -230,6 +231,13 @@ describe('inspect', () => {
       chunks: expect.stringMatching(/^4 row groups of 16 rows/),
     })
     expect(layout?.slow).toMatch(/write row groups of 1 to 16 MB/)
+  })
+
+  it('is told of names of classes, where datasets wrote them', async () => {
+    const manifest = await openSource({ parquet: 'labels.parquet' }, { root, wanted: [] })
+    const layout = attachSource(manifest).layout?.()
+    expect(layout?.schema).toEqual([{ name: 'label', type: 'i64, 3 classes: cat, dog, ox', nulls: 0 }])
+    expect(commonClasses(manifest)).toEqual(['cat', 'dog', 'ox'])
   })
 })
 

@@ -45,6 +45,8 @@ export interface Footer {
   /** Nulls of each leaf; below 0 where the file does not say. */
   nulls: number[]
   createdBy: string
+  /** What Hugging Face's datasets say of the columns, as JSON; empty where they do not. */
+  huggingFace: string
   /** Bytes of row groups, decompressed. */
   groupBytes: NumberBuilder
 }
@@ -124,6 +126,7 @@ class FooterParser {
     const { thrift } = this
     let total = -1
     let createdBy = ''
+    let huggingFace = ''
     const outer = thrift.enter()
     for (let id = thrift.field(); id !== 0; id = thrift.field()) {
       if (id === 2) {
@@ -131,6 +134,7 @@ class FooterParser {
         this.nulls = this.leaves.map(() => 0)
       } else if (id === 3) total = thrift.count()
       else if (id === 4) this.readGroups()
+      else if (id === 5) huggingFace = this.readMetadata()
       else if (id === 6) createdBy = thrift.text()
       else if (id === 8) throw new SourceError('the file is encrypted')
       else thrift.skip()
@@ -140,7 +144,26 @@ class FooterParser {
     if (total !== this.rows)
       throw new SourceError(`it says ${total} rows, and its row groups have ${this.rows}`)
     const { leaves, rows, groupRows, groupBytes, emptyGroups, chunks, nulls } = this
-    return { leaves, rows, groupRows, groupBytes, emptyGroups, chunks, nulls, createdBy }
+    return { leaves, rows, groupRows, groupBytes, emptyGroups, chunks, nulls, createdBy, huggingFace }
+  }
+
+  /** Of the texts that programs leave in a file, the one that Hugging Face's datasets do. */
+  private readMetadata(): string {
+    const { thrift } = this
+    const count = thrift.list()
+    let found = ''
+    for (let i = 0; i < count; i++) {
+      let [key, value] = ['', '']
+      const outer = thrift.enter()
+      for (let id = thrift.field(); id !== 0; id = thrift.field()) {
+        if (id === 1) key = thrift.text()
+        else if (id === 2 && key === 'huggingface') value = thrift.text()
+        else thrift.skip()
+      }
+      thrift.leave(outer)
+      if (key === 'huggingface') found = value
+    }
+    return found
   }
 
   private readGroups(): void {
