@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a bundle for a machine without Node, npm and network: Node itself (xz), and the wheel, unpacked.
+# Makes a bundle for a machine without Node, npm and network: Node itself (xz), and the wheel, unpacked, its largest libraries as xz.
 #   npm run build && bash bench/gpu/bundle.sh .gpu
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -12,5 +12,6 @@ mkdir -p "$to"
 node scripts/wheel.mjs --no-build
 rm -rf "$to/python"
 python3 -m zipfile -e "$(ls -t python/dist/millrace_feed-*.whl | head -1)" "$to/python"
+find "$to/python" -name '*.so*' -size +4M -exec xz -T0 -6 {} +
 git describe --always --dirty --exclude '*' > "$to/commit" 2> /dev/null || true
 du -sh "$to"
