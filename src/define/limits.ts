@@ -23,6 +23,8 @@ const PICTURE = 64 * MIB
 const WIDEST = 8
 /** NumPy's header in front of them has 10,012 bytes at most. */
 const HEADER = 10_012
+/** An array of which a part is cut out: how large it is, its field does not say. */
+const WHOLE_ARRAY = 1024 * MIB
 
 function mostBytes(field: NormalField): number {
   const { as, layout } = field
@@ -41,6 +43,7 @@ function mostBytes(field: NormalField): number {
     case 'bytes':
       return handedOn ? Math.max(HANDED_ON, count) : count
     case 'npy':
+      if (field.follow !== undefined || field.apply.some(({ name }) => name === 'crop')) return WHOLE_ARRAY
       return Math.max(handedOn ? HANDED_ON : 0, count * WIDEST + HEADER)
     case 'image':
     case 'mask':

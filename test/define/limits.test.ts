@@ -21,6 +21,7 @@ test.each<[FieldJson, number]>([
   [{ from: 'x', as: 'points', shape: [10_000, 2] }, 2_560_000],
   [{ from: 'x', as: 'npy', shape: [3, 5], dtype: 'u8' }, 15 * 8 + 10_012],
   [{ from: 'x', as: 'npy', shape: [3, 5], dtype: 'u8', ragged: {} }, 15 * 8 + 10_012],
+  [{ from: 'x', as: 'npy', shape: [3, 5], dtype: 'u8', apply: [{ crop: [3, 5] }] }, 1 << 30],
   [{ from: 'x', as: 'image', shape: [8, 8] }, 64 << 20],
 ])('%j takes %i bytes', (field, most) => {
   expect(columnLimits(fieldsOf({ f: field }))).toEqual({ x: most })

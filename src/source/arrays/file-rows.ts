@@ -1,10 +1,14 @@
 /** Each file is a row, with a column for each of its arrays. A deflated array is unpacked for its row. */
+import { DecodeError } from '../../basics/errors.js'
 import { fileKey } from '../find/file-key.js'
 import type { IndexColumn, Need, Pieces, Present, Source } from '../source.js'
 import { ArrayRows, type Columns, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
 import { inflateMember } from './inflate-member.js'
 import type { ArraysManifest } from './manifest.js'
 import { bytesOfType, isPlainType, textOf, wholeArray } from './member.js'
+
+/** Deflated arrays of up to this size are unpacked in any case: that their shape is wrong is then told in words of shapes. */
+const ALWAYS_UNPACKED = 64 << 20
 
 export class FileRows extends ArrayRows implements Source {
   readonly count: number
@@ -60,6 +64,7 @@ export class FileRows extends ArrayRows implements Source {
         out[column] = wholeArray(type, arrays.range(row, member))
         continue
       }
+      this.checkSize(part)
       const data = (opened[piece] ??= this.opened(row, member, piece, ranges[piece]))
       if (type.raw) out[column] = data
       else if (type.text === undefined) out[column] = wholeArray(type, data)
@@ -67,6 +72,17 @@ export class FileRows extends ArrayRows implements Source {
       else out[column] = textOf(type, data)
     }
     return out
+  }
+
+  /** A few bytes may be made to unpack to gigabytes: what no field could take is refused before. */
+  private checkSize({ column, member, type }: Part): void {
+    const { most } = this.manifest
+    if (!Object.hasOwn(most, column) || !isPlainType(type) || !this.arrays.isDeflated(member)) return
+    const bytes = bytesOfType(type)
+    if (bytes > Math.max(most[column], ALWAYS_UNPACKED))
+      throw new DecodeError(
+        `column "${column}" unpacks to ${bytes} bytes, and its field takes ${most[column]} at most: raise its "shape", or leave the file out`,
+      )
   }
 
   private partsOf(row: number, columns: readonly string[]): Part[] {

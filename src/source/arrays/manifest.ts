@@ -14,4 +14,6 @@ export interface ArraysManifest extends Manifest {
   /** Some array is deflated or in Fortran's order. */
   units: boolean
   layout: Layout
+  /** Bytes that a value of a column may have at most, where its fields say so. */
+  most: Readonly<Record<string, number>>
 }

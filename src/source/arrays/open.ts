@@ -47,6 +47,7 @@ export async function openArrays(
     ),
     units: meta.units,
     layout: meta.layout,
+    most: context.most ?? {},
   }
 }
 

@@ -1,6 +1,7 @@
 /** Files with arrays give what NumPy and safetensors put into them: as samples, and row by row. */
 import { closeSync, cpSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { countOf, isTiled } from '../../../src/basics/array.js'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
@@ -223,6 +224,22 @@ describe('damage', () => {
     expect((failure as Error).message).toContain('another checksum (CRC-32) than the archive says')
   })
 
+  it('a deflated array that no field could take is not unpacked', async () => {
+    const path = join(folder, 'bomb.npz')
+    const header = `{'descr': '|u1', 'fortran_order': False, 'shape': (${128 << 20},), }`.padEnd(117)
+    const npy = Buffer.concat([
+      Buffer.from('\x93NUMPY\x01\x00\x76\x00', 'latin1'),
+      Buffer.from(`${header}\n`),
+    ])
+    writeFileSync(path, zipOf('x.npy', Buffer.concat([npy, Buffer.alloc(128 << 20)])))
+    const manifest = await openSource({ npz: path }, { root: folder, wanted: ['x'], most: { x: 4096 } })
+    const failure = await rowsOf(attachSource(manifest), ['x']).catch(error => error as Error)
+    expect(failure).toBeInstanceOf(DecodeError)
+    expect((failure as Error).message).toBe(
+      'column "x" unpacks to 134217728 bytes, and its field takes 4096 at most: raise its "shape", or leave the file out',
+    )
+  })
+
   it('verify compares the checksums of stored arrays, which no run does', async () => {
     const path = damaged('stored.npz', bytes => {
       bytes[bytes.indexOf('PK\x01\x02') - 1] ^= 1
@@ -274,4 +291,24 @@ for (const [name, file, column] of [
       first: { [column]: '[object Object]' },
     })
   }
+}
+
+/** A zip archive of one deflated member, without its checksum. */
+function zipOf(name: string, bytes: Buffer): Buffer {
+  const data = deflateRawSync(bytes, { level: 1 })
+  const about = Buffer.alloc(26)
+  about.writeUInt16LE(20)
+  about.writeUInt16LE(8, 4)
+  about.writeUInt32LE(data.length, 14)
+  about.writeUInt32LE(bytes.length, 18)
+  about.writeUInt16LE(name.length, 22)
+  const local = Buffer.concat([Buffer.from('PK\x03\x04'), about, Buffer.from(name), data])
+  const entry = Buffer.concat([Buffer.from('PK\x01\x02\x14\0'), about, Buffer.alloc(14), Buffer.from(name)])
+  const end = Buffer.alloc(22)
+  end.write('PK\x05\x06')
+  end.writeUInt16LE(1, 8)
+  end.writeUInt16LE(1, 10)
+  end.writeUInt32LE(entry.length, 12)
+  end.writeUInt32LE(local.length, 16)
+  return Buffer.concat([local, entry, end])
 }
