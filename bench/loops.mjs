@@ -55,20 +55,31 @@ function clock() {
 }
 
 /**
- * Takes batches until the feed ends, or until `seconds` have passed since batch number `warm` came. What came until then is
- * not counted, so that starting isn't either.
+ * Takes batches until the feed ends, or until `seconds` have passed since batch number `warm` came, or a later one, `warmSeconds` after
+ * the first. What came until then is not counted, so that starting isn't either.
  */
-export async function through(open, definition, { warm, seconds = Number.POSITIVE_INFINITY, ...options }) {
+export async function through(
+  open,
+  definition,
+  { warm: first, warmSeconds = 0, seconds = Number.POSITIVE_INFINITY, ...options },
+) {
   const loader = open(definition, options)
+  let warm = first
+  let warmUntil
   let passed
   let end = Number.POSITIVE_INFINITY
   let seen = 0
   let rows = 0
   for await (const batch of loader) {
+    warmUntil ??= performance.now() + warmSeconds * 1000
     if (++seen > warm) {
       rows += batch.count
       if (performance.now() >= end) break
     } else if (seen === warm) {
+      if (performance.now() < warmUntil) {
+        warm++
+        continue
+      }
       end = performance.now() + seconds * 1000
       passed = clock()
     }

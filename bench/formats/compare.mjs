@@ -137,7 +137,7 @@ function report() {
     ...about,
     versions: { ...before.versions, ...ours, ...versions },
     command: `node bench/formats/compare.mjs --save --rounds ${rounds} --seconds ${seconds} (${done} rounds, ${Math.round((Date.now() - begun) / 60_000)} minutes)`,
-    what: 'two workers, page cache warm, medians of interleaved rounds, each opening its data anew, counted from the first batches on',
+    what: 'two workers, page cache warm, medians of interleaved rounds, each opening its data anew, counted from a second after the first batch on',
     results,
     failures,
   }

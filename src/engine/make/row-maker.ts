@@ -95,7 +95,8 @@ export class RowMaker {
   private makeRows(claim: Claim, slot: Slot, to: number): void | Promise<void> {
     this.clock.resume()
     markSpan(SpanKind.Read)
-    const made = this.ring.hasPoison ? undefined : this.direct?.make(slot, claim.from, to, this.fetcher)
+    const direct = this.direct === undefined || this.ring.hasPoison ? undefined : this.direct
+    const made = direct?.make(slot, claim.from, to, this.fetcher)
     for (let row = claim.from; row < to; row++) {
       if (made !== undefined && made[row - claim.from] === 1) {
         this.good(slot, row)
