@@ -1,24 +1,19 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../basics/errors.js'
-import { inParallel } from '../../basics/parallel.js'
 import type { ArrowJson } from '../../define/types.js'
 import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import type { DataFile } from '../find/data-files.js'
 import { type Opened, openMany } from '../index/of-source.js'
-import { CHECKED_AT_ONCE } from '../index/place.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import type { ArrowManifest } from './arrow-source.js'
-import { type ArrowIndex, findArrowIndex, obtainArrowIndex, openIndex } from './build/index.js'
+import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
 import { columnsOf } from './columns.js'
 import { classNames } from './features.js'
 import { findArrowFiles } from './find.js'
 import { layoutOf } from './layout.js'
-
-/** Files that are indexed at the same time. */
-const INDEXED_AT_ONCE = 4
 
 export async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
   using stores = new Stores()
@@ -42,7 +37,7 @@ async function openIndexes(
   stores: Stores,
   classes: Record<string, string[]>,
 ): Promise<Opened<ArrowManifest>> {
-  const indexes = await indexAll(files, context, stores)
+  const indexes = await obtainArrowIndexes(files, context, stores)
   const { schemas, numbers } = schemasOf(indexes)
   const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
   checkWanted(schemas, columns, context.wanted, files[0].file)
@@ -74,34 +69,6 @@ async function openIndexes(
 
 function timeOf(version: Version): string | number {
   return typeof version === 'string' ? version : version.mtimeMs
-}
-
-async function indexAll(
-  files: readonly DataFile[],
-  context: OpenContext,
-  stores: Stores,
-): Promise<ArrowIndex[]> {
-  let checked = 0
-  const indexes = files.map(file => {
-    if (context.check === 'nothing') return undefined
-    const index = findArrowIndex(file, checked > CHECKED_AT_ONCE)
-    checked += index?.header.bytes ?? 0
-    return index
-  })
-  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
-  const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
-  let done = 0
-  await inParallel(missing, INDEXED_AT_ONCE, async i => {
-    let seen = 0
-    const report = (bytes: number): void => {
-      done += bytes - seen
-      seen = bytes
-      context.progress?.(done, total, 'indexing Arrow files', 'bytes')
-    }
-    indexes[i] = await obtainArrowIndex(files[i], context, stores, report)
-    report(files[i].bytes)
-  })
-  return indexes as ArrowIndex[]
 }
 
 type Columns = ReturnType<typeof columnsOf> & { nodes: number }

@@ -9,26 +9,31 @@ import { CHECKED_AT_ONCE, type IndexFound } from './place.js'
 /** Files that are read at the same time: enough to keep a disk busy while headers are parsed. */
 const SCANS = 4
 
-/** The indexes of all files. `what` is told while files are read: "indexing tar shards". */
+/**
+ * The indexes of all files; their kind may depend on the file. `what` is told while files are read: "indexing tar shards". `atOnce`: how
+ * many of them are.
+ */
 export async function obtainFileIndexes<File extends DataFile>(
-  kind: FileIndexKind<File>,
+  kind: FileIndexKind<File> | ((file: File) => FileIndexKind<File>),
   files: readonly File[],
   context: OpenContext,
   stores: Stores,
   what: string,
+  atOnce = SCANS,
 ): Promise<IndexFound[]> {
-  const indexes = context.check === 'nothing' ? [] : findAll(kind, files)
+  const kindOf = typeof kind === 'function' ? kind : () => kind
+  const indexes = context.check === 'nothing' ? [] : findAll(kindOf, files)
   const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
   const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
   let done = 0
-  await inParallel(missing, SCANS, async i => {
+  await inParallel(missing, atOnce, async i => {
     let seen = 0
     const report = (bytes: number): void => {
       done += bytes - seen
       seen = bytes
       context.progress?.(done, total, what, 'bytes')
     }
-    indexes[i] = await obtainFileIndex(kind, files[i], context, stores, report)
+    indexes[i] = await obtainFileIndex(kindOf(files[i]), files[i], context, stores, report)
     report(files[i].bytes)
   })
   return indexes as IndexFound[]
@@ -36,12 +41,12 @@ export async function obtainFileIndexes<File extends DataFile>(
 
 /** The indexes that are there. Beyond a size their checksums are left to the makers, so that opening stays quick. */
 function findAll<File extends DataFile>(
-  kind: FileIndexKind<File>,
+  kindOf: (file: File) => FileIndexKind<File>,
   files: readonly File[],
 ): (IndexFound | undefined)[] {
   let bytes = 0
   return files.map(file => {
-    const index = findFileIndex(kind, file, bytes > CHECKED_AT_ONCE)
+    const index = findFileIndex(kindOf(file), file, bytes > CHECKED_AT_ONCE)
     bytes += index?.header.bytes ?? 0
     return index
   })

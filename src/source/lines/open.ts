@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../basics/errors.js'
-import { inParallel } from '../../basics/parallel.js'
 import type { CsvJson, PathsJson, TextLinesJson } from '../../define/types.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
-import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import type { FileIndexKind } from '../index/of-file.js'
+import { obtainFileIndexes } from '../index/of-files.js'
 import { openMany } from '../index/of-source.js'
-import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
+import type { IndexFound } from '../index/place.js'
 import { numberUnits } from '../packed/units.js'
 import type { Fingerprint, OpenContext } from '../source.js'
 import type { HeadColumn } from './csv/columns.js'
@@ -160,36 +160,17 @@ async function openAll(
   })
 }
 
-/** The files with their indexes: those that are there at once, the others a few at a time. */
+/** The files with their indexes. */
 async function indexAll(
   files: readonly DataFile[],
   context: OpenContext,
   stores: Stores,
   rulesOf: (file: DataFile) => RowRules,
 ): Promise<Opened[]> {
-  const kinds = files.map(file => linesIndex(rulesOf(file)))
-  let bytes = 0
-  const indexes = files.map((file, i) => {
-    const found =
-      context.check === 'nothing' ? undefined : findFileIndex(kinds[i], file, bytes > CHECKED_AT_ONCE)
-    bytes += found?.header.bytes ?? 0
-    return found
-  })
-  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
-  const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
-  let done = 0
-  await inParallel(missing, SCANS, async i => {
-    let seen = 0
-    const report = (bytes: number): void => {
-      done += bytes - seen
-      seen = bytes
-      context.progress?.(done, total, 'indexing lines', 'bytes')
-    }
-    indexes[i] = await obtainFileIndex(kinds[i], files[i], context, stores, report)
-    report(files[i].bytes)
-  })
+  const kindOf = (file: DataFile): FileIndexKind<DataFile> => linesIndex(rulesOf(file))
+  const indexes = await obtainFileIndexes(kindOf, files, context, stores, 'indexing lines', SCANS)
   return files.map((file, i) => {
-    const index = indexes[i] as IndexFound
+    const index = indexes[i]
     return { file, rules: rulesOf(file), index, meta: index.header.meta as unknown as LinesMeta }
   })
 }

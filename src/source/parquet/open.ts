@@ -4,16 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../basics/errors.js'
-import { inParallel } from '../../basics/parallel.js'
 import type { ParquetJson, PathsJson } from '../../define/types.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { selectedManifest } from '../combine/selected.js'
 import { type DataFile, findDataFiles } from '../find/data-files.js'
 import { IndexFile } from '../index/file.js'
-import { findFileIndex, obtainFileIndex } from '../index/of-file.js'
+import { obtainFileIndexes } from '../index/of-files.js'
 import { type Opened, openMany } from '../index/of-source.js'
-import { CHECKED_AT_ONCE, type IndexFound } from '../index/place.js'
+import type { IndexFound } from '../index/place.js'
 import type { Fingerprint, Manifest, OpenContext } from '../source.js'
 import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
@@ -49,7 +48,14 @@ async function openIndexes(
   context: OpenContext,
   stores: Stores,
 ): Promise<Opened<ParquetManifest>> {
-  const indexes = await indexAll(files, context, stores)
+  const indexes = await obtainFileIndexes(
+    parquetIndex,
+    files,
+    context,
+    stores,
+    'indexing Parquet files',
+    AT_ONCE,
+  )
   const metas = indexes.map(({ header }) => header.meta as unknown as ParquetMeta)
   const columns = [...new Set(distinct(metas).flatMap(({ leaves }) => columnsOf(leaves)))]
   checkWanted(files, metas, context.wanted, columns)
@@ -100,28 +106,6 @@ function startsOf(units: readonly ArrayLike<number>[]): SharedArrayBuffer {
 /** One of each schema: most files have the same. */
 function distinct(metas: readonly ParquetMeta[]): ParquetMeta[] {
   return [...new Map(metas.map(meta => [JSON.stringify(meta.leaves), meta])).values()]
-}
-
-/** The indexes of all files: those that are there at once, the others a few at a time. */
-async function indexAll(
-  files: readonly DataFile[],
-  context: OpenContext,
-  stores: Stores,
-): Promise<IndexFound[]> {
-  let bytes = 0
-  const indexes = files.map(file => {
-    if (context.check === 'nothing') return undefined
-    const found = findFileIndex(parquetIndex, file, bytes > CHECKED_AT_ONCE)
-    bytes += found?.header.bytes ?? 0
-    return found
-  })
-  const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
-  let done = 0
-  await inParallel(missing, AT_ONCE, async i => {
-    indexes[i] = await obtainFileIndex(parquetIndex, files[i], context, stores)
-    context.progress?.(++done, missing.length, 'reading Parquet footers', 'files')
-  })
-  return indexes as IndexFound[]
 }
 
 /** Columns that are wanted and that no file has, or that can't be read, are told before anything is read. */

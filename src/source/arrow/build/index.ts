@@ -8,17 +8,11 @@ import type { Stores } from '../../../store/stores.js'
 import type { DataFile } from '../../find/data-files.js'
 import type { ColumnBuilder, NumberBuilder } from '../../index/columns.js'
 import { IndexFile, type IndexHeader } from '../../index/file.js'
-import {
-  type BuiltIndex,
-  type FileIndexKind,
-  findFileIndex,
-  type IndexContext,
-  type IndexTools,
-  obtainFileIndex,
-  wrongLength,
-} from '../../index/of-file.js'
+import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../../index/of-file.js'
+import { obtainFileIndexes } from '../../index/of-files.js'
 import type { IndexFound } from '../../index/place.js'
 import { buffered } from '../../index/read-at.js'
+import type { OpenContext } from '../../source.js'
 import { type ArrowColumn, columnsOf, fieldsFor } from '../columns.js'
 import { type Batch, type Message, parseBatch } from '../metadata/message.js'
 import { type ArrowForm, scanArrow } from '../metadata/scan.js'
@@ -52,22 +46,13 @@ export interface ArrowIndex extends IndexFound {
 
 const FILE: FileIndexKind<DataFile> = { kind: 'arrow', what: 'file', malformed, build }
 
-export function findArrowIndex(file: DataFile, unchecked = false): ArrowIndex | undefined {
-  const found = findFileIndex(FILE, file, unchecked)
-  return found && withMeta(found)
-}
-
-export async function obtainArrowIndex(
-  file: DataFile,
-  context: IndexContext,
+export async function obtainArrowIndexes(
+  files: readonly DataFile[],
+  context: OpenContext,
   stores: Stores,
-  progress?: (bytes: number) => void,
-): Promise<ArrowIndex> {
-  return withMeta(await obtainFileIndex(FILE, file, context, stores, progress))
-}
-
-function withMeta(found: IndexFound): ArrowIndex {
-  return { ...found, meta: found.header.meta as unknown as ArrowMeta }
+): Promise<ArrowIndex[]> {
+  const found = await obtainFileIndexes(FILE, files, context, stores, 'indexing Arrow files')
+  return found.map(index => ({ ...index, meta: index.header.meta as unknown as ArrowMeta }))
 }
 
 const BY_UNIT: (keyof UnitColumns)[] = ['codec', 'sliced']
