@@ -11,7 +11,7 @@ const check = process.argv.includes('--check')
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('-'))
 
 let failed = false
-for (const room of ['transform', 'codec']) {
+for (const room of ['transform', 'codec', 'tokenize']) {
   const folder = join(src, room, 'kernels')
   const names = readdirSync(join(folder, 'assembly'))
     .filter(file => file.endsWith('.ts'))

@@ -4,9 +4,9 @@
  * Words of up to 16 bytes, and those of up to 32, have a table each. A slot has the word itself, so that a hit touches one line
  * of the processor's cache; a new word takes the place of an older one.
  */
-import { useClasses } from './classes'
-import { addPair, fillFirstPairs, mergeWord, rankOf, useMerges } from './merge'
-import { cl100k, gpt2, o200k } from './scan'
+import { useClasses } from './parts/classes'
+import { addPair, fillFirstPairs, mergeWord, rankOf, useMerges } from './parts/merge'
+import { cl100k, gpt2, o200k } from './parts/scan'
 
 export { addPair, fillFirstPairs, rankOf, useClasses, useMerges }
 
@@ -92,21 +92,40 @@ function mixed(value: u64): u64 {
   return product ^ (product >> 29)
 }
 
-/** Writes the tokens of `length` bytes of valid UTF-8 to `to`; gives their number. 32 bytes behind the text can be read. */
-export function encode(pattern: i32, from: usize, length: usize, to: usize): usize {
+/** How far `encode` came, in bytes. */
+let done: usize = 0
+
+export function consumed(): usize {
+  return done
+}
+
+/** A word that ends so near to the end of a text may go on behind it: in bytes. */
+const AHEAD: usize = 8
+
+/**
+ * Writes the tokens of `length` bytes of valid UTF-8 to `to`; gives their number. Where the text is not `whole`, it stops before
+ * a word that may go on behind its end; `consumed` tells where. 32 bytes behind the text can be read.
+ */
+export function encode(pattern: i32, from: usize, length: usize, to: usize, whole: bool): usize {
   const end = from + length
+  const sure = whole ? end : end - min(AHEAD, length)
   let out = to
   let at = from
   while (at < end) {
-    let next: usize
-    if (pattern == GPT2) next = gpt2(at, end)
-    else if (pattern == CL100K) next = cl100k(at, end, 3)
-    else if (pattern == QWEN2) next = cl100k(at, end, 1)
-    else next = o200k(at, end)
+    const next = endOfWord(pattern, at, end)
+    if (next > sure) break
     out = word(at, <i32>(next - at), out)
     at = next
   }
+  done = at - from
   return (out - to) >> 2
+}
+
+@inline
+function endOfWord(pattern: i32, at: usize, end: usize): usize {
+  if (pattern == GPT2) return gpt2(at, end)
+  if (pattern == CL100K) return cl100k(at, end, 3)
+  return pattern == QWEN2 ? cl100k(at, end, 1) : o200k(at, end)
 }
 
 /** Writes where each word of a text ends (u32, from its beginning); gives their number. */
@@ -115,10 +134,7 @@ export function borders(pattern: i32, from: usize, length: usize, to: usize): us
   let out = to
   let at = from
   while (at < end) {
-    if (pattern == GPT2) at = gpt2(at, end)
-    else if (pattern == CL100K) at = cl100k(at, end, 3)
-    else if (pattern == QWEN2) at = cl100k(at, end, 1)
-    else at = o200k(at, end)
+    at = endOfWord(pattern, at, end)
     store<u32>(out, <u32>(at - from))
     out += 4
   }

@@ -59,7 +59,7 @@ export function cl100k(at: usize, end: usize, digits: i32): usize {
     if (found != at) return found
   }
   const kind = classAt(at)
-  let from = at + width
+  const from = at + width
   if (among(LETTERS, kind)) return runOf(LETTERS, from, end)
   if (kind == NUMBER) return numbers(from, end, digits - 1)
   if (among(LEADS, kind) && from < end) {
