@@ -1,0 +1,119 @@
+/**
+ * The order of Megatron's GPTDataset, number for number. Sequences are repeated for as many epochs as the samples need, and shuffled;
+ * samples of L tokens are cut from what they make one behind the other; the samples are shuffled, too.
+ */
+import { RandomState } from './random-state.js'
+
+export interface GptWanted {
+  /** Tokens of each sequence of the whole file. */
+  lengths: Int32Array
+  /** The sequences of this split: from … to − 1. */
+  from: number
+  to: number
+  /** Samples that are wanted; undefined: one epoch. */
+  samples?: number
+  /** Tokens of a sample. */
+  length: number
+  seed: number
+  /** Each sample takes one token more, which the next one begins with: the last target. */
+  extra?: boolean
+  /** Validation with its last sample that is not full. */
+  keepPartial?: boolean
+}
+
+export interface GptIndex {
+  epochs: number
+  /** Sequences in their order, through all epochs. */
+  documents: Int32Array
+  /** Two numbers for each sample, and for the end: a place in `documents`, and a token there. */
+  starts: Float64Array
+  /** By position, the sample that stands there. */
+  shuffle: Uint32Array
+}
+
+/** Of an epoch that is begun: below this share of its samples it is shuffled by itself. */
+const SEPARATE_BELOW = 0.8
+
+export function gptIndex(wanted: GptWanted): GptIndex {
+  const { lengths, from, to, samples, length, seed } = wanted
+  const extra = wanted.extra === false ? 0 : 1
+  let tokens = 0
+  for (let i = from; i < to; i++) tokens += lengths[i]
+  if (tokens === 0) throw new RangeError(`sequences ${from} to ${to - 1} have no token`)
+  const epochs = samples === undefined ? 1 : Math.max(1, Math.ceil((samples * length + extra) / tokens))
+  const separate = isSeparate(samples, epochs, tokens, length, extra)
+
+  const random = new RandomState(seed)
+  const documents = new Int32Array(epochs * (to - from))
+  for (let i = 0; i < documents.length; i++) documents[i] = from + (i % (to - from))
+  const last = documents.length - (to - from)
+  if (separate) {
+    random.shuffle(documents, 0, last)
+    random.shuffle(documents, last)
+  } else random.shuffle(documents)
+
+  const count = countOf(epochs * tokens - extra, length, wanted.keepPartial === true)
+  const starts = startsOf(documents, lengths, count, length, extra)
+  const shuffle = new Uint32Array(count)
+  for (let i = 0; i < count; i++) shuffle[i] = i
+  if (separate) {
+    const before = Math.floor(((epochs - 1) * tokens - extra) / length)
+    random.shuffle(shuffle, 0, before)
+    random.shuffle(shuffle, before)
+  } else random.shuffle(shuffle)
+  return { epochs, documents, starts, shuffle }
+}
+
+function isSeparate(
+  samples: number | undefined,
+  epochs: number,
+  tokens: number,
+  length: number,
+  extra: number,
+): boolean {
+  if (samples === undefined || epochs === 1) return false
+  const before = Math.floor(((epochs - 1) * tokens - extra) / length)
+  const each = Math.floor((tokens - extra) / length)
+  return samples - before < Math.trunc(SEPARATE_BELOW * each)
+}
+
+/** Where the last sample may be a part, Megatron divides in 32-bit floats. */
+function countOf(tokens: number, length: number, keepPartial: boolean): number {
+  return keepPartial ? Math.ceil(Math.fround(Math.fround(tokens) / length)) : Math.floor(tokens / length)
+}
+
+/** Goes through the sequences, and notes where each sample begins. */
+function startsOf(
+  documents: Int32Array,
+  lengths: Int32Array,
+  count: number,
+  length: number,
+  extra: number,
+): Float64Array {
+  const starts = new Float64Array(2 * (count + 1))
+  let document = 0
+  let offset = 0
+  for (let sample = 1; sample <= count; sample++) {
+    let missing = length + extra
+    while (missing > 0) {
+      const left = lengths[documents[document]] - offset
+      missing -= left
+      if (missing <= 0) {
+        // The next sample begins with the token that this one has more.
+        offset += missing + left - extra
+        missing = 0
+      } else {
+        if (document === documents.length - 1) {
+          // What is left is no full sample.
+          offset = lengths[documents[document]] - extra
+          break
+        }
+        document++
+        offset = 0
+      }
+    }
+    starts[2 * sample] = document
+    starts[2 * sample + 1] = offset
+  }
+  return starts
+}
