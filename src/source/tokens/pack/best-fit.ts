@@ -86,7 +86,7 @@ function assign(
   const spaces = new Spaces(places)
   // Rows with equal room: the last of them, and before each row the one before.
   const heads = new Uint32Array(places + 1).fill(NONE)
-  let before = new Uint32Array(1024)
+  let before: Uint32Array = new Uint32Array(1024)
   let rows = 0
   let used = 0
   for (let i = 0; i < order.length; i++) {
