@@ -18,6 +18,7 @@ const ROOMS: Record<string, readonly string[]> = {
   store: ['basics', 'system'],
   python: ['basics', 'system'],
   codec: ['basics', 'system'],
+  tokenize: ['basics', 'system'],
   source: ['basics', 'codec', 'define', 'python', 'spans', 'store', 'system'],
   decode: ['basics', 'system'],
   transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system'],

@@ -12,6 +12,11 @@ const root = join(import.meta.dirname, '..')
 const ELSEWHERE: Record<string, string> = {
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
+  'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
+  'src/tokenize/load.ts': 'the tools and feeds that tokenize come next',
+  'src/tokenize/tokenizer.ts': 'the same',
+  'src/order/megatron/': 'the same',
+  'src/source/tokens/pack/': 'the same',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 

@@ -1,6 +1,6 @@
 /** The kernel of the tokenizer, in WebAssembly, with a memory of its own. */
 import { readFileSync } from 'node:fs'
-import type { Tables } from '../vocabulary/compile.js'
+import type { Tables } from './tables.js'
 
 const PAGE = 64 << 10
 /** What WebAssembly can address. */

@@ -4,28 +4,10 @@
  */
 import { inflateRawSync } from 'node:zlib'
 import { newKernel } from '../kernels/load.js'
+import type { Tables } from '../kernels/tables.js'
 import { CLASS_TABLE } from '../scan/class-table.js'
 import { PATTERNS } from '../scan/patterns.js'
 import type { AddedToken, Model } from './model.js'
-
-/** Where tables lie, from the beginning of the memory on, and how large hash tables are. In bytes; slots less one. */
-export interface Tables {
-  /** Classes of characters: places of blocks, and blocks. */
-  places: number
-  blocks: number
-  bytes: number
-  firstPairs: number
-  pairs: number
-  pairsMask: number
-  made: number
-  /** 0: words are always merged. */
-  whole: number
-  wholeMask: number
-  /** By token: where its bytes begin, and those bytes. */
-  starts: number
-  spelled: number
-  end: number
-}
 
 /** Plain data: it goes to every thread, and into the cache. */
 export interface CompiledVocabulary {
