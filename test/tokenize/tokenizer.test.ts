@@ -76,7 +76,7 @@ describe.each(['r50k', 'cl100k', 'o200k'])('%s', name => {
     )
     fc.assert(
       fc.property(texts, text => {
-        const whole = text.toWellFormed()
+        const whole = Buffer.from(text).toString()
         expect(encoded(tokenizer, whole)).toEqual(twin(whole))
       }),
       { numRuns: 300 },

@@ -5,7 +5,7 @@ export const PATTERNS = { gpt2: 0, cl100k: 1, qwen2: 2, o200k: 3 } as const
 
 export type PatternName = keyof typeof PATTERNS
 
-const ENDINGS = String.raw`'s|'t|'re|'ve|'m|'ll|'d`
+const ENDINGS = "'s|'t|'re|'ve|'m|'ll|'d"
 const FRONTS = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
 const BACKS = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 const LEAD = String.raw`[^\r\n\p{L}\p{N}]?`
