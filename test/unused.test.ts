@@ -17,6 +17,8 @@ const ELSEWHERE: Record<string, string> = {
   'src/tokenize/tokenizer.ts': 'the same',
   'src/order/megatron/': 'the same',
   'src/source/tokens/pack/': 'the same',
+  'src/source/tokens/formats/': 'the same',
+  'src/prepare/tokens/': 'the same',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 
