@@ -6,13 +6,13 @@ import { parseArgs } from 'node:util'
 import { MillraceError, nearest } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
 import { pairs, wrap } from './table.js'
-import { parseBytes } from './units.js'
+import { parseAmount, parseBytes } from './units.js'
 
 /**
  * flag: given or not; text: as it stands; texts: the same, and it may be given several times; number: not negative; count:
- * a whole one; bytes: `256MiB`, `3e9`.
+ * a whole one; amount: `100B`, `1.5M`, `3e9` of anything; bytes: `256MiB`, `3e9`.
  */
-export type OptionType = 'flag' | 'text' | 'texts' | 'number' | 'count' | 'bytes'
+export type OptionType = 'flag' | 'text' | 'texts' | 'number' | 'count' | 'amount' | 'bytes'
 
 export interface Option {
   type: OptionType
@@ -179,13 +179,15 @@ function convert(
 
 /** The number that a text means; undefined where the option can't be that. */
 function quantity({ type, least = 0 }: Option, text: string): number | undefined {
-  const number = type === 'bytes' ? parseBytes(text) : text.trim() === '' ? undefined : Number(text)
+  const parsed = { bytes: parseBytes, amount: parseAmount }[type as string]
+  const number = parsed ? parsed(text) : text.trim() === '' ? undefined : Number(text)
   if (number === undefined || !Number.isFinite(number) || number < least) return undefined
   return type === 'count' && !Number.isSafeInteger(number) ? undefined : number
 }
 
 function wanted({ type, least = 0 }: Option): string {
   if (type === 'bytes') return 'an amount such as 256MiB or 3e9'
+  if (type === 'amount') return 'an amount such as 100B, 1.5M or 3e9'
   return `a ${type === 'count' ? 'whole ' : ''}number from ${least}`
 }
 
@@ -239,7 +241,9 @@ export function help(verb: Command, columns = 100): string {
 function valueName(option: Option): string {
   return (
     option.value ??
-    { flag: '', text: 'TEXT', texts: 'TEXT', number: 'N', count: 'N', bytes: 'BYTES' }[option.type]
+    { flag: '', text: 'TEXT', texts: 'TEXT', number: 'N', count: 'N', amount: 'N', bytes: 'BYTES' }[
+      option.type
+    ]
   )
 }
 

@@ -37,6 +37,36 @@ export function parseBytes(text: string): number | undefined {
   return factor ? Math.round(Number(match[1]) * factor) : undefined
 }
 
+/** Powers of ten by the suffix after an amount: a B of tokens or parameters is a billion. */
+const AMOUNT_SUFFIXES: Record<string, number> = { '': 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12, p: 1e15 }
+
+/** `100B`, `1.5M`, `3e9` → a number; undefined when it is none. */
+export function parseAmount(text: string): number | undefined {
+  const match = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([a-z]?)\s*$/i.exec(text)
+  const factor = match && AMOUNT_SUFFIXES[match[2].toLowerCase()]
+  return factor ? Number(match[1]) * factor : undefined
+}
+
+/** `5e11` → `500 B`, `1.25e6` → `1.25 M`. */
+export function amount(n: number): string {
+  const [size, suffix] = [
+    [1e15, ' P'],
+    [1e12, ' T'],
+    [1e9, ' B'],
+    [1e6, ' M'],
+    [1e3, ' k'],
+    [1, ''],
+  ].find(([size]) => n >= 0.9995 * (size as number)) ?? [1, '']
+  const scaled = n / (size as number)
+  return `${Number.isInteger(scaled) ? scaled : digits3(scaled)}${suffix}`
+}
+
+/** Seconds as people plan with them: `2.31 days`, `5.20 hours`. */
+export function longTime(seconds: number): string {
+  if (seconds >= 2 * 86_400) return `${digits3(seconds / 86_400)} days`
+  return seconds >= 2 * 3600 ? `${digits3(seconds / 3600)} hours` : duration(seconds)
+}
+
 /** `1281167` → `1,281,167`. */
 export function count(n: number): string {
   return Math.round(n)

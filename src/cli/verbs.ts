@@ -10,5 +10,6 @@ export const VERBS: Record<string, () => Promise<Command>> = {
   inspect: async () => (await import('./verbs/inspect.js')).inspect,
   verify: async () => (await import('./verbs/verify.js')).verify,
   'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
+  plan: async () => (await import('./verbs/plan.js')).plan,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,
 }

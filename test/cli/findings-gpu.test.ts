@@ -1,6 +1,6 @@
 /** What `doctor` says about GPUs, on machines that we don't have. */
 import { describe, expect, it } from 'vitest'
-import { type GpuMachine, gpuFindings } from '../../src/cli/findings-gpu.js'
+import { type GpuMachine, gpuFindings } from '../../src/cli/doctor/findings-gpu.js'
 import { gpmSupported } from '../../src/system/nvml/gpm.js'
 import { openNvml } from '../../src/system/nvml/nvml.js'
 import { type FakeFunctions, fails, fakeNvml, gives32, gives64, H200 } from '../support/gpu/fake-nvml.js'

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
-import { codecFindings } from '../../src/cli/findings.js'
+import { codecFindings } from '../../src/cli/doctor/findings.js'
 import { codecLibraries } from '../../src/codec/slow.js'
 import { temporaryFolder } from '../support/folder.js'
 

@@ -1,7 +1,7 @@
 /** `millrace doctor`: what this machine and installation can do, and what to do about what they can't. */
 import { command } from '../command.js'
-import type { Finding } from '../finding.js'
-import { findings } from '../findings.js'
+import type { Finding } from '../doctor/finding.js'
+import { findings } from '../doctor/findings.js'
 import { table } from '../table.js'
 import { counted } from '../units.js'
 

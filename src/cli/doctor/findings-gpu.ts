@@ -1,9 +1,9 @@
 /** What `doctor` finds of GPUs: each one with its link, the driver, the libraries, and what the missing ones cost. */
 
-import type { GpuDescription, GpuReading, Nvml, PcieLink } from '../system/nvml/nvml.js'
-import { gpuCount } from '../system/process/limits.js'
+import type { GpuDescription, GpuReading, Nvml, PcieLink } from '../../system/nvml/nvml.js'
+import { gpuCount } from '../../system/process/limits.js'
+import { bytes, counted } from '../units.js'
 import type { Finding } from './finding.js'
-import { bytes, counted } from './units.js'
 
 export type LibraryName = keyof typeof LIBRARIES
 
@@ -24,9 +24,10 @@ export interface GpuMachine {
 const thisMachine = (): GpuMachine => ({
   gpus: gpuCount(),
   visible: process.env.CUDA_VISIBLE_DEVICES,
-  nvml: async () => (await import('../system/nvml/nvml.js')).openNvml(),
-  gpm: async (nvml, index) => (await import('../system/nvml/gpm.js')).gpmSupported(nvml, index),
-  library: async (name, driver) => (await import('../system/nvml/gpu-libraries.js')).gpuLibrary(name, driver),
+  nvml: async () => (await import('../../system/nvml/nvml.js')).openNvml(),
+  gpm: async (nvml, index) => (await import('../../system/nvml/gpm.js')).gpmSupported(nvml, index),
+  library: async (name, driver) =>
+    (await import('../../system/nvml/gpu-libraries.js')).gpuLibrary(name, driver),
 })
 
 /** What is done without it, and the package that brings it: its name for CUDA 13 and later, and for 12. */

@@ -1,11 +1,11 @@
 /** What `doctor` finds: one look at each thing that Millrace needs or uses, with a verdict and what to do. */
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
-import type { CodecLibrary } from '../codec/slow.js'
-import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../system/process/limits.js'
+import type { CodecLibrary } from '../../codec/slow.js'
+import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../../system/process/limits.js'
+import { bytes, count, counted } from '../units.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
-import { bytes, count, counted } from './units.js'
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */
@@ -23,16 +23,16 @@ export async function findings(): Promise<Finding[]> {
     await sharedMemory(),
     shm(),
     await library('FFI', 'bad', 'npm install koffi', async () => {
-      await import('../system/memory/memory.js')
+      await import('../../system/memory/memory.js')
       return 'koffi, with the C library'
     }),
     await library('TurboJPEG', 'bad', 'install libjpeg-turbo 3, or set MILLRACE_TURBOJPEG', async () =>
-      (await import('../system/codecs/turbojpeg-library.js')).libraryVersion(),
+      (await import('../../system/codecs/turbojpeg-library.js')).libraryVersion(),
     ),
     await library('libvips', 'warn', 'npm install sharp, to read PNG, WebP and others', async () =>
-      (await import('../system/codecs/vips.js')).libraryVersion(),
+      (await import('../../system/codecs/vips.js')).libraryVersion(),
     ),
-    ...codecFindings((await import('../codec/slow.js')).codecLibraries()),
+    ...codecFindings((await import('../../codec/slow.js')).codecLibraries()),
     ...(await gpuFindings()),
   ]
 }
@@ -89,7 +89,7 @@ function handles(): Finding {
 async function sharedMemory(): Promise<Finding> {
   const what = 'shared memory'
   try {
-    const { createRegion, free, PAGE, reserve } = await import('../system/memory/memory.js')
+    const { createRegion, free, PAGE, reserve } = await import('../../system/memory/memory.js')
     const region = createRegion(PAGE)
     await reserve(region, PAGE).finally(() => free(region))
     return { what, verdict: 'ok', is: 'memfd works' }

@@ -1,0 +1,88 @@
+/** The arithmetic of `millrace plan`, and what the verb makes of it. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { amount, longTime, parseAmount } from '../../src/cli/units.js'
+import { planRun } from '../../src/prepare/plan.js'
+
+const SEVEN = { tokens: 100e9, tokensPerStep: 1e6, stepsPerSecond: 0.5, gpus: 64, price: 3, tokenBytes: 2 }
+
+describe('planRun', () => {
+  test('a model of 7 B on 100 B tokens, with a feed that gives half of what it needs', () => {
+    const { steps, bytesPerSecond, trainer, fed } = planRun({ ...SEVEN, feed: 250e3 })
+    expect(steps).toBe(100_000)
+    expect(trainer.tokensPerSecond).toBe(500e3)
+    expect(bytesPerSecond).toBe(1e6)
+    expect(trainer.seconds / 86_400).toBeCloseTo(2.3, 1)
+    expect(fed!.seconds / 86_400).toBeCloseTo(4.6, 1)
+    expect(fed!.busy).toBe(0.5)
+    expect(fed!.cost).toBeCloseTo(2 * trainer.cost!, 6)
+  })
+
+  test('a feed that gives more than is needed changes nothing', () => {
+    const { trainer, fed } = planRun({ ...SEVEN, feed: 1e9 })
+    expect(fed).toEqual(trainer)
+  })
+
+  test('steps a second follow from the model and the GPUs', () => {
+    const { trainer } = planRun({
+      ...SEVEN,
+      stepsPerSecond: undefined,
+      model: { parameters: 7e9, flops: 400e12 },
+    })
+    expect(trainer.stepsPerSecond).toBeCloseTo((64 * 400e12) / (6 * 7e9 * 1e6), 9)
+  })
+})
+
+test('amounts are read and written', () => {
+  expect(['100B', '1.5M', '65k', '2e9', '7', '1T'].map(parseAmount)).toEqual([
+    100e9, 1.5e6, 65e3, 2e9, 7, 1e12,
+  ])
+  expect(['', '7 GB', 'x', '-1', '1KK'].map(parseAmount)).toEqual(Array(5).fill(undefined))
+  expect([100e9, 1.25e6, 999.9e3, 12, 0.5].map(amount)).toEqual(['100 B', '1.25 M', '1.00 M', '12', '0.50'])
+  expect([200_000, 10_000, 90].map(longTime)).toEqual(['2.31 days', '2.78 hours', '1:30'])
+})
+
+describe('millrace plan', () => {
+  const cli = join(import.meta.dirname, '../../dist/cli/main.js')
+  const RUN = ['plan', '--tokens', '100B', '--step-tokens', '1M', '--steps-per-second', '0.5']
+
+  test('measures a feed', () => {
+    const feed = JSON.stringify({
+      source: { synthetic: { count: 100, tensors: { shape: [64], dtype: 'u16' } } },
+      fields: { tokens: { from: 'data', as: 'npy', dtype: 'u16', shape: [64] } },
+      batch: 8,
+    })
+    const out = execFileSync(process.execPath, [
+      cli,
+      ...RUN,
+      feed,
+      '--seconds',
+      '0.1',
+      '--workers',
+      '0',
+      '--json',
+    ])
+    const { measured, fed, trainer } = JSON.parse(out.toString())
+    expect(measured.length).toBe(64)
+    expect(measured.tokensPerSecond).toBeCloseTo(64 * measured.rowsPerSecond, 3)
+    expect(fed.tokensPerSecond).toBeCloseTo(Math.min(trainer.tokensPerSecond, measured.tokensPerSecond), 3)
+  })
+
+  test('says what is missing', () => {
+    const problem = (...words: string[]): string => {
+      const { status, stderr } = spawnSync(process.execPath, [cli, ...words])
+      expect(status).not.toBe(0)
+      return stderr.toString()
+    }
+    expect(problem('plan', '--tokens', '1B', '--step-tokens', '1M')).toMatch(/--steps-per-second/)
+    expect(problem('plan', '--tokens', '1B', '--steps-per-second', '1')).toMatch(/--step-tokens/)
+    expect(problem(...RUN, '--feed-tokens', 'many')).toMatch(/amount such as 100B/)
+    const pictures = JSON.stringify({
+      source: { synthetic: { count: 10, images: { width: 8, height: 8 } } },
+      fields: { label: { from: 'cls', as: 'int' } },
+      batch: 2,
+    })
+    expect(problem(...RUN, pictures)).toMatch(/no field of tokens/)
+  })
+})
