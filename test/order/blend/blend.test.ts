@@ -1,16 +1,16 @@
 /** Blends: exact proportions, every source in its own order without gap or repeat, random access. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BLOCK, BLOCKS, quantise, ROUND, scheduleExtras } from '../../src/order/apportion.js'
+import { BLOCK, BLOCKS, quantise, ROUND, scheduleExtras } from '../../../src/order/blend/apportion.js'
 import {
   type BlendChange,
   type BlendData,
   BlendOrder,
   neededChanges,
   planBlend,
-} from '../../src/order/blend.js'
-import type { Draw } from '../../src/order/order.js'
-import type { SourceOrder } from '../../src/order/single.js'
+} from '../../../src/order/blend/blend.js'
+import type { Draw } from '../../../src/order/order.js'
+import type { SourceOrder } from '../../../src/order/single.js'
 
 /** A source whose row at (epoch, position) tells both. */
 const traced = (length: number): SourceOrder => ({

@@ -10,7 +10,7 @@
  * stays less than one away from the ideal always exists (Tijdeman, the chairman assignment problem, 1980), and
  * earliest deadline first finds it.
  */
-import { DefinitionError } from '../basics/errors.js'
+import { DefinitionError } from '../../basics/errors.js'
 
 /** Positions in a block, and blocks in a round. */
 export const BLOCK = 1024

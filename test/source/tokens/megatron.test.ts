@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { blendIndex } from '../../../src/order/megatron/blend-index.js'
-import { gptIndex } from '../../../src/order/megatron/gpt-index.js'
+import { blendIndex } from '../../../src/order/blend/megatron.js'
+import { gptIndex } from '../../../src/source/tokens/megatron/gpt-index.js'
 
 const golden = join(import.meta.dirname, '../../golden/megatron')
 

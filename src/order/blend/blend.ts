@@ -10,12 +10,12 @@
  * keeps only the changes that still matter, however many there were.
  */
 
-import { DefinitionError, MillraceError, nearest, StateError } from '../basics/errors.js'
-import { hashText, Random } from '../basics/random.js'
+import { DefinitionError, MillraceError, nearest, StateError } from '../../basics/errors.js'
+import { hashText, Random } from '../../basics/random.js'
+import type { Draw, Order } from '../order.js'
+import { shuffle } from '../permutation.js'
+import type { SourceOrder } from '../single.js'
 import { BLOCK, BLOCKS, quantise, scheduleExtras } from './apportion.js'
-import type { Draw, Order } from './order.js'
-import { shuffle } from './permutation.js'
-import type { SourceOrder } from './single.js'
 
 /** New weights from a place on: a draw counted through all epochs, or a position in an epoch. */
 export interface BlendChange {
