@@ -279,13 +279,10 @@ class Feed(Opened):
         run = self._run
         if run.stream.closed:
             return f"<Feed {self.name}, closed>"
-        shown = [
-            f"{f.name} {f.kind}{[run.rows, *(['…'] if f.form != 'dense' else []), *f.shape]} {f.form}"
-            for f in run.fields
-        ]
+        shown = [field.described(run.rows) for field in run.fields]
         place = f"at epoch {run.following.epoch}, position {run.following.position}"
         lines = [f"Feed {self.name}: {self._where()}; {place}", *(f"  {line}" for line in shown)]
-        return "\n".join(lines).replace("'…'", "…")
+        return "\n".join(lines)
 
     # ------------------------------------------------------------ ending
 

@@ -7,6 +7,7 @@
  * end.
  */
 import { toBf16, toF16 } from '../basics/dtype.js'
+import { joinBorders } from './borders.js'
 import type { FieldPlace, SlotLayout } from './layout.js'
 import { Header, RowStatus, type Slot } from './slot.js'
 
@@ -52,8 +53,18 @@ export function closeSlot(
     }
   }
   if (dropped) moveNotes(slot, dropped.kept, dropped.blanks)
-  words[Header.Count] = rows ? rows.length : planned
+  const count = rows ? rows.length : planned
+  words[Header.Count] = count
+  for (const field of layout.fields) {
+    const problem = field.flat === undefined ? undefined : joinBorders(bordersOf(slot, field), count, field)
+    if (problem !== undefined) return problem
+  }
   return undefined
+}
+
+/** The entries of a field that is delivered flat. */
+function bordersOf(slot: Slot, { at, shape }: FieldPlace): Int32Array {
+  return new Int32Array(slot.buffer, slot.at + at, slot.layout.rows * shape[0])
 }
 
 /** Whether a batch has fillers: such a one keeps its full size. */
@@ -293,6 +304,7 @@ export function placeOf(slot: Slot, index: number, row: number, length: number):
 export function actualShape(slot: Slot, layout: SlotLayout, index: number): number[] {
   const field = layout.fields[index]
   const count = slot.words[Header.Count]
+  if (field.flat !== undefined) return [count * field.shape[0]]
   if (field.form === 'dense') return [count, ...field.shape]
   if (field.form === 'padded') return [count, slot.words[Header.Cursor + index], ...field.shape]
   return [slot.words[Header.Cursor + index], ...field.shape]

@@ -8,6 +8,7 @@
  */
 import type { Random } from '../basics/random.js'
 import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
+import type { TokenRows } from './tokens/token-rows.js'
 
 /**
  * All members of the contract. One that is optional there may be `undefined` here, but it must be written: a class that
@@ -31,6 +32,11 @@ export abstract class Around implements EveryMember {
 
   /** A wrapper that changes no values may say what the source below says. */
   get asInUnits(): boolean | undefined {
+    return undefined
+  }
+
+  /** Likewise. */
+  get tokenRows(): TokenRows | undefined {
     return undefined
   }
 

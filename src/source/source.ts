@@ -14,6 +14,7 @@ import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
 import type { UnitColumn } from './columnar/view.js'
 import type { Layout } from './layout.js'
+import type { TokenRows } from './tokens/token-rows.js'
 
 export type { ArrayColumn, Column, Tile } from './column.js'
 export type { Layout } from './layout.js'
@@ -120,6 +121,11 @@ export interface Source {
   ): readonly (UnitColumn | undefined)[]
   /** Samples are what `unitColumns` of the leaf tells, as it is: true for such a leaf, and for wrappers that only select rows. */
   readonly asInUnits?: boolean
+  /**
+   * Rows of tokens: how they lie in their files. Where fields are columns that this names, rows are made without `sample`, which
+   * must give the same values. Wrappers that only select rows hand it on.
+   */
+  readonly tokenRows?: TokenRows
   /**
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
    * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.

@@ -23,6 +23,7 @@ import type {
   Pieces,
   Source,
 } from '../../src/source/source.js'
+import { Stretches, type TokenRows } from '../../src/source/tokens/token-rows.js'
 import { asText } from './conformance.js'
 
 /** A row has ten bytes of its own and a unit, both in column `a`, and its number, `b`. Loading says of which unit bytes are. */
@@ -33,6 +34,7 @@ class FullSource implements Required<Source> {
   readonly leaves: readonly Leaf[]
   readonly movesWithEpoch = true
   readonly asInUnits = true
+  readonly tokenRows: TokenRows
   readonly runs: Float64Array
   readonly foreseen: unknown[] = []
 
@@ -46,6 +48,16 @@ class FullSource implements Required<Source> {
     this.indexed = [columnNames[1]]
     this.unitStarts = Float64Array.from({ length: count / together }, (_, unit) => unit * together)
     this.leaves = [this]
+    this.tokenRows = {
+      files: [{ path: name, begin: 0, dtype: 'u16' }],
+      length: 4,
+      columns: { [columnNames[0]]: 0 },
+      targets: [columnNames[0]],
+      padding: 0,
+      vocabulary: 9,
+      stretches: (row, epoch, out) => out.add(0, 10 * row + epoch, 4, 0),
+      placeName: (_, token) => `${name} at ${token}`,
+    }
     this.runs = Float64Array.of(0, count / 2)
   }
 
@@ -265,6 +277,17 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   asInUnits: ({ source, parts, column }) => {
     const changes = column('a') !== 'a' || source.columns.length > parts[0].columns.length
     expect(source.asInUnits).toBe(changes ? undefined : true)
+  },
+  // The same rows, under the wrapper's numbers and names of columns. Parts put together have no rows of tokens.
+  tokenRows: ({ source, parts, column }, row, { part, row: below }) => {
+    const rows = source.tokenRows
+    if (parts.length > 1) return expect(rows).toBeUndefined()
+    const [here, there] = [new Stretches(), new Stretches()]
+    rows!.stretches(row, 5, here)
+    part.tokenRows.stretches(below, 5, there)
+    expect(here).toEqual(there)
+    expect([rows!.columns, rows!.targets]).toEqual([{ [column('a')]: 0 }, [column('a')]])
+    expect([rows!.length, rows!.vocabulary, rows!.placeName?.(0, 3)]).toEqual([4, 9, 'x at 3'])
   },
   foresee: ({ source }, row, { part, row: below, wanted }) => {
     const random = new Random()

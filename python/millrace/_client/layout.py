@@ -44,8 +44,17 @@ class Field:
     layout: str
     #: Bytes of one row (dense), or of one element along the axis that varies.
     unit_bytes: int
+    #: Whether all rows are one array: borders of segments in the whole batch.
+    flat: bool = False
     #: What becomes of it on the device, where it is finished there (docs/protocol.md).
     device: Optional[Mapping[str, Any]] = None
+
+    def described(self, rows: int) -> str:
+        """Name, type and shape in a batch of so many rows: ``image f32[256, 3, 224, 224] dense``."""
+        if self.flat:
+            return f"{self.name} {self.kind}[{rows * self.shape[0]}] flat"
+        axes = [rows, *(["…"] if self.form != "dense" else []), *self.shape]
+        return f"{self.name} {self.kind}[{', '.join(map(str, axes))}] {self.form}"
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ class Layout:
                 offsets_at=field.get("offsetsAt", -1),
                 layout=field.get("layout") or "",
                 unit_bytes=field.get("unitBytes", 0),
+                flat=field.get("flat") is not None,
                 device=field.get("device"),
             )
             for index, field in enumerate(told["fields"])

@@ -76,7 +76,8 @@ def _add(
 
     name, count = field.name, about.count
     if field.form == "dense":
-        batch[name] = array((count, *field.shape), field.dtype, field.at)
+        shape = (count * field.shape[0],) if field.flat else (count, *field.shape)
+        batch[name] = array(shape, field.dtype, field.at)
         return
     length = head[Header.CURSOR + field.index]
     if field.form == "padded":

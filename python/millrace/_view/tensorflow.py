@@ -28,7 +28,8 @@ def dataset(epochs: Iterable[Batch], fields: Sequence[Field], names: Optional[Se
         elif field.form == "padded":
             signature[field.name] = tf.TensorSpec((None, None, *field.shape), dtype)
         else:
-            signature[field.name] = tf.TensorSpec((None, *field.shape), dtype)
+            shape = (None,) if field.flat else (None, *field.shape)
+            signature[field.name] = tf.TensorSpec(shape, dtype)
 
     def value(batch: Batch, name: str) -> Any:
         one = batch[name]

@@ -81,6 +81,8 @@ class ConcatSource implements EveryMember {
   readonly load = undefined
   readonly unitColumns = undefined
   readonly asInUnits: boolean
+  // Rows of several sources of tokens are a blend, or one source with several files.
+  readonly tokenRows = undefined
   /** First row of each part, and the count at the end. */
   private readonly rows: Float64Array
 

@@ -15,6 +15,7 @@ import type {
   SourceKind,
   WholeFile,
 } from '../source.js'
+import type { TokenRows } from '../tokens/token-rows.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
@@ -106,6 +107,18 @@ class NamedSource extends Around {
       name: this.rename[column.name] ?? column.name,
     }))
     return layout && { ...layout, schema: schema! }
+  }
+
+  /** Under their new names. A field of `source`, which files don't hold, has no place there. */
+  override get tokenRows(): TokenRows | undefined {
+    const { tokenRows: rows } = this.source
+    if (rows === undefined) return undefined
+    const here = (name: string): string => this.rename[name] ?? name
+    const columns = Object.entries(rows.columns).map(([name, ahead]) => [here(name), ahead])
+    return Object.create(rows, {
+      columns: { value: Object.fromEntries(columns) },
+      targets: { value: rows.targets.map(here) },
+    })
   }
 
   protected override columnsBelow(columns: readonly string[]): readonly string[] {

@@ -8,6 +8,7 @@ import { SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
 import { Around } from '../around.js'
 import type { IndexColumn, Manifest, Nesting, Source } from '../source.js'
+import type { TokenRows } from '../tokens/token-rows.js'
 import { combinedFingerprint } from './combined.js'
 import { withBorders } from './unit-borders.js'
 
@@ -124,6 +125,14 @@ class SelectedSource extends Around {
 
   override get asInUnits(): boolean | undefined {
     return this.source.asInUnits
+  }
+
+  override get tokenRows(): TokenRows | undefined {
+    const { tokenRows } = this.source
+    if (tokenRows === undefined) return undefined
+    const stretches: TokenRows['stretches'] = (row, epoch, out) =>
+      tokenRows.stretches(this.at(row), epoch, out)
+    return Object.create(tokenRows, { stretches: { value: stretches } })
   }
 
   protected override rowBelow(row: number): number {

@@ -68,6 +68,7 @@ class ZipSource implements EveryMember {
   readonly unitColumns = undefined
   // A sample has columns of several units.
   readonly asInUnits = undefined
+  readonly tokenRows = undefined
 
   constructor(private readonly parts: readonly Source[]) {
     const [first] = parts

@@ -7,6 +7,7 @@ import { SourceError } from '../../basics/errors.js'
 import { Around } from '../around.js'
 import { IndexFile } from '../index/file.js'
 import type { IndexColumn, Manifest, Source, SourceKind } from '../source.js'
+import type { TokenRows } from '../tokens/token-rows.js'
 
 /** A column whose values lie in an index file: `value`, and `null` (1: no value) where rows lack one. */
 export interface ValueColumn extends Pick<IndexColumn, 'type' | 'digits'> {
@@ -43,6 +44,10 @@ class ValuedSource extends Around {
   /** Samples are those of the source below. */
   override get asInUnits(): boolean | undefined {
     return this.source.asInUnits
+  }
+
+  override get tokenRows(): TokenRows | undefined {
+    return this.source.tokenRows
   }
 
   override index(name: string): IndexColumn | undefined {
