@@ -20,6 +20,7 @@ await bundleThread(join(root, 'dist'), 'engine/make/maker.js')
 for (const [folder, extension] of [
   ['codec/kernels', '.wasm'],
   ['tokenize/kernels', '.wasm'],
+  ['tokenize/shipped', '.json'],
   ['transform/kernels', '.wasm'],
   ['transform/kernels/cuda', ''],
   ['observe/page', ''],

@@ -13,6 +13,8 @@ export interface Tokenizer {
   readonly size: number
   /** Tokens that stand for no text, by their names. */
   readonly special: ReadonlyMap<string, number>
+  /** The token that ends a document. */
+  readonly eod: number | undefined
   /** Texts so far that were no UTF-8, and had what is wrong replaced. */
   readonly replaced: number
   /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. A text has no more tokens than bytes. */
@@ -26,6 +28,8 @@ export interface TokenizerOptions {
   special?: 'text' | 'parse'
   /** What is done with text that is no UTF-8: the wrong bytes become U+FFFD (the default), or it is an error. */
   invalid?: 'replace' | 'fatal'
+  /** The token that ends a document. */
+  eod?: number
 }
 
 /** Bytes of text that are encoded at a time; more where a word is longer. */
@@ -40,6 +44,7 @@ const MAY_COMPOSE = 0xcc
 export class BpeTokenizer implements Tokenizer {
   readonly size: number
   readonly special: ReadonlyMap<string, number>
+  readonly eod: number | undefined
   replaced = 0
   private readonly kernel: Kernel
   private readonly finder: TokenFinder | undefined
@@ -53,13 +58,14 @@ export class BpeTokenizer implements Tokenizer {
 
   constructor(
     private readonly vocabulary: CompiledVocabulary,
-    { special = 'text', invalid = 'replace' }: TokenizerOptions = {},
+    { special = 'text', invalid = 'replace', eod }: TokenizerOptions = {},
   ) {
     const { added, count, tables, memory } = vocabulary
     this.size = added.reduce((size, { id }) => Math.max(size, id + 1), count)
     this.special = new Map(added.filter(token => token.special).map(({ id, text }) => [text, id]))
     const parsed = added.filter(token => special === 'parse' || !token.special)
     this.finder = parsed.length === 0 ? undefined : new TokenFinder(parsed)
+    this.eod = eod
     this.fatal = invalid === 'fatal'
     this.kernel = newKernel(tables.end)
     this.memory = this.kernel.bytes()

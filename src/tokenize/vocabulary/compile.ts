@@ -72,11 +72,13 @@ export function compileVocabulary(model: Model): CompiledVocabulary {
   for (let i = 0; i < pairs.length; i += 3) kernel.code.addPair(pairs[i], pairs[i + 1], pairs[i + 2])
   kernel.code.fillFirstPairs()
   if (whole) for (const [id, { length }] of tokens.entries()) if (length > 0) kernel.code.addWhole(id)
+  const shared = new Uint8Array(new SharedArrayBuffer(end))
+  shared.set(memory.subarray(0, end))
   return {
     pattern: PATTERNS[model.pattern],
     count: tokens.length,
     tables,
-    memory: memory.slice(0, end),
+    memory: shared,
     added: model.added,
     nfc: model.nfc,
   }

@@ -8,23 +8,34 @@ import type { AddedToken, Model } from './model.js'
 
 type Json = Record<string, unknown>
 
-/** The model, or why the kernel can't do it. */
-export function readTokenizerJson(text: string, file: string): Model | { why: string } {
+/** The file, parsed. */
+export interface TokenizerFileJson extends Json {
+  model: Json
+}
+
+export function parseTokenizerJson(text: string, file: string): TokenizerFileJson {
   let json: Json
   try {
     json = JSON.parse(text) as Json
   } catch (cause) {
     throw new SourceError(`${file} is no JSON: ${(cause as Error).message}`, { file, cause })
   }
-  const model = json.model as Json | undefined
+  const { model } = json
   if (typeof model !== 'object' || model === null)
     throw new SourceError(`${file} has no "model": it is no tokenizer.json`, { file })
+  return { ...json, model: model as Json }
+}
+
+/** The model, or why the kernel can't do it. */
+export function readTokenizerJson(text: string, file: string): Model | { why: string } {
+  const json = parseTokenizerJson(text, file)
+  const { model } = json
+  const why = unlikeOurs(model)
+  if (why !== undefined) return { why }
   const pattern = patternIn(json.pre_tokenizer as Json | null)
   if (typeof pattern !== 'string') return pattern
   const normal = normalizerIn(json.normalizer as Json | null)
   if (typeof normal !== 'boolean') return normal
-  const why = unlikeOurs(model)
-  if (why !== undefined) return { why }
   const vocabulary = model.vocab as Record<string, number>
   const added = addedIn(json.added_tokens as Json[] | undefined, normal)
   if (!Array.isArray(added)) return added
@@ -61,6 +72,15 @@ function normalizerIn(json: Json | null): boolean | { why: string } {
   if (json === null || json === undefined) return false
   if (json.type === 'NFC') return true
   return { why: `its normalizer is ${json.type}` }
+}
+
+/** The added tokens, by number and text. */
+export function addedTokens({ added_tokens: list }: TokenizerFileJson): AddedToken[] {
+  return ((list ?? []) as Json[]).map(({ id, content, special }) => ({
+    id: id as number,
+    text: content as string,
+    special: Boolean(special),
+  }))
 }
 
 function addedIn(list: Json[] | undefined, nfc: boolean): AddedToken[] | { why: string } {

@@ -1,0 +1,78 @@
+/** Finds the file that a definition or a command means by a tokenizer: a file, a folder that has one, or the vocabulary that ships with Millrace. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { nearest, SourceError } from '../basics/errors.js'
+
+/** Vocabularies that ship with Millrace, by name. */
+const SHIPPED: Readonly<Record<string, string>> = { 'millrace-4k': 'shipped/millrace-4k.json' }
+
+export interface TokenizerFile {
+  path: string
+  /** For messages: of a folder its name, otherwise that of the file. */
+  name: string
+  bytes: Buffer
+}
+
+export function findTokenizer(path: string, root: string): TokenizerFile {
+  const full = resolve(root, path)
+  const kind = statSync(full, { throwIfNoEntry: false })
+  if (kind === undefined) {
+    if (Object.hasOwn(SHIPPED, path)) {
+      const file = fileURLToPath(new URL(`./${SHIPPED[path]}`, import.meta.url))
+      return { path: file, name: path, bytes: readFileSync(file) }
+    }
+    throw new SourceError(`there is no tokenizer ${full}${hint(path, full)}`, { file: full })
+  }
+  const file = kind.isDirectory() ? inFolder(full) : full
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (cause) {
+    throw new SourceError(`can't read the tokenizer ${file}: ${(cause as Error).message}`, { file, cause })
+  }
+  return { path: file, name: nameOf(file), bytes }
+}
+
+function inFolder(folder: string): string {
+  const names = readdirSync(folder)
+  if (names.includes('tokenizer.json')) return join(folder, 'tokenizer.json')
+  const ranks = names.filter(name => name.endsWith('.tiktoken'))
+  if (ranks.length === 1) return join(folder, ranks[0])
+  const convertible = names.some(
+    name => name === 'tokenizer.model' || name === 'vocab.json' || name === 'vocab.txt',
+  )
+  throw new SourceError(
+    ranks.length > 1
+      ? `the folder ${folder} has ${ranks.length} .tiktoken files: name one of them`
+      : convertible
+        ? `the folder ${folder} has no tokenizer.json: ${conversion(folder)}`
+        : `the folder ${folder} has no tokenizer.json: name a folder or file that is a tokenizer`,
+    { file: folder },
+  )
+}
+
+/** How a tokenizer of another kind becomes a tokenizer.json. */
+export function conversion(folder: string): string {
+  const quoted = folder.replaceAll("'", "\\'")
+  return `make one with Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained('${quoted}').save_pretrained('${quoted}')`
+}
+
+function hint(path: string, full: string): string {
+  const close = nearest(path, Object.keys(SHIPPED))
+  if (close !== undefined) return `; did you mean "${close}"?`
+  let beside: string[] = []
+  try {
+    beside = readdirSync(dirname(full))
+  } catch {}
+  const other = nearest(basename(full), beside)
+  if (other !== undefined) return `; did you mean ${join(dirname(path), other)}?`
+  if (/^[\w.-]+(\/[\w.-]+)?$/.test(path) && extname(path) === '')
+    return `: names of models are not looked up; download its tokenizer.json (hf download ${path} tokenizer.json --local-dir FOLDER) and name that folder`
+  return ': name a tokenizer.json, its folder, or a .tiktoken file'
+}
+
+function nameOf(file: string): string {
+  if (basename(file) === 'tokenizer.json') return basename(dirname(file))
+  return basename(file, extname(file))
+}

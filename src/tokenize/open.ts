@@ -1,0 +1,81 @@
+/**
+ * Opens a tokenizer, in two steps. `openTokenizer` reads its file in the main thread and makes the tables, or takes those that are
+ * kept: what it gives is plain data that is posted to other threads without a copy. `attachTokenizer` makes a tokenizer from it, in any thread.
+ */
+import { createHash } from 'node:crypto'
+import { endOfDocument } from './eod.js'
+import { findTokenizer } from './find.js'
+import { loadVocabulary } from './load.js'
+import { openPackage, type PackageVocabulary } from './package/open.js'
+import { PackageTokenizer } from './package/tokenizer.js'
+import type { PatternName } from './scan/patterns.js'
+import { BpeTokenizer, type Tokenizer } from './tokenizer.js'
+import type { CompiledVocabulary } from './vocabulary/compile.js'
+
+/** How a tokenizer is named in definitions and commands; a text alone is its path. */
+export interface TokenizerJson {
+  /** A tokenizer.json, its folder, a .tiktoken file, or `millrace-4k`, which ships with Millrace. */
+  path: string
+  /** What the name of a special token in a text is: text like any other (the default), or that token. */
+  special?: 'text' | 'parse'
+  /** What becomes of text that is no UTF-8: its wrong bytes become U+FFFD (the default), or it is an error. */
+  invalid?: 'replace' | 'fatal'
+  /** How words are cut, for .tiktoken files that are not known. */
+  pattern?: PatternName
+}
+
+/** Plain data. The tables lie in shared memory. */
+export interface OpenedTokenizer {
+  /** Of the tokenizer's file and all that changes its tokens. */
+  hash: string
+  /** Greatest token + 1. */
+  size: number
+  /** Short name, for messages. */
+  name: string
+  /** The token that ends a document. */
+  eod?: number
+  special: 'text' | 'parse'
+  invalid: 'replace' | 'fatal'
+  vocabulary: CompiledVocabulary | PackageVocabulary
+}
+
+export async function openTokenizer(
+  json: string | TokenizerJson,
+  root: string,
+  notice: (text: string) => void = () => {},
+): Promise<OpenedTokenizer> {
+  const {
+    path,
+    special = 'text',
+    invalid = 'replace',
+    pattern,
+  } = typeof json === 'string' ? { path: json } : json
+  const file = findTokenizer(path, root)
+  const loaded = loadVocabulary(file, pattern)
+  const vocabulary = 'why' in loaded ? openPackage(file, loaded.why, root, notice) : loaded
+  const eod = endOfDocument(new Map(vocabulary.added.map(({ id, text }) => [text, id])), file.path)
+  return {
+    hash: hashOf(file.bytes, [special, invalid, pattern ?? '', eod ?? '']),
+    size: sizeOf(vocabulary),
+    name: file.name,
+    ...(eod !== undefined && { eod }),
+    special,
+    invalid,
+    vocabulary,
+  }
+}
+
+export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {
+  const { vocabulary } = opened
+  return 'text' in vocabulary
+    ? new PackageTokenizer(opened, vocabulary)
+    : new BpeTokenizer(vocabulary, opened)
+}
+
+function sizeOf({ added, count }: CompiledVocabulary | PackageVocabulary): number {
+  return added.reduce((size, { id }) => Math.max(size, id + 1), count)
+}
+
+function hashOf(bytes: Uint8Array, details: readonly (string | number)[]): string {
+  return createHash('sha256').update(JSON.stringify(details)).update(bytes).digest('hex').slice(0, 32)
+}
