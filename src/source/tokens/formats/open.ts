@@ -1,0 +1,53 @@
+/** Opens token files: finds them and reads their headers, nothing else. A file of a hundred gigabytes takes as long as a small one. */
+import { isNpy } from '../../../basics/npy/front.js'
+import { inParallel } from '../../../basics/parallel.js'
+import { ASKED_AT_ONCE } from '../../../store/access.js'
+import { Stores } from '../../../store/stores.js'
+import type { OpenContext } from '../../source.js'
+import { findTokenFiles } from './find.js'
+import { type Found, type ReadFormat, readerOf, type TokenFileOptions } from './found.js'
+import { isLlmc, readLlmc } from './llmc.js'
+import { readMegatron } from './megatron.js'
+import { readNanogpt } from './nanogpt.js'
+import { readNpy } from './npy.js'
+import { readOlmo } from './olmo.js'
+import type { TokenFile, TokenFormat } from './token-file.js'
+
+const FORMATS: Readonly<Record<TokenFormat, ReadFormat>> = {
+  megatron: readMegatron,
+  nanogpt: readNanogpt,
+  llmc: readLlmc,
+  npy: readNpy,
+  olmo: readOlmo,
+}
+
+/** Enough to tell formats apart. */
+const FIRST_BYTES = 8
+
+/** The files that paths, patterns or prefixes name, in their order; those of a pattern by name. */
+export async function openTokenFiles(
+  paths: string | readonly string[],
+  options: TokenFileOptions,
+  context: Pick<OpenContext, 'root' | 'notice'>,
+): Promise<TokenFile[]> {
+  using stores = new Stores()
+  const found = await findTokenFiles(paths, context.root, stores, options)
+  // Of many files without a header the first is named.
+  let told = false
+  const notice = (text: string): void => {
+    if (!told) context.notice?.(text)
+    told = true
+  }
+  return await inParallel(found, ASKED_AT_ONCE, async one => {
+    const format = options.format ?? (await guess(one, stores))
+    return FORMATS[format](one, readerOf(one, stores), options, { stores, notice })
+  })
+}
+
+async function guess(found: Found, stores: Stores): Promise<TokenFormat> {
+  if (found.index !== undefined) return 'megatron'
+  const head = await readerOf(found, stores)(0, FIRST_BYTES)
+  if (isLlmc(head)) return 'llmc'
+  if (isNpy(head)) return 'npy'
+  return found.file.endsWith('.npy') ? 'olmo' : 'nanogpt'
+}
