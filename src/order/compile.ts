@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { DefinitionError } from '../basics/errors.js'
 import type { NormalOrder } from '../define/types.js'
-import { type BlendChange, type BlendData, BlendOrder, planBlend } from './blend/blend.js'
+import { type BlendData, BlendOrder, planBlend } from './blend/blend.js'
+import type { BlendChange } from './blend/changes.js'
 import type { Draw, Order } from './order.js'
 import {
   compileSource,

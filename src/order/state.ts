@@ -6,7 +6,7 @@
 
 import { StateError } from '../basics/errors.js'
 import { explainOrderChange, type OrderDescription } from '../define/change.js'
-import { type BlendChange, neededChanges } from './blend/blend.js'
+import { type BlendChange, neededChanges } from './blend/changes.js'
 import type { Place } from './steps.js'
 
 export interface State extends Place {

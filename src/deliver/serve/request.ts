@@ -6,7 +6,7 @@
 import { MillraceError } from '../../basics/errors.js'
 import type { AllowCode } from '../../define/code.js'
 import type { FeedJson } from '../../define/types.js'
-import type { BlendChange } from '../../order/blend/blend.js'
+import type { BlendChange } from '../../order/blend/changes.js'
 import { checkChange } from '../../order/state.js'
 import type { Place } from '../../order/steps.js'
 import type { OpenOptions } from '../options.js'

@@ -6,7 +6,7 @@ import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
 import type { NormalFeed } from '../../define/types.js'
-import type { BlendChange } from '../../order/blend/blend.js'
+import type { BlendChange } from '../../order/blend/changes.js'
 import {
   type CompiledOrder,
   compileOrder,

@@ -2,13 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BLOCK, BLOCKS, quantise, ROUND, scheduleExtras } from '../../../src/order/blend/apportion.js'
-import {
-  type BlendChange,
-  type BlendData,
-  BlendOrder,
-  neededChanges,
-  planBlend,
-} from '../../../src/order/blend/blend.js'
+import { type BlendData, BlendOrder, planBlend } from '../../../src/order/blend/blend.js'
+import { type BlendChange, neededChanges } from '../../../src/order/blend/changes.js'
 import type { Draw } from '../../../src/order/order.js'
 import type { SourceOrder } from '../../../src/order/single.js'
 

@@ -1,10 +1,10 @@
-/** Orders of Megatron's datasets are those that numpy gives, number for number. */
+/** The order of Megatron's GPTDataset is the one that numpy gives, number for number. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { blendIndex } from '../../../src/order/blend/megatron.js'
 import { gptIndex } from '../../../src/source/tokens/megatron/gpt-index.js'
+import { splitRange } from '../../../src/source/tokens/megatron/split.js'
 
 const golden = join(import.meta.dirname, '../../golden/megatron')
 
@@ -36,7 +36,6 @@ interface Case {
 
 const expected = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as {
   gpt: Case[]
-  blend: { weights: number[]; size: number; sources: Told; samples: Told }[]
   lengths: Record<string, number[]>
 }
 
@@ -60,10 +59,11 @@ it('the cases have one epoch and several, and last epochs of their own', () => {
 })
 
 it.each(expected.gpt)('GPTDataset: $kind $count, $split take $take, $samples of $length, seed $seed', one => {
-  const { documents, starts, shuffle, epochs } = gptIndex({
+  const range = splitRange(one.split, one.take, one.count)
+  expect(range).toEqual({ from: one.from, to: one.to })
+  const { documents, places, offsets, shuffle, epochs } = gptIndex({
     lengths: lengthsOf(one),
-    from: one.from,
-    to: one.to,
+    ...range,
     samples: one.samples ?? undefined,
     length: one.length,
     seed: one.seed,
@@ -72,12 +72,7 @@ it.each(expected.gpt)('GPTDataset: $kind $count, $split take $take, $samples of 
   })
   expect(epochs).toBe(one.epochs)
   expect(told(documents, [documents.length])).toEqual(one.documents)
-  expect(told(starts, [starts.length / 2, 2])).toEqual(one.starts)
+  const starts = Array.from(places, (place, i) => [place, offsets[i]]).flat()
+  expect(told(starts, [places.length, 2])).toEqual(one.starts)
   expect(told(shuffle, [shuffle.length])).toEqual(one.shuffle)
-})
-
-it.each(expected.blend)('BlendedDataset: $weights', ({ weights, size, sources, samples }) => {
-  const found = blendIndex(weights, size)
-  expect(told(found.sources, [size])).toEqual(sources)
-  expect(told(found.samples, [size])).toEqual(samples)
 })

@@ -1,12 +1,12 @@
 /**
  * The order of Megatron's GPTDataset, number for number. Sequences are repeated for as many epochs as the samples need, and shuffled;
- * samples of L tokens are cut from what they make one behind the other; the samples are shuffled, too.
+ * samples of L tokens are cut from what they make one behind the other; the samples are shuffled, too. All tables lie in shared memory.
  */
 import { RandomState } from './random-state.js'
 
 export interface GptWanted {
   /** Tokens of each sequence of the whole file. */
-  lengths: Int32Array
+  lengths: ArrayLike<number>
   /** The sequences of this split: from … to − 1. */
   from: number
   to: number
@@ -16,7 +16,7 @@ export interface GptWanted {
   length: number
   seed: number
   /** Each sample takes one token more, which the next one begins with: the last target. */
-  extra?: boolean
+  extra: boolean
   /** Validation with its last sample that is not full. */
   keepPartial?: boolean
 }
@@ -25,8 +25,9 @@ export interface GptIndex {
   epochs: number
   /** Sequences in their order, through all epochs. */
   documents: Int32Array
-  /** Two numbers for each sample, and for the end: a place in `documents`, and a token there. */
-  starts: Float64Array
+  /** For each sample, and for the end: its place in `documents`, and its first token there. */
+  places: Uint32Array
+  offsets: Int32Array
   /** By position, the sample that stands there. */
   shuffle: Uint32Array
 }
@@ -36,15 +37,15 @@ const SEPARATE_BELOW = 0.8
 
 export function gptIndex(wanted: GptWanted): GptIndex {
   const { lengths, from, to, samples, length, seed } = wanted
-  const extra = wanted.extra === false ? 0 : 1
+  const extra = wanted.extra ? 1 : 0
   let tokens = 0
   for (let i = from; i < to; i++) tokens += lengths[i]
   if (tokens === 0) throw new RangeError(`sequences ${from} to ${to - 1} have no token`)
-  const epochs = samples === undefined ? 1 : Math.max(1, Math.ceil((samples * length + extra) / tokens))
+  const epochs = samples === undefined ? 1 : epochsFor(samples * length + extra, tokens)
   const separate = isSeparate(samples, epochs, tokens, length, extra)
 
   const random = new RandomState(seed)
-  const documents = new Int32Array(epochs * (to - from))
+  const documents = new Int32Array(new SharedArrayBuffer(4 * epochs * (to - from)))
   for (let i = 0; i < documents.length; i++) documents[i] = from + (i % (to - from))
   const last = documents.length - (to - from)
   if (separate) {
@@ -54,14 +55,23 @@ export function gptIndex(wanted: GptWanted): GptIndex {
 
   const count = countOf(epochs * tokens - extra, length, wanted.keepPartial === true)
   const starts = startsOf(documents, lengths, count, length, extra)
-  const shuffle = new Uint32Array(count)
+  const shuffle = new Uint32Array(new SharedArrayBuffer(4 * count))
   for (let i = 0; i < count; i++) shuffle[i] = i
   if (separate) {
     const before = Math.floor(((epochs - 1) * tokens - extra) / length)
     random.shuffle(shuffle, 0, before)
     random.shuffle(shuffle, before)
   } else random.shuffle(shuffle)
-  return { epochs, documents, starts, shuffle }
+  return { epochs, documents, ...starts, shuffle }
+}
+
+/** The least number of epochs that have so many tokens. */
+function epochsFor(needed: number, tokens: number): number {
+  let epochs = Math.max(1, Math.ceil(needed / tokens))
+  // The quotient is rounded, the products are not.
+  while (epochs > 1 && (epochs - 1) * tokens >= needed) epochs--
+  while (epochs * tokens < needed) epochs++
+  return epochs
 }
 
 function isSeparate(
@@ -85,12 +95,13 @@ function countOf(tokens: number, length: number, keepPartial: boolean): number {
 /** Goes through the sequences, and notes where each sample begins. */
 function startsOf(
   documents: Int32Array,
-  lengths: Int32Array,
+  lengths: ArrayLike<number>,
   count: number,
   length: number,
   extra: number,
-): Float64Array {
-  const starts = new Float64Array(2 * (count + 1))
+): Pick<GptIndex, 'places' | 'offsets'> {
+  const places = new Uint32Array(new SharedArrayBuffer(4 * (count + 1)))
+  const offsets = new Int32Array(new SharedArrayBuffer(4 * (count + 1)))
   let document = 0
   let offset = 0
   for (let sample = 1; sample <= count; sample++) {
@@ -112,8 +123,8 @@ function startsOf(
         offset = 0
       }
     }
-    starts[2 * sample] = document
-    starts[2 * sample + 1] = offset
+    places[sample] = document
+    offsets[sample] = offset
   }
-  return starts
+  return { places, offsets }
 }

@@ -26,10 +26,9 @@ export class RandomState {
 
   private refill(): void {
     const { state } = this
-    for (let i = 0; i < SIZE; i++) {
-      const bits = (state[i] & 0x80000000) | (state[(i + 1) % SIZE] & 0x7fffffff)
-      state[i] = state[(i + MIDDLE) % SIZE] ^ (bits >>> 1) ^ (bits & 1 ? 0x9908b0df : 0)
-    }
+    for (let i = 0; i < SIZE - MIDDLE; i++) twist(state, i, i + 1, i + MIDDLE)
+    for (let i = SIZE - MIDDLE; i < SIZE - 1; i++) twist(state, i, i + 1, i + MIDDLE - SIZE)
+    twist(state, SIZE - 1, 0, MIDDLE - 1)
     this.at = 0
   }
 
@@ -51,4 +50,9 @@ export class RandomState {
       numbers[from + j] = held
     }
   }
+}
+
+function twist(state: Uint32Array, i: number, next: number, other: number): void {
+  const bits = (state[i] & 0x80000000) | (state[next] & 0x7fffffff)
+  state[i] = state[other] ^ (bits >>> 1) ^ (bits & 1 ? 0x9908b0df : 0)
 }
