@@ -1,26 +1,49 @@
 /**
  * Where the documents of token files begin and end.
  *
- * There are two steps, as with sources: `openDocuments` runs once in the main thread and may read files as a whole (formats that mark
- * documents by a token are scanned once, and what is found is kept as an index); `attachDocuments` makes of what it gives, which
- * is plain data, something that any thread asks.
+ * There are two steps, as with sources. `openDocuments` runs once in the main thread; formats that mark documents by a token are
+ * then scanned once, and what is found is kept as an index (borders/kept-index.ts). `attachDocuments` makes of what it gives, which is plain data,
+ * something that any thread can ask, without waiting.
  */
+import { Stores, schemeOf } from '../../../store/stores.js'
+import type { OpenContext } from '../../source.js'
+import type { BordersFile, DocumentMarks, Documents, OpenedDocuments } from './borders/contract.js'
+import { IndexedDocuments } from './borders/indexed.js'
+import { KeptDocuments } from './borders/kept.js'
+import type { TokenFile } from './token-file.js'
 
-/** The documents of one file, in their order. A document of no tokens has start = end. */
-export interface Documents {
-  readonly count: number
-  /** First token of a document, counted in tokens of the file. */
-  start(document: number): number
-  /** The token behind its last one. */
-  end(document: number): number
-  /** The document that has a token: the last that starts at it or before it, and is not empty where there is such a one. */
-  find(token: number): number
+export type { DocumentMarks, Documents, OpenedDocuments } from './borders/contract.js'
+
+export async function openDocuments(
+  files: readonly TokenFile[],
+  marks: DocumentMarks,
+  context: OpenContext,
+): Promise<OpenedDocuments> {
+  const [{ obtainFileIndexes }, { bordersIndex, bordersOf }] = await Promise.all([
+    import('../../index/of-files.js'),
+    import('./borders/kept-index.js'),
+  ])
+  using stores = new Stores()
+  const far = files.filter(file => !isAtHand(file))
+  const indexes = await obtainFileIndexes<BordersFile>(
+    bordersIndex,
+    far.map(file => bordersOf(file, marks)),
+    context,
+    stores,
+    'looking for documents',
+  )
+  return files.map(file => {
+    if (isAtHand(file)) return { by: 'index', count: file.index.sequences, file }
+    const { path, header } = indexes[far.indexOf(file)]
+    return { by: 'kept', count: header.count, file, path, checksum: header.checksum }
+  })
 }
 
-/** Which token marks documents, for formats that don't list them. */
-export interface DocumentMarks {
-  /** The token at the end of each document (or at its start). Not needed for megatron, and for olmo with its .csv.gz. */
-  eod?: number
-  /** Whether the marking token is the last of its document or the first. Unsaid: the first in llmc files, the last in others. */
-  eodAt?: 'end' | 'start'
+/** The documents of files, in any thread. */
+export function attachDocuments(files: OpenedDocuments): Documents[] {
+  return files.map(one => (one.by === 'index' ? new IndexedDocuments(one.file) : new KeptDocuments(one)))
+}
+
+function isAtHand(file: TokenFile): file is TokenFile & Required<Pick<TokenFile, 'index'>> {
+  return file.index !== undefined && schemeOf(file.index.path) === undefined
 }
