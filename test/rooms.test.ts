@@ -21,7 +21,7 @@ const ROOMS: Record<string, readonly string[]> = {
   tokenize: ['basics', 'system'],
   source: ['basics', 'codec', 'define', 'python', 'spans', 'store', 'system'],
   decode: ['basics', 'system'],
-  transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system'],
+  transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system', 'tokenize'],
   batch: ['basics', 'define'],
   engine: [
     'basics',
@@ -34,6 +34,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'spans',
     'store',
     'system',
+    'tokenize',
     'transform',
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'spans', 'system', 'transform'],

@@ -49,9 +49,21 @@ export function orderHash(
   )
 }
 
-/** The hash of everything that decides the values, apart from the data itself. `source` is a hash of code in the source. */
-export function contentHash(feed: NormalFeed, source?: string): string {
-  const fields = feed.fields.map(({ map, ...field }) => ({ ...field, map: map?.call.hash }))
+/**
+ * The hash of everything that decides the values, apart from the data itself. `source` is a hash of code in the source; of a
+ * tokenizer its own hash counts, not its path.
+ */
+export function contentHash(
+  feed: NormalFeed,
+  source?: string,
+  tokenizers: Readonly<Record<string, { hash: string }>> = {},
+): string {
+  const fields = feed.fields.map(({ map, apply, ...field }) => {
+    const tokenizer = tokenizers[field.name]?.hash
+    const ops =
+      tokenizer === undefined ? apply : apply.map(op => ({ ...op, params: { ...op.params, tokenizer } }))
+    return { ...field, apply: ops, map: map?.call.hash }
+  })
   return shortHash(
     canonicalJson({
       fields: fields.sort((a, b) => (a.name < b.name ? -1 : 1)),

@@ -8,6 +8,7 @@ import { isFloat, KINDS } from './check/kinds.js'
 import { at, wrong } from './check/mistakes.js'
 import type { Size } from './operators/parameters.js'
 import { operatorFacts, parseOperator } from './operators/table.js'
+import { TOKEN_DTYPES, textOps, tokenizing } from './operators/text.js'
 import type { FieldJson, FieldLayout } from './types.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
@@ -40,7 +41,10 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
         return { name, dtype, shape: [...field.shape], form: 'dense' }
       }
       return varying(name, dtype, field, here, field.shape.slice(1))
-    case 'text':
+    case 'text': {
+      const tokens = tokenizing({ as: 'text', apply: textOps(field, at(here, 'apply')) })
+      return varying(name, dtype, field, here, [], tokens && { max: tokens.max })
+    }
     case 'json':
     case 'bytes':
       return varying(name, dtype, field, here, [])
@@ -51,8 +55,9 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
 
 /** The element type: as given, or f32 after normalize, or the kind's default. */
 function dtypeOf(field: FieldJson, path: string): Dtype {
-  const { dtypes } = KINDS[field.as]
-  const apply = field.as === 'npy' ? [] : (field.apply ?? [])
+  const isTokens = field.as === 'text' && field.apply !== undefined && field.apply.length > 0
+  const dtypes = isTokens ? TOKEN_DTYPES : KINDS[field.as].dtypes
+  const apply = field.as === 'npy' || isTokens ? [] : (field.apply ?? [])
   const normalized = apply.some((op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize')
   const dtype = field.dtype ?? (normalized ? 'f32' : dtypes[0])
   if (dtype === undefined)
@@ -62,7 +67,7 @@ function dtypeOf(field: FieldJson, path: string): Dtype {
     const why = pixels ? ' (its values go from 0 to 255, i8 ends at 127)' : ''
     throw new DefinitionError(
       at(path, 'dtype'),
-      `${field.as} can't be ${dtype}${why}; possible: ${dtypes.join(', ')}`,
+      `${isTokens ? 'a token' : field.as} can't be ${dtype}${why}; possible: ${dtypes.join(', ')}`,
     )
   }
   if (normalized && !isFloat(dtype)) {
@@ -119,19 +124,26 @@ function rest(field: FieldJson, path: string, possible: readonly number[]): numb
   return [wide]
 }
 
-/** A field whose rows vary along their first axis, `shape` being that of one element. */
-function varying(name: string, dtype: Dtype, field: FieldJson, path: string, shape: number[]): FieldLayout {
+/** A field whose rows vary along their first axis, `shape` being that of one element. `tokens`: text that is tokenised. */
+function varying(
+  name: string,
+  dtype: Dtype,
+  field: FieldJson,
+  path: string,
+  shape: number[],
+  tokens?: { max?: number },
+): FieldLayout {
   const { ragged, pad } = field
   const facts = KINDS[field.as]
   if (ragged !== undefined && pad !== undefined) {
     throw new DefinitionError(path, 'expected ragged or pad, found both')
   }
   const fixed = typeof pad?.to === 'number' ? pad.to : undefined
-  const given = [field.shape?.[0], ragged?.max, pad?.max, fixed].filter(n => n !== undefined)
+  const given = [field.shape?.[0], tokens?.max, ragged?.max, pad?.max, fixed].filter(n => n !== undefined)
   if (given.some(n => n !== given[0])) {
     throw new DefinitionError(path, `shape, max and to give different greatest lengths: ${given.join(', ')}`)
   }
-  const max = given[0] ?? facts.max
+  const max = given[0] ?? (tokens ? undefined : facts.max)
   if (max === undefined)
     throw new DefinitionError(path, 'the greatest length of a row is not known: give max')
   if (pad !== undefined) {
@@ -140,7 +152,7 @@ function varying(name: string, dtype: Dtype, field: FieldJson, path: string, sha
     const room = to === 'longest' ? Math.ceil(max / multiple) * multiple : max
     return { name, dtype, shape, form: 'padded', max: room, to, multiple, value }
   }
-  const layout: FieldLayout = { name, dtype, shape, form: facts.text ? 'text' : 'ragged', max }
+  const layout: FieldLayout = { name, dtype, shape, form: facts.text && !tokens ? 'text' : 'ragged', max }
   if (ragged?.total === undefined) return layout
   if (ragged.total < max) throw wrong(at(at(path, 'ragged'), 'total'), `at least max, ${max}`, ragged.total)
   return { ...layout, total: ragged.total }

@@ -5,6 +5,7 @@
 
 import { elements } from '../basics/dtype.js'
 import { DecodeError } from '../basics/errors.js'
+import { tokenizing } from './operators/text.js'
 import type { Kind, NormalField } from './types.js'
 
 const KIB = 1024
@@ -23,6 +24,8 @@ const PICTURE = 64 * MIB
 const WIDEST = 8
 /** NumPy's header in front of them has 10,012 bytes at most. */
 const HEADER = 10_012
+/** A text that is tokenised, and may be cut then. */
+const TOKENISED = 64 * MIB
 /** An array of which a part is cut out: how large it is, its field does not say. */
 const WHOLE_ARRAY = 1024 * MIB
 
@@ -41,6 +44,7 @@ function mostBytes(field: NormalField): number {
     case 'text':
     case 'json':
     case 'bytes':
+      if (tokenizing(field) !== undefined) return TOKENISED
       return handedOn ? Math.max(HANDED_ON, count) : count
     case 'npy':
       if (field.follow !== undefined || field.apply.some(({ name }) => name === 'crop')) return WHOLE_ARRAY
@@ -80,7 +84,11 @@ export function checkLimit({ as, most, length }: Limit, value: unknown): void {
   if (!(value instanceof Uint8Array) || value.length <= most) return
   if (length) throw tooLong(value.length, most)
   const wayOut =
-    most === NUMBER ? 'check "from"' : `raise "${as === 'text' || as === 'json' ? 'max' : 'shape'}"`
+    most === NUMBER
+      ? 'check "from"'
+      : most === TOKENISED
+        ? 'cut the text'
+        : `raise "${as === 'text' || as === 'json' ? 'max' : 'shape'}"`
   throw new DecodeError(`has ${value.length} bytes, more than the ${most} that are read for ${as}: ${wayOut}`)
 }
 

@@ -12,6 +12,7 @@ import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { arrayOps } from './operators/array.js'
 import { normalOps } from './operators/table.js'
+import { textOps } from './operators/text.js'
 import { checkPlugins } from './plugin-sources.js'
 import type {
   BatchJson,
@@ -115,7 +116,9 @@ function normalField(
     apply:
       as === 'npy'
         ? arrayOps(name, fields)
-        : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
+        : as === 'text'
+          ? textOps(fields[name], `fields.${name}.apply`)
+          : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,

@@ -5,6 +5,7 @@ import { DefinitionError } from '../basics/errors.js'
 import { checkLimit, limitOf } from '../define/limits.js'
 import { BY_WORKER, type FieldMaking, type SlotField } from '../define/making.js'
 import type { NormalField } from '../define/types.js'
+import type { Tokenizer } from '../tokenize/tokenizer.js'
 import { compileDeviceArray } from './device/array.js'
 import { compileDevicePicture } from './device/picture.js'
 import type { FieldProgram, RowContext, UserMap } from './field.js'
@@ -14,11 +15,14 @@ import { compileBoxes, compilePoints } from './plain/follow.js'
 import { compileNumber } from './plain/number-field.js'
 import { landed } from './plain/put-array.js'
 import { compileText } from './plain/text-field.js'
+import { compileTokens } from './plain/token-field.js'
 
 /** How a field lies in the slot, and who makes it. */
 export interface InSlot {
   layout: SlotField
   making: FieldMaking
+  /** Of a field of text that has one. */
+  tokenizer?: Tokenizer
 }
 
 /** By default the worker finishes the field, as the definition lays it out. */
@@ -30,7 +34,8 @@ export function compileField(
   return bounded(field, compileKind(field, map, slot))
 }
 
-function compileKind(field: NormalField, map: UserMap | undefined, { layout, making }: InSlot): FieldProgram {
+function compileKind(field: NormalField, map: UserMap | undefined, slot: InSlot): FieldProgram {
+  const { layout, making, tokenizer } = slot
   switch (field.as) {
     case 'image':
       return withoutMap(field, map, () =>
@@ -54,7 +59,7 @@ function compileKind(field: NormalField, map: UserMap | undefined, { layout, mak
     case 'text':
     case 'json':
     case 'bytes':
-      return compileText(field, map)
+      return tokenizer === undefined ? compileText(field, map) : compileTokens(field, tokenizer, map)
   }
 }
 

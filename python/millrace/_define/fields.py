@@ -7,7 +7,8 @@ feed; an unknown name is an error at once.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Literal, Optional, Sequence, TypeVar, Union
+import os
+from typing import Any, Dict, Literal, Mapping, Optional, Sequence, TypeVar, Union
 
 from .._data.functions import Function, function_call
 from .._generated.operators import ImageOperators, PixelOperators
@@ -121,6 +122,21 @@ class TextField(Field):
         """The greatest number of bytes of one row, and of a whole batch."""
         return self._with(ragged={"max": max, "total": total})
 
+    def tokenize(
+        self,
+        tokenizer: Union[str, "os.PathLike[str]", Mapping[str, Any]],
+        *,
+        max: Optional[int] = None,
+        truncate: Optional[Literal["right", "left"]] = None,
+        special: Optional[Literal["text", "parse"]] = None,
+        append: Union[Literal["eod"], int, None] = None,
+    ) -> TokensField:
+        """Makes integers of a text: ``text("text").tokenize("tokenizer.json", max=2048)``. What is longer is
+        cut on the right or left; ``append="eod"`` puts the token that ends a document behind the others."""
+        given = {"max": max, "truncate": truncate, "special": special, "append": append}
+        op = {"tokenize": plain({"tokenizer": tokenizer, **given}, "tokenize")}
+        return TokensField({**self._json, "apply": [op]})
+
     def missing(self: F, value: str) -> F:
         """The text of samples that have none; for JSON its text, such as ``"null"``. Without it, they are
         bad samples."""
@@ -142,6 +158,14 @@ class _Varying(_Typed):
     ) -> F:
         """Rows filled up with ``value`` to one length, or to the longest of the batch."""
         return self._with(pad={"to": to, "multiple": multiple, "value": value, "max": max})
+
+
+class TokensField(_Varying):
+    """A text as its tokens, of varying length."""
+
+    def missing(self: F, value: str) -> F:
+        """The text of samples that have none. Without it, they are bad samples."""
+        return self._with(missing=value)
 
 
 class ArrayField(_Varying):

@@ -53,6 +53,17 @@ SAME = [
     ),
     (millrace.folder("p").fields(x=label).batch(1), "feed({ ...g, source: folder('p') })"),
     (
+        of_field(
+            millrace.text("text")
+            .tokenize(Path("tokenizer.json"), max=64, truncate="left", special="parse", append="eod")
+            .pad(to=64)
+            .dtype("i32")
+            .missing("")
+        ),
+        """f(text('text').tokenize({ tokenizer: 'tokenizer.json', max: 64, truncate: 'left', special: 'parse',
+             append: 'eod' }).pad({ to: 64 }).dtype('i32').missing(''))""",
+    ),
+    (
         millrace.folder("p", classes=("b", "a"), extensions=["png"]).fields(x=label).batch(1),
         "feed({ ...g, source: folder('p', { classes: ['b', 'a'], extensions: ['png'] }) })",
     ),

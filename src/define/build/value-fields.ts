@@ -2,6 +2,7 @@
 import type { StoredDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
 import type { ArrayOpJson } from '../operators/array.js'
+import type { TokenizeJson } from '../operators/text.js'
 import type { Compression, FieldJson } from '../types.js'
 import { Field, type Form, MappedField, missingJson, type TwoNumbers } from './field.js'
 
@@ -33,7 +34,35 @@ export class TextField<K extends 'text' | 'json', V> extends MappedField<K, V, '
     return this.with({ ragged })
   }
 
+  /** Makes integers of a text: `.tokenize({ tokenizer: 'tokenizer.json', max: 2048 })`. */
+  tokenize(this: TextField<'text', V>, tokenize: TokenizeJson['tokenize']): TokensField<'i64', 'ragged'> {
+    return new TokensField({ ...this.json, apply: [{ tokenize }] }, this.fn)
+  }
+
   /** The text of samples that have none (JSON as text, such as "null"). Without it, they are bad samples. */
+  missing(value: string): this {
+    return this.with({ missing: value })
+  }
+}
+
+/** A text as its tokens, of varying length. */
+class TokensField<D extends Dtype, F extends Form> extends MappedField<'text', string, D, F> {
+  /** The element type in the batch: i64, i32, u32 or u16. */
+  dtype<T extends Dtype>(dtype: T): TokensField<T, F> {
+    return this.with({ dtype }) as unknown as TokensField<T, F>
+  }
+
+  /** Rows one after the other, with offsets. */
+  ragged(ragged: Ragged = {}): TokensField<D, 'ragged'> {
+    return this.with({ ragged }) as unknown as TokensField<D, 'ragged'>
+  }
+
+  /** Rows filled up to one length. */
+  pad(pad: Pad): TokensField<D, 'padded'> {
+    return this.with({ pad }) as unknown as TokensField<D, 'padded'>
+  }
+
+  /** The text of samples that have none. Without it, they are bad samples. */
   missing(value: string): this {
     return this.with({ missing: value })
   }

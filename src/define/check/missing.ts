@@ -22,14 +22,14 @@ export function parseMissing(value: unknown, path: string): MissingJson {
 }
 
 /** `layout` is that of the definition, and then that of the batch, where labels that are mixed have one number a class. */
-export function checkMissing({ as, missing }: FieldJson, layout: FieldLayout, path: string): void {
+export function checkMissing({ as, missing, apply }: FieldJson, layout: FieldLayout, path: string): void {
   if (missing === undefined) return
   const here = at(path, 'missing')
   if (as === 'text' || as === 'json' || as === 'bytes') {
     if (typeof missing !== 'string') throw wrong(here, 'a text', missing)
     if (as === 'json') checkJson(missing, here)
     const bytes = Buffer.byteLength(missing)
-    if (bytes > layout.max!)
+    if (bytes > layout.max! && !apply?.length)
       throw new DefinitionError(here, `has ${bytes} bytes, more than the greatest length of ${layout.max}`)
   } else if (layout.form !== 'dense') {
     if (!Array.isArray(missing)) throw wrong(here, '[], a row without elements', missing)

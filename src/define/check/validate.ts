@@ -12,6 +12,7 @@ import {
   operatorFacts,
   parseOperator,
 } from '../operators/table.js'
+import { textOps } from '../operators/text.js'
 import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
 import { withBoxes } from './boxed.js'
 import { withKernelFields } from './kernel.js'
@@ -104,6 +105,13 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
   const facts = KINDS[field.as]
   for (const key of Object.keys(field) as (keyof FieldJson)[]) {
     if (key === 'from' || key === 'as' || facts.keys.includes(key)) continue
+    if (field.as === 'text' && (key === 'apply' || key === 'dtype' || key === 'pad')) {
+      if (field.apply?.length) continue
+      throw new DefinitionError(
+        at(here, key),
+        'means nothing for text, unless "apply" has {"tokenize": …}, which makes integers of it',
+      )
+    }
     const fitting = KIND_NAMES.filter(kind => KINDS[kind].keys.includes(key))
     throw new DefinitionError(at(here, key), `means nothing for ${field.as}, only for ${fitting.join(', ')}`)
   }
@@ -116,7 +124,8 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
     arrayOps(name, fields, path)
     return
   }
-  if (field.apply === undefined) return
+  if (field.as === 'text') textOps(field, at(here, 'apply'))
+  if (field.apply === undefined || field.as === 'text') return
   checkApply(field, at(here, 'apply'))
   withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
 }

@@ -29,17 +29,21 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
   const here = job.feed.fields.map((field, index) => ({ field, index, making: job.making[index] }))
   const fields = here
     .filter(({ making }) => !isGenerated(making))
-    .map(({ field, index, making }) => ({
-      index,
-      name: field.name,
-      from: field.from,
-      follows: field.follow !== undefined,
-      program: compileField(field, functions.fields.get(field.name), {
+    .map(({ field, index, making }) => {
+      const program = compileField(field, functions.fields.get(field.name), {
         making,
         layout: job.layout.fields[index],
-      }),
-      missing: compileMissing(field),
-    }))
+        tokenizer: functions.tokenizers?.get(field.name),
+      })
+      return {
+        index,
+        name: field.name,
+        from: field.from,
+        follows: field.follow !== undefined,
+        program,
+        missing: compileMissing(field, functions.tokenizers?.get(field.name)),
+      }
+    })
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
 }
 

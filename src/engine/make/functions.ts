@@ -7,6 +7,7 @@ import { isPython, resolveCall, type UserFunction } from '../../define/build/cal
 import type { CallJson, NormalFeed } from '../../define/types.js'
 import type { Column } from '../../source/source.js'
 import { importWithin } from '../../system/node/import-within.js'
+import type { Job } from '../plan/job.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
 import type { FieldFunction, SampleFunction, UserFunctions } from './user-functions.js'
 
@@ -53,6 +54,16 @@ export async function loadFunctions(
     fields,
     close: holdPython(feed),
   }
+}
+
+/** The same, with the tokenizers of the job. What they need is loaded where there are any. */
+export async function withTokenizers({ tokenizers }: Job, functions: UserFunctions): Promise<UserFunctions> {
+  if (tokenizers === undefined) return functions
+  const { attachTokenizer } = await import('../../tokenize/open.js')
+  const attached = Object.entries(tokenizers).map(
+    ([field, opened]) => [field, attachTokenizer(opened)] as const,
+  )
+  return { ...functions, tokenizers: new Map(attached) }
 }
 
 async function imported<T>(

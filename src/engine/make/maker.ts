@@ -16,7 +16,7 @@ import { giveWay } from '../../system/process/priority.js'
 import type { BadReport, Job } from '../plan/job.js'
 import { noteChild } from '../pool/children.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from '../pool/messages.js'
-import { loadFunctions } from './functions.js'
+import { loadFunctions, withTokenizers } from './functions.js'
 import { RowMaker } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
@@ -140,7 +140,7 @@ class Maker {
     try {
       if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
       await loadPlugins(job.feed.plugins, job.timeout)
-      const functions = await loadFunctions(job.feed, job.timeout)
+      const functions = await withTokenizers(job, await loadFunctions(job.feed, job.timeout))
       if (functions.sample || functions.fields.size > 0) this.watchLate(job.id)
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)

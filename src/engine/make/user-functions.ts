@@ -1,6 +1,7 @@
 /** Functions of the user's, as workers call them: those of JavaScript and those of Python look the same. */
 import type { Random } from '../../basics/random.js'
 import type { Column } from '../../source/source.js'
+import type { Tokenizer } from '../../tokenize/tokenizer.js'
 
 export type SampleFunction = (
   sample: Record<string, Column>,
@@ -14,6 +15,8 @@ export interface UserFunctions {
   sample?: SampleFunction
   /** By field. */
   fields: Map<string, FieldFunction>
+  /** The tokenizers of fields that have one, by field. */
+  tokenizers?: ReadonlyMap<string, Tokenizer>
   /** Gives back what they run in. */
   close(): void
 }

@@ -7,6 +7,7 @@ import type { NormalFeed } from '../../define/types.js'
 import type { OrderData } from '../../order/compile.js'
 import type { Manifest } from '../../source/source.js'
 import type { BlockCacheData } from '../../store/block-cache.js'
+import type { OpenedTokenizer } from '../../tokenize/open.js'
 
 /** One of the sources that a feed draws from: exactly one, unless it blends. */
 export interface JobSource {
@@ -35,6 +36,8 @@ export interface Job {
   share: { length: number; world: number; rank: number; batch: number }
   /** Only makers with a smaller number serve this ring: 1 where samples can only be had one after the other. */
   makers?: number
+  /** The tokenizers of fields that have one, by field. */
+  tokenizers?: Readonly<Record<string, OpenedTokenizer>>
   /** Seconds that loading the user's functions may take. */
   timeout: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */

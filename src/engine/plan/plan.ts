@@ -5,6 +5,7 @@
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
+import { tokenizing } from '../../define/operators/text.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import {
@@ -20,6 +21,7 @@ import type { StateFeed } from '../../order/state.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
+import type { OpenedTokenizer } from '../../tokenize/open.js'
 import type { JobSource } from './job.js'
 
 export interface FeedPlan extends StateFeed {
@@ -32,6 +34,8 @@ export interface FeedPlan extends StateFeed {
   hashes: { order: string; content: string }
   description: OrderDescription
   parts: Fingerprint['parts']
+  /** The tokenizers of fields that have one, by field. */
+  tokenizers?: Readonly<Record<string, OpenedTokenizer>>
   /** Positions in an epoch. */
   length: number
   /** Bytes that the indexes take, mapped or in memory. */
@@ -49,6 +53,9 @@ export interface PlanOptions {
 
 export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
   const { progress, notice, changes = [] } = options
+  const tokenizers = feed.fields.some(field => tokenizing(field) !== undefined)
+    ? await (await import('./tokenizers.js')).openTokenizers(feed, notice)
+    : undefined
   const wanted = [...new Set(feed.fields.flatMap(field => field.from))]
   const opened = await openSources(feed.source, {
     root: feed.root,
@@ -78,9 +85,10 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     attached,
     orderData,
     order,
-    hashes: { order: description.hash, content: contentHash(feed, contentOf(sources)) },
+    hashes: { order: description.hash, content: contentHash(feed, contentOf(sources), tokenizers) },
     description,
     parts: fingerprint.parts,
+    ...(tokenizers && { tokenizers }),
     length: order.length,
     indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
   }

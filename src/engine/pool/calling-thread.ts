@@ -5,7 +5,7 @@ import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
 import { LaneKind } from '../../spans/span-words.js'
 import type { Workspace } from '../../system/memory/workspace.js'
-import { loadFunctions } from '../make/functions.js'
+import { loadFunctions, withTokenizers } from '../make/functions.js'
 import { RowMaker } from '../make/row-maker.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedingOptions } from './new-ring.js'
@@ -65,6 +65,13 @@ export class CallingThread {
 
   private async makerOf(job: Job, work?: Workspace): Promise<RowMaker> {
     const functions = await loadFunctions(job.feed, this.options.timeout, this.options.functions)
-    return new RowMaker(job, ALONE, functions, this.report, this.lane?.of(job.id), work)
+    return new RowMaker(
+      job,
+      ALONE,
+      await withTokenizers(job, functions),
+      this.report,
+      this.lane?.of(job.id),
+      work,
+    )
   }
 }

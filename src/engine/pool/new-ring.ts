@@ -95,6 +95,7 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
     order: plan.orderData,
     share: { length: plan.order.length, world: options.world, rank: options.rank, batch },
     ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
+    ...(plan.tokenizers && { tokenizers: plan.tokenizers }),
     timeout: options.timeout,
     ready: options.ready,
     cache,

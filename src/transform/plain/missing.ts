@@ -3,8 +3,10 @@ import { elements } from '../../basics/dtype.js'
 import { missingNumber } from '../../define/check/missing.js'
 import type { MissingJson, NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
+import type { Tokenizer } from '../../tokenize/tokenizer.js'
 import type { DenseProgram, VaryingProgram } from '../field.js'
 import { arrayOf, encoder } from './encode.js'
+import { tokenRows } from './token-field.js'
 
 /** Nothing is given to it: its value is never looked at. */
 export type MissingProgram =
@@ -15,11 +17,15 @@ export type MissingProgram =
     }
 
 /** Undefined where a sample without them is a bad one. */
-export function compileMissing(field: NormalField): MissingProgram | undefined {
+export function compileMissing(field: NormalField, tokenizer?: Tokenizer): MissingProgram | undefined {
   const { missing, layout } = field
   if (missing === undefined) return undefined
   if (layout.form === 'dense') return dense(field, missing as number | string)
   const bytes = new TextEncoder().encode(typeof missing === 'string' ? missing : '')
+  if (tokenizer !== undefined) {
+    const rowOf = tokenRows(field, tokenizer)
+    return { form: 'varying', run: context => rowOf(bytes, context) }
+  }
   return {
     form: 'varying',
     run({ work }) {
