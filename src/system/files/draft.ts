@@ -10,6 +10,7 @@ import {
   linkSync,
   openSync,
   readdirSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -63,7 +64,7 @@ export class Draft {
     const hidden = hiddenName(full)
     rmSync(hidden, { force: true })
     // A link that another user put there is not followed.
-    return new Draft(full, openSync(hidden, 'wx', 0o644), hidden)
+    return new Draft(full, openSync(hidden, 'wx+', 0o644), hidden)
   }
 
   /** Appends all of `data`. */
@@ -81,6 +82,17 @@ export class Draft {
       let at = 0
       while (at < data.byteLength) at += writeSync(this.fd, data, at, data.byteLength - at, position + at)
     })
+  }
+
+  /** Reads what was written, from `position` on; gives the number of bytes, fewer than asked only at the end. */
+  readAt(into: Uint8Array, position: number): number {
+    let at = 0
+    while (at < into.byteLength) {
+      const got = readSync(this.fd, into, at, into.byteLength - at, position + at)
+      if (got === 0) break
+      at += got
+    }
+    return at
   }
 
   /** Names the file in errors of a write (a full disk): the system's error has but a number. */

@@ -1,13 +1,21 @@
-/** The contract of what writes token files. */
+/** The contract of what writes token files. open.ts gives one. */
 import type { TokenDtype, TokenFormat } from '../../../source/tokens/formats/token-file.js'
 
+/** Formats that are written. */
+export type WrittenFormat = Exclude<TokenFormat, 'olmo'>
+
+export const WRITTEN_FORMATS: readonly WrittenFormat[] = ['megatron', 'nanogpt', 'llmc', 'npy']
+
 export interface WriterOptions {
-  format: Exclude<TokenFormat, 'olmo'>
-  /** Size of the vocabulary: tokens from it on are refused, and it decides the type: u16 where that holds every token (Megatron: below 65,500), i32 (Megatron) or u32 otherwise. */
+  format: WrittenFormat
+  /**
+   * Size of the vocabulary: tokens from it on are refused. It decides the type: u16 where that holds every token (Megatron: below
+   * 65,500), otherwise i32 (Megatron) or u32.
+   */
   vocabulary?: number
   /** The type, where it is not left to the vocabulary. One of the two must be given. */
   dtype?: TokenDtype
-  /** Added to each document: at its end, in llmc files at its start. Counted as part of the document. */
+  /** Added to each document, and counted: at its end, in llmc files at its start. */
   eod?: number
   /** Replace files that are there. Otherwise it is an error that names them. */
   overwrite?: boolean
@@ -15,7 +23,7 @@ export interface WriterOptions {
 
 /** What was written. */
 export interface Written {
-  format: TokenFormat
+  format: WrittenFormat
   dtype: TokenDtype
   /** The files, in the order in which they got their names. */
   files: string[]
@@ -26,12 +34,19 @@ export interface Written {
 
 /**
  * Takes documents, one after the other. Nothing has a name before `finish`: the files then appear, an index last. Memory stays
- * the same however much is written.
+ * the same however much is written. Errors of the disk name the file.
  */
 export interface TokenWriter {
-  /** Adds a document: tokens[from] … tokens[to − 1]. The array may be used again at once. A token that does not fit is an error. */
+  /**
+   * Adds a document: tokens[from] … tokens[to − 1]; none at all is a document, too. The array may be used again at once. A token
+   * that does not fit is an error that names it.
+   */
   document(tokens: Uint32Array, from: number, to: number): void
-  /** Puts what was written on the disk and gives it its name. */
+  /** Adds a part of a document that does not lie in memory as a whole. */
+  part(tokens: Uint32Array, from: number, to: number): void
+  /** Ends the document whose parts were added. */
+  end(): void
+  /** Puts what was written on the disk and gives it its name. After an error nothing stays. */
   finish(): Promise<Written>
   /** Gives up: nothing stays. May be called after anything, also twice. */
   abort(): void

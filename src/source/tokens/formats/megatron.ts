@@ -25,6 +25,8 @@ const VERSION = 1
 export const DTYPE_CODES = { u8: 1, i32: 4, i64: 5, u16: 8 } as const satisfies Partial<
   Record<TokenDtype, number>
 >
+export type MegatronDtype = keyof typeof DTYPE_CODES
+
 /** Other codes, by their names in NumPy. */
 const REFUSED_CODES: Readonly<Record<number, string>> = { 2: 'int8', 3: 'int16', 6: 'float64', 7: 'float32' }
 
@@ -38,7 +40,7 @@ export function indexPlaces({ sequences, documents }: Pick<TokenIndex, 'sequence
 }
 
 /** The header of an .idx for so many sequences and documents. */
-export function indexHeader(dtype: keyof typeof DTYPE_CODES, sequences: number, documents: number): Buffer {
+export function indexHeader(dtype: MegatronDtype, sequences: number, documents: number): Buffer {
   const header = Buffer.alloc(INDEX_HEADER)
   header.write(MAGIC, 'latin1')
   header.writeBigUInt64LE(BigInt(VERSION), 9)
@@ -104,9 +106,7 @@ function parseHeader({ file, bytes, version }: DataFile, header: Buffer): TokenI
   const format = header.readBigUInt64LE(9)
   if (format !== BigInt(VERSION)) throw refuse(`has format version ${format}: only ${VERSION} is known`)
   const code = header.readUInt8(17)
-  const dtype = (Object.keys(DTYPE_CODES) as (keyof typeof DTYPE_CODES)[]).find(
-    name => DTYPE_CODES[name] === code,
-  )
+  const dtype = (Object.keys(DTYPE_CODES) as MegatronDtype[]).find(name => DTYPE_CODES[name] === code)
   if (dtype === undefined) {
     const known = REFUSED_CODES[code]
     throw refuse(
