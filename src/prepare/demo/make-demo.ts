@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { OnProgress } from '../../source/source.js'
 import { writeWhole } from '../../system/files/draft.js'
 import { makeFolder } from '../../system/files/folder.js'
-import { spread } from '../threads.js'
+import { spread } from '../../system/node/threads.js'
 import { demoPainter } from './pictures.js'
 
 export interface MakeDemoOptions {

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashText, Random } from '../../basics/random.js'
 import { encodeJpeg } from '../../system/codecs/turbojpeg.js'
-import type { Handler } from '../threads.js'
+import type { Handler } from '../../system/node/threads.js'
 
 export interface DemoSetup {
   folder: string

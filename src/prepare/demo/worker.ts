@@ -1,6 +1,6 @@
 /** The thread that paints pictures for the demo. */
 
-import { serve } from '../threads.js'
+import { serve } from '../../system/node/threads.js'
 import { demoPainter } from './pictures.js'
 
 serve(demoPainter)

@@ -1,7 +1,7 @@
 /** The thread that packs shards. */
 
 import { loadPlugins } from '../../source/plugins.js'
-import { serve } from '../threads.js'
+import { serve } from '../../system/node/threads.js'
 import { shardPacker } from './shard.js'
 
 serve(shardPacker, ({ plugins }) => loadPlugins(plugins))

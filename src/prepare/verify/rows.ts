@@ -8,7 +8,7 @@ import type { Manifest, Source } from '../../source/source.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
 import { Workspace } from '../../system/memory/workspace.js'
-import type { Handler } from '../threads.js'
+import type { Handler } from '../../system/node/threads.js'
 import { checkFor, type Expectation } from './checks.js'
 
 export interface VerifySetup {

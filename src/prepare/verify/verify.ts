@@ -7,7 +7,7 @@ import { columnLimits, limitOf } from '../../define/limits.js'
 import type { NormalField, SourceJson } from '../../define/types.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { OnProgress, OpenContext, Source } from '../../source/source.js'
-import { spread } from '../threads.js'
+import { spread } from '../../system/node/threads.js'
 import { type Expectation, kindOf, kindOfType } from './checks.js'
 import { type BadSample, type RowRun, rowVerifier } from './rows.js'
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { spread } from '../../src/prepare/threads.js'
+import { spread } from '../../src/system/node/threads.js'
 import { temporaryFolder } from '../support/folder.js'
 
 it('a thread that still loads is not cut short when another fails: in a native library that ends the process', async () => {

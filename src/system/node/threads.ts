@@ -4,10 +4,10 @@
  * in the calling thread, for debugging and for tests.
  */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { EngineError, MillraceError, SourceError } from '../basics/errors.js'
-import type { Maybe } from '../basics/maybe.js'
-import { threadFlags } from '../system/node/thread-flags.js'
-import { within } from '../system/process/exit.js'
+import { EngineError, MillraceError, SourceError } from '../../basics/errors.js'
+import type { Maybe } from '../../basics/maybe.js'
+import { within } from '../process/exit.js'
+import { threadFlags } from './thread-flags.js'
 
 /** How long (ms) a thread may take to load what it needs, before it is ended all the same. */
 const START = 3000
