@@ -60,6 +60,7 @@ const INNER: {
   litdata: undefined,
   mds: undefined,
   tfrecord: undefined,
+  tokens: undefined,
 }
 
 /** The kinds of sources that hold others. */

@@ -8,6 +8,7 @@ import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
+import { withPhaseSeeds, withTokenFields } from './check/token-fields.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { arrayOps } from './operators/array.js'
@@ -40,17 +41,18 @@ export function normalizeFeed(
   root: string,
   plugins: readonly string[] = [],
 ): NormalFeed {
-  const json = withKernelFields(validateFeed(definition)) as FeedJson
+  const json = withTokenFields(withKernelFields(validateFeed(definition))) as FeedJson
   const order = normalOrder(json.order ?? 'none')
   const batch = normalBatch(json.batch, order, json.fields)
   const followers = Object.keys(json.fields).filter(name => json.fields[name].follow !== undefined)
   const leaders = Object.keys(json.fields).filter(name => json.fields[name].follow === undefined)
-  const source = parseSource(json.source, 'source')
+  const seed = order.kind === 'none' ? 0 : order.seed
+  const source = withPhaseSeeds(parseSource(json.source, 'source'), seed)
   checkPlugins(source, plugins)
   return {
     source,
     order,
-    seed: order.kind === 'none' ? 0 : order.seed,
+    seed,
     fields: [...leaders, ...followers].map(name => {
       const field = normalField(name, json.fields, batch.apply, root)
       return 'kernel' in json.source ? { ...field, layout: generatedLayout(field.layout) } : field

@@ -3,6 +3,7 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
+import type { TokensJson } from './token-types.js'
 
 /** What a value is decoded as. */
 export type Kind =
@@ -60,6 +61,7 @@ export type SourceJson =
   | { litdata: PathsJson | LitdataJson }
   | { mds: PathsJson | MdsJson }
   | { tfrecord: string | string[] | TfrecordJson }
+  | { tokens: TokensJson }
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {

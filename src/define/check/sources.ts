@@ -38,6 +38,7 @@ import {
   withDefault,
   without,
 } from './schema.js'
+import { tokens } from './tokens.js'
 import { zarr } from './zarr.js'
 
 const count = integer({ min: 0 })
@@ -200,6 +201,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   litdata,
   mds,
   tfrecord,
+  tokens,
 }
 
 export const SOURCE_NAMES = Object.keys(SOURCES)

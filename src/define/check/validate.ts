@@ -22,6 +22,7 @@ import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
+import { withTokenFields } from './token-fields.js'
 import { mergePatch } from './variants.js'
 
 /** Names that a batch in Node has for itself: a field of such a name could not be reached. */
@@ -51,7 +52,7 @@ export function validateFeed(value: unknown): FeedJson {
 
 /** One feed, without a look at its variants. Paths begin with `path`. */
 function check(value: unknown, path: string): FeedJson {
-  const feed = feedShape(withKernelFields(value, path), path) as FeedJson
+  const feed = feedShape(withTokenFields(withKernelFields(value, path), path), path) as FeedJson
   const fieldsPath = at(path, 'fields')
   checkNames(Object.keys(feed.fields), fieldsPath)
   for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)

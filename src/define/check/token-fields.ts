@@ -1,0 +1,186 @@
+/**
+ * The fields of a feed of tokens. They follow from the source: a feed may leave them out, list columns, or name fields of its own
+ * by column and dtype. For all other code they are ordinary fields, so here they are written out as such.
+ */
+import type { Dtype } from '../../basics/dtype.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { allSources, COMBINATORS, nameOf, withInner } from '../nested.js'
+import type { TokenColumn, TokenPack, TokensJson } from '../token-types.js'
+import type { FieldJson, SourceJson } from '../types.js'
+import { at, unknownName, wrong } from './mistakes.js'
+import { isObject, object, oneOf, optional, text } from './schema.js'
+import { parseSource } from './sources.js'
+import { shiftOf } from './tokens.js'
+
+/** What the columns of a row follow from. */
+export interface TokenShape {
+  length: number
+  pack: TokenPack
+  shift: 'here' | 'model'
+  ragged: boolean
+  /** Places of cuSeqlens in a row. */
+  capacity: number
+  varlen?: 'megatron'
+  naming?: 'hf'
+}
+
+export function tokenShape(json: TokensJson): TokenShape {
+  const { length, pack = 'concat', ragged = false, varlen, naming } = json
+  return {
+    length,
+    pack,
+    shift: shiftOf(json),
+    ragged,
+    capacity: varlen === undefined ? (json.capacity ?? length) : length + 1,
+    ...(varlen && { varlen }),
+    ...(naming && { naming }),
+  }
+}
+
+/** One column: its name here, what it is, and the element types it can have. The first is the usual one. */
+interface ColumnFacts {
+  column: TokenColumn
+  dtypes: readonly Dtype[]
+  /** A row of it: as long as the row, of the capacity, or one number. */
+  of: 'row' | 'borders' | 'number'
+}
+
+const MASKS: readonly Dtype[] = ['bool', 'u8', 'i32', 'i64', 'f32', 'f16', 'bf16']
+
+const COLUMNS: readonly ColumnFacts[] = [
+  { column: 'input', dtypes: ['i64', 'i32', 'u32', 'u16'], of: 'row' },
+  { column: 'tokens', dtypes: ['i64', 'i32', 'u32', 'u16'], of: 'row' },
+  { column: 'target', dtypes: ['i64', 'i32'], of: 'row' },
+  { column: 'labels', dtypes: ['i64', 'i32'], of: 'row' },
+  { column: 'positionIds', dtypes: ['i64', 'i32'], of: 'row' },
+  { column: 'segments', dtypes: ['i32', 'i64'], of: 'row' },
+  { column: 'lossMask', dtypes: MASKS, of: 'row' },
+  { column: 'cuSeqlens', dtypes: ['i32'], of: 'borders' },
+  { column: 'seqLens', dtypes: ['i32', 'i64'], of: 'borders' },
+  { column: 'cuCount', dtypes: ['i32', 'i64'], of: 'number' },
+  { column: 'cuLongest', dtypes: ['i32', 'i64'], of: 'number' },
+]
+
+/** What Hugging Face's libraries call columns. */
+const HF_NAMES: Readonly<Partial<Record<TokenColumn, string>>> = {
+  tokens: 'input_ids',
+  positionIds: 'position_ids',
+  seqLens: 'seq_lens',
+}
+
+/** The columns that rows have, by their names. */
+export function tokenColumns({ shift, naming, ragged }: TokenShape): Map<string, TokenColumn> {
+  const others: readonly TokenColumn[] = shift === 'here' ? ['tokens', 'labels'] : ['input', 'target']
+  const there = COLUMNS.filter(({ column, of }) => !others.includes(column) && !(ragged && of !== 'row'))
+  return new Map(
+    there.map(({ column }) => [(naming === 'hf' ? HF_NAMES[column] : undefined) ?? column, column]),
+  )
+}
+
+/** Columns that a feed has where it names none. */
+function usual({ pack, shift, naming }: TokenShape): string[] {
+  if (naming === 'hf')
+    return ['input_ids', 'labels', ...(pack === 'bestFit' ? ['position_ids', 'seq_lens'] : [])]
+  return shift === 'here' ? ['input', 'target'] : ['tokens', 'labels']
+}
+
+/** A feed of tokens with its fields written out; any other value as it is. */
+export function withTokenFields(value: unknown, path = ''): unknown {
+  if (!isObject(value) || !isObject(value.source)) return value
+  const { fields } = value
+  if (isObject(fields) && Object.values(fields).every(isWhole)) return value
+  if (fields !== undefined && !isObject(fields) && !Array.isArray(fields)) return value
+  if (!mentionsTokens(value.source)) return value
+  const shape = shapeOf(parseSource(value.source, at(path, 'source')), at(path, 'source'))
+  if (shape === undefined) return value
+  const columns = tokenColumns(shape)
+  return { ...value, fields: written(fields ?? usual(shape), columns, shape, at(path, 'fields')) }
+}
+
+const isWhole = (field: unknown): boolean => !isObject(field) || field.as !== undefined
+
+function mentionsTokens(source: Record<string, unknown>): boolean {
+  return Object.entries(source).some(
+    ([key, inner]) =>
+      key === 'tokens' ||
+      (isObject(inner) && mentionsTokens(inner)) ||
+      (Array.isArray(inner) && inner.some(one => isObject(one) && mentionsTokens(one))),
+  )
+}
+
+/** What all rows of a source have in common, where it is made of tokens alone. */
+export function shapeOf(source: SourceJson, path = 'source'): TokenShape | undefined {
+  const leaves = allSources(source).filter(found => !COMBINATORS.includes(nameOf(found.source)))
+  if (!leaves.every(found => 'tokens' in found.source)) return undefined
+  const shapes = leaves.map(found => tokenShape((found.source as { tokens: TokensJson }).tokens))
+  const [first] = shapes
+  for (const [i, other] of shapes.entries()) {
+    const key = (['length', 'shift', 'ragged', 'capacity', 'varlen', 'naming'] as const).find(
+      name => other[name] !== first[name],
+    )
+    if (key === undefined) continue
+    const here = [...leaves[i].keys, 'tokens', key].reduce<string>((text, name) => at(text, name), path)
+    throw new DefinitionError(
+      here,
+      `is ${other[key]} here and ${first[key]} in the first source: rows of one feed have the same columns`,
+    )
+  }
+  return first
+}
+
+function written(
+  fields: unknown,
+  columns: Map<string, TokenColumn>,
+  shape: TokenShape,
+  path: string,
+): Record<string, unknown> {
+  if (Array.isArray(fields)) {
+    return Object.fromEntries(
+      fields.map((name, i) => {
+        if (typeof name !== 'string') throw wrong(at(path, i), 'the name of a column', name)
+        return [name, fieldOf(name, undefined, columns, shape, at(path, i))]
+      }),
+    )
+  }
+  return Object.fromEntries(
+    Object.entries(fields as Record<string, unknown>).map(([name, field]) => {
+      if (isWhole(field)) return [name, field]
+      const here = at(path, name)
+      const { from } = field as { from?: unknown }
+      const facts = typeof from === 'string' ? factsOf(columns, from) : undefined
+      const dtypes = facts?.dtypes ?? ['i64']
+      const parsed = object({ from: text, dtype: optional(oneOf(dtypes, 'dtype')) })(field, here)
+      return [name, fieldOf(parsed.from, parsed.dtype as Dtype | undefined, columns, shape, at(here, 'from'))]
+    }),
+  )
+}
+
+function factsOf(columns: Map<string, TokenColumn>, name: string): ColumnFacts | undefined {
+  return COLUMNS.find(({ column }) => column === columns.get(name))
+}
+
+function fieldOf(
+  from: string,
+  dtype: Dtype | undefined,
+  columns: Map<string, TokenColumn>,
+  shape: TokenShape,
+  path: string,
+): FieldJson {
+  const facts = factsOf(columns, from)
+  if (facts === undefined) throw unknownName(path, 'column of tokens', from, [...columns.keys()])
+  const type = dtype ?? facts.dtypes[0]
+  if (facts.of === 'number') return { from, as: 'int', dtype: type }
+  if (facts.of === 'borders') return { from, as: 'npy', dtype: type, shape: [shape.capacity] }
+  const { length, ragged } = shape
+  return ragged
+    ? { from, as: 'npy', dtype: type, shape: [length], ragged: { max: length } }
+    : { from, as: 'npy', dtype: type, shape: [length] }
+}
+
+/** The same source with the key of its phases filled in. */
+export function withPhaseSeeds(source: SourceJson, seed: number): SourceJson {
+  if (!('tokens' in source)) return withInner(source, inner => withPhaseSeeds(inner, seed))
+  const { tokens } = source
+  const moves = (tokens.pack ?? 'concat') === 'concat' && tokens.phase === undefined
+  return moves && tokens.seed === undefined ? { tokens: { ...tokens, seed } } : source
+}

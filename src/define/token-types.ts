@@ -1,0 +1,85 @@
+/** The source `tokens` in a definition: what may be written for it, and the columns that its rows have. */
+import type { Dtype } from '../basics/dtype.js'
+import type { FeedJson, FieldJson, PathsJson } from './types.js'
+
+/** Files of tokens, as rows of a fixed length. */
+export interface TokensJson {
+  /** Files by path or pattern: .bin, .idx, .npy, or Megatron's prefix without an ending. */
+  path: PathsJson
+  /** By default as the files tell. */
+  format?: 'megatron' | 'nanogpt' | 'llmc' | 'npy' | 'olmo'
+  /** The type of the tokens in files that don't tell it. */
+  dtype?: 'u8' | 'u16' | 'u32' | 'i32' | 'i64'
+  /** The token that ends a document (or begins it, with `eodAt: "start"`), for files that don't list their documents. It also fills rows up. */
+  eod?: number
+  eodAt?: 'end' | 'start'
+  /** Tokens of a row. */
+  length: number
+  /** concat (the default): rows are cut out of the one stream that all files are. bestFit: several whole documents a row. document: one. */
+  pack?: TokenPack
+  /** here (the default): `input` and `target`, which is one token ahead. model: `tokens` and `labels` of the same tokens. */
+  shift?: 'here' | 'model'
+  /** concat: 0 has every epoch cut at the same places. By default the cuts move from epoch to epoch. */
+  phase?: 0
+  /** concat: what becomes of the tokens behind the last whole row. */
+  tail?: 'drop' | 'pad'
+  /** bestFit, document: what becomes of documents that are longer than a row. */
+  long?: 'split' | 'truncate' | 'drop'
+  /** bestFit, document: tokens that are put before and behind each document. */
+  insert?: { bos?: number; eod?: number }
+  /** document: rows are as long as their documents, and not filled up. */
+  ragged?: boolean
+  /** A part of the documents, chosen before they are packed. */
+  documents?: TokenDocumentsJson
+  /** Tokens from this number on are errors. */
+  vocabulary?: number
+  /** Files with one byte a token, 0 where it is no target; as many as there are files of tokens, in the same order. */
+  mask?: PathsJson
+  /** For ids, where there are several files. */
+  name?: string
+  /** Segments that a row has at most, for cuSeqlens; by default `length`. */
+  capacity?: number
+  /** megatron: cuSeqlens of each row for itself, `length` + 1 numbers filled up with `length`, as Megatron-LM has them. */
+  varlen?: 'megatron'
+  /** hf: columns are called as Hugging Face's libraries call them. */
+  naming?: 'hf'
+  /** The key of the phase; by default the order's seed. */
+  seed?: number
+}
+
+export type TokenPack = 'concat' | 'bestFit' | 'document'
+
+/** Shares of the documents, such as [969, 30, 1], and which of them is taken. */
+export interface TokenDocumentsJson {
+  split: number[]
+  take: number
+  /** megatron (the default): stretches of each file's documents, rounded as Megatron-LM does. hash: by hash of the document's number. */
+  by?: 'megatron' | 'hash'
+  /** hash: another division. */
+  seed?: number
+}
+
+/** The columns of a row, by the names that they have without `naming`. */
+export type TokenColumn =
+  | 'input'
+  | 'target'
+  | 'tokens'
+  | 'labels'
+  | 'positionIds'
+  | 'segments'
+  | 'lossMask'
+  | 'cuSeqlens'
+  | 'cuCount'
+  | 'cuLongest'
+  | 'seqLens'
+
+/** A feed of tokens has the usual columns as its fields; or those that are listed; or fields of its own. */
+export interface TokensFeedJson extends Omit<FeedJson, 'fields'> {
+  fields?: string[] | Record<string, FieldJson | TokenFieldJson>
+}
+
+/** A column as a field: `as` and `shape` follow from the column. */
+export interface TokenFieldJson {
+  from: string
+  dtype?: Dtype
+}
