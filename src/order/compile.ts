@@ -127,6 +127,7 @@ class SingleOrder implements CompiledOrder {
     out.source = 0
     out.row = this.order.at(epoch, position)
     out.drawn = epoch * this.length + position
+    out.epoch = epoch
     return out
   }
 }

@@ -9,6 +9,8 @@ export interface Draw {
   row: number
   /** How many draws of this source came before, through all its epochs: its place on the source's own line. */
   drawn: number
+  /** The source's own epoch that it belongs to: that of the feed, but in a blend how often all rows of the source came before. */
+  epoch: number
 }
 
 export interface Order {

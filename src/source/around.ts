@@ -23,7 +23,7 @@ export abstract class Around implements EveryMember {
   // What asks for these looks whether they are there, so they are there only where the source below has them.
   readonly keyHash: Source['keyHash']
   readonly leaves: readonly Leaf[] | undefined
-  readonly movesWithEpoch: boolean | undefined
+  readonly movesWithEpoch: Source['movesWithEpoch']
   // A wrapper is no leaf.
   readonly planUnit = undefined
   readonly unitBytes = undefined
@@ -71,8 +71,8 @@ export abstract class Around implements EveryMember {
     return this.source.unitStarts
   }
 
-  id(row: number): string {
-    return this.source.id(this.rowBelow(row))
+  id(row: number, epoch?: number): string {
+    return this.source.id(this.rowBelow(row), epoch)
   }
 
   key(row: number): string {
@@ -111,6 +111,11 @@ export abstract class Around implements EveryMember {
   layout(): Layout | undefined {
     return this.source.layout?.()
   }
+}
+
+/** How a source moves with epochs that is made of these. */
+export function movingOf(parts: readonly Source[]): Source['movesWithEpoch'] {
+  return parts.some(part => part.movesWithEpoch === 'own') ? 'own' : parts.some(part => part.movesWithEpoch)
 }
 
 /** The leaves of which a source is made; undefined where there are none. */

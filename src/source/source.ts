@@ -65,8 +65,11 @@ export interface Source {
   readonly columns: readonly string[]
   /** First row of each shard or natural run of rows, ascending, beginning with 0: reading along it is sequential. */
   readonly runs: Float64Array
-  /** Stable identity of a row within this source: `shard:key`, or a relative path. */
-  id(row: number): string
+  /**
+   * Stable identity of a row within this source: `shard:key`, or a relative path. Where rows move with epochs, it may tell where
+   * the row lies in this one.
+   */
+  id(row: number, epoch?: number): string
   /** What splits and groups go by: the sample's own name, independent of the shard it lies in. */
   key(row: number): string
   /** A column of the index, or undefined when the index has none of that name. */
@@ -90,8 +93,11 @@ export interface Source {
    * reaches from one run into the next.
    */
   readonly unitStarts?: Float64Array
-  /** What rows need is not the same in every epoch. */
-  readonly movesWithEpoch?: boolean
+  /**
+   * What rows need is not the same in every epoch. `own`: the epoch is the source's own; in a blend that is how often all of its
+   * rows were drawn before.
+   */
+  readonly movesWithEpoch?: boolean | 'own'
   /** The sources with units of which this one is made, depth first. Absent: itself, if it has units. */
   readonly leaves?: readonly Leaf[]
   /** Adds what a row needs for the wanted columns to `out`. Pure. In another epoch a row may need something else. */

@@ -196,7 +196,7 @@ export class Serving {
   /** Names of the samples at some positions of an epoch: of batches long given back, or never made. */
   names({ epoch, positions }: { epoch: number; positions: number[] }): string[] {
     const { order, attached } = this.opened.plan
-    const draw = { source: 0, row: 0, drawn: 0 }
+    const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
     const wrong = positions.find(position => position >= order.length)
     if (wrong !== undefined)
       throw new RequestError(`an epoch has ${order.length} positions: ${wrong} is none`)

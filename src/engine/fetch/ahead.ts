@@ -64,7 +64,7 @@ export class Ahead {
     // The claims of the other makers are read at the same time as this one's.
     this.claims = makers - 1 + Math.ceil(ROWS_AHEAD / layout.chunkRows)
     this.bytes = Math.floor(BYTES_AHEAD / this.claims)
-    this.draws = Array.from({ length: layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
+    this.draws = Array.from({ length: layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0, epoch: 0 }))
   }
 
   /** Whether reads are slow, so that hints are worth their price. */

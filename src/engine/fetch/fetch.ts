@@ -52,6 +52,8 @@ export class Fetcher {
   /** Rows of which it can't be said what they need. */
   private readonly unplanned = new Map<number, Error>()
   private reading: (i: number) => void = () => {}
+  /** Sources that go by epochs of their own. */
+  private readonly own: readonly boolean[]
 
   constructor(
     private readonly sources: readonly Source[],
@@ -61,6 +63,7 @@ export class Fetcher {
     cache?: { seat: CacheSeat; order: CompiledOrder },
     private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1 }, 1),
   ) {
+    this.own = sources.map(source => source.movesWithEpoch === 'own')
     const wanted = (source: number): readonly string[] => this.wanted(source)
     this.cached =
       cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader, this.memory)
@@ -101,8 +104,9 @@ export class Fetcher {
     clear(later)
     try {
       for (let i = 0; i < count; i++) {
-        const { source, row } = draws[i]
-        this.sources[source].need(row, epoch, this.wanted(source), later)
+        const draw = draws[i]
+        const { source, row } = draw
+        this.sources[source].need(row, this.epochOf(draw, epoch), this.wanted(source), later)
       }
     } catch {
       return // what is wrong with a row is said when it is made
@@ -112,10 +116,16 @@ export class Fetcher {
 
   /** The columns of row i of the present claim. */
   sample(i: number): Record<string, Column> {
-    const { source, row } = this.draws[i]
+    const draw = this.draws[i]
+    const { source, row } = draw
     const got = this.unplanned.get(i) ?? this.got[i]
     if (got instanceof Error) throw got
-    return this.sources[source].sample(row, this.epoch, this.wanted(source), got)
+    return this.sources[source].sample(row, this.epochOf(draw, this.epoch), this.wanted(source), got)
+  }
+
+  /** The epoch that a source is asked with: the feed's, or its own. */
+  private epochOf({ source, epoch: own }: Draw, epoch: number): number {
+    return this.own[source] ? own : epoch
   }
 
   /**
@@ -159,12 +169,13 @@ export class Fetcher {
     clear(need)
     if (this.unplanned.size > 0) this.unplanned.clear()
     for (let i = 0; i < count; i++) {
-      const { source, row } = draws[i]
+      const draw = draws[i]
+      const { source, row } = draw
       const ranges = need.ranges.length
       const units = need.units.length
       need.row = -1
       try {
-        sources[source].need(row, epoch, this.wanted(source), need)
+        sources[source].need(row, this.epochOf(draw, epoch), this.wanted(source), need)
         for (let k = ranges; k < need.ranges.length; k++) checkRange(need.ranges[k])
       } catch (error) {
         // It fails when it is asked for, like one that can't be read. Until then it needs nothing.
@@ -283,7 +294,7 @@ export class Fetcher {
   /** The block of a row; none where another row of the block does not say what it needs. */
   private wantBlock(cached: Cached, draw: Draw, i: number): number {
     try {
-      return cached.wantBlock(draw, i, this.epoch)
+      return cached.wantBlock(draw, i, this.epochOf(draw, this.epoch))
     } catch {
       return -1
     }

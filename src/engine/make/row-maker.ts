@@ -77,7 +77,7 @@ export class RowMaker {
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
-    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0 }))
+    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0, epoch: 0 }))
   }
 
   /**

@@ -339,7 +339,7 @@ export class Feeding {
     const index = this.ring.opened(claim.batch)
     if (index === undefined) return `row ${row} of batch ${claim.batch}`
     const slot = this.slot(index)
-    const draw = { source: 0, row: 0, drawn: 0 }
+    const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
     if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
     this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
     return this.plan.attached[draw.source].id(draw.row)

@@ -165,6 +165,7 @@ export class BlendOrder implements Order {
     out.source = source
     out.row = order.at(sourceEpoch, drawn - sourceEpoch * order.length)
     out.drawn = drawn
+    out.epoch = sourceEpoch
     return out
   }
 

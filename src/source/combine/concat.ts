@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
-import { type EveryMember, leavesOf } from '../around.js'
+import { type EveryMember, leavesOf, movingOf } from '../around.js'
 import { folderClasses } from '../files/classes.js'
 import { joinedLayouts } from '../layout.js'
 import type {
@@ -74,7 +74,7 @@ class ConcatSource implements EveryMember {
   readonly keyHash: Source['keyHash']
   readonly unitStarts: Float64Array | undefined
   readonly leaves: readonly Leaf[]
-  readonly movesWithEpoch: boolean
+  readonly movesWithEpoch: Source['movesWithEpoch']
   // It is no leaf.
   readonly planUnit = undefined
   readonly unitBytes = undefined
@@ -95,7 +95,7 @@ class ConcatSource implements EveryMember {
     )
     this.unitStarts = unitsInTurn(parts, this.rows)
     this.leaves = parts.flatMap(part => leavesOf(part) ?? [])
-    this.movesWithEpoch = parts.some(part => part.movesWithEpoch)
+    this.movesWithEpoch = movingOf(parts)
     this.asInUnits = parts.every(part => part.asInUnits)
     if (parts.every(part => part.keyHash !== undefined)) {
       this.keyHash = row => {
@@ -107,9 +107,9 @@ class ConcatSource implements EveryMember {
     this.indexed = (parts[0].indexed ?? []).filter(name => parts.every(part => part.indexed?.includes(name)))
   }
 
-  id(row: number): string {
+  id(row: number, epoch?: number): string {
     const i = find(this.rows, row)
-    return `${i}/${this.parts[i].id(row - this.rows[i])}`
+    return `${i}/${this.parts[i].id(row - this.rows[i], epoch)}`
   }
 
   key(row: number): string {

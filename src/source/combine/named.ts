@@ -54,8 +54,8 @@ class NamedSource extends Around {
     this.oldNames = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
   }
 
-  override id(row: number): string {
-    return `${this.name}/${this.source.id(row)}`
+  override id(row: number, epoch?: number): string {
+    return `${this.name}/${this.source.id(row, epoch)}`
   }
 
   override wholeFile(row: number): WholeFile | undefined {

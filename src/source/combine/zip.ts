@@ -5,7 +5,7 @@
 import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
-import { type EveryMember, leavesOf } from '../around.js'
+import { type EveryMember, leavesOf, movingOf } from '../around.js'
 import { joinedLayouts } from '../layout.js'
 import type {
   Column,
@@ -60,7 +60,7 @@ class ZipSource implements EveryMember {
   readonly keyHash: Source['keyHash']
   readonly unitStarts: Float64Array | undefined
   readonly leaves: readonly Leaf[]
-  readonly movesWithEpoch: boolean
+  readonly movesWithEpoch: Source['movesWithEpoch']
   // It is no leaf.
   readonly planUnit = undefined
   readonly unitBytes = undefined
@@ -79,7 +79,7 @@ class ZipSource implements EveryMember {
     this.runs = parts[0].runs
     this.unitStarts = unitsBeside(parts, this.runs)
     this.leaves = parts.flatMap(part => leavesOf(part) ?? [])
-    this.movesWithEpoch = parts.some(part => part.movesWithEpoch)
+    this.movesWithEpoch = movingOf(parts)
   }
 
   id(row: number): string {

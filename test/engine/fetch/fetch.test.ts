@@ -32,7 +32,7 @@ it('loads units without a cache, also where one of them can’t be read', () => 
   writeFiles(data, { a: 'aaaa', b: 'bb', c: 'cccc' })
   const files = ['a', 'b', 'c'].map(name => join(data, name))
   const fetcher = new Fetcher([loadingSource(files)], undefined, 0)
-  const draws = [0, 2, 1].map(row => ({ source: 0, row, drawn: 0 }))
+  const draws = [0, 2, 1].map(row => ({ source: 0, row, drawn: 0, epoch: 0 }))
   fetcher.fetch(draws, 2, 0, () => {})
   expect([fetcher.sample(0).x, fetcher.sample(1).x]).toEqual(['0: aaaa', '2: cccc'])
   fetcher.fetch(draws, 3, 0, () => {})
@@ -158,7 +158,7 @@ it('reads the rows of a block apart where the block can’t be read: only the ba
   const order = compileOrder(planOrder({ kind: 'window', window: 256, seed: 1 }, [source]))
   const data = createBlockCache({ bytes: 1 << 20, makers: 400 })
   const fetcher = new Fetcher([source], undefined, 0, { seat: { data, ring: 0 }, order })
-  const draws = Array.from({ length: 8 }, (_, row) => ({ source: 0, row, drawn: 0 }))
+  const draws = Array.from({ length: 8 }, (_, row) => ({ source: 0, row, drawn: 0, epoch: 0 }))
   await fetcher.fetch(draws, 8, 0, () => {})
   expect(reads[0]).toBeGreaterThan(4)
   for (const { row } of draws) {
@@ -176,7 +176,7 @@ it('hints nothing of rows whose source fails: that is said when they are made', 
     },
   } as unknown as Source
   const fetcher = new Fetcher([source], undefined, 0)
-  const draws = [{ source: 0, row: 0, drawn: 0 }]
+  const draws = [{ source: 0, row: 0, drawn: 0, epoch: 0 }]
   expect(() => fetcher.hint({ draws, count: 1, epoch: 0 }, false)).not.toThrow()
   fetcher.fetch(draws, 1, 0, () => {})
   expect(() => fetcher.sample(0)).toThrow('no such row')

@@ -22,7 +22,7 @@ function found(
   unit: number,
   from: number,
 ) {
-  const draw = { source: 0, row: 0, drawn: 0 }
+  const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
   for (let at = from; ; at++) {
     order.draw(Math.floor(at / ROWS), at % ROWS, draw)
     if (Math.floor(draw.row / TOGETHER) === unit) return at
@@ -36,9 +36,9 @@ describe.each<[string, NormalOrder]>([
   test('the next use of a unit is that of the first of its rows', () => {
     const { order, future } = futureOf(definition)
     for (let now = 0; now < 2 * ROWS; now += 7) {
-      future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0 }))
+      future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0, epoch: 0 }))
       for (let unit = 0; unit < UNITS.length; unit++) {
-        const user = future.user({ source: 0, row: unit * TOGETHER + 3, drawn: 0 }, 'unit')
+        const user = future.user({ source: 0, row: unit * TOGETHER + 3, drawn: 0, epoch: 0 }, 'unit')
         expect(future.next(user, now)).toBe(found(order, unit, now))
       }
     }
@@ -48,9 +48,9 @@ describe.each<[string, NormalOrder]>([
 test('windowed: no use comes before the one that is told, and none is told that has passed', () => {
   const { order, future } = futureOf({ kind: 'window', window: 40, seed: 5 })
   for (let now = 0; now < 2 * ROWS; now++) {
-    future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0 }))
+    future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0, epoch: 0 }))
     for (let unit = 0; unit < UNITS.length; unit++) {
-      const next = future.next(future.user({ source: 0, row: unit * TOGETHER, drawn: 0 }, 'unit'), now)
+      const next = future.next(future.user({ source: 0, row: unit * TOGETHER, drawn: 0, epoch: 0 }, 'unit'), now)
       // Negative: it is wanted from now on, up to there.
       expect(Math.abs(next)).toBeGreaterThanOrEqual(now + (next < 0 ? 1 : 0))
       if (next >= 0) expect(next).toBeLessThanOrEqual(found(order, unit, now))
@@ -80,10 +80,10 @@ test('a blend: a source that is drawn from more rarely is wanted later', () => {
   const now = future.see({ source: 1, row: 10, drawn: 10 })
   expect(now).toBe(40)
   // Row 60 of each lies 30 and 50 draws of its own source ahead.
-  expect(future.next(future.user({ source: 0, row: 60, drawn: 0 }, 'unit'), now)).toBeCloseTo(
+  expect(future.next(future.user({ source: 0, row: 60, drawn: 0, epoch: 0 }, 'unit'), now)).toBeCloseTo(
     40 + 30 * (40 / 30),
   )
-  expect(future.next(future.user({ source: 1, row: 60, drawn: 0 }, 'unit'), now)).toBeCloseTo(
+  expect(future.next(future.user({ source: 1, row: 60, drawn: 0, epoch: 0 }, 'unit'), now)).toBeCloseTo(
     40 + 50 * (40 / 10),
   )
 })

@@ -128,7 +128,7 @@ test('which row is being read is known: a read may hang', () => {
   } as unknown as Source
   const fetcher = new Fetcher([source], undefined, 0)
   const reading: number[] = []
-  const draws = [0, 1, 2].map(row => ({ source: 0, row, drawn: 0 }))
+  const draws = [0, 1, 2].map(row => ({ source: 0, row, drawn: 0, epoch: 0 }))
   fetcher.fetch(draws, 3, 0, i => reading.push(i))
   // In the order of the files, which is that of the reads.
   expect(reading).toEqual([1, 2, 0])

@@ -150,7 +150,7 @@ describe('draws', () => {
     const shares = quantise(weights)
     const { order } = blendOf(weights, [1000, 1000, 1000, 1000])
     const counts = [0, 0, 0, 0]
-    const out = { source: 0, row: 0, drawn: 0 }
+    const out = { source: 0, row: 0, drawn: 0, epoch: 0 }
     for (let q = 0; q < 2 * ROUND; q++) {
       counts[order.draw(Math.floor(q / 4000), q % 4000, out).source]++
       if ((q + 1) % BLOCK === 0)
