@@ -69,6 +69,7 @@ test('millrace', async () => {
       "text",
       "textLines",
       "tfrecord",
+      "tokens",
       "weighted",
       "zarr",
       "zip",

@@ -8,7 +8,7 @@ import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
-import { withPhaseSeeds, withTokenFields } from './check/token-fields.js'
+import { flatLayout, withPhaseSeeds, withTokenFields } from './check/token-fields.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { arrayOps } from './operators/array.js'
@@ -55,7 +55,9 @@ export function normalizeFeed(
     seed,
     fields: [...leaders, ...followers].map(name => {
       const field = normalField(name, json.fields, batch.apply, root)
-      return 'kernel' in json.source ? { ...field, layout: generatedLayout(field.layout) } : field
+      return 'kernel' in json.source
+        ? { ...field, layout: generatedLayout(field.layout) }
+        : { ...field, layout: flatLayout(field, source) }
     }),
     ...(json.map && { map: absolute(json.map, root) }),
     batch,

@@ -30,6 +30,7 @@ import { safetensors } from './safetensors/safetensors.js'
 import type { Manifest, Nesting, OpenContext, Source, SourceKind } from './source.js'
 import { tar } from './tar/tar.js'
 import { tfrecord } from './tfrecord/tfrecord.js'
+import { tokens } from './tokens/tokens.js'
 import { valued } from './values/valued.js'
 import { zarr } from './zarr/zarr.js'
 
@@ -61,6 +62,7 @@ const KINDS: Readonly<
   litdata,
   mds,
   tfrecord,
+  tokens,
   pathed,
   valued,
 }
@@ -90,6 +92,7 @@ const WITHOUT_VALUES: ReadonlySet<string> = new Set([
   'synthetic',
   'kernel',
   'python',
+  'tokens',
 ])
 
 const nesting: Nesting = { open: openSource, attach: attachSource }

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Json = Dict[str, Any]
 Last = Literal["drop", "keep", "pad"]
 Policy = Literal["fail", "drop", "mask"]
+#: A field, or a column of tokens as one.
+AnyField = Union[Field, Mapping[str, Any]]
 B = TypeVar("B", bound="Builder")
 
 #: Names that stand in ``millrace`` beside the builder, not on it. public.py enters them.
@@ -70,12 +72,12 @@ class Builder:
     def json(self) -> Json:
         """The feed in the canonical form."""
         for part, how in _NEEDED.items():
-            if part not in self._parts and not (part == "fields" and "kernel" in self._parts["source"]):
+            if part not in self._parts and not (part == "fields" and _names_fields(self._parts["source"])):
                 raise DefinitionError(f"the feed has no {part} yet: add {how}")
         base = plain({key: value for key, value in self._parts.items() if key != "variants"})
         variants = {}
         for name, parts in plain(self._parts.get("variants", {})).items():
-            fields = {**base.get("fields", {}), **parts.get("fields", {})}
+            fields = _joined_fields(base.get("fields", {}), parts.get("fields", {}))
             target = {**base, **parts, **({"fields": fields} if fields else {})}
             variants[name] = patch_between(base, target) or {}
         return {**base, "variants": variants} if variants else base
@@ -123,11 +125,22 @@ class Builder:
 
     # ------------------------------------------------------------------ fields, batch, errors, variants
 
-    def fields(self: B, fields: Optional[Mapping[str, Field]] = None, /, **more: Field) -> B:
+    def fields(
+        self: B,
+        fields: Union[Mapping[str, AnyField], Sequence[str], None] = None,
+        /,
+        **more: AnyField,
+    ) -> B:
         """What a sample becomes, by name. Called again, it adds fields, and replaces those of the same name.
-        A mapping serves for names that Python reserves, such as ``class``."""
+        A mapping serves for names that Python reserves, such as ``class``. Of tokens, a list of columns:
+        ``fields(["input", "target", "cuSeqlens"])``, or ``fields(x={"from": "input", "dtype": "i32"})``."""
+        if isinstance(fields, (list, tuple)):
+            if more:
+                raise TypeError("fields takes a list of columns, or fields by name, not both")
+            return self._with(fields=list(fields))
+        given: Mapping[str, Any] = fields or {}  # type: ignore[assignment]
         return self._with(
-            fields={**self._parts.get("fields", {}), **_fields_json({**(fields or {}), **more})}
+            fields=_joined_fields(self._parts.get("fields", {}), _fields_json({**given, **more}))
         )
 
     @named
@@ -233,6 +246,20 @@ def source_json(what: Any, where: str) -> Json:
     raise TypeError(f'{where} takes sources such as millrace.tar("x.tar"), and {what!r} is none')
 
 
+def _names_fields(source: Any) -> bool:
+    """Whether a source, or one in it, says itself what its fields are."""
+    if isinstance(source, Mapping):
+        return any(name in ("kernel", "tokens") or _names_fields(inner) for name, inner in source.items())
+    return isinstance(source, (list, tuple)) and any(_names_fields(inner) for inner in source)
+
+
+def _joined_fields(base: Any, more: Any) -> Any:
+    """Fields and those that are added to them. A list of columns is replaced as a whole."""
+    if isinstance(more, list) or (isinstance(base, list) and more):
+        return more
+    return base if isinstance(base, list) else {**base, **more}
+
+
 def _fields_json(fields: Mapping[str, Any]) -> Json:
     for name, field in fields.items():
         if not isinstance(field, (Field, Mapping)):
@@ -252,6 +279,7 @@ def _variant_parts(name: str, variant: Union[Builder, Mapping[str, Any]]) -> Jso
     if "source" in parts:
         parts["source"] = source_json(parts["source"], f'variant "{name}"')
     if "fields" in parts:
-        parts["fields"] = _fields_json(parts["fields"])
+        listed = isinstance(parts["fields"], (list, tuple))
+        parts["fields"] = list(parts["fields"]) if listed else _fields_json(parts["fields"])
     parts = plain(parts)
     return parts

@@ -34,6 +34,7 @@ from .sources import (
     zarr,
 )
 from .sources import zip_ as zip
+from .tokens import tokens
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "text",
     "text_lines",
     "tfrecord",
+    "tokens",
     "TranslationError",
     "weighted",
     "zarr",

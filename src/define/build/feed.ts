@@ -32,6 +32,7 @@ import type {
 } from './batch-types.js'
 import { callerFile, functionHash, type UserFunction } from './call.js'
 import { Field } from './field.js'
+import type { TokenFieldMap, TokenFields, TokensFeedOptions } from './token-batch.js'
 
 /** Bytes as they are in the source, or a value from its index. */
 export type SampleColumns = Record<string, Uint8Array | number | string>
@@ -126,11 +127,21 @@ export function feed<
   Variants extends VariantMap = Record<never, Variant>,
 >(options: KernelFeedOptions<Made, Named, Variants>): Feed<KernelFields<Made, Named>, never, Variants>
 export function feed<
+  const Source extends SourceJson,
+  const Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
+  Variants extends VariantMap = Record<never, Variant>,
+>(options: TokensFeedOptions<Source, Columns, Variants>): Feed<TokenFields<Source, Columns>, never, Variants>
+export function feed<
   Fields extends FieldMap,
   const Label extends string | undefined = never,
   Variants extends VariantMap = Record<never, Variant>,
 >(options: FeedOptions<Fields, Label, Variants>): Feed<Fields, Label, Variants>
-export function feed(options: FeedOptions<FieldMap, string | undefined> | KernelFeedOptions): Feed {
+export function feed(
+  options:
+    | FeedOptions<FieldMap, string | undefined>
+    | KernelFeedOptions
+    | TokensFeedOptions<SourceJson, readonly string[] | TokenFieldMap | undefined>,
+): Feed {
   const module = callerFile(import.meta.url)
   const functions = new Map<string, UserFunction>()
   const call = (fn: UserFunction, path: string): CallJson => {
@@ -140,19 +151,24 @@ export function feed(options: FeedOptions<FieldMap, string | undefined> | Kernel
     return { call: { module, path, hash: functionHash(fn) } }
   }
   const fieldJson = (field: Field | { from: string }, path: string): FieldJson => {
-    // A field of a kernel is its name and nothing else.
+    // A field of a kernel is its name and nothing else, one of tokens its column.
     if (!(field instanceof Field)) return field as FieldJson
     return field.fn === undefined ? field.json : { ...field.json, map: call(field.fn, `${path}.map`) }
   }
-  const fieldsJson = (fields: FieldMap | Record<string, { from: string }>, path: string) =>
-    Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [name, fieldJson(field, `${path}.${name}`)]),
-    )
+  const fieldsJson = (
+    fields: FieldMap | Record<string, { from: string }> | readonly string[],
+    path: string,
+  ): Record<string, FieldJson> => {
+    // Columns of tokens, by their names.
+    if (Array.isArray(fields)) return fields as never
+    const entries = Object.entries(fields as FieldMap)
+    return Object.fromEntries(entries.map(([name, field]) => [name, fieldJson(field, `${path}.${name}`)]))
+  }
 
   const { variants, fields, batch, map, ...rest } = options as FeedOptions<FieldMap, string | undefined>
   const base: FeedJson = {
     ...rest,
-    // Left out, they are the kernel's.
+    // Left out, they are the source's.
     ...((fields && { fields: fieldsJson(fields, 'fields') }) as Pick<FeedJson, 'fields'>),
     ...(map && { map: call(map as UserFunction, 'map') }),
     batch: batchJson(batch),
@@ -199,7 +215,7 @@ function variantPatch(
   variant: Variant,
   fields: Record<string, FieldJson>,
 ): Record<string, unknown> {
-  const all = { ...base.fields, ...fields }
+  const all = Array.isArray(base.fields) ? base.fields : { ...base.fields, ...fields }
   const target = {
     ...base,
     ...tidy(variant),

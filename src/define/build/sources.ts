@@ -2,6 +2,7 @@
 import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
 import { nameSource } from '../plugin-sources.js'
+import type { TokensJson } from '../token-types.js'
 import type {
   ArrayFilesJson,
   BlendJson,
@@ -129,6 +130,15 @@ export const hdf5 = (path: PathsJson, options: Omit<Hdf5Json, 'path'> = {}): Sou
 export const netcdf4 = (path: PathsJson, options: Omit<Hdf5Json, 'path'> = {}): SourceJson => ({
   netcdf4: Object.keys(options).length === 0 ? path : { path, ...options },
 })
+
+/**
+ * Files of tokens (Megatron-LM, nanoGPT, llm.c, .npy, OLMo) as rows of a fixed length: `tokens('corpus-*.bin', { length: 2048 })`.
+ * The feed has `input` and `target`, unless it names other columns.
+ */
+export const tokens = <const Options extends Omit<TokensJson, 'path'>>(
+  path: PathsJson,
+  options: Options,
+): { tokens: Options & { path: PathsJson } } => ({ tokens: { ...options, path } })
 
 /** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
 export function source(name: string, json: unknown = {}): SourceJson {

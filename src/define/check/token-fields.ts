@@ -6,7 +6,7 @@ import type { Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { allSources, COMBINATORS, nameOf, withInner } from '../nested.js'
 import type { TokenColumn, TokenPack, TokensJson } from '../token-types.js'
-import type { FieldJson, SourceJson } from '../types.js'
+import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../types.js'
 import { at, unknownName, wrong } from './mistakes.js'
 import { isObject, object, oneOf, optional, text } from './schema.js'
 import { parseSource } from './sources.js'
@@ -109,7 +109,7 @@ function mentionsTokens(source: Record<string, unknown>): boolean {
 }
 
 /** What all rows of a source have in common, where it is made of tokens alone. */
-export function shapeOf(source: SourceJson, path = 'source'): TokenShape | undefined {
+function shapeOf(source: SourceJson, path = 'source'): TokenShape | undefined {
   const leaves = allSources(source).filter(found => !COMBINATORS.includes(nameOf(found.source)))
   if (!leaves.every(found => 'tokens' in found.source)) return undefined
   const shapes = leaves.map(found => tokenShape((found.source as { tokens: TokensJson }).tokens))
@@ -183,4 +183,11 @@ export function withPhaseSeeds(source: SourceJson, seed: number): SourceJson {
   const { tokens } = source
   const moves = (tokens.pack ?? 'concat') === 'concat' && tokens.phase === undefined
   return moves && tokens.seed === undefined ? { tokens: { ...tokens, seed } } : source
+}
+
+/** Borders of segments are those of the whole batch, delivered as one array; but with Megatron-LM's, each row has its own. */
+export function flatLayout({ from, layout }: NormalField, source: SourceJson): FieldLayout {
+  if (!from.includes('cuSeqlens') || layout.form !== 'dense') return layout
+  const shape = shapeOf(source)
+  return shape === undefined || shape.varlen !== undefined ? layout : { ...layout, flat: shape.length }
 }

@@ -29,7 +29,8 @@ const documents: Parser<TokenDocumentsJson> = (value, path) => {
     throw new DefinitionError(at(path, 'split'), 'at least one share must be above 0')
   if (take >= split.length)
     throw wrong(at(path, 'take'), `the number of a share, 0 to ${split.length - 1}`, take)
-  if (split[take] === 0) throw new DefinitionError(at(path, 'take'), `share ${take} is 0: no document is in it`)
+  if (split[take] === 0)
+    throw new DefinitionError(at(path, 'take'), `share ${take} is 0: no document is in it`)
   if (seed !== undefined && by !== 'hash')
     throw new DefinitionError(at(path, 'seed'), 'goes with "by": "hash" only')
   return json

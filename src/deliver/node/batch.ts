@@ -59,7 +59,8 @@ export class SlotWindow implements Window {
 export interface BatchOwner {
   /** Whether it was closed: then its memory is given back, also under batches that the program still holds. */
   closed(): boolean
-  id(source: number, row: number): string
+  /** The name of a sample in a slot. */
+  id(slot: Slot, row: number): string
   /** Takes the arrays of the batch back, and gives its slot to the makers. */
   release(slot: number): void
 }
@@ -121,8 +122,7 @@ export class Batch<Fields = AnyFields> {
     this.check()
     const ids: string[] = []
     for (let i = 0; i < this.count; i++) {
-      if (this.slot.status[i] !== RowStatus.Filler)
-        ids.push(this.owner.id(this.slot.sources[i], this.slot.rows[i]))
+      if (this.slot.status[i] !== RowStatus.Filler) ids.push(this.owner.id(this.slot, i))
     }
     return ids
   }

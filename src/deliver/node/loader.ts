@@ -6,6 +6,7 @@
 import { MillraceError, StateError } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
+import { sampleName } from '../../engine/plan/sample-name.js'
 import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
@@ -35,7 +36,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private readonly consumer = new ConsumerSpans()
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
-    id: (source, row) => this.idOf(source, row),
+    id: (slot, row) => sampleName(this.plan, slot, row),
     release: index => this.supply.release(index),
   }
   /** Batches handed out since the ring was last moved, and where the run stands after them. */
@@ -341,10 +342,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-
-  private idOf(source: number, row: number): string {
-    return this.plan.attached[source].id(row)
   }
 
   private checkOpen(): void {

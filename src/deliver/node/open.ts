@@ -6,6 +6,7 @@ import { type Feed, isBuilt } from '../../define/build/feed.js'
 import { applyVariant } from '../../define/check/variants.js'
 import { codeIn, refuseCode } from '../../define/code.js'
 import { normalizeFeed } from '../../define/normalize.js'
+import type { TokensFeedJson } from '../../define/token-types.js'
 import type { FeedJson, KernelFeedJson, NormalFeed } from '../../define/types.js'
 import type { DeviceArray, DeviceRagged } from '../../device/array.js'
 import { pythonCommand } from '../../python/interpreter.js'
@@ -24,7 +25,7 @@ import { Loader } from './loader.js'
  * With `device: 'cuda'` batches lie on the GPU: `batch.image.devicePointer`.
  */
 export function open<
-  F extends Feed | FeedJson | KernelFeedJson,
+  F extends Feed | FeedJson | KernelFeedJson | TokensFeedJson,
   const O extends OpenOptions = Record<never, never>,
 >(feed: F, given?: O & Checked<F, O>): Loader<OpenedBatch<AsVariant<F, VariantIn<F, O>>, O>> {
   const options: OpenOptions = given ?? {}

@@ -9,6 +9,7 @@ import { Header, RowStatus, type Slot } from '../../batch/slot.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport } from '../../engine/plan/job.js'
 import { replan } from '../../engine/plan/plan.js'
+import { sampleName } from '../../engine/plan/sample-name.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import type { Place } from '../../order/steps.js'
@@ -188,7 +189,7 @@ export class Serving {
     const ids: string[] = []
     for (let row = 0; row < slot.words[Header.Count]; row++) {
       if (slot.status[row] === RowStatus.Filler) continue
-      ids.push(this.opened.plan.attached[slot.sources[row]].id(slot.rows[row]))
+      ids.push(sampleName(this.opened.plan, slot, row))
     }
     return ids
   }
@@ -202,7 +203,7 @@ export class Serving {
       throw new RequestError(`an epoch has ${order.length} positions: ${wrong} is none`)
     return positions.map(position => {
       order.draw(epoch, position, draw)
-      return attached[draw.source].id(draw.row)
+      return attached[draw.source].id(draw.row, draw.epoch)
     })
   }
 

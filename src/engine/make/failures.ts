@@ -74,12 +74,18 @@ export function nameBad(
   source: Source,
   row: number,
   { field, stage, ...failure }: Failure,
+  epoch?: number,
 ): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
-  const where: SampleWhere = { id: source.id(row), ...source.where?.(row), field, stage }
+  const where: SampleWhere = { id: source.id(row, epoch), ...source.where?.(row), field, stage }
   return { where, ...failure }
 }
 
 /** Which sample it is, and what is wrong with it. */
-export function describeBad(source: Source, row: number, error: unknown): ReturnType<typeof nameBad> {
-  return nameBad(source, row, describeFailure(error))
+export function describeBad(
+  source: Source,
+  row: number,
+  error: unknown,
+  epoch?: number,
+): ReturnType<typeof nameBad> {
+  return nameBad(source, row, describeFailure(error), epoch)
 }

@@ -77,7 +77,12 @@ export class RowMaker {
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
-    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0, epoch: 0 }))
+    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({
+      source: 0,
+      row: 0,
+      drawn: 0,
+      epoch: 0,
+    }))
   }
 
   /**
@@ -270,7 +275,7 @@ export class RowMaker {
     Atomics.add(slot.words, Header.Bad, 1)
     // Data that changed underneath are no bad sample: as a fault of the whole batch they end the run, whatever the policy.
     if (changed) disownIndexOf(error)
-    const bad = describeBad(this.sources[draw.source], draw.row, error)
+    const bad = describeBad(this.sources[draw.source], draw.row, error, draw.epoch)
     this.reportBad(claim.batch, changed ? -1 : row, bad)
   }
 

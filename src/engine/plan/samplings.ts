@@ -47,7 +47,8 @@ function samplingOf(source: Source, row: number, from: readonly string[]): numbe
   const fetcher = new Fetcher([source], from, 0)
   try {
     // What is far away is not waited for: it is taken to be common.
-    if (fetcher.fetch([{ source: 0, row, drawn: 0, epoch: 0 }], 1, 0, () => {}) instanceof Promise) return undefined
+    if (fetcher.fetch([{ source: 0, row, drawn: 0, epoch: 0 }], 1, 0, () => {}) instanceof Promise)
+      return undefined
     const columns = fetcher.sample(0)
     const value = from.map(name => columns[name]).find(column => column !== undefined)
     return value instanceof Uint8Array ? imageInfo(value).jpeg?.gpu : undefined

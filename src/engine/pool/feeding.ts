@@ -342,7 +342,7 @@ export class Feeding {
     const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
     if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
     this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
-    return this.plan.attached[draw.source].id(draw.row)
+    return this.plan.attached[draw.source].id(draw.row, draw.epoch)
   }
 
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */

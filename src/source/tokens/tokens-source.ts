@@ -2,14 +2,14 @@
 import { type TokenShape, tokenColumns } from '../../define/check/token-fields.js'
 import type { TokenColumn } from '../../define/token-types.js'
 import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../source.js'
-import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
+import type { Documents } from './formats/documents.js'
 import type { SideFile, TokenFile } from './formats/token-file.js'
 import { type ConcatData, ConcatRows } from './rows/concat-rows.js'
+import { rangeOf } from './rows/range.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
 import { Segments } from './rows/segments.js'
 import { Stretches, type TokenRows } from './token-rows.js'
-import { rangeOf } from './rows/range.js'
 
 export interface TokensManifest extends Manifest {
   kind: 'tokens'
@@ -18,8 +18,6 @@ export interface TokensManifest extends Manifest {
   masks?: SideFile[]
   shape: TokenShape
   rows: ConcatData
-  /** Borders of documents, where something asks for them. */
-  documents?: OpenedDocuments
   pad: number
   vocabulary?: number
   /** The corpus' name, where it has one: documents are then counted through all files. */
@@ -147,8 +145,6 @@ export class TokensSource implements Source {
   // ---------------------------------------------------------------- documents
 
   private get documents(): readonly Documents[] | undefined {
-    const { documents } = this.manifest
-    if (documents !== undefined) this.documentsOf ??= attachDocuments(documents)
     return this.documentsOf
   }
 

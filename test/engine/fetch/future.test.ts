@@ -50,7 +50,10 @@ test('windowed: no use comes before the one that is told, and none is told that 
   for (let now = 0; now < 2 * ROWS; now++) {
     future.see(order.draw(Math.floor(now / ROWS), now % ROWS, { source: 0, row: 0, drawn: 0, epoch: 0 }))
     for (let unit = 0; unit < UNITS.length; unit++) {
-      const next = future.next(future.user({ source: 0, row: unit * TOGETHER, drawn: 0, epoch: 0 }, 'unit'), now)
+      const next = future.next(
+        future.user({ source: 0, row: unit * TOGETHER, drawn: 0, epoch: 0 }, 'unit'),
+        now,
+      )
       // Negative: it is wanted from now on, up to there.
       expect(Math.abs(next)).toBeGreaterThanOrEqual(now + (next < 0 ? 1 : 0))
       if (next >= 0) expect(next).toBeLessThanOrEqual(found(order, unit, now))

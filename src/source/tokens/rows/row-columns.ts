@@ -11,7 +11,7 @@ import type { Stretches } from '../token-rows.js'
 import type { Segments } from './segments.js'
 
 /** The target of a place that has none: PyTorch's ignore_index. */
-export const NO_TARGET = -100
+const NO_TARGET = -100
 
 /** The file of a stretch that stands in no file: one token, `offset`, that is put in. */
 export const INSERTED = -1
@@ -67,7 +67,10 @@ export class RowColumns {
           out[name] = whole ? this.view(row, got, 1) : array((values ??= this.values(row, got, named)).target)
           break
         case 'labels':
-          out[name] = whole && !this.maskFirst ? this.view(row, got, 0) : array((values ??= this.values(row, got, named)).target)
+          out[name] =
+            whole && !this.maskFirst
+              ? this.view(row, got, 0)
+              : array((values ??= this.values(row, got, named)).target)
           break
         case 'lossMask':
           out[name] = this.lossMask(whole, row, () => (values ??= this.values(row, got, named)))
@@ -126,7 +129,9 @@ export class RowColumns {
       for (let j = 0; j < row.tokens[i]; j++) {
         const token = view === undefined ? row.offset[i] : read(view, j * this.bytes)
         if (!(token >= 0 && token < 2 ** 31))
-          throw new DecodeError(`${named(i, j)} is ${token}, which is no token: the file is damaged, or of another dtype`)
+          throw new DecodeError(
+            `${named(i, j)} is ${token}, which is no token: the file is damaged, or of another dtype`,
+          )
         if (j < inputs) input[place + j] = token
         const at = place + j - extra
         const first = place + j === start
@@ -141,10 +146,17 @@ export class RowColumns {
     const { length } = this.shape
     if (whole && !this.maskFirst) return array(new Uint8Array(length).fill(1), 'bool')
     void row
-    return array(Uint8Array.from(values().target, token => (token === NO_TARGET ? 0 : 1)), 'bool')
+    return array(
+      Uint8Array.from(values().target, token => (token === NO_TARGET ? 0 : 1)),
+      'bool',
+    )
   }
 
-  private check(row: Stretches, { tokens }: RowBytes, named: (stretch: number, token: number) => string): void {
+  private check(
+    row: Stretches,
+    { tokens }: RowBytes,
+    named: (stretch: number, token: number) => string,
+  ): void {
     const read = READ[this.dtype]
     for (let i = 0; i < row.count; i++) {
       const bytes = tokens[i]

@@ -19,7 +19,8 @@ export function streamOf(runs: Iterable<{ file: number; offset: number; tokens: 
   for (const { file, offset, tokens } of runs) {
     if (tokens === 0) continue
     const last = files.length - 1
-    const goesOn = last >= 0 && files[last] === file && offsets[last] + starts[last + 1] - starts[last] === offset
+    const goesOn =
+      last >= 0 && files[last] === file && offsets[last] + starts[last + 1] - starts[last] === offset
     if (goesOn) starts[last + 1] += tokens
     else {
       files.push(file)

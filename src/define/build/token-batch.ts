@@ -1,0 +1,52 @@
+/** Types alone: what a batch of a feed of tokens has, where the feed leaves its fields to the source or lists columns. */
+import type { Dtype } from '../../basics/dtype.js'
+import type { TokenFieldJson } from '../token-types.js'
+import type { BatchJson, SourceJson } from '../types.js'
+import type { BatchSize, FieldMap, VariantMap } from './batch-types.js'
+import type { FeedOptions } from './feed.js'
+import type { Field, Form } from './field.js'
+
+/** Columns by their names, or fields that take them. */
+export type TokenFieldMap = Record<string, TokenFieldJson>
+
+/** What `feed` takes where the source is tokens: fields follow from the columns. */
+export interface TokensFeedOptions<
+  Source extends SourceJson = SourceJson,
+  Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
+  Variants extends VariantMap = VariantMap,
+> extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'batch'> {
+  source: Source
+  fields?: Columns
+  batch: number | (BatchSize & { last?: BatchJson['last'] })
+}
+
+/** The fields of such a feed. */
+export type TokenFields<Source, Columns> = Columns extends readonly (infer Name extends string)[]
+  ? { [N in Name]: Field<'npy', TypeOf<N>, FormOf<Source>> }
+  : Columns extends TokenFieldMap
+    ? { [N in keyof Columns]: Field<'npy', GivenType<Columns[N]>, FormOf<Source>> }
+    : { [N in Usual<Source>]: Field<'npy', TypeOf<N>, FormOf<Source>> }
+
+type GivenType<F> = F extends { dtype: infer D extends Dtype }
+  ? D
+  : F extends { from: infer From extends string }
+    ? TypeOf<From>
+    : Dtype
+
+/** The usual element type of a column. */
+type TypeOf<Name extends string> = Name extends 'lossMask'
+  ? 'bool'
+  : Name extends 'segments' | 'cuSeqlens' | 'cuCount' | 'cuLongest' | 'seqLens' | 'seq_lens'
+    ? 'i32'
+    : 'i64'
+
+type FormOf<Source> = Source extends { tokens: { ragged: true } } ? Extract<Form, 'ragged'> : 'dense'
+
+/** Columns that a feed has where it names none; of a source whose options the types don't know, those of either shift. */
+type Usual<Source> = Source extends { tokens: { naming: 'hf' } }
+  ? 'input_ids' | 'labels' | 'position_ids' | 'seq_lens'
+  : Source extends { tokens: { shift: 'model' } }
+    ? 'tokens' | 'labels'
+    : Source extends { tokens: unknown }
+      ? 'input' | 'target'
+      : 'input' | 'target' | 'tokens' | 'labels'
