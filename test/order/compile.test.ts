@@ -33,7 +33,7 @@ function posted(data: OrderData): OrderData {
 function rows(data: OrderData, epoch: number, count?: number): string[] {
   const order = compileOrder(data)
   return Array.from({ length: count ?? order.length }, (_, p) => {
-    const { source, row } = order.draw(epoch, p, { source: -1, row: -1, drawn: -1 })
+    const { source, row } = order.draw(epoch, p, { source: -1, row: -1, drawn: -1, epoch: -1 })
     return `${source}:${row}`
   })
 }

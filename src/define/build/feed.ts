@@ -32,7 +32,7 @@ import type {
 } from './batch-types.js'
 import { callerFile, functionHash, type UserFunction } from './call.js'
 import { Field } from './field.js'
-import type { TokenFieldMap, TokenFields, TokensFeedOptions } from './token-batch.js'
+import type { PlainSource, TokenFieldMap, TokenFields, TokensFeedOptions } from './token-batch.js'
 
 /** Bytes as they are in the source, or a value from its index. */
 export type SampleColumns = Record<string, Uint8Array | number | string>
@@ -127,7 +127,7 @@ export function feed<
   Variants extends VariantMap = Record<never, Variant>,
 >(options: KernelFeedOptions<Made, Named, Variants>): Feed<KernelFields<Made, Named>, never, Variants>
 export function feed<
-  const Source extends SourceJson,
+  const Source extends PlainSource,
   const Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
   Variants extends VariantMap = Record<never, Variant>,
 >(options: TokensFeedOptions<Source, Columns, Variants>): Feed<TokenFields<Source, Columns>, never, Variants>
@@ -140,7 +140,7 @@ export function feed(
   options:
     | FeedOptions<FieldMap, string | undefined>
     | KernelFeedOptions
-    | TokensFeedOptions<SourceJson, readonly string[] | TokenFieldMap | undefined>,
+    | TokensFeedOptions<PlainSource, readonly string[] | TokenFieldMap | undefined>,
 ): Feed {
   const module = callerFile(import.meta.url)
   const functions = new Map<string, UserFunction>()

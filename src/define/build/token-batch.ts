@@ -9,9 +9,12 @@ import type { Field, Form } from './field.js'
 /** Columns by their names, or fields that take them. */
 export type TokenFieldMap = Record<string, TokenFieldJson>
 
+/** A kernel has fields of its own. */
+export type PlainSource = Exclude<SourceJson, { kernel: unknown }>
+
 /** What `feed` takes where the source is tokens: fields follow from the columns. */
 export interface TokensFeedOptions<
-  Source extends SourceJson = SourceJson,
+  Source extends PlainSource = PlainSource,
   Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
   Variants extends VariantMap = VariantMap,
 > extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'batch'> {

@@ -116,6 +116,7 @@ export class MegatronBlendOrder implements Order {
     const i = position - number * STRIDE
     out.source = stretch.labels[i]
     out.row = out.drawn = stretch.ranks[i]
+    out.epoch = 0
     return out
   }
 

@@ -58,7 +58,7 @@ it('plans a unit once where rows refer to it by the same object', () => {
   const cache = { data: createBlockCache({ bytes: 1 << 20, makers: 1 }), ring: 0 }
   const fetcher = new Fetcher([source], ['x'], 0, { seat: cache, order })
   for (let claim = 0; claim < 3; claim++) {
-    const draws = [0, 1, 0, 0].map((row, i) => ({ source: 0, row, drawn: i }))
+    const draws = [0, 1, 0, 0].map((row, i) => ({ source: 0, row, drawn: i, epoch: 0 }))
     fetcher.fetch(draws, 4, 0, () => {})
     const texts = draws.map((_, i) => fetcher.sample(i).x)
     expect(texts).toEqual(['0: aaaa', '1: bbbb', '0: aaaa', '0: aaaa'])

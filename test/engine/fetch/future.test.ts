@@ -65,7 +65,7 @@ test('an order that is not known before: what was used longest ago is wanted las
   const weights = Array.from({ length: ROWS }, () => 1)
   const { future } = futureOf({ kind: 'weights', weights, seed: 1 })
   const seen = [10, 20, 30].map(drawn => {
-    future.see({ source: 0, row: 0, drawn })
+    future.see({ source: 0, row: 0, drawn, epoch: 0 })
     return future.next(drawn, drawn)
   })
   expect(seen[0]).toBeGreaterThan(seen[1])
@@ -79,8 +79,8 @@ test('a blend: a source that is drawn from more rarely is wanted later', () => {
     { weight: 1, name: 'rarely' },
   ]
   const { future } = futureOf({ kind: 'none' }, [SOURCE, SOURCE], { entries })
-  future.see({ source: 0, row: 30, drawn: 30 })
-  const now = future.see({ source: 1, row: 10, drawn: 10 })
+  future.see({ source: 0, row: 30, drawn: 30, epoch: 0 })
+  const now = future.see({ source: 1, row: 10, drawn: 10, epoch: 0 })
   expect(now).toBe(40)
   // Row 60 of each lies 30 and 50 draws of its own source ahead.
   expect(future.next(future.user({ source: 0, row: 60, drawn: 0, epoch: 0 }, 'unit'), now)).toBeCloseTo(

@@ -30,7 +30,12 @@ function blendOf(
 function walk(order: BlendOrder, count: number, from = 0): Draw[] {
   return Array.from({ length: count - from }, (_, i) => {
     const q = from + i
-    return order.draw(Math.floor(q / order.length), q % order.length, { source: -1, row: -1, drawn: -1 })
+    return order.draw(Math.floor(q / order.length), q % order.length, {
+      source: -1,
+      row: -1,
+      drawn: -1,
+      epoch: -1,
+    })
   })
 }
 
@@ -140,7 +145,7 @@ describe('draws', () => {
     const order = setup()
     for (let i = 0; i < 3000; i++) {
       const q = (i * 7919) % 12_000
-      const got = order.draw(Math.floor(q / 600), q % 600, { source: -1, row: -1, drawn: -1 })
+      const got = order.draw(Math.floor(q / 600), q % 600, { source: -1, row: -1, drawn: -1, epoch: -1 })
       expect(got).toEqual(walked[q])
     }
   })

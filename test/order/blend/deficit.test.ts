@@ -19,7 +19,7 @@ function orderOf(spec: Partial<BlendSpec> & { weights: number[] }, changes: Blen
 
 /** Draws counted through all epochs: source, and the number of the draw of that source. */
 function draws(order: BlendOrder, from: number, count: number): [number, number][] {
-  const out = { source: 0, row: 0, drawn: 0 }
+  const out = { source: 0, row: 0, drawn: 0, epoch: 0 }
   return Array.from({ length: count }, (_, i) => {
     const draw = from + i
     const epoch = Math.floor(draw / order.length)

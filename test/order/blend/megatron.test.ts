@@ -37,7 +37,7 @@ function drawn(spec: Omit<MegatronBlendSpec, 'names' | 'surplus'>, size: number)
   const order = new MegatronBlendOrder(data, sources)
   // From the end, so that nothing is known from a position before.
   const draws = Array.from({ length: size }, (_, i) => ({
-    ...order.draw(0, size - 1 - i, { source: 0, row: 0, drawn: 0 }),
+    ...order.draw(0, size - 1 - i, { source: 0, row: 0, drawn: 0, epoch: 0 }),
   })).reverse()
   return { order, data, sources: draws.map(one => one.source), rows: draws.map(one => one.row) }
 }
