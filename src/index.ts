@@ -74,7 +74,7 @@ export {
   zarr,
   zip,
 } from './define/build/sources.js'
-export type { TokensFeedJson } from './define/token-types.js'
+export type { TokensFeedJson } from './define/token-feed.js'
 export type { FeedJson, KernelFeedJson } from './define/types.js'
 export { Batch, type Ragged } from './deliver/node/batch.js'
 export { type CudaKernel, cuda } from './deliver/node/cuda.js'

@@ -1,11 +1,9 @@
 /** The source `tokens` in a definition: what may be written for it, and the columns that its rows have. */
-import type { Dtype } from '../basics/dtype.js'
-import type { FeedJson, FieldJson, PathsJson } from './types.js'
 
 /** Files of tokens, as rows of a fixed length. */
 export interface TokensJson {
   /** Files by path or pattern: .bin, .idx, .npy, or Megatron's prefix without an ending. */
-  path: PathsJson
+  path: string | string[]
   /** By default as the files tell. */
   format?: 'megatron' | 'nanogpt' | 'llmc' | 'npy' | 'olmo'
   /** The type of the tokens in files that don't tell it. */
@@ -34,7 +32,7 @@ export interface TokensJson {
   /** Tokens from this number on are errors. */
   vocabulary?: number
   /** Files with one byte a token, 0 where it is no target; as many as there are files of tokens, in the same order. */
-  mask?: PathsJson
+  mask?: string | string[]
   /** For ids, where there are several files. */
   name?: string
   /** Segments that a row has at most, for cuSeqlens; by default `length`. */
@@ -72,14 +70,3 @@ export type TokenColumn =
   | 'cuCount'
   | 'cuLongest'
   | 'seqLens'
-
-/** A feed of tokens has the usual columns as its fields; or those that are listed; or fields of its own. */
-export interface TokensFeedJson extends Omit<FeedJson, 'fields'> {
-  fields?: string[] | Record<string, FieldJson | TokenFieldJson>
-}
-
-/** A column as a field: `as` and `shape` follow from the column. */
-export interface TokenFieldJson {
-  from: string
-  dtype?: Dtype
-}

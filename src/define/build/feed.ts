@@ -32,7 +32,7 @@ import type {
 } from './batch-types.js'
 import { callerFile, functionHash, type UserFunction } from './call.js'
 import { Field } from './field.js'
-import type { PlainSource, TokenFieldMap, TokenFields, TokensFeedOptions } from './token-batch.js'
+import type { PlainSource, TokenFieldMap, TokenFields } from './token-batch.js'
 
 /** Bytes as they are in the source, or a value from its index. */
 export type SampleColumns = Record<string, Uint8Array | number | string>
@@ -91,6 +91,17 @@ export interface KernelFeedOptions<
 > extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'map' | 'batch'> {
   source: { kernel: KernelOf<Made> }
   fields?: Named
+  batch: number | (BatchSize & { last?: BatchJson['last'] })
+}
+
+/** What `feed` takes where the source is tokens: fields follow from the columns. */
+export interface TokensFeedOptions<
+  Source extends PlainSource = PlainSource,
+  Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
+  Variants extends VariantMap = VariantMap,
+> extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'batch'> {
+  source: Source
+  fields?: Columns
   batch: number | (BatchSize & { last?: BatchJson['last'] })
 }
 

@@ -1,9 +1,7 @@
 /** Types alone: what a batch of a feed of tokens has, where the feed leaves its fields to the source or lists columns. */
 import type { Dtype } from '../../basics/dtype.js'
-import type { TokenFieldJson } from '../token-types.js'
-import type { BatchJson, SourceJson } from '../types.js'
-import type { BatchSize, FieldMap, VariantMap } from './batch-types.js'
-import type { FeedOptions } from './feed.js'
+import type { TokenFieldJson } from '../token-feed.js'
+import type { SourceJson } from '../types.js'
 import type { Field, Form } from './field.js'
 
 /** Columns by their names, or fields that take them. */
@@ -12,18 +10,7 @@ export type TokenFieldMap = Record<string, TokenFieldJson>
 /** A kernel has fields of its own. */
 export type PlainSource = Exclude<SourceJson, { kernel: unknown }>
 
-/** What `feed` takes where the source is tokens: fields follow from the columns. */
-export interface TokensFeedOptions<
-  Source extends PlainSource = PlainSource,
-  Columns extends readonly string[] | TokenFieldMap | undefined = undefined,
-  Variants extends VariantMap = VariantMap,
-> extends Omit<FeedOptions<FieldMap, never, Variants>, 'source' | 'fields' | 'batch'> {
-  source: Source
-  fields?: Columns
-  batch: number | (BatchSize & { last?: BatchJson['last'] })
-}
-
-/** The fields of such a feed. */
+/** The fields of a feed of tokens: all usual columns of the source, or those that the feed names. */
 export type TokenFields<Source, Columns> = Columns extends readonly (infer Name extends string)[]
   ? { [N in Name]: Field<'npy', TypeOf<N>, FormOf<Source>> }
   : Columns extends TokenFieldMap

@@ -38,7 +38,7 @@ import {
   withDefault,
   without,
 } from './schema.js'
-import { tokens } from './tokens.js'
+import { tokens } from './tokens/source.js'
 import { zarr } from './zarr.js'
 
 const count = integer({ min: 0 })

@@ -22,7 +22,7 @@ import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
-import { withTokenFields } from './token-fields.js'
+import { withTokenFields } from './tokens/fields.js'
 import { mergePatch } from './variants.js'
 
 /** Names that a batch in Node has for itself: a field of such a name could not be reached. */

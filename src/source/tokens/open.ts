@@ -1,8 +1,8 @@
 /** Opens token files as rows: finds them, joins them to one stream, and says how many rows there are. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
-import { type TokenShape, tokenColumns, tokenShape } from '../../define/check/token-fields.js'
-import { shiftOf } from '../../define/check/tokens.js'
+import { type TokenShape, tokenColumns, tokenShape } from '../../define/check/tokens/fields.js'
+import { shiftOf } from '../../define/check/tokens/source.js'
 import { canonicalJson } from '../../define/hash.js'
 import type { TokensJson } from '../../define/token-types.js'
 import type { Fingerprint, OpenContext } from '../source.js'

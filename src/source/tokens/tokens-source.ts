@@ -1,5 +1,5 @@
 /** Rows of tokens while a feed runs: their byte ranges, and their columns. Which tokens stand in which row, rows/ says. */
-import { type TokenShape, tokenColumns } from '../../define/check/token-fields.js'
+import { type TokenShape, tokenColumns } from '../../define/check/tokens/fields.js'
 import type { TokenColumn } from '../../define/token-types.js'
 import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../source.js'
 import type { Documents } from './formats/documents.js'

@@ -3,7 +3,7 @@
  * put together here. (The engine mostly makes rows without this: see token-rows.ts.)
  */
 import { DecodeError } from '../../../basics/errors.js'
-import type { TokenShape } from '../../../define/check/token-fields.js'
+import type { TokenShape } from '../../../define/check/tokens/fields.js'
 import type { TokenColumn } from '../../../define/token-types.js'
 import type { ArrayColumn, Column, Tile } from '../../column.js'
 import { TOKEN_BYTES, type TokenDtype } from '../formats/token-file.js'

@@ -2,15 +2,15 @@
  * The fields of a feed of tokens. They follow from the source: a feed may leave them out, list columns, or name fields of its own
  * by column and dtype. For all other code they are ordinary fields, so here they are written out as such.
  */
-import type { Dtype } from '../../basics/dtype.js'
-import { DefinitionError } from '../../basics/errors.js'
-import { allSources, COMBINATORS, nameOf, withInner } from '../nested.js'
-import type { TokenColumn, TokenPack, TokensJson } from '../token-types.js'
-import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../types.js'
-import { at, unknownName, wrong } from './mistakes.js'
-import { isObject, object, oneOf, optional, text } from './schema.js'
-import { parseSource } from './sources.js'
-import { shiftOf } from './tokens.js'
+import type { Dtype } from '../../../basics/dtype.js'
+import { DefinitionError } from '../../../basics/errors.js'
+import { allSources, COMBINATORS, nameOf, withInner } from '../../nested.js'
+import type { TokenColumn, TokenPack, TokensJson } from '../../token-types.js'
+import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../../types.js'
+import { at, unknownName, wrong } from '../mistakes.js'
+import { isObject, object, oneOf, optional, text } from '../schema.js'
+import { parseSource } from '../sources.js'
+import { shiftOf } from './source.js'
 
 /** What the columns of a row follow from. */
 export interface TokenShape {
