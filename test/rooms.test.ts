@@ -56,6 +56,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'source',
     'spans',
     'system',
+    'tokenize',
   ],
 }
 
