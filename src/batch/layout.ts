@@ -30,6 +30,8 @@ const CHUNKS_A_BATCH = 16
 const CHUNK_ROWS = 32
 /** Small rows are claimed together up to this many bytes: a claim costs a few µs, as much as writing them. */
 const CHUNK_BYTES = 65536
+/** The same for rows that are hardly more than copied. */
+export const QUICK_CHUNK_BYTES = 262144
 
 /** A field's place in the slot: byte offsets from the slot's start. */
 export interface FieldPlace extends SlotField {
@@ -63,7 +65,12 @@ export interface SlotLayout {
   bytes: number
 }
 
-export function layoutSlot(fields: readonly SlotField[], rows: number): SlotLayout {
+/** `chunkBytes`: small rows are claimed together up to this many bytes. */
+export function layoutSlot(
+  fields: readonly SlotField[],
+  rows: number,
+  chunkBytes = CHUNK_BYTES,
+): SlotLayout {
   if (fields.length > MAX_FIELDS) {
     throw new BudgetError(
       `a feed can have ${MAX_FIELDS} fields, this one has ${fields.length}: join some of them`,
@@ -75,7 +82,7 @@ export function layoutSlot(fields: readonly SlotField[], rows: number): SlotLayo
     next = Math.ceil((at + bytes) / ALIGN) * ALIGN
     return at
   }
-  const chunkRows = rowsOfChunk(fields, rows)
+  const chunkRows = rowsOfChunk(fields, rows, chunkBytes)
   const chunks = Math.ceil(rows / chunkRows)
   const doneAt = take(chunks * 4)
   const statusAt = take(rows)
@@ -132,9 +139,9 @@ function bytesOf({ shape, dtype, device }: SlotField): number {
 }
 
 /** How many rows are claimed at a time. */
-function rowsOfChunk(fields: readonly SlotField[], rows: number): number {
+function rowsOfChunk(fields: readonly SlotField[], rows: number, chunkBytes: number): number {
   const rowBytes = fields.reduce((sum, field) => sum + bytesOf(field) * (field.max ?? 1), 0)
   const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
-  const small = Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))
+  const small = Math.floor(chunkBytes / Math.max(1, rowBytes))
   return Math.min(rows, Math.max(1, even, small, Math.ceil(rows / MAX_CHUNKS)))
 }

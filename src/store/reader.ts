@@ -7,7 +7,7 @@
  */
 import { changed, named, readRange, type StoreOf } from './access.js'
 import { type Merged, merge } from './merge.js'
-import { type ByteRange, type MergeLimits, tooShort } from './store.js'
+import { type ByteRange, type MergeLimits, tooShort, type Version } from './store.js'
 
 const EMPTY = new Uint8Array(0)
 const ALIGN = 64 // each read begins on a cache line of its own
@@ -75,6 +75,26 @@ export class Reader {
     this.counts.bytesRead += range.length
     this.counts.bytesUsed += range.length
     return this.readOne(range, into.length === range.length ? into : into.subarray(0, range.length))
+  }
+
+  /** Whether the store of an object reads in this thread, mostly. */
+  isAtHand(file: string): boolean {
+    return this.stores.of(file).readNow !== undefined
+  }
+
+  /** Reads bytes that are at hand, into memory of the caller's; `checkUnchanged` tells later of which version they were. */
+  readNow(file: string, offset: number, into: Uint8Array): boolean {
+    if (this.stores.of(file).readNow?.(file, offset, into) !== true) return false
+    const { counts } = this
+    counts.reads++
+    counts.bytesRead += into.length
+    counts.bytesUsed += into.length
+    return true
+  }
+
+  /** Throws where an object is not what it was when it was indexed. */
+  checkUnchanged(file: string, was: Version | undefined): void {
+    if (was !== undefined) this.stores.of(file).readNow?.(file, 0, EMPTY, was)
   }
 
   private fill(

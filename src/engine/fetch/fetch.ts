@@ -9,6 +9,7 @@ import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { checkRange, loadUnit, plannedUnit, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../source/source.js'
+import type { TokenPlace } from '../../source/tokens/token-rows.js'
 import { ReadMemory } from '../../store/read-memory.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
@@ -146,6 +147,25 @@ export class Fetcher {
   /** Reads what was left where it is: a range that a column gave, straight into the slot. */
   readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
     return this.reader.readInto(range, into)
+  }
+
+  /** Whether a file is read in this thread, mostly. */
+  isAtHand(file: string): boolean {
+    return this.reader.isAtHand(file)
+  }
+
+  /**
+   * Reads bytes of a claim that needs no samples. After the last of them `readEnds` is called, which throws where one of the files
+   * is not what it was.
+   */
+  readNow(file: string, offset: number, into: Uint8Array): boolean {
+    this.ahead.mark(this.counts.bytesRead)
+    return this.reader.readNow(file, offset, into)
+  }
+
+  readEnds(files: Iterable<TokenPlace>): void {
+    this.ahead.mark(this.counts.bytesRead)
+    for (const { path, version } of files) this.reader.checkUnchanged(path, version)
   }
 
   /** The columns of a source that are needed. */

@@ -32,6 +32,7 @@ import type { DirectRows } from './direct-rows.js'
 import { describeBad } from './failures.js'
 import { mixSlot } from './mix-batch.js'
 import { SampleMaker } from './sample-maker.js'
+import { type TokenMaker, tokenMakerOf } from './token-maker.js'
 import type { UserFunctions } from './user-functions.js'
 
 const SOURCE_KEY = hashText('source')
@@ -43,6 +44,7 @@ export class RowMaker {
   private readonly fetcher: Fetcher
   private readonly samples: SampleMaker
   private readonly direct: DirectRows | undefined
+  private readonly tokens: TokenMaker | undefined
   private readonly random = new Random()
   private readonly draws: Draw[]
   private readonly ahead: Ahead
@@ -77,6 +79,7 @@ export class RowMaker {
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
+    this.tokens = tokenMakerOf(job, this.sources, this.work, this.fetcher)
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({
       source: 0,
       row: 0,
@@ -94,7 +97,17 @@ export class RowMaker {
     if (slot === undefined) return this.ring.drop(this.maker)
     if (this.spans) this.clock.begin()
     const to = Math.min(claim.to, slot.words[Header.Planned])
-    return after(this.fetch(claim, slot, to), () => this.makeRows(claim, slot, to))
+    this.note(claim, slot, to)
+    if (this.tokens !== undefined && this.makeTokens(this.tokens, claim, slot, to)) return
+    return after(this.fetch(claim, to), () => this.makeRows(claim, slot, to))
+  }
+
+  /** Rows of tokens, without samples. False: they are made like any others. */
+  private makeTokens(tokens: TokenMaker, claim: Claim, slot: Slot, to: number): boolean {
+    if (this.ring.hasPoison || !tokens.make(slot, claim.from, to, this.draws)) return false
+    for (let row = claim.from; row < to; row++) this.good(slot, row)
+    this.finish(claim, slot)
+    return true
   }
 
   private makeRows(claim: Claim, slot: Slot, to: number): void | Promise<void> {
@@ -198,8 +211,8 @@ export class RowMaker {
 
   // ---------------------------------------------------------------- rows
 
-  /** Notes which samples the rows of the claim are, and reads the bytes of all of them, merged. */
-  private fetch(claim: Claim, slot: Slot, to: number): Maybe<void> {
+  /** Notes which samples the rows of the claim are, and tells the stores what a later claim will read. */
+  private note(claim: Claim, slot: Slot, to: number): void {
     const step = this.steps().at(claim.batch)
     const { epoch } = step
     for (let row = claim.from; row < to; row++) {
@@ -215,6 +228,11 @@ export class RowMaker {
     this.ring.at(this.maker, claim.from)
     if (this.ahead.slow) this.hint(claim.number + this.ahead.claims)
     this.ahead.begin(claim.number)
+  }
+
+  /** Reads the bytes of the rows of the claim, merged. */
+  private fetch(claim: Claim, to: number): Maybe<void> {
+    const { epoch } = this.steps().at(claim.batch)
     const reading = (i: number): void => this.ring.at(this.maker, claim.from + i)
     return this.fetcher.fetch(this.draws, to - claim.from, epoch, reading, this.passed())
   }

@@ -5,7 +5,7 @@
  */
 
 import { DefinitionError } from '../../basics/errors.js'
-import { layoutSlot, type SlotLayout } from '../../batch/layout.js'
+import { layoutSlot, QUICK_CHUNK_BYTES, type SlotLayout } from '../../batch/layout.js'
 import { generatedLayout } from '../../define/check/kernel.js'
 import { BY_WORKER, type DeviceKind, type FieldMaking, type SlotField } from '../../define/making.js'
 import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
@@ -51,7 +51,8 @@ export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
       return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
     return making.kind === 'compressed' ? arrayForDevice(field) : generatedLayout(layout)
   })
-  return { batch, fields, layout: layoutSlot(layouts, batch) }
+  const quick = plan.attached.every(source => source.tokenRows !== undefined)
+  return { batch, fields, layout: layoutSlot(layouts, batch, quick ? QUICK_CHUNK_BYTES : undefined) }
 }
 
 /**

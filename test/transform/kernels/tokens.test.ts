@@ -15,11 +15,12 @@ interface TokenKernel {
     target: number,
   ): number
   fill(size: number, at: number, count: number, value: number): void
+  ascend(size: number, at: number, count: number, first: number): void
 }
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
 const u8 = new Uint8Array(memory.buffer)
-const { widen, widenPair, fill } = kernel<TokenKernel>('tokens', memory)
+const { widen, widenPair, fill, ascend } = kernel<TokenKernel>('tokens', memory)
 const MARK = 0xaa
 const [FROM, INPUT, TARGET] = [256, 8192, 16384]
 
@@ -76,10 +77,17 @@ describe.each(Object.entries(TOKEN_CODES))('%s', (name, code) => {
   })
 })
 
-test('a number many times', () => {
-  u8.fill(MARK)
-  fill(8, INPUT, 5, -100)
-  fill(4, TARGET, 3, -100)
-  expect(new BigInt64Array(written(INPUT, 40).buffer)).toEqual(new BigInt64Array(5).fill(-100n))
-  expect(new Int32Array(written(TARGET, 12).buffer)).toEqual(new Int32Array(3).fill(-100))
+test.each([
+  [1, Uint8Array, 'fill', (_: number) => 200],
+  [4, Int32Array, 'fill', () => -100],
+  [8, BigInt64Array, 'fill', () => -100],
+  [4, Int32Array, 'ascend', (i: number) => 7 + i],
+  [8, BigInt64Array, 'ascend', (i: number) => 7 + i],
+] as const)('elements of %i bytes (%s): %s', (size, array, name, valueAt) => {
+  for (let count = 0; count < 12; count++) {
+    u8.fill(MARK)
+    ;(name === 'fill' ? fill : ascend)(size, INPUT, count, valueAt(0))
+    const elements = new array(written(INPUT, size * count).buffer)
+    expect(Array.from(elements as Int32Array, Number)).toEqual(Array.from({ length: count }, (_, i) => valueAt(i)))
+  }
 })

@@ -22,10 +22,19 @@ export function widenPair(source: i32, size: i32, from: usize, count: i32, input
   return size == 8 ? pair<u32, i64>(from, count, input, target) : pair<u32, i32>(from, count, input, target)
 }
 
-/** Writes one number `count` times. */
+/** Writes one number `count` times, as an element of 1, 4 or 8 bytes. */
 export function fill(size: i32, at: usize, count: i32, value: i32): void {
-  if (size == 8) for (let i: i32 = 0; i < count; i++) store<i64>(at + (<usize>i << 3), <i64>value)
-  else for (let i: i32 = 0; i < count; i++) store<i32>(at + (<usize>i << 2), value)
+  if (size == 1) {
+    memory.fill(at, <u8>value, count)
+    return
+  }
+  const lanes = size == 8 ? i64x2.splat(<i64>value) : i32x4.splat(value)
+  const end = at + <usize>count * size
+  for (; at + 16 <= end; at += 16) v128.store(at, lanes)
+  for (; at < end; at += size) {
+    if (size == 8) store<i64>(at, <i64>value)
+    else store<i32>(at, value)
+  }
 }
 
 @inline
@@ -109,4 +118,24 @@ function pair<S, T>(from: usize, count: i32, input: usize, target: usize): u32 {
     store<T>(target + <usize>(i - 1) * sizeof<T>(), <T>token)
   }
   return top
+}
+
+/** Writes first, first + 1, … */
+export function ascend(size: i32, at: usize, count: i32, first: i32): void {
+  let i: i32 = 0
+  if (size == 8) {
+    let two = i64x2(<i64>first, <i64>first + 1)
+    for (; i + 2 <= count; i += 2) {
+      v128.store(at + (<usize>i << 3), two)
+      two = i64x2.add(two, i64x2.splat(2))
+    }
+    for (; i < count; i++) store<i64>(at + (<usize>i << 3), <i64>(first + i))
+  } else {
+    let four = i32x4.add(i32x4.splat(first), i32x4(0, 1, 2, 3))
+    for (; i + 4 <= count; i += 4) {
+      v128.store(at + (<usize>i << 2), four)
+      four = i32x4.add(four, i32x4.splat(4))
+    }
+    for (; i < count; i++) store<i32>(at + (<usize>i << 2), first + i)
+  }
 }
