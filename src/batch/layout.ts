@@ -66,11 +66,7 @@ export interface SlotLayout {
 }
 
 /** `chunkBytes`: small rows are claimed together up to this many bytes. */
-export function layoutSlot(
-  fields: readonly SlotField[],
-  rows: number,
-  chunkBytes = CHUNK_BYTES,
-): SlotLayout {
+export function layoutSlot(fields: readonly SlotField[], rows: number, chunkBytes = CHUNK_BYTES): SlotLayout {
   if (fields.length > MAX_FIELDS) {
     throw new BudgetError(
       `a feed can have ${MAX_FIELDS} fields, this one has ${fields.length}: join some of them`,

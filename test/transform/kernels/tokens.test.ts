@@ -6,14 +6,7 @@ import { TOKEN_CODES, widenPlain } from '../../../src/transform/twins/tokens.js'
 
 interface TokenKernel {
   widen(source: number, size: number, from: number, first: number, last: number, to: number): number
-  widenPair(
-    source: number,
-    size: number,
-    from: number,
-    count: number,
-    input: number,
-    target: number,
-  ): number
+  widenPair(source: number, size: number, from: number, count: number, input: number, target: number): number
   fill(size: number, at: number, count: number, value: number): void
   ascend(size: number, at: number, count: number, first: number): void
 }
@@ -30,16 +23,16 @@ const someTokens = (source: keyof typeof TOKEN_CODES): fc.Arbitrary<Uint8Array> 
   const token = fc.oneof(edges, fc.nat({ max: 70000 }))
   return fc.array(token, { maxLength: 70 }).map(tokens => {
     const bytes = new DataView(new ArrayBuffer(tokens.length * size))
-    tokens.forEach((t, i) => (size === 2 ? bytes.setUint16(2 * i, t, true) : bytes.setUint32(4 * i, t, true)))
+    for (const [i, t] of tokens.entries())
+      if (size === 2) bytes.setUint16(2 * i, t, true)
+      else bytes.setUint32(4 * i, t, true)
     return new Uint8Array(bytes.buffer)
   })
 }
 
 /** The bytes that were written at `at`; those around them are as they were. */
 function written(at: number, bytes: number): Uint8Array {
-  expect([...u8.slice(at - 16, at), ...u8.slice(at + bytes, at + bytes + 16)]).toEqual(
-    Array(32).fill(MARK),
-  )
+  expect([...u8.slice(at - 16, at), ...u8.slice(at + bytes, at + bytes + 16)]).toEqual(Array(32).fill(MARK))
   return u8.slice(at, at + bytes)
 }
 
@@ -77,17 +70,22 @@ describe.each(Object.entries(TOKEN_CODES))('%s', (name, code) => {
   })
 })
 
-test.each([
-  [1, Uint8Array, 'fill', (_: number) => 200],
-  [4, Int32Array, 'fill', () => -100],
-  [8, BigInt64Array, 'fill', () => -100],
-  [4, Int32Array, 'ascend', (i: number) => 7 + i],
-  [8, BigInt64Array, 'ascend', (i: number) => 7 + i],
-] as const)('elements of %i bytes (%s): %s', (size, array, name, valueAt) => {
+const ELEMENTS = {
+  1: (bytes: Uint8Array) => Array.from(bytes),
+  4: (bytes: Uint8Array) => Array.from(new Int32Array(bytes.buffer)),
+  8: (bytes: Uint8Array) => Array.from(new BigInt64Array(bytes.buffer), Number),
+}
+
+test.each([1, 4, 8] as const)('elements of %i bytes: one number, and numbers that ascend', size => {
+  const value = size === 1 ? 200 : -100
   for (let count = 0; count < 12; count++) {
     u8.fill(MARK)
-    ;(name === 'fill' ? fill : ascend)(size, INPUT, count, valueAt(0))
-    const elements = new array(written(INPUT, size * count).buffer)
-    expect(Array.from(elements as Int32Array, Number)).toEqual(Array.from({ length: count }, (_, i) => valueAt(i)))
+    fill(size, INPUT, count, value)
+    expect(ELEMENTS[size](written(INPUT, size * count))).toEqual(Array(count).fill(value))
+    if (size === 1) continue
+    u8.fill(MARK)
+    ascend(size, INPUT, count, 7)
+    const ascending = Array.from({ length: count }, (_, i) => 7 + i)
+    expect(ELEMENTS[size](written(INPUT, size * count))).toEqual(ascending)
   }
 })
