@@ -9,7 +9,6 @@ import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { checkRange, loadUnit, plannedUnit, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../source/source.js'
-import type { TokenPlace } from '../../source/tokens/token-rows.js'
 import { ReadMemory } from '../../store/read-memory.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
@@ -30,7 +29,7 @@ function clear(need: Need): void {
 
 export class Fetcher {
   private readonly stores = new Stores()
-  private readonly reader = new Reader(this.stores)
+  readonly reader = new Reader(this.stores)
   private readonly cached: Cached | undefined
   private readonly memory = new ReadMemory()
   // The present claim: what all its rows need, and where the needs of each end.
@@ -147,25 +146,6 @@ export class Fetcher {
   /** Reads what was left where it is: a range that a column gave, straight into the slot. */
   readInto(range: ByteRange, into: Uint8Array): void | Promise<void> {
     return this.reader.readInto(range, into)
-  }
-
-  /** Whether a file is read in this thread, mostly. */
-  isAtHand(file: string): boolean {
-    return this.reader.isAtHand(file)
-  }
-
-  /**
-   * Reads bytes of a claim that needs no samples. After the last of them `readEnds` is called, which throws where one of the files
-   * is not what it was.
-   */
-  readNow(file: string, offset: number, into: Uint8Array): boolean {
-    this.ahead.mark(this.counts.bytesRead)
-    return this.reader.readNow(file, offset, into)
-  }
-
-  readEnds(files: Iterable<TokenPlace>): void {
-    this.ahead.mark(this.counts.bytesRead)
-    for (const { path, version } of files) this.reader.checkUnchanged(path, version)
   }
 
   /** The columns of a source that are needed. */

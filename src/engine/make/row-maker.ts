@@ -79,7 +79,7 @@ export class RowMaker {
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
-    this.tokens = tokenMakerOf(job, this.sources, this.work, this.fetcher)
+    this.tokens = tokenMakerOf(job, this.sources, this.work, this.fetcher.reader, this.ahead)
     this.draws = Array.from({ length: job.layout.chunkRows }, () => ({
       source: 0,
       row: 0,

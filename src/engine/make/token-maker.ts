@@ -14,8 +14,9 @@ import { TOKEN_BYTES } from '../../source/tokens/formats/token-file.js'
 import { Stretches, type TokenPlace, type TokenRows } from '../../source/tokens/token-rows.js'
 import { markSpan } from '../../spans/clock.js'
 import { SpanKind } from '../../spans/span-words.js'
+import type { Reader } from '../../store/reader.js'
 import type { Workspace } from '../../system/memory/workspace.js'
-import type { Fetcher } from '../fetch/fetch.js'
+import type { Ahead } from '../fetch/ahead.js'
 import type { Job } from '../plan/job.js'
 import { TokenColumns } from './token-columns.js'
 
@@ -43,17 +44,18 @@ export function tokenMakerOf(
   job: Job,
   sources: readonly Source[],
   work: Workspace,
-  fetcher: Fetcher,
+  reader: Reader,
+  ahead: Ahead,
 ): TokenMaker | undefined {
   if (job.feed.map !== undefined || job.cache !== undefined) return undefined
   const parts: Part[] = []
   for (const { tokenRows: rows } of sources) {
-    if (rows === undefined || !rows.files.every(({ path }) => fetcher.isAtHand(path))) return undefined
+    if (rows === undefined || !rows.files.every(({ path }) => reader.isAtHand(path))) return undefined
     const columns = TokenColumns.of(job.feed.fields, job.layout.fields, rows, work)
     if (columns === undefined) return undefined
     parts.push({ rows, columns })
   }
-  return new TokenMaker(parts, job.layout.chunkRows, work, fetcher)
+  return new TokenMaker(parts, job.layout.chunkRows, work, reader, ahead)
 }
 
 export class TokenMaker {
@@ -68,7 +70,8 @@ export class TokenMaker {
     private readonly parts: readonly Part[],
     chunkRows: number,
     private readonly work: Workspace,
-    private readonly fetcher: Fetcher,
+    private readonly reader: Reader,
+    private readonly ahead: Ahead,
   ) {
     this.stretches = Array.from({ length: chunkRows }, () => new Stretches())
   }
@@ -129,14 +132,17 @@ export class TokenMaker {
   }
 
   private read(): boolean {
-    const { reads, fetcher } = this
+    const { reads, reader, ahead, touched } = this
     const { u8 } = this.work
-    for (const { file, offset, end, at } of reads)
-      if (!fetcher.readNow(file.path, offset, u8.subarray(at, at + end - offset))) return false
+    touched.clear()
+    for (const { file, offset, end, at } of reads) {
+      ahead.mark(reader.counts.bytesRead)
+      if (!reader.readNow(file.path, offset, u8.subarray(at, at + end - offset))) return false
+      touched.add(file)
+    }
+    ahead.mark(reader.counts.bytesRead)
     // Each file is looked at once, after all was read of it.
-    this.touched.clear()
-    for (const { file } of reads) this.touched.add(file)
-    fetcher.readEnds(this.touched)
+    for (const { path, version } of touched) reader.checkUnchanged(path, version)
     return true
   }
 }

@@ -3,10 +3,10 @@ import { appendFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { FeedJson, SourceJson } from '../../src/define/types.js'
-import { open } from '../../src/index.js'
-import { temporaryFolder } from '../support/folder.js'
-import { documentsOf, writeMegatron, writeNanogpt } from '../support/tokens.js'
+import type { FeedJson, SourceJson } from '../../../src/define/types.js'
+import { open } from '../../../src/index.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { documentsOf, writeMegatron, writeNanogpt } from '../../support/tokens.js'
 
 interface Taken {
   /** By field, of all batches. */
