@@ -19,6 +19,7 @@ const ROOMS: Record<string, readonly string[]> = {
   python: ['basics', 'system'],
   codec: ['basics', 'system'],
   tokenize: ['basics', 'system'],
+  chat: ['basics', 'tokenize'],
   source: ['basics', 'codec', 'define', 'python', 'spans', 'store', 'system'],
   decode: ['basics', 'system'],
   transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system', 'tokenize'],
@@ -56,7 +57,6 @@ const ROOMS: Record<string, readonly string[]> = {
     'source',
     'spans',
     'system',
-    'tokenize',
   ],
 }
 

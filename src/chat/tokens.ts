@@ -1,0 +1,129 @@
+/**
+ * Tokens of a rendered text, and which of them are trained on. A span of characters goes from the token that has its first
+ * character to the first token that has its last: the rule of transformers' assistant mask (`char_to_token`).
+ */
+import { DecodeError } from '../basics/errors.js'
+import { attachTokenizer, type OpenedTokenizer } from '../tokenize/open.js'
+import type { Tokenizer } from '../tokenize/tokenizer.js'
+import type { Piece } from './pieces.js'
+import type { TrainedText } from './render.js'
+
+export interface TrainedTokens {
+  tokens: Uint32Array
+  /** 1: trained on. */
+  mask: Uint8Array
+}
+
+export class ChatTokenizer {
+  private readonly parsing: Tokenizer
+  private literal: Tokenizer | undefined
+  /** Bytes of each token, as far as they were asked for; 0: not yet. */
+  private readonly lengths: Uint32Array
+  private tokens = new Uint32Array(1 << 16)
+  /** First byte of each token in the text, and the end. */
+  private starts = new Uint32Array(1 << 16)
+
+  constructor(private readonly opened: OpenedTokenizer) {
+    this.parsing = attachTokenizer({ ...opened, special: 'parse' })
+    this.lengths = new Uint32Array(opened.size)
+  }
+
+  encode({ pieces, spans }: TrainedText): TrainedTokens {
+    const buffers = pieces.map(({ text }) => Buffer.from(text))
+    this.reserve(buffers.reduce((sum, { length }) => sum + length, 0) + 1)
+    let [count, bytes] = [0, 0]
+    /** The text as it was tokenised. */
+    let whole = ''
+    buffers.forEach((buffer, i) => {
+      const end = this.tokenizer(pieces[i]).encode(buffer, this.tokens, count)
+      const text = this.aligned(buffer, pieces[i].text, count, end, bytes)
+      bytes = this.starts[end]
+      whole += text
+      count = end
+    })
+    const bytesAt = byteFinder(pieces.map(({ text }) => text).join(''), whole)
+    const mask = new Uint8Array(count)
+    for (const [from, to] of spans) {
+      const first = bytesAt(from)
+      if (to === 0 || first >= bytes) continue
+      mask.fill(1, this.tokenAt(first, count), this.tokenAt(bytesAt(to - 1), count) + 1)
+    }
+    return { tokens: this.tokens.slice(0, count), mask }
+  }
+
+  private tokenizer({ literal }: Piece): Tokenizer {
+    if (!literal) return this.parsing
+    this.literal ??= attachTokenizer({
+      ...this.opened,
+      special: 'text',
+      vocabulary: { ...this.opened.vocabulary, added: [] },
+    })
+    return this.literal
+  }
+
+  /** Finds the first byte of each token. Gives the text that they stand for: the given one, or its form NFC. */
+  private aligned(buffer: Buffer, text: string, from: number, to: number, base: number): string {
+    let at = base
+    for (let i = from; i < to; i++) {
+      this.starts[i] = at
+      at += this.length(this.tokens[i])
+    }
+    this.starts[to] = at
+    if (at - base === buffer.length) return text
+    const composed = text.normalize('NFC')
+    if (at - base === Buffer.byteLength(composed)) return composed
+    throw new DecodeError(
+      `the tokens of the tokenizer ${this.opened.name} do not add up to the text, so what is trained on can't be found in it`,
+    )
+  }
+
+  private length(token: number): number {
+    if (this.lengths[token] === 0) this.lengths[token] = this.parsing.decode([token]).length
+    return this.lengths[token]
+  }
+
+  /** The first token that has a byte. */
+  private tokenAt(byte: number, count: number): number {
+    let [low, high] = [0, count - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.starts[middle] <= byte) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  private reserve(count: number): void {
+    if (count < this.tokens.length) return
+    this.tokens = new Uint32Array(2 * count)
+    this.starts = new Uint32Array(2 * count)
+  }
+}
+
+/** Finds the first byte of the character that has a UTF-16 unit; asked in ascending order, mostly. */
+function byteFinder(given: string, tokenised: string): (at: number) => number {
+  let [unit, byte] = [0, 0]
+  return at => {
+    let goal = isLow(given, at) ? at - 1 : at
+    if (given !== tokenised) goal = composedAt(given.slice(0, goal), tokenised)
+    if (goal < unit) [unit, byte] = [0, 0]
+    byte += Buffer.byteLength(tokenised.slice(unit, goal))
+    unit = goal
+    return byte
+  }
+}
+
+/** Whether the unit is the second half of a character. */
+function isLow(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  return unit >= 0xdc00 && unit < 0xe000 && at > 0 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
+}
+
+/** Where the text behind `before` goes on once the whole is composed: at the character that they share, if they share one. */
+function composedAt(before: string, whole: string): number {
+  const composed = before.normalize('NFC')
+  if (whole.startsWith(composed)) return composed.length
+  let same = 0
+  while (composed[same] === whole[same]) same++
+  return isLow(whole, same) ? same - 1 : same
+}

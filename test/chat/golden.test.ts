@@ -1,0 +1,93 @@
+/** Chats as transformers renders and tokenises them: test/golden/chat has what it made. */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConversation } from '../../src/chat/conversation.js'
+import { type JsonObject, parseJson } from '../../src/chat/json.js'
+import { ChatRenderer, type ChatSettings } from '../../src/chat/render.js'
+import { ChatTemplate, controlTokens } from '../../src/chat/template.js'
+import { ChatTokenizer } from '../../src/chat/tokens.js'
+import { type OpenedTokenizer, openTokenizer } from '../../src/tokenize/open.js'
+
+const GOLDEN = new URL('../golden/chat/', import.meta.url).pathname
+const VOCABULARY = new URL('../../src/tokenize/shipped/millrace-4k.json', import.meta.url)
+
+interface Expected {
+  name: string
+  text?: string
+  error?: string
+  tokens: string
+  mask?: [number, number][]
+  sanitized?: string
+  prompt?: string
+}
+
+const lines = (name: string) => readFileSync(join(GOLDEN, name), 'utf8').split('\n').filter(Boolean)
+const conversations = lines('conversations.jsonl').map(line => parseJson(line) as JsonObject)
+const folder = mkdtempSync(join(tmpdir(), 'millrace-chat-'))
+const added = JSON.parse(readFileSync(join(GOLDEN, 'added.json'), 'utf8')) as object[]
+let opened: OpenedTokenizer
+let tokenizer: ChatTokenizer
+
+beforeAll(async () => {
+  const vocabulary = JSON.parse(readFileSync(VOCABULARY, 'utf8'))
+  vocabulary.added_tokens.push(...added)
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(vocabulary))
+  opened = await openTokenizer({ path: folder, special: 'parse' }, '/')
+  tokenizer = new ChatTokenizer(opened)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const digest = (tokens: Uint32Array) => createHash('sha1').update(tokens.join()).digest('hex').slice(0, 12)
+
+function runs(mask: Uint8Array): [number, number][] {
+  const out: [number, number][] = []
+  mask.forEach((bit, i) => {
+    const last = out.at(-1)
+    if (bit === 1 && last?.[1] === i) last[1] = i + 1
+    else if (bit === 1) out.push([i, i + 1])
+  })
+  return out
+}
+
+describe('rendered and tokenised as transformers does', () => {
+  const names = readdirSync(join(GOLDEN, 'templates')).map(name => name.replace('.jinja', ''))
+  test.for(names)('%s', async name => {
+    const source = readFileSync(join(GOLDEN, 'templates', `${name}.jinja`), 'utf8')
+    const template = await ChatTemplate.load(source, name)
+    const control = controlTokens(source, opened.vocabulary.added)
+    const expected = lines(`${name}.jsonl`).map(line => JSON.parse(line) as Expected)
+    expect(expected.length).toBe(conversations.length)
+    const settings: ChatSettings = {
+      train: template.hasTags ? 'assistant' : 'all',
+      contents: 'parse',
+      now: '2024-07-26',
+      variables: new Map([
+        ['bos_token', '<s>'],
+        ['eos_token', '</s>'],
+      ]),
+      control,
+    }
+    const renderer = new ChatRenderer(template, settings)
+    const sanitizing = new ChatRenderer(template, { ...settings, contents: 'text' })
+    for (const [i, { name, text, error, tokens, mask, sanitized }] of expected.entries()) {
+      const sample = new Map(conversations[i])
+      const kwargs = sample.get('kwargs')
+      if (kwargs !== undefined) sample.set('chat_template_kwargs', kwargs)
+      const read = () => readConversation(sample)
+      if (error !== undefined) {
+        expect(() => renderer.render(read()), `${name}: ${error}`).toThrow()
+        continue
+      }
+      const rendered = renderer.render(read())
+      expect(rendered.pieces.map(piece => piece.text).join(''), name).toBe(text)
+      const encoded = tokenizer.encode(rendered)
+      expect(digest(encoded.tokens), name).toBe(tokens)
+      if (mask !== undefined) expect(runs(encoded.mask), name).toEqual(mask)
+      const asText = tokenizer.encode(sanitizing.render(read()))
+      expect(digest(asText.tokens), `${name}, contents as text`).toBe(sanitized ?? tokens)
+    }
+  })
+})
