@@ -57,6 +57,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'source',
     'spans',
     'system',
+    'tokenize',
   ],
 }
 

@@ -16,9 +16,7 @@ const ELSEWHERE: Record<string, string> = {
   'src/order/blend/megatron.ts': 'the tools and feeds that use it come next',
   'src/source/tokens/megatron/': 'the same',
   'src/source/tokens/pack/': 'the same',
-  'src/source/tokens/formats/': 'the same',
   'src/chat/': 'the source that uses it comes next',
-  'src/prepare/tokens/': 'the same',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 

@@ -77,11 +77,28 @@ export interface Command<O extends Record<string, Option> = Record<string, Optio
   /** A command line, and what it is for. */
   examples: readonly (readonly [line: string, about: string])[]
   run(call: Call<O>): Promise<Outcome>
+  /** Verbs below this one: `millrace tokens inspect`. It is then a name for them, and does nothing itself. */
+  verbs?: Verbs
 }
+
+/** Verbs by name, each loaded only when it is called. */
+export type Verbs = Readonly<Record<string, () => Promise<Command>>>
 
 /** Declares a verb; keeps the types of its options. */
 export function command<const O extends Record<string, Option>>(definition: Command<O>): Command {
   return definition as unknown as Command
+}
+
+/** Declares a verb that has others below it. */
+export function group(
+  definition: Pick<Command, 'name' | 'summary' | 'about' | 'examples'> & { verbs: Verbs },
+): Command {
+  const run = async (): Promise<Outcome> => {
+    throw new UsageError(
+      `millrace ${definition.name} needs a verb: ${Object.keys(definition.verbs).join(', ')}`,
+    )
+  }
+  return { ...definition, args: [], options: {}, run }
 }
 
 /** The command line itself is wrong: exit status 2. */
@@ -214,11 +231,27 @@ function checkArguments(verb: Command, args: readonly string[]): void {
 
 /** `millrace pack SRC [options]` */
 export function usage(verb: Command): string {
+  if (verb.verbs !== undefined) return `millrace ${verb.name} <verb> [arguments] [options]`
   const args = verb.args.map(arg => {
     const name = arg.many ? `${arg.name}…` : arg.name
     return arg.optional ? `[${name}]` : name
   })
   return ['millrace', verb.name, ...args, '[options]'].join(' ')
+}
+
+/** The help of a verb with others below it: what each is for. */
+export async function groupHelp(verb: Command, columns = 100): Promise<string> {
+  const below = await Promise.all(Object.values(verb.verbs ?? {}).map(load => load()))
+  return [
+    `${usage(verb)}\n\n  ${wrap(verb.about ?? verb.summary, columns - 2).join('\n  ')}`,
+    pairs(below.map(({ name, summary }) => [`  ${name.slice(verb.name.length + 1)}`, summary])),
+    examplesOf(verb),
+    `millrace ${verb.name} <verb> --help says more, with an example. Every verb takes --json.`,
+  ].join('\n\n')
+}
+
+function examplesOf(verb: Command): string {
+  return `Examples\n${verb.examples.map(([line, about]) => `  # ${about}\n  ${line}`).join('\n')}`
 }
 
 /** The verb's own help. */
@@ -233,8 +266,7 @@ export function help(verb: Command, columns = 100): string {
     return [`${short}--${name}${value}`, option.about + usual] as const
   })
   blocks.push(`Options\n${indent(pairs(options))}`)
-  const examples = verb.examples.map(([line, about]) => `  # ${about}\n  ${line}`)
-  blocks.push(`Examples\n${examples.join('\n')}`)
+  blocks.push(examplesOf(verb))
   return blocks.join('\n\n')
 }
 

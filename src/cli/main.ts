@@ -3,7 +3,7 @@
 import { DefinitionError, MillraceError, nearest, printable } from '../basics/errors.js'
 import { exitNow, ownProcess } from '../system/process/exit.js'
 import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../system/process/limits.js'
-import { type Command, help, parse, UsageError } from './command.js'
+import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './command.js'
 import { onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
 import { VERBS } from './verbs.js'
@@ -20,18 +20,18 @@ const FILES = fileHandleLimit()
 async function main(words: readonly string[]): Promise<number> {
   const [name, ...rest] = words
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    const verb = name === 'help' && rest[0] !== undefined ? await find(rest[0]) : undefined
-    print(verb ? help(verb, process.stdout.columns) : await overview())
+    const asked = name === 'help' && rest[0] !== undefined ? await find(rest) : undefined
+    print(asked ? await helpOf(asked.verb) : await overview())
     return name === undefined ? MISUSED : 0
   }
   if (name === '--version' || name === '-V' || name === 'version') {
     print(version())
     return 0
   }
-  const verb = await find(name)
-  const { args, values, json, help: wanted } = parse(verb, rest)
+  const { verb, rest: given } = await find(words)
+  const { args, values, json, help: wanted } = parse(verb, given)
   if (wanted) {
-    print(help(verb, process.stdout.columns))
+    print(await helpOf(verb))
     return 0
   }
   const outcome = await verb.run({ args, values })
@@ -39,14 +39,28 @@ async function main(words: readonly string[]): Promise<number> {
   return outcome.code ?? 0
 }
 
-async function find(name: string): Promise<Command> {
-  if (Object.hasOwn(VERBS, name)) return VERBS[name]()
-  const near = nearest(name, Object.keys(VERBS))
+/** The verb that words begin with, and the words behind it. A verb may have others below it: `tokens inspect`. */
+async function find(
+  [name, ...rest]: readonly string[],
+  verbs: Verbs = VERBS,
+  above = 'millrace',
+): Promise<{ verb: Command; rest: readonly string[] }> {
+  if (Object.hasOwn(verbs, name)) {
+    const verb = await verbs[name]()
+    const asked = rest[0] === undefined || rest[0] === '--help' || rest[0] === '-h'
+    return verb.verbs === undefined || asked ? { verb, rest } : find(rest, verb.verbs, `${above} ${name}`)
+  }
+  const near = nearest(name, Object.keys(verbs))
   throw new UsageError(
     name.startsWith('-')
-      ? `the verb comes first: millrace <verb> ${name} (millrace --help lists the verbs)`
-      : `millrace has no verb "${name}"${near ? `, did you mean "${near}"?` : ''} (millrace --help lists them)`,
+      ? `the verb comes first: ${above} <verb> ${name} (${above} --help lists the verbs)`
+      : `${above} has no verb "${name}"${near ? `, did you mean "${near}"?` : ''} (${above} --help lists them)`,
   )
+}
+
+function helpOf(verb: Command): string | Promise<string> {
+  const { columns } = process.stdout
+  return verb.verbs === undefined ? help(verb, columns) : groupHelp(verb, columns)
 }
 
 async function overview(): Promise<string> {

@@ -1,7 +1,7 @@
 /** The verbs, each loaded only when it is called. Adding one means one file and one line here. */
-import type { Command } from './command.js'
+import type { Verbs } from './command.js'
 
-export const VERBS: Record<string, () => Promise<Command>> = {
+export const VERBS: Verbs = {
   demo: async () => (await import('./verbs/demo.js')).demo,
   run: async () => (await import('./verbs/run.js')).run,
   serve: async () => (await import('./verbs/serve.js')).serve,
@@ -9,6 +9,7 @@ export const VERBS: Record<string, () => Promise<Command>> = {
   index: async () => (await import('./verbs/index.js')).index,
   inspect: async () => (await import('./verbs/inspect.js')).inspect,
   verify: async () => (await import('./verbs/verify.js')).verify,
+  tokens: async () => (await import('./verbs/tokens.js')).tokens,
   'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
   plan: async () => (await import('./verbs/plan.js')).plan,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,

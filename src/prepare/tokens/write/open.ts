@@ -50,7 +50,7 @@ export function refuseExisting(files: readonly string[]): void {
 }
 
 /** The type of tokens that a file gets. */
-export function dtypeFor({ format, vocabulary, dtype }: WriterOptions, file: string): TokenDtype {
+function dtypeFor({ format, vocabulary, dtype }: WriterOptions, file: string): TokenDtype {
   const possible = dtypesOf(format)
   if (dtype !== undefined) {
     if (possible.includes(dtype)) return dtype

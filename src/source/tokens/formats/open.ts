@@ -1,4 +1,5 @@
 /** Opens token files: finds them and reads their headers, nothing else. A file of a hundred gigabytes takes as long as a small one. */
+import { SourceError } from '../../../basics/errors.js'
 import { isNpy } from '../../../basics/npy/front.js'
 import { inParallel } from '../../../basics/parallel.js'
 import { ASKED_AT_ONCE } from '../../../store/access.js'
@@ -30,6 +31,19 @@ export async function openTokenFiles(
   options: TokenFileOptions,
   context: Pick<OpenContext, 'root' | 'notice'>,
 ): Promise<TokenFile[]> {
+  const files = await tryTokenFiles(paths, options, context)
+  return files.map(one => {
+    if ('error' in one) throw one.error
+    return one.file
+  })
+}
+
+/** The same, with an error for each file that can't be opened: for tools that go on with the others. */
+export async function tryTokenFiles(
+  paths: string | readonly string[],
+  options: TokenFileOptions,
+  context: Pick<OpenContext, 'root' | 'notice'>,
+): Promise<({ file: TokenFile } | { path: string; error: SourceError })[]> {
   using stores = new Stores()
   const found = await findTokenFiles(paths, context.root, stores, options)
   // Of many files without a header the first is named.
@@ -39,8 +53,13 @@ export async function openTokenFiles(
     told = true
   }
   return await inParallel(found, ASKED_AT_ONCE, async one => {
-    const format = options.format ?? (await guess(one, stores))
-    return FORMATS[format](one, readerOf(one, stores), options, { stores, notice })
+    try {
+      const format = options.format ?? (await guess(one, stores))
+      return { file: await FORMATS[format](one, readerOf(one, stores), options, { stores, notice }) }
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      return { path: one.file, error }
+    }
   })
 }
 
