@@ -2,7 +2,9 @@
  * A description of an order, small enough to stand in a state file beside the hash, and the sentences that say what
  * differs between two of them.
  */
+
 import { canonicalJson, orderHash, type SourceFingerprint, shortHash, sourceSkeleton } from './hash.js'
+import type { NormalBins } from './order-types.js'
 import { RULES, type Rule, rulesOf } from './rules.js'
 import type { NormalFeed } from './types.js'
 
@@ -25,6 +27,9 @@ export interface OrderDescription {
   rules?: Rule[]
   /** none, global, window 4096, weights. */
   order: string
+  /** What positions count, where they are batches by tokens; and how batches of like lengths are made. */
+  bins?: string
+  group?: string
   /** Hash of the weights. */
   weights?: string
   seed?: number
@@ -50,6 +55,8 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
     ...(rules.length > 0 && { rules }),
     order: order.kind === 'window' ? `window ${order.window}` : order.kind,
+    ...(feed.batch.bins && { bins: binsText(feed.batch.bins) }),
+    ...(order.group && { group: groupText(feed) }),
     ...(order.kind === 'weights' && {
       weights: shortHash(canonicalJson({ weights: order.weights, samples: order.samples })),
     }),
@@ -91,19 +98,40 @@ export function explainOrderChange(
   if (before.seed !== after.seed)
     changes.push(`The seed was ${before.seed ?? 'none'} and is now ${after.seed ?? 'none'}.`)
   if (before.weights !== after.weights) changes.push('The weights are others.')
+  if (before.bins !== after.bins)
+    changes.push(
+      `Batches were ${before.bins ?? 'of equal size'} and are now ${after.bins ?? 'of equal size'}.`,
+    )
+  if (before.group !== after.group)
+    changes.push(`Batches were ${before.group ?? 'not grouped'} and are now ${after.group ?? 'not grouped'}.`)
   changes.push(...rules.map(rule => RULES[rule]))
   return changes.length > 0 ? changes : ['The order is another, made by another version of Millrace.']
 }
 
+function binsText({ tokens, rows, field, by }: NormalBins): string {
+  const most = rows === undefined ? '' : `, at most ${rows} rows`
+  return `of ${tokens} tokens of "${field}"${by === undefined ? '' : ` by "${by}"`}${most}`
+}
+
+function groupText({ order, batch }: NormalFeed): string {
+  const { by, batches } = order.group!
+  const size = batch.size ?? batch.global
+  return `grouped by ${by} within ${batches} batches${size === undefined ? '' : ` of ${size}`}`
+}
+
 /** Said only where the definition is the same: other conditions or weights select others anyway. */
 function valuesChange(before: OrderDescription, after: OrderDescription): string[] {
-  const defined = (['combinators', 'order', 'weights'] as const).every(name => before[name] === after[name])
+  const defined = (['combinators', 'order', 'weights', 'bins', 'group'] as const).every(
+    name => before[name] === after[name],
+  )
   if (before.values === after.values || !defined) return []
   return before.values === undefined
     ? [
         'Values by which samples are selected or weighted now belong to the order; this state does not know them.',
       ]
-    : ['The values by which samples are selected or weighted, such as labels, have changed.']
+    : [
+        'The values by which samples are selected, weighted or batched, such as labels or lengths, have changed.',
+      ]
 }
 
 /** Rules that the state knows nothing of. Worth a sentence only where the definition itself is the same. */

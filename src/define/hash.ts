@@ -45,6 +45,9 @@ export function orderHash(
       contents: { kind, count, digest, values, units },
       source: sourceSkeleton(feed, true),
       order: feed.order,
+      // Positions of the state count these, so they belong to the order; batches of equal size do not.
+      bins: feed.batch.bins,
+      batch: feed.order.group && (feed.batch.size ?? feed.batch.global),
     }),
   )
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expandHome } from '../basics/path.js'
+import { normalBins, normalGroup } from './batching.js'
 import { isPython } from './build/call.js'
 import { withBoxes } from './check/boxed.js'
 import { generatedLayout, withKernelFields } from './check/kernel.js'
@@ -42,7 +43,10 @@ export function normalizeFeed(
   plugins: readonly string[] = [],
 ): NormalFeed {
   const json = withTokenFields(withKernelFields(validateFeed(definition))) as FeedJson
-  const order = normalOrder(json.order ?? 'none')
+  const order = {
+    ...normalOrder(json.order ?? 'none'),
+    ...normalGroup(json.order ?? 'none', json.batch, json.fields),
+  }
   const batch = normalBatch(json.batch, order, json.fields)
   const followers = Object.keys(json.fields).filter(name => json.fields[name].follow !== undefined)
   const leaders = Object.keys(json.fields).filter(name => json.fields[name].follow === undefined)
@@ -87,6 +91,7 @@ function normalBatch(
   return {
     ...(size !== undefined && { size }),
     ...(global !== undefined && { global }),
+    ...normalBins(batch, fields),
     // What a shuffled epoch leaves over comes up in another; what an ordered pass leaves over would never be seen.
     last: last ?? (order.kind === 'none' ? 'keep' : 'drop'),
     apply: mixings(apply, fields, 'batch.apply'),

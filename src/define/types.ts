@@ -3,7 +3,10 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
+import type { BinsJson, NormalBins, NormalOrder, OrderJson } from './order-types.js'
 import type { TokensJson } from './token-types.js'
+
+export type { NormalOrder, OrderJson } from './order-types.js'
 
 /** What a value is decoded as. */
 export type Kind =
@@ -231,11 +234,6 @@ export interface BlendJson {
   epoch?: number
 }
 
-export type OrderJson =
-  | 'none'
-  | { shuffle: 'global' | { window: number }; seed?: number }
-  | { weights: number[] | { column: string } | { balance: string }; samples?: number; seed?: number }
-
 /** An operator with its parameters: `{"flip": {"p": 0.5}}`, or with a shorthand: `{"resize": 256}`, `"grayscale"`. */
 export type OpJson = string | Record<string, unknown>
 
@@ -271,7 +269,7 @@ export interface FieldJson {
   map?: CallJson
 }
 
-export interface BatchJson {
+export interface BatchJson extends BinsJson {
   size?: number
   global?: number
   last?: 'drop' | 'keep' | 'pad'
@@ -364,20 +362,11 @@ export interface NormalField {
 export interface NormalBatch {
   size?: number
   global?: number
+  /** In place of both: batches are bins of so many tokens. */
+  bins?: NormalBins
   last: 'drop' | 'keep' | 'pad'
   apply: NormalOp[]
 }
-
-export type NormalOrder =
-  | { kind: 'none' }
-  | { kind: 'global'; seed: number }
-  | { kind: 'window'; window: number; seed: number }
-  | {
-      kind: 'weights'
-      weights: number[] | { column: string } | { balance: string }
-      samples?: number
-      seed: number
-    }
 
 export interface NormalFeed {
   source: SourceJson

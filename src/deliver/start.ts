@@ -20,7 +20,15 @@ export interface Opened {
 /** Opens the sources and finds the place to begin at. Nothing is made yet. */
 export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promise<Opened> {
   const saved = options.state === undefined ? undefined : readState(options.state)
-  const plan = await planFeed(feed, { ...options, changes: saved?.changes ?? [] })
+  const plan = await planFeed(feed, {
+    ...options,
+    changes: saved?.changes ?? [],
+    epoch: saved?.epoch,
+    measure: async (of, field, source, progress) => {
+      const { measureLengths } = await import('../engine/pool/measure.js')
+      return measureLengths(of, field, source, options, progress)
+    },
+  })
   tellOfUnits(plan, options)
   const changes = plan.order.settled?.() ?? []
   const { rank, world } = options
@@ -28,8 +36,9 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
     length: plan.length,
     world,
     rank,
-    batch: batchSize(feed.batch, world),
+    batch: plan.rows ?? batchSize(feed.batch, world),
     last: feed.batch.last,
+    ...(plan.order.bins && { bins: plan.order.bins }),
   }
   const place = saved ? placeOf(saved, plan, share, options.notice) : { epoch: 0, position: 0 }
   return { plan, share, place, changes }

@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto'
 import { DefinitionError } from '../basics/errors.js'
 import type { NormalOrder } from '../define/types.js'
+import { Bins, type BinsData } from './bins/bins.js'
+import { type GroupData, GroupedOrder } from './bins/group.js'
 import { type BlendData, BlendOrder, planBlend } from './blend/blend.js'
 import type { BlendChange } from './blend/changes.js'
 import type { Draw, Order } from './order.js'
@@ -31,11 +33,18 @@ export interface BlendPlan {
 export interface OrderData {
   sources: SourceOrderData[]
   blend?: BlendData
+  /** Batches of like lengths, and batches by tokens (bins/plan.ts). */
+  group?: GroupData
+  bins?: BinsData
 }
 
 /** An order that also shows the orders of its sources: windows, blocks and inverses are found there. */
 export interface CompiledOrder extends Order {
   readonly sources: readonly SourceOrder[]
+  /** Batches by tokens: which samples of an epoch make each of them. */
+  readonly bins?: Bins
+  /** Samples of a window within which batches of like lengths are made. */
+  readonly window?: number
   /** Blends only: the changes of weights after one more, by list or by name. `withChanges` puts them into effect. */
   changed?(
     changes: readonly BlendChange[],
@@ -101,6 +110,11 @@ export function unitsDigest({ sources }: OrderData): string | undefined {
 
 /** The same order with other changes of the blend's weights. */
 export function withChanges(data: OrderData, changes: readonly BlendChange[]): OrderData {
+  if (changes.length > 0 && (data.bins ?? data.group) !== undefined)
+    throw new DefinitionError(
+      'changes',
+      `weights can't change on the way with ${data.bins ? 'batch.tokens' : 'order.group'}: what samples an epoch has decides its batches`,
+    )
   if (data.blend !== undefined) return { ...data, blend: planBlend(data.blend, changes) }
   if (changes.length === 0) return data
   throw new DefinitionError(
@@ -110,17 +124,23 @@ export function withChanges(data: OrderData, changes: readonly BlendChange[]): O
 }
 
 export function compileOrder(data: OrderData): CompiledOrder {
+  const { group, bins } = data
   const sources = data.sources.map(compileSource)
-  return data.blend === undefined ? new SingleOrder(sources[0]) : new BlendOrder(data.blend, sources)
+  const inner: CompiledOrder =
+    data.blend === undefined ? new SingleOrder(sources[0]) : new BlendOrder(data.blend, sources)
+  const order: CompiledOrder = group === undefined ? inner : new GroupedOrder(inner, group)
+  return bins === undefined ? order : Object.assign(order, { bins: new Bins(bins, order) })
 }
 
 class SingleOrder implements CompiledOrder {
   readonly length: number
   readonly sources: readonly SourceOrder[]
+  readonly rows: CompiledOrder['rows']
 
   constructor(private readonly order: SourceOrder) {
     this.length = order.length
     this.sources = [order]
+    this.rows = order.rows && ((epoch, position, out) => order.rows!(epoch, position, out))
   }
 
   draw(epoch: number, position: number, out: Draw): Draw {

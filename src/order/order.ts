@@ -18,4 +18,6 @@ export interface Order {
   readonly length: number
   /** Writes the draw at (epoch, position) into `out`. */
   draw(epoch: number, position: number, out: Draw): Draw
+  /** Of one source, where that is quicker than draw after draw: writes the rows from a position on into `out`. */
+  rows?(epoch: number, position: number, out: Uint32Array): void
 }

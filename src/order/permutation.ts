@@ -41,6 +41,9 @@ const TABLE_BELOW = 256
 /** Six already pass every test of ours; twice that is the margin, and half the speed is still far beyond need. */
 const ROUNDS = 12
 
+/** Positions that are filled in together: 8 KiB, which stay in the nearest cache. */
+const FILLED = 1024
+
 /** The largest width for which a position is a non-negative 32-bit integer, the fast case. */
 const INT32_BITS = 31
 
@@ -131,8 +134,81 @@ class NarrowPermutation implements Permutation {
     return x
   }
 
+  /**
+   * As `at`, but all positions take a turn before those that came out too large take another: four of them at a time, of
+   * which the processor has something to do while it waits for the products of one.
+   */
   fill(out: Int32Array | Uint32Array | Float64Array | number[], start: number): number {
-    return fillFrom(this, out, start)
+    const { n } = this
+    const count = checkFill(this, out, start)
+    const again = new Uint32Array(Math.min(count, FILLED))
+    const turned = new Int32Array(again.length)
+    for (let from = 0; from < count; from += FILLED) {
+      const many = Math.min(FILLED, count - from)
+      for (let i = 0; i < many; i++) turned[i] = start + from + i
+      this.turn(turned, many)
+      let left = 0
+      for (let i = 0; i < many; i++) {
+        if (turned[i] < n) out[from + i] = turned[i]
+        else {
+          again[left] = from + i
+          turned[left++] = turned[i]
+        }
+      }
+      while (left > 0) {
+        this.turn(turned, left)
+        let kept = 0
+        for (let i = 0; i < left; i++) {
+          if (turned[i] < n) out[again[i]] = turned[i]
+          else {
+            again[kept] = again[i]
+            turned[kept++] = turned[i]
+          }
+        }
+        left = kept
+      }
+    }
+    return count
+  }
+
+  /** One turn of each of the first `count` numbers, in place. */
+  private turn(numbers: Int32Array, count: number): void {
+    const { keys, rightBits, rightMask, leftShift, rightShift } = this
+    let at = 0
+    for (; at + 3 < count; at += 4) {
+      let leftA = numbers[at] >>> rightBits
+      let leftB = numbers[at + 1] >>> rightBits
+      let leftC = numbers[at + 2] >>> rightBits
+      let leftD = numbers[at + 3] >>> rightBits
+      let rightA = numbers[at] & rightMask
+      let rightB = numbers[at + 1] & rightMask
+      let rightC = numbers[at + 2] & rightMask
+      let rightD = numbers[at + 3] & rightMask
+      for (let i = 0; i < ROUNDS; i += 2) {
+        const [even, odd] = [keys[i], keys[i + 1]]
+        leftA ^= scramble(rightA ^ even) >>> leftShift
+        leftB ^= scramble(rightB ^ even) >>> leftShift
+        leftC ^= scramble(rightC ^ even) >>> leftShift
+        leftD ^= scramble(rightD ^ even) >>> leftShift
+        rightA ^= scramble(leftA ^ odd) >>> rightShift
+        rightB ^= scramble(leftB ^ odd) >>> rightShift
+        rightC ^= scramble(leftC ^ odd) >>> rightShift
+        rightD ^= scramble(leftD ^ odd) >>> rightShift
+      }
+      numbers[at] = (leftA << rightBits) | rightA
+      numbers[at + 1] = (leftB << rightBits) | rightB
+      numbers[at + 2] = (leftC << rightBits) | rightC
+      numbers[at + 3] = (leftD << rightBits) | rightD
+    }
+    for (; at < count; at++) {
+      let left = numbers[at] >>> rightBits
+      let right = numbers[at] & rightMask
+      for (let i = 0; i < ROUNDS; i += 2) {
+        left ^= scramble(right ^ keys[i]) >>> leftShift
+        right ^= scramble(left ^ keys[i + 1]) >>> rightShift
+      }
+      numbers[at] = (left << rightBits) | right
+    }
   }
 }
 
@@ -237,12 +313,21 @@ function fillFrom(
   out: Int32Array | Uint32Array | Float64Array | number[],
   start: number,
 ): number {
+  const count = checkFill(source, out, start)
+  for (let i = 0; i < count; i++) out[i] = source.at(start + i)
+  return count
+}
+
+/** How many indices there are to write, if they can be written. */
+function checkFill(
+  source: Permutation,
+  out: Int32Array | Uint32Array | Float64Array | number[],
+  start: number,
+): number {
   if (source.n > 2 ** 32 && out instanceof Uint32Array) throw tooNarrow('Uint32Array', source.n)
   if (source.n > 2 ** 31 && out instanceof Int32Array) throw tooNarrow('Int32Array', source.n)
   if (!Number.isInteger(start) || start < 0 || start > source.n) throw outside(start, source.n)
-  const count = Math.min(out.length, source.n - start)
-  for (let i = 0; i < count; i++) out[i] = source.at(start + i)
-  return count
+  return Math.min(out.length, source.n - start)
 }
 
 function outside(position: number, n: number): RangeError {

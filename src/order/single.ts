@@ -27,6 +27,8 @@ export interface SourceOrder {
   at(epoch: number, position: number): number
   /** The position at which a row comes, where each comes once. */
   inverse?(epoch: number, row: number): number
+  /** The rows from a position on, where that is quicker than one after the other. */
+  rows?(epoch: number, position: number, out: Uint32Array): void
 }
 
 interface GlobalData {
@@ -121,6 +123,10 @@ class GlobalOrder implements SourceOrder {
 
   inverse(epoch: number, row: number): number {
     return this.epoch(epoch).inverse(row)
+  }
+
+  rows(epoch: number, position: number, out: Uint32Array): void {
+    this.epoch(epoch).fill(out, position)
   }
 
   private epoch(epoch: number): Permutation {

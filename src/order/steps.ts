@@ -12,64 +12,10 @@
 
 import { DefinitionError, StateError } from '../basics/errors.js'
 import type { NormalBatch } from '../define/types.js'
+import { binSteps } from './bins/steps.js'
+import type { Place, RankStep, StepLimits, StepPlan, StepShare } from './step.js'
 
-/** A place between two steps: everything before it has been handed out. The end of an epoch is (epoch + 1, 0). */
-export interface Place {
-  epoch: number
-  position: number
-}
-
-/** What one rank takes of an epoch. */
-export interface StepShare {
-  /** Positions in an epoch. */
-  length: number
-  world: number
-  rank: number
-  /** Rows of a step on one rank. */
-  batch: number
-  last: 'drop' | 'keep' | 'pad'
-}
-
-export interface StepLimits {
-  start: Place
-  /** Epochs to go through, the one begun by `start` included. Null or absent: no limit. */
-  epochs?: number | null
-  steps?: number
-}
-
-/** One step of one rank. */
-export interface RankStep {
-  epoch: number
-  /** Counted from the place in the epoch at which the plan enters it. */
-  stepInEpoch: number
-  /** First position of the step, all ranks together. */
-  position: number
-  /** First position of this rank. With `pad` it may lie beyond the epoch's end: then all its rows are fillers. */
-  first: number
-  /** Rows of this rank, fillers included. */
-  count: number
-  /** How many of them are real; they come first, at positions first, first + 1, … */
-  valid: number
-  /** The position that stands in for row `row` ≥ valid. */
-  filler(row: number): number
-  /** Where a run goes on that ends after this step. */
-  nextState: Place
-}
-
-export interface StepPlan {
-  /** Where it starts. A place from which no step of its epoch is left is the beginning of the next one. */
-  readonly start: Place
-  /** How many steps there are from the start: Infinity when nothing limits them. */
-  readonly total: number
-  /** Steps left of the epoch in which the plan starts, by the tail rule alone. */
-  readonly stepsInFirstEpoch: number
-  /** Steps of every epoch after it. */
-  readonly stepsInEpoch: number
-  /** Where the plan ends; undefined when it never does. */
-  readonly end: Place | undefined
-  /** Step s, counted from the start, through all epochs. */
-  at(step: number): RankStep
-}
+export type { Place, StepPlan, StepShare } from './step.js'
 
 /** Rows of a step on one rank. */
 export function batchSize(batch: Pick<NormalBatch, 'size' | 'global'>, world: number): number {
@@ -90,6 +36,7 @@ export function batchSize(batch: Pick<NormalBatch, 'size' | 'global'>, world: nu
 /** The steps of one rank from a place on. Throws where an epoch would never make a step. */
 export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLimits): StepPlan {
   check(share, start)
+  if (share.bins !== undefined) return binSteps({ ...share, bins: share.bins, start, epochs, steps })
   const { length, world, batch, last } = share
   const size = world * batch
   const stepsOf = (positions: number) =>
@@ -140,6 +87,7 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
 }
 
 class Step implements RankStep {
+  readonly from: number
   readonly first: number
   readonly count: number
   readonly valid: number
@@ -152,6 +100,7 @@ class Step implements RankStep {
     readonly nextState: Place,
   ) {
     const { length, world, rank, batch, last } = share
+    this.from = position
     const rest = length - position
     if (rest >= world * batch || last !== 'keep') {
       this.first = position + rank * batch

@@ -25,6 +25,8 @@ export interface IndexColumn {
   type: 'number' | 'string'
   /** The texts are integers, some of them beyond 2^53: they are compared as integers. */
   digits?: boolean
+  /** Columns whose values have that many elements: lengths of samples need not be measured then. */
+  lengthOf?: readonly string[]
   /** Undefined: the row has no value. */
   at(row: number): number | string | undefined
 }

@@ -145,7 +145,7 @@ describe('what changed', () => {
     const chosen = describeOrder(normal(), { ...fingerprint, values: '0'.repeat(32) })
     const now = describeOrder(normal(), { ...fingerprint, values: '1'.repeat(32) })
     expect(explainOrderChange(chosen, now)).toEqual([
-      'The values by which samples are selected or weighted, such as labels, have changed.',
+      'The values by which samples are selected, weighted or batched, such as labels or lengths, have changed.',
     ])
     expect(explainOrderChange(before, now)).toEqual([
       expect.stringContaining('this state does not know them'),

@@ -88,7 +88,7 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'batch as text',
     { ...good, batch: '4' },
     'batch',
-    /a whole number, or an object with size or global, found "4"/,
+    /a whole number, or an object with size, global or tokens, found "4"/,
   ],
   ['shuffle', { ...good, order: { shuffle: 'globl' } }, 'order.shuffle', /did you mean "global"/],
   [
@@ -335,6 +335,49 @@ const wrongs: [string, unknown, string, RegExp][] = [
   ],
   ['batch', { ...good, batch: 0 }, 'batch', /a whole number ≥ 1, found 0/],
   ['batch twice', { ...good, batch: { size: 4, global: 8 } }, 'batch', /found size and global/],
+  ['tokens and rows', { ...good, batch: { size: 4, tokens: 8 } }, 'batch', /found size and tokens/],
+  ['rows without tokens', { ...good, batch: { size: 4, rows: 8 } }, 'batch.rows', /goes with tokens only/],
+  ['tokens of pictures', { ...good, batch: { tokens: 8 } }, 'batch', /no field has rows of varying length/],
+  [
+    'tokens of a field that is not there',
+    { ...withField({ from: 't', as: 'text' }), batch: { tokens: 8, field: 'y' } },
+    'batch.field',
+    /unknown field "y"/,
+  ],
+  [
+    'tokens of a field of fixed size',
+    { ...withField({ from: 't', as: 'text' }), batch: { tokens: 8, field: 'image' } },
+    'batch',
+    /the rows of "image" are equally long, or follow a picture; of varying length: x/,
+  ],
+  [
+    'a mixed batch of tokens',
+    { ...withField({ from: 't', as: 'text' }), batch: { tokens: 8, apply: [{ mosaic: {} }] } },
+    'batch.apply',
+    /can't be mixed/,
+  ],
+  [
+    'groups of what has no length',
+    { ...good, order: { shuffle: 'global', group: {} } },
+    'order.group',
+    /no field has rows of varying length/,
+  ],
+  [
+    'groups of no batches',
+    { ...good, order: { shuffle: 'global', group: { by: 'size', batches: 0 } } },
+    'order.group.batches',
+    /≥ 1/,
+  ],
+  [
+    'groups of a blend by batches',
+    {
+      ...withField({ from: 't', as: 'text' }),
+      source: { blend: { entries: [{ source: { tar: 'a.tar' }, weight: 1 }], per: 'batch' } },
+      batch: { tokens: 8 },
+    },
+    'source.blend.per',
+    /can't be used with batch.tokens/,
+  ],
   ['last', { ...good, batch: { size: 4, last: 'dorp' } }, 'batch.last', /did you mean "drop"/],
   [
     'flip on a batch',

@@ -72,6 +72,22 @@ describe('the key', () => {
 })
 
 describe('fill', () => {
+  test('is `at` of each position, whatever the bits and however many', () => {
+    for (const n of [300, 1025, 4099, 65_536, 70_001]) {
+      const p = permutation(n, { seed: 3, epoch: 1 })
+      for (const [start, length] of [
+        [0, n],
+        [7, 1026],
+        [n - 5, 9],
+      ]) {
+        const out = new Uint32Array(Math.min(length, n))
+        const count = p.fill(out, start)
+        expect(count).toBe(Math.min(out.length, n - start))
+        for (let i = 0; i < count; i++) if (out[i] !== p.at(start + i)) expect.fail(`${n}: ${start + i}`)
+      }
+    }
+  })
+
   test('is at, position by position, and stops at n', () => {
     for (const n of [5, 1000, 2 ** 33]) {
       const p = permutation(n, { seed: 1, epoch: 0 })

@@ -60,9 +60,11 @@ class Opened:
 
     rank: int
     world: int
-    #: Positions in an epoch, and steps of one.
+    #: Samples in an epoch, and steps of one.
     length: int
     steps: int
+    #: Batches by tokens: epochs have different numbers of steps, which the engine tells.
+    bins: bool
     #: What happens to the last samples of an epoch: drop, keep or pad.
     last: str
     depth: int
@@ -100,6 +102,7 @@ class Opened:
             world=told["world"],
             length=told["length"],
             steps=told["steps"]["epoch"],
+            bins=told.get("bins", False),
             last=told["last"],
             depth=told["depth"],
             place=Place(told["place"]["epoch"], told["place"]["position"]),

@@ -100,10 +100,13 @@ class Builder:
     # ------------------------------------------------------------------ order
 
     @named
-    def shuffle(self: B, seed: int = 0, window: Optional[int] = None) -> B:
+    def shuffle(
+        self: B, seed: int = 0, window: Optional[int] = None, group: Optional[Mapping[str, Any]] = None
+    ) -> B:
         """Every sample once an epoch, in random order; with a window, mixed within so many samples of blocks
-        that are read whole."""
-        return self._with(order=shuffle(seed, window))
+        that are read whole. ``group``: batches of like lengths, such as ``{"batches": 64}``, or
+        ``{"by": "seconds"}`` for a column of the index."""
+        return self._with(order=shuffle(seed, window, group))
 
     def sequential(self: B) -> B:
         """As the source has them. This is the default."""
@@ -149,13 +152,22 @@ class Builder:
         size: Optional[int] = None,
         *,
         global_: Optional[int] = None,
+        tokens: Optional[int] = None,
+        rows: Optional[int] = None,
+        field: Optional[str] = None,
+        by: Optional[str] = None,
         last: Optional[Last] = None,
         apply: Optional[Sequence[Json]] = None,
     ) -> B:
         """Rows of a batch on one rank (``size``), or of all ranks together (``global_``); what becomes of the
-        last, short one; and ``mixup``, ``cutmix`` or ``mosaic`` over the batch."""
-        batch = {"size": size, "global": global_, "last": last, "apply": apply}
-        alone = size is not None and global_ is None and last is None and apply is None
+        last, short one; and ``mixup``, ``cutmix`` or ``mosaic`` over the batch.
+
+        Or ``tokens``: a batch of so many tokens on one rank, and at most ``rows``. They are those of
+        ``field``, by default of the first whose rows vary in length; ``by`` names a column of the index that
+        has the lengths, so that they need not be measured."""
+        given: Json = {"global": global_, "tokens": tokens, "rows": rows, "field": field, "by": by}
+        batch: Json = {"size": size, **given, "last": last, "apply": apply}
+        alone = size is not None and all(value is None for name, value in batch.items() if name != "size")
         return self._with(batch=size if alone else batch)
 
     @named
@@ -206,9 +218,10 @@ class Builder:
         )
 
 
-def shuffle(seed: int = 0, window: Optional[int] = None) -> Json:
+def shuffle(seed: int = 0, window: Optional[int] = None, group: Optional[Mapping[str, Any]] = None) -> Json:
     """The order of ``Builder.shuffle``, for a variant."""
-    return {"shuffle": "global" if window is None else {"window": window}, "seed": seed}
+    order: Json = {"shuffle": "global" if window is None else {"window": window}, "seed": seed}
+    return order if group is None else {**order, "group": dict(group)}
 
 
 def sequential() -> str:

@@ -40,7 +40,10 @@ class Limits:
         first = left // size if opened.last == "drop" else -(-left // size)
         if self.epochs is None:
             return self.steps
-        total = first + (self.epochs - 1) * opened.steps if self.epochs > 0 else 0
+        return self.least(first + (self.epochs - 1) * opened.steps if self.epochs > 0 else 0)
+
+    def least(self, total: int) -> int:
+        """Steps of a loop whose epochs have so many together."""
         return total if self.steps is None else min(total, self.steps)
 
 

@@ -99,7 +99,21 @@ class Run:
 
     def steps(self, place: Optional[Place] = None) -> Optional[int]:
         """Steps of a loop that begins at a place, or with an epoch; None when it never ends."""
-        return self._limits.total(self.stream.opened, self.rows, place or Place(0, 0))
+        opened = self.stream.opened
+        if opened.bins and self._limits.epochs is not None:
+            return self._limits.least(self._bins(place or Place(self.epoch, 0), self._limits.epochs)["total"])
+        return self._limits.total(opened, self.rows, place or Place(0, 0))
+
+    def _bins(self, place: Place, epochs: int) -> Mapping[str, Any]:
+        """Batches by tokens: steps of so many epochs from a place on, and the place where they begin."""
+        found: Mapping[str, Any] = self.stream.ask({"steps": {**place._asdict(), "epochs": epochs}})["steps"]
+        return found
+
+    def _settled(self, place: Place) -> Place:
+        """The same place; where no step of its epoch is left, the beginning of the next one."""
+        if self.stream.opened.bins:
+            return Place(**self._bins(place, 0)["place"])
+        return self.stream.opened.settled(place, self.rows)
 
     # ------------------------------------------------------------ loops
 
@@ -164,7 +178,7 @@ class Run:
             log.warning("%s: fields, functions or onError have changed since the state was saved", self.name)
         if state.get("changes") or stream.changes:
             stream.changes = list(state.get("changes", []))
-        self._standing.move_to = self._standing.place = stream.opened.settled(place, self.rows)
+        self._standing.move_to = self._standing.place = self._settled(place)
         self._note_over(place.epoch)
 
     def set_weights(self, weights: Union[Sequence[float], Mapping[str, float]]) -> None:

@@ -185,6 +185,35 @@ def test_node_resumes_python_and_python_resumes_node():
         assert [batch.ids for batch in feed] == whole[4:]
 
 
+def test_batches_by_tokens_have_their_own_steps_in_each_epoch(tmp_path):
+    lines = [json.dumps({"text": "x" * (1 + i * 7919 % 60)}) for i in range(300)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    bins: Dict[str, Any] = {
+        "source": {"jsonl": str(tmp_path / "a.jsonl")},
+        "order": {"shuffle": "global", "seed": 3, "group": {"batches": 4}},
+        "fields": {"text": {"from": "text", "as": "bytes", "pad": {"to": "longest", "max": 64}}},
+        "batch": {"tokens": 256, "last": "keep"},
+    }
+    expected = node(bins, {}, loops=4)
+    epochs = [sum(batch["epoch"] == epoch for batch in expected) for epoch in range(4)]
+    assert len(set(epochs)) > 1
+    with millrace.Feed(bins, workers=1) as feed:
+        got = []
+        for epoch in range(4):
+            assert len(feed) == epochs[epoch]
+            got += [shown(feed, batch) for batch in feed]
+        assert got == expected
+        # A state in the middle, and one from which nothing of its epoch is left.
+        feed.load_state_dict(expected[5]["state"])
+        assert [batch.ids for batch in feed] == [batch["ids"] for batch in expected[6 : epochs[0]]]
+        feed.load_state_dict({**expected[5]["state"], "position": epochs[0]})
+        assert feed.epoch == 1
+        assert next(iter(feed)).ids == expected[epochs[0]]["ids"]
+    with millrace.Feed(bins, workers=1, epochs=3) as feed:
+        assert len(feed) == sum(epochs[:3])
+        assert [batch.ids for batch in feed] == [batch["ids"] for batch in expected[: sum(epochs[:3])]]
+
+
 def test_numpy_torch_and_jax_agree():
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     with millrace.Feed(PICTURES, workers=1) as feed:

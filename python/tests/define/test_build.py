@@ -36,6 +36,22 @@ SAME = [
                        label: int('cls') } })""",
     ),
     (
+        millrace.jsonl("a.jsonl")
+        .shuffle(seed=7, group={"batches": 32})
+        .fields(x=millrace.text("text"))
+        .batch(tokens=4096, rows=64, by="size", last="keep"),
+        """feed({ source: jsonl('a.jsonl'), order: shuffle({ seed: 7, group: { batches: 32 } }),
+             fields: { x: text('text') }, batch: { tokens: 4096, rows: 64, by: 'size', last: 'keep' } })""",
+    ),
+    (
+        millrace.jsonl("a.jsonl")
+        .shuffle(group={"by": "size"}, window=100)
+        .fields(x=millrace.text("text"))
+        .batch(tokens=4096, field="x"),
+        """feed({ source: jsonl('a.jsonl'), order: shuffle({ window: 100, group: { by: 'size' } }),
+             fields: { x: text('text') }, batch: { tokens: 4096, field: 'x' } })""",
+    ),
+    (
         millrace.tar("a.tar", Path("b.tar")).fields(x=label).batch(1),
         "feed({ ...g, source: tar('a.tar', 'b.tar') })",
     ),

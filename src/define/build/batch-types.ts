@@ -3,6 +3,7 @@
  * definition. Nothing here exists at run time.
  */
 
+import type { BinsJson } from '../order-types.js'
 import type { BatchJson, KernelJson, OnErrorJson, OpJson, OrderJson, SourceJson } from '../types.js'
 import type { Field, ValueOf } from './field.js'
 
@@ -23,7 +24,10 @@ interface Known {
   is: FeedFacts
 }
 
-export type BatchSize = { size: number; global?: undefined } | { global: number; size?: undefined }
+export type BatchSize =
+  | { size: number; global?: undefined; tokens?: undefined }
+  | { global: number; size?: undefined; tokens?: undefined }
+  | (BinsJson & { tokens: number; size?: undefined; global?: undefined })
 
 // ------------------------------------------------------------------ variants
 

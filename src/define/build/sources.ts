@@ -1,6 +1,7 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
 import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
+import type { GroupJson } from '../order-types.js'
 import { nameSource } from '../plugin-sources.js'
 import type { TokensJson } from '../token-types.js'
 import type {
@@ -174,10 +175,22 @@ export const blend = (
 /** As the source has them. */
 export const sequential = (): OrderJson => 'none'
 
-/** Every sample once an epoch, in random order; with a window, mixed within so many samples of blocks that are read whole. */
-export const shuffle = ({ seed = 0, window }: { seed?: number; window?: number } = {}): OrderJson => ({
+/**
+ * Every sample once an epoch, in random order; with a window, mixed within so many samples of blocks that are read whole.
+ * `group`: batches of like lengths.
+ */
+export const shuffle = ({
+  seed = 0,
+  window,
+  group,
+}: {
+  seed?: number
+  window?: number
+  group?: GroupJson
+} = {}): OrderJson => ({
   shuffle: window === undefined ? 'global' : { window },
   seed,
+  ...(group && { group }),
 })
 
 /** With replacement: by a list of weights, a column of the index, or evenly over the values of a column. */

@@ -103,6 +103,7 @@ const orderShape = exactlyOne(
     weights: optional(weights),
     samples: optional(positive),
     seed: optional(integer({ min: 0 })),
+    group: optional(object({ by: optional(text), batches: optional(positive) })),
   }),
 )
 
@@ -117,10 +118,14 @@ const order: Parser<OrderJson> = (value, path) => {
 }
 
 const batchShape = exactlyOne(
-  ['size', 'global'],
+  ['size', 'global', 'tokens'],
   object({
     size: optional(positive),
     global: optional(positive),
+    tokens: optional(positive),
+    rows: optional(positive),
+    field: optional(text),
+    by: optional(text),
     last: optional(oneOf(['drop', 'keep', 'pad'], 'ending')),
     apply: optional(operators),
   }),
@@ -138,7 +143,7 @@ export const feedShape = object(
     batch: either(
       isNumber,
       positive,
-      either(isObject, batchShape, nothing('a whole number, or an object with size or global')),
+      either(isObject, batchShape, nothing('a whole number, or an object with size, global or tokens')),
     ),
     onError: optional(either(isText, policy, object({ policy, budget: optional(integer({ min: 0 })) }))),
     variants: optional(

@@ -3,6 +3,7 @@
  * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
  */
 import { DefinitionError } from '../../basics/errors.js'
+import { checkBins } from '../batching.js'
 import { layoutOf } from '../layout.js'
 import { arrayOps } from '../operators/array.js'
 import {
@@ -59,6 +60,7 @@ function check(value: unknown, path: string): FeedJson {
   for (const [name, field] of Object.entries(feed.fields))
     checkMissing(field, layoutOf(name, feed.fields, fieldsPath), at(fieldsPath, name))
   if (typeof feed.batch === 'object') checkBatch(feed.batch, feed.fields, at(path, 'batch'))
+  checkBins(feed, path)
   if ('blend' in feed.source && typeof feed.order === 'object' && 'weights' in feed.order) {
     throw new DefinitionError(
       at(at(path, 'order'), 'weights'),

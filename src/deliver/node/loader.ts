@@ -291,10 +291,12 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.loopLength()
   }
 
-  /** Steps of an epoch. */
+  /** Steps of an epoch; of the present one, where batches go by tokens and epochs differ. */
   get length(): number {
     this.checkOpen()
-    return this.steps.stepsInEpoch
+    const { share, steps, place } = this
+    if (share.bins === undefined) return steps.stepsInEpoch
+    return stepPlan({ ...share, start: { epoch: place.epoch, position: 0 } }).stepsInEpoch
   }
 
   get hashes(): { order: string; content: string } {

@@ -27,6 +27,7 @@ const ANSWERS: Answers = {
   move: async (move, serving, member) => ({ moved: { generation: await serving.move(move, member) } }),
   ids: (slot, serving) => ({ ids: serving.ids(slot) }),
   names: (names, serving) => ({ names: serving.names(names) }),
+  steps: (from, serving) => ({ steps: serving.steps(from) }),
   bad: (batch, serving) => ({ bad: serving.bad(batch) }),
   redo: (rows, serving) => ({ redone: serving.redo(rows) }),
   weights: (weights, serving, _, { place = { epoch: 0, position: 0 }, changes }) => ({

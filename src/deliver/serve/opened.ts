@@ -59,6 +59,7 @@ export function describeOpened(
     rankFrom,
     length: plan.length,
     steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
+    ...(share.bins && { bins: true }),
     place,
     depth: feeding.depth,
     generation: ring.generation,

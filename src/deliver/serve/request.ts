@@ -54,6 +54,8 @@ export type Request = { id?: number } & Partial<{
   limit: number | null
   ids: number
   names: { epoch: number; positions: number[] }
+  /** Batches by tokens: steps of so many epochs from a place on. */
+  steps: Place & { epochs: number }
   bad: number
   redo: { slot: number; field: string; rows: number[] }
   weights: number[] | Record<string, number>
@@ -186,6 +188,7 @@ const CHECKS: Record<string, Check> = {
   limit: orNull(whole),
   ids: whole,
   names: parts({ epoch: whole, positions: few }),
+  steps: parts({ ...place, epochs: whole }),
   bad: whole,
   redo: parts({ slot: whole, field: text, rows: listOf(whole) }),
   weights,

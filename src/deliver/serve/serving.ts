@@ -12,7 +12,7 @@ import { replan } from '../../engine/plan/plan.js'
 import { sampleName } from '../../engine/plan/sample-name.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
 import type { BlendChange } from '../../order/blend/changes.js'
-import type { Place } from '../../order/steps.js'
+import { type Place, stepPlan } from '../../order/steps.js'
 import { closePipe, openPipe, type Pipe, signal } from '../../system/process/pipe.js'
 import type { OpenedOptions } from '../options.js'
 import { type Opened, openPlan, startFeeding } from '../start.js'
@@ -205,6 +205,12 @@ export class Serving {
       order.draw(epoch, position, draw)
       return attached[draw.source].id(draw.row, draw.epoch)
     })
+  }
+
+  /** Steps of so many epochs from a place on, and where they begin: at the next epoch, where none of this one is left. */
+  steps({ epochs, ...start }: Place & { epochs: number }): { total: number; place: Place } {
+    const { total, start: place } = stepPlan({ ...this.opened.share, start, epochs })
+    return { total, place }
   }
 
   /** What is wrong with the bad rows of a batch. Members ask at different times: answers are kept for a while. */

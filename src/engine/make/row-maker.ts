@@ -169,7 +169,8 @@ export class RowMaker {
     if (this.generation !== this.ring.generation) {
       this.generation = this.ring.generation
       const { epoch, position } = this.ring.startAt
-      const share: StepShare = { ...this.job.share, last: this.job.feed.batch.last }
+      const { bins } = this.order
+      const share: StepShare = { ...this.job.share, last: this.job.feed.batch.last, ...(bins && { bins }) }
       this.plan = stepPlan({ ...share, start: { epoch, position } })
     }
     return this.plan
@@ -177,6 +178,7 @@ export class RowMaker {
 
   private finish(claim: Claim, slot: Slot): void {
     const rows = Math.min(claim.to, slot.words[Header.Planned]) - claim.from
+    const epoch = slot.stamps[Stamp.Epoch]
     // Before the batch is ready: the consumer of the last one may ask at once how much was read.
     const { bytesRead } = this.fetcher.counts
     const bytes = bytesRead - this.booked
@@ -201,6 +203,7 @@ export class RowMaker {
     const { batch, from: firstRow } = claim
     this.spans?.addClaim(this.clock, { bytes, batch, firstRow, rows })
     this.drop()
+    this.order.bins?.prepare(epoch + 1, this.maker)
   }
 
   /** Gives the claim back, and what it has of the cache. */
@@ -246,8 +249,9 @@ export class RowMaker {
   /** The position of the feed, counted through all epochs, before which this ring needs nothing any more. */
   private passed(): number {
     if (this.job.cache === undefined) return 0
-    const { epoch, position } = this.steps().at(this.ring.oldest)
-    return epoch * this.order.length + position
+    const { epoch, from } = this.steps().at(this.ring.oldest)
+    const { length, window = 1 } = this.order
+    return epoch * length + from - (from % window)
   }
 
   private foresee({ source, row }: Draw, epoch: number, position: number): void {

@@ -40,12 +40,12 @@ export interface Making {
 
 export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
   const { feed, parts = [] } = plan
-  const batch = batchSize(feed.batch, options.world)
+  const batch = plan.rows ?? batchSize(feed.batch, options.world)
   if (options.decode === 'cpu') refuseOnHost(feed)
   const fields = whoMakes(plan, options)
   const layouts = feed.fields.map((field, i): SlotField => {
     const making = fields[i]
-    const layout = options.channelsLast ? withChannelsLast(field) : field.layout
+    const layout = inBins(options.channelsLast ? withChannelsLast(field) : field.layout, feed)
     if (making.by === 'worker') return layout
     if (making.kind === 'picture')
       return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
@@ -116,6 +116,12 @@ function withChannelsLast(field: NormalField): FieldLayout {
   if (!isChwImage(field)) return field.layout
   const [channels, height, width] = field.layout.shape
   return { ...field.layout, layout: 'hwc', shape: [height, width, channels] }
+}
+
+/** A batch by tokens has no more values than these, however many rows it has. */
+function inBins(layout: FieldLayout, { batch: { bins } }: NormalFeed): FieldLayout {
+  if (bins === undefined || bins.field !== layout.name || layout.form === 'padded') return layout
+  return { ...layout, total: Math.min(layout.total ?? Infinity, Math.max(bins.tokens, layout.max ?? 0)) }
 }
 
 /** Bytes of a sample on average, where the source knows. */

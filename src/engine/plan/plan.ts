@@ -2,6 +2,8 @@
  * From a definition to a plan: opens the sources, lays out the order, and computes the hashes. No
  * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
  */
+
+import { BY_TOKENS } from '../../define/batching.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
@@ -23,6 +25,7 @@ import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
 import type { OpenedTokenizer } from '../../tokenize/open.js'
 import type { JobSource } from './job.js'
+import type { Measure } from './lengths.js'
 
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
@@ -40,6 +43,8 @@ export interface FeedPlan extends StateFeed {
   length: number
   /** Bytes that the indexes take, mapped or in memory. */
   indexBytes: number
+  /** Batches by tokens: rows of one at most. */
+  rows?: number
 }
 
 export interface PlanOptions {
@@ -47,6 +52,10 @@ export interface PlanOptions {
   changes?: readonly BlendChange[]
   /** Columns that the index should have besides those that the definition selects and weighs rows by. */
   indexed?: readonly string[]
+  /** The epoch that begins. */
+  epoch?: number
+  /** For batches that go by lengths of samples: how these are measured. */
+  measure?: Measure
   progress?: OnProgress
   notice?: (text: string) => void
 }
@@ -60,7 +69,7 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   const opened = await openSources(feed.source, {
     root: feed.root,
     wanted,
-    indexed: [...decidingColumns(feed.order), ...(options.indexed ?? [])],
+    indexed: [...decidingColumns(feed), ...(options.indexed ?? [])],
     // A function over the sample gets columns whole: what it makes of them is not known.
     most: feed.map === undefined ? columnLimits(feed.fields) : {},
     python: feed.python,
@@ -75,9 +84,16 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     if (slow !== undefined) notice(slow)
   }
   const group = feed.batch.size ?? feed.batch.global
-  const orderData = planOrder(feed.order, attached, blend && { ...blend, group, changes })
+  const drawn = planOrder(feed.order, attached, blend && { ...blend, group, changes })
+  const indexBytes = sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0)
+  const batches = goesByLengths(feed)
+    ? await (await import('./batches.js')).batchesOf({ feed, sources, attached, indexBytes }, drawn, options)
+    : undefined
+  const orderData = batches?.data ?? drawn
   const order = compileOrder(orderData)
-  const values = joined([fingerprint.values, weightsDigest(feed.order, orderData)])
+  const decided = [fingerprint.values, weightsDigest(feed.order, orderData)]
+  // Digests of before stay as they are: only feeds that go by lengths have one more.
+  const values = joined(batches ? [...decided, batches.digest] : decided)
   const description = describeOrder(feed, { ...fingerprint, values, units: unitsDigest(orderData) })
   return {
     feed,
@@ -90,14 +106,21 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     parts: fingerprint.parts,
     ...(tokenizers && { tokenizers }),
     length: order.length,
-    indexBytes: sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0),
+    indexBytes: indexBytes + (batches?.bytes ?? 0),
+    ...(batches?.rows && { rows: batches.rows }),
   }
 }
 
-/** Columns that say how often a row is drawn. */
-function decidingColumns(order: NormalFeed['order']): string[] {
-  if (order.kind !== 'weights' || Array.isArray(order.weights)) return []
-  return ['column' in order.weights ? order.weights.column : order.weights.balance]
+/** Columns that say how often a row is drawn, and with which others. */
+function decidingColumns({ order, batch }: NormalFeed): string[] {
+  const lengths = [order.group?.by, batch.bins?.by].filter(name => name !== undefined && name !== BY_TOKENS)
+  if (order.kind !== 'weights' || Array.isArray(order.weights)) return lengths as string[]
+  return ['column' in order.weights ? order.weights.column : order.weights.balance, ...(lengths as string[])]
+}
+
+/** Whether what is in a batch depends on the lengths of samples. */
+function goesByLengths({ order, batch }: NormalFeed): boolean {
+  return order.group !== undefined || batch.bins !== undefined
 }
 
 /** A hash of the code in the sources, where they have any. */

@@ -263,7 +263,7 @@ describe('a state and changed data', () => {
     const [state, plainState] = [await stopped({ ...plain, ...more }), await stopped(plain)]
     shard('012021012021') // as many of each, in the same places
     await expect(resume({ ...plain, ...more }, { root: changed, state })).rejects.toThrow(
-      /values by which samples are selected or weighted, such as labels, have changed/,
+      /values by which samples are selected, weighted or batched, such as labels or lengths, have changed/,
     )
     await resume(plain, { root: changed, state: plainState })
   })

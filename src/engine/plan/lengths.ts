@@ -1,0 +1,191 @@
+/**
+ * The lengths of all samples, for batches by tokens and batches of like lengths. They come from a column of the index; or
+ * from the source, where it knows them (documents of token files); or every sample is made once, and they are kept in the cache
+ * folder until the data or the field change.
+ */
+import { createHash } from 'node:crypto'
+import { dirname } from 'node:path'
+import { DefinitionError } from '../../basics/errors.js'
+import { BY_TOKENS } from '../../define/batching.js'
+import type { NormalFeed, NormalField } from '../../define/types.js'
+import type { Lengths } from '../../order/bins/plan.js'
+import { NumberBuilder } from '../../source/index/columns.js'
+import { IndexFile, readHeader } from '../../source/index/file.js'
+import { distrust } from '../../source/index/trust.js'
+import { writeIndex } from '../../source/index/write.js'
+import type { IndexColumn, OnProgress, Source } from '../../source/source.js'
+import { cachedPath } from '../../system/files/cache-folder.js'
+import { makeFolder } from '../../system/files/folder.js'
+import type { JobSource } from './job.js'
+
+/** A feed whose sources are open. */
+export interface OfSources {
+  feed: NormalFeed
+  sources: readonly JobSource[]
+  /** The sources, attached in this thread. */
+  attached: readonly Source[]
+  /** Bytes that the indexes take. */
+  indexBytes: number
+}
+
+/** Makes a field of all samples of a source once, and returns the length of each; bad ones have none (engine/pool/measure.ts). */
+export type Measure = (
+  of: OfSources,
+  field: NormalField,
+  source: number,
+  progress?: OnProgress,
+) => Promise<Uint32Array>
+
+/** How lengths are measured, and what is told meanwhile. */
+export interface LengthOptions {
+  measure?: Measure
+  progress?: OnProgress
+  notice?: (text: string) => void
+}
+
+const KIND = 'lengths'
+/** Part of what kept lengths are called by: counted up when they are measured in another way. */
+const VERSION = 1
+
+/** Everything that batches of a feed go by. */
+export async function findLengths(of: OfSources, options: LengthOptions): Promise<Lengths> {
+  const { order, batch, fields } = of.feed
+  const { group } = order
+  const { bins } = batch
+  const name = bins?.field ?? group?.field
+  const field = fields.find(one => one.name === name)
+  const measured = bins?.by === undefined && (bins !== undefined || group?.by === BY_TOKENS)
+  const tokens =
+    bins?.by !== undefined
+      ? fromColumn(of, bins.by, 'batch.by')
+      : measured
+        ? await ofField(of, field!, options)
+        : undefined
+  const most = field?.layout.max ?? Infinity
+  // What is longer is a bad sample: it takes no room.
+  for (const own of tokens ?? [])
+    for (let row = 0; row < own.length; row++) if (own[row] > most) own[row] = most
+  const keys = group && (group.by === BY_TOKENS ? tokens : fromColumn(of, group.by, 'order.group.by'))
+  return { ...(tokens && { tokens }), ...(keys && { keys }) }
+}
+
+/** Numbers in shared memory. */
+function shared(count: number): Uint32Array {
+  return new Uint32Array(new SharedArrayBuffer(count * 4))
+}
+
+function fromColumn({ attached }: OfSources, name: string, path: string): Uint32Array[] {
+  return attached.map(source => {
+    const column = source.index(name)
+    if (column === undefined) {
+      const known = [...new Set([...source.columns, ...(source.indexed ?? [])])].join(', ')
+      throw new DefinitionError(path, `the index has no column "${name}"; the source has ${known}`)
+    }
+    return numbersOf(source, column, name, path)
+  })
+}
+
+/** The values of a column, as whole numbers of the same order. */
+function numbersOf(source: Source, column: IndexColumn, name: string, path: string): Uint32Array {
+  const values = new Float64Array(source.count)
+  let whole = true
+  for (let row = 0; row < source.count; row++) {
+    const value = column.at(row)
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : (value as number)
+    if (typeof number !== 'number' || !(number >= 0) || number === Infinity)
+      throw new DefinitionError(
+        path,
+        `"${name}" of ${source.id(row)} is ${JSON.stringify(value) ?? 'missing'}: expected a number from 0, the length of the sample`,
+      )
+    whole &&= Number.isInteger(number) && number < 2 ** 32
+    values[row] = number
+  }
+  const numbers = shared(source.count)
+  if (whole) numbers.set(values)
+  else if (path === 'batch.by')
+    throw new DefinitionError(path, `"${name}" has values that are no whole numbers, so they count no tokens`)
+  // The bits of numbers from 0 on have the order of the numbers.
+  else new Float32Array(numbers.buffer).set(values)
+  return numbers
+}
+
+async function ofField(of: OfSources, field: NormalField, options: LengthOptions): Promise<Uint32Array[]> {
+  const known = of.attached.map(source => toldBySource(of.feed, field, source))
+  const lengths: Uint32Array[] = []
+  for (const [i, told] of known.entries()) lengths.push(told ?? (await kept(of, field, i, options)))
+  return lengths
+}
+
+/** Lengths that the source tells, where the field takes its values as they are. */
+function toldBySource(feed: NormalFeed, field: NormalField, source: Source): Uint32Array | undefined {
+  if (feed.map !== undefined || field.map !== undefined || field.apply.length > 0) return undefined
+  const from = field.from.find(name => source.columns.includes(name))
+  for (const name of source.indexed ?? []) {
+    const column = source.index(name)
+    if (from !== undefined && column?.lengthOf?.includes(from))
+      return numbersOf(source, column, name, 'batch.tokens')
+  }
+  return undefined
+}
+
+/** Measured lengths of a source: those of the last time, or new ones, which are kept. */
+async function kept(
+  of: OfSources,
+  field: NormalField,
+  source: number,
+  { measure, progress, notice }: LengthOptions,
+): Promise<Uint32Array> {
+  const { feed, sources, attached } = of
+  const { count } = attached[source]
+  const { manifest } = sources[source]
+  const { fingerprint, stamp, content } = manifest
+  const { map, layout, ...plain } = field
+  // How rows lie in a batch does not matter, as long as they have room.
+  const program = [plain, layout.max, layout.shape, map?.call.hash, feed.map?.call.hash, feed.seed]
+  const about = createHash('sha256')
+    .update(JSON.stringify([VERSION, fingerprint.digest, fingerprint.values, stamp, content, program]))
+    .digest('hex')
+  const path = cachedPath(`lengths-${field.name}-${about}`)
+  // Without a stamp there is no telling whether the data are the same.
+  const before = stamp === undefined ? undefined : read(path, about, count)
+  if (before !== undefined) return before
+  if (measure === undefined)
+    throw new DefinitionError('batch', 'the lengths of its samples are not known here: open the feed once')
+  notice?.(
+    `The lengths of "${field.name}" are not known yet: all ${count} samples are made once to measure them.`,
+  )
+  const lengths = await measure(of, field, source, progress)
+  if (stamp !== undefined) write(path, about, lengths)
+  return lengths
+}
+
+/** Kept lengths, if they are whole and ours. */
+function read(path: string, about: string, count: number): Uint32Array | undefined {
+  try {
+    const header = readHeader(path, stats => {
+      const foreign = distrust(path, stats)
+      if (foreign !== undefined) throw new Error(foreign)
+    })
+    if (header.kind !== KIND || header.meta.about !== about || header.count !== count) return undefined
+    const numbers = new IndexFile(path, false, header).numbers('lengths')
+    if (numbers.length !== count) return undefined
+    const lengths = shared(count)
+    lengths.set(numbers)
+    return lengths
+  } catch {
+    // There are none, or they are damaged: they are measured again.
+    return undefined
+  }
+}
+
+/** Where they can't be kept, the next open measures again. */
+function write(path: string, about: string, lengths: Uint32Array): void {
+  try {
+    const column = new NumberBuilder()
+    for (let row = 0; row < lengths.length; row++) column.push(lengths[row])
+    makeFolder(dirname(path))
+    writeIndex(path, KIND, lengths.length, { about }, { lengths: column })
+  } catch {
+    // No place for it.
+  }
+}
