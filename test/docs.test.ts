@@ -78,8 +78,11 @@ describe('the guides', () => {
       const name = section.slice(0, section.indexOf('\n'))
       expect(Object.keys(VERBS)).toContain(name)
       const verb = await VERBS[name]()
-      for (const option of Object.keys(verb.options))
-        if (!section.includes(`--${option}`)) missing.push(`${name} --${option}`)
+      const below = await Promise.all(Object.values(verb.verbs ?? {}).map(load => load()))
+      for (const { name, options } of [verb, ...below])
+        for (const option of Object.keys(options))
+          if (!section.includes(`--${option}`)) missing.push(`${name} --${option}`)
+      for (const { name } of below) if (!section.includes(`millrace ${name} `)) missing.push(name)
     }
     expect(missing).toEqual([])
   })

@@ -2,13 +2,14 @@
 import { SourceError } from '../../basics/errors.js'
 import type { OpenContext } from '../../source/source.js'
 import { attachDocuments, type Documents, openDocuments } from '../../source/tokens/formats/documents.js'
-import type { TokenFile } from '../../source/tokens/formats/token-file.js'
+import { TOKEN_BYTES, type TokenFile } from '../../source/tokens/formats/token-file.js'
 import { Stores } from '../../store/stores.js'
 import { goThrough, type Stretch } from './go-through.js'
 import { listsDocuments } from './statistics.js'
 import { keeping, Marking, streaming } from './transfer.js'
 import type { MegatronWriter } from './write/megatron-writer.js'
-import { dtypesOf, openTokenWriter } from './write/open.js'
+import { dtypesOf, filesOf, openTokenWriter } from './write/open.js'
+import { checkRoom, explainRoom } from './write/room.js'
 import type { WriterOptions, Written } from './write/writer.js'
 
 export interface ConvertOptions extends WriterOptions {
@@ -92,6 +93,7 @@ export async function writePieces(
   let done = 0
   let marksAdded = 0
   try {
+    checkRoom(filesOf(out, format)[0], tokensOf(pieces) * TOKEN_BYTES[dtype ?? 'u16'])
     for (const { file, documents, from, to } of pieces) {
       const before = done
       const progress = (tokens: number): void =>
@@ -113,9 +115,19 @@ export async function writePieces(
     const { documents, ...written } = await writer.finish()
     const counted = streams ? countOf(pieces) : documents
     return { ...written, ...(counted !== undefined && { documents: counted }), marksAdded }
+  } catch (error) {
+    throw explainRoom(error)
   } finally {
     writer.abort()
   }
+}
+
+/** Tokens of all pieces, without marks that are added. */
+function tokensOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { file, documents, from = 0, to = documents?.count ?? 0 }) => {
+    if (documents === undefined) return sum + file.tokens
+    return from < to ? sum + documents.end(to - 1) - documents.start(from) : sum
+  }, 0)
 }
 
 /** Documents of all pieces, where they are known. */

@@ -10,6 +10,7 @@ import { TOKEN_BYTES, type TokenFile, type TokenIndex } from '../../../source/to
 import { readRange } from '../../../store/access.js'
 import { type Stores, schemeOf } from '../../../store/stores.js'
 import { Draft } from '../../../system/files/draft.js'
+import { explainRoom } from '../write/room.js'
 
 const PIECE = 1 << 16
 
@@ -82,6 +83,8 @@ export async function repairIndex(file: TokenFile, stores: Stores): Promise<stri
     keep(path, kept)
     draft.commit()
     return kept
+  } catch (error) {
+    throw explainRoom(error)
   } finally {
     draft.discard()
   }

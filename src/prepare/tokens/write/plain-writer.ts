@@ -75,7 +75,7 @@ export class PlainWriter implements TokenWriter {
       }
       if (format === 'npy') draft.writeAt(npyHeader(dtype, tokens), 0)
       draft.commit()
-      return { format, dtype, files: [path], documents, tokens, bytes: draft.bytes }
+      return { format, dtype, files: [draft.path], documents, tokens, bytes: draft.bytes }
     } catch (error) {
       this.abort()
       throw error
