@@ -137,4 +137,11 @@ export class TextBuilder {
   }
 }
 
+/** Numbers that are made while they are written. */
+export interface NumberColumn {
+  readonly type: NumberType
+  readonly length: number
+  pieces(): Iterable<Uint8Array>
+}
+
 export type ColumnBuilder = NumberBuilder | TextBuilder

@@ -1,7 +1,7 @@
 /** Writes the index of a source. The file appears whole or not at all (see Draft); index/file.ts reads it. */
 import { crc32 } from '../../codec/checksum.js'
 import { Draft } from '../../system/files/draft.js'
-import { type ColumnBuilder, NUMBER_ARRAYS, TextBuilder } from './columns.js'
+import { type ColumnBuilder, NUMBER_ARRAYS, type NumberColumn, TextBuilder } from './columns.js'
 import { IndexFile } from './file.js'
 import { align, type ColumnPlace, checksumSeed, checksumText, columnEnd, writeFront } from './header.js'
 
@@ -14,7 +14,7 @@ export function writeIndex(
   kind: string,
   count: number,
   meta: Record<string, unknown>,
-  columns: Readonly<Record<string, ColumnBuilder>>,
+  columns: Readonly<Record<string, ColumnBuilder | NumberColumn>>,
 ): void {
   const places: Record<string, ColumnPlace> = {}
   let end = 0
@@ -57,7 +57,7 @@ function write(target: IndexTarget, work: (draft: Draft) => void): void {
   }
 }
 
-function placeColumn(column: ColumnBuilder, end: number): ColumnPlace {
+function placeColumn(column: ColumnBuilder | NumberColumn, end: number): ColumnPlace {
   const at = align(end)
   const crc = checksumText(0)
   if (!(column instanceof TextBuilder)) return { type: column.type, at, length: column.length, crc }

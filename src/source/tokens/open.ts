@@ -1,49 +1,46 @@
-/** Opens token files as rows: finds them, joins them to one stream, and says how many rows there are. */
+/** Opens token files as rows: finds them, packs their documents where that is asked for, and says how many rows there are. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import { type TokenShape, tokenColumns, tokenShape } from '../../define/check/tokens/fields.js'
-import { shiftOf } from '../../define/check/tokens/source.js'
 import { canonicalJson } from '../../define/hash.js'
-import type { TokensJson } from '../../define/token-types.js'
-import type { Fingerprint, OpenContext } from '../source.js'
+import type { TokenColumn, TokensJson } from '../../define/token-types.js'
+import { schemeOf } from '../../store/stores.js'
+import type { Fingerprint, Layout, OpenContext } from '../source.js'
+import { openDocuments } from './formats/documents.js'
 import { openTokenFiles } from './formats/open.js'
 import type { TokenFile } from './formats/token-file.js'
-import { type ConcatData, concatCount } from './rows/concat-rows.js'
-import { type StreamRuns, streamOf } from './rows/stream.js'
+import { openMasks } from './mask-files.js'
+import { type OpenedRows, openRows } from './rows/open-rows.js'
 import type { TokensManifest } from './tokens-source.js'
 
 export async function openTokens(json: TokensJson, context: OpenContext): Promise<TokensManifest> {
-  const { format, dtype, vocabulary, name } = json
+  const { format, dtype, vocabulary, name, insert } = json
   const files = await openTokenFiles(json.path, { format, dtype }, context)
   checkTypes(files)
   const shape = tokenShape(json)
-  const runs = streamOf(files.map(({ tokens }, file) => ({ file, offset: 0, tokens })))
-  const rows = concatRows(json, runs, files, context)
+  const masks = json.mask === undefined ? undefined : await openMasks(json.mask, files, context)
+  const documents = areWanted(json, shape, files, context)
+    ? await openDocuments(files, { eod: json.eod, eodAt: json.eodAt }, context)
+    : undefined
+  const opened = await openRows(json, shape, files, documents, context)
+  const pad = json.eod ?? insert?.eod ?? 0
   return {
     kind: 'tokens',
-    fingerprint: fingerprintOf(files, json, rows),
+    fingerprint: fingerprintOf(files, opened),
     stamp: digest(files.map(({ version }) => version)),
-    content: digest([shape.shift, json.eod, json.mask !== undefined]),
-    indexBytes: runs.starts.byteLength + runs.files.byteLength + runs.offsets.byteLength,
+    content: digest([shape.shift, pad, masks?.map(({ size }) => size) ?? null]),
+    indexBytes: opened.bytes,
     files,
+    ...(masks && { masks }),
     shape,
-    rows,
-    pad: json.eod ?? 0,
+    rows: opened.rows,
+    ...(documents && { documents }),
+    pad,
     ...(vocabulary !== undefined && { vocabulary }),
     ...(name !== undefined && { name }),
-    layout: {
-      schema: [...tokenColumns(shape)].map(([column, is]) => ({ name: column, type: typeOf(is, shape) })),
-      chunks: `${rows.count} rows of ${shape.length} from ${tokensOf(runs)} tokens in ${files.length} ${files.length === 1 ? 'file' : 'files'}`,
-    },
+    layout: layoutOf(files, shape, opened),
   }
 }
-
-function typeOf(column: string, { length, capacity }: TokenShape): string {
-  if (column === 'cuCount' || column === 'cuLongest') return 'i32'
-  return column === 'cuSeqlens' || column === 'seqLens' ? `i32 [${capacity}]` : `[${length}]`
-}
-
-const tokensOf = ({ starts }: StreamRuns): number => starts[starts.length - 1]
 
 function checkTypes(files: readonly TokenFile[]): void {
   const other = files.find(({ dtype }) => dtype !== files[0].dtype)
@@ -55,50 +52,57 @@ function checkTypes(files: readonly TokenFile[]): void {
   )
 }
 
-/** The rows of a stream, and a notice of what they leave out. */
-function concatRows(
+/** Columns for which the borders of documents must be known. */
+const WITH_BORDERS: readonly TokenColumn[] = [
+  'positionIds',
+  'segments',
+  'cuSeqlens',
+  'cuCount',
+  'cuLongest',
+  'seqLens',
+]
+
+/** Whether documents are to be known: they are at hand, or decide over rows, or a column tells of them. */
+function areWanted(
   json: TokensJson,
-  runs: StreamRuns,
+  shape: TokenShape,
   files: readonly TokenFile[],
-  { notice }: OpenContext,
-): ConcatData {
-  const { length, tail = 'drop', phase, seed = 0 } = json
-  const moves = phase === undefined
-  const tokens = tokensOf(runs)
-  const count = concatCount(tokens, length, moves, tail)
-  if (count === 0) {
-    const least = tail === 'pad' ? 2 : moves ? 2 * length : length + 1
-    throw new SourceError(
-      `${files[0].path}: ${tokens} tokens are too few for a row of ${length}: there must be ${least} at least; ` +
-        `take a smaller "length"${tail === 'drop' ? ', or "tail": "pad"' : ''}`,
-      { file: files[0].path },
-    )
-  }
-  const left = tokens - count * length
-  if (tail === 'drop')
-    notice?.(
-      `tokens: an epoch has ${count} rows of ${length}; ${left} of ${tokens} tokens are no target in it ` +
-        `(${moves ? 'those before the first row, which moves from epoch to epoch, and behind the last' : 'the first, and those behind the last row'}); ` +
-        '"tail": "pad" takes the last ones in',
-    )
-  const extra = shiftOf(json) === 'here' ? 1 : 0
-  return { pack: 'concat', runs, length, extra, count, ...(moves && { seed }) }
+  { wanted }: OpenContext,
+): boolean {
+  const atHand = files.every(({ index }) => index !== undefined && schemeOf(index.path) === undefined)
+  if (atHand || shape.pack !== 'concat' || json.documents !== undefined) return true
+  const columns = tokenColumns(shape)
+  return wanted.some(name => WITH_BORDERS.includes(columns.get(name) as TokenColumn))
 }
 
-/** What selects rows: names, sizes and tokens of the files, and how they are cut. */
-function fingerprintOf(
-  files: readonly TokenFile[],
-  json: TokensJson,
-  { count, seed }: ConcatData,
-): Fingerprint {
-  const { length, pack = 'concat', tail = 'drop' } = json
+/** What selects rows: names, sizes and tokens of the files, and how rows are made of them. */
+function fingerprintOf(files: readonly TokenFile[], { rows, cut }: OpenedRows): Fingerprint {
   const parts = files.map(({ name, tokens, size }) => ({ name, count: tokens, bytes: size }))
-  const cut = { length, pack, tail, seed, dtype: files[0].dtype, begins: files.map(({ begin }) => begin) }
-  return { kind: 'tokens', count, digest: digest([parts, cut]), parts: parts.slice(0, MOST_PARTS) }
+  const kinds = files.map(({ begin, dtype }) => [begin, dtype])
+  return {
+    kind: 'tokens',
+    count: rows.count,
+    digest: digest([parts, kinds, cut]),
+    parts: parts.slice(0, MOST_PARTS),
+  }
 }
 
 /** Lines that a fingerprint keeps at most. */
 const MOST_PARTS = 4096
+
+function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, told }: OpenedRows): Layout {
+  const { length, capacity } = shape
+  const typeOf = (column: TokenColumn): string => {
+    if (column === 'cuCount' || column === 'cuLongest') return 'i32'
+    return column === 'cuSeqlens' || column === 'seqLens' ? `i32 [${capacity}]` : `[${length}]`
+  }
+  const tokens = files.reduce((sum, file) => sum + file.tokens, 0)
+  const many = files.length === 1 ? '1 file' : `${files.length} files`
+  return {
+    schema: [...tokenColumns(shape)].map(([name, column]) => ({ name, type: typeOf(column) })),
+    chunks: `${rows.count} rows of ${length} from ${tokens} tokens of type ${files[0].dtype} in ${many}: ${told}`,
+  }
+}
 
 function digest(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32)

@@ -2,9 +2,12 @@
 import { type TokenShape, tokenColumns } from '../../define/check/tokens/fields.js'
 import type { TokenColumn } from '../../define/token-types.js'
 import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../source.js'
-import type { Documents } from './formats/documents.js'
+import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
 import type { SideFile, TokenFile } from './formats/token-file.js'
+import { BinRows } from './rows/bin-rows.js'
 import { type ConcatData, ConcatRows } from './rows/concat-rows.js'
+import { DocumentRows } from './rows/document-rows.js'
+import type { KeptRows } from './rows/kept-rows.js'
 import { rangeOf } from './rows/range.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
@@ -17,7 +20,9 @@ export interface TokensManifest extends Manifest {
   /** One byte a token, beside each file. */
   masks?: SideFile[]
   shape: TokenShape
-  rows: ConcatData
+  rows: ConcatData | KeptRows
+  /** Borders of documents, where they are at hand or something asks for them. */
+  documents?: OpenedDocuments
   pad: number
   vocabulary?: number
   /** The corpus' name, where it has one: documents are then counted through all files. */
@@ -31,6 +36,11 @@ const TOKENS: readonly TokenColumn[] = ['input', 'target', 'tokens', 'labels']
 const FROM_TOKENS: readonly TokenColumn[] = [...TOKENS, 'lossMask']
 /** Columns that a mask changes. */
 const MASKED: readonly TokenColumn[] = ['target', 'labels', 'lossMask']
+
+function rowsOf(data: TokensManifest['rows']): RowPlaces {
+  if (data.pack === 'concat') return new ConcatRows(data)
+  return data.pack === 'bestFit' ? new BinRows(data) : new DocumentRows(data)
+}
 
 /** What a list of wanted columns comes down to. */
 interface Wanted {
@@ -61,7 +71,7 @@ export class TokensSource implements Source {
     const { files, shape, pad, vocabulary, masks } = manifest
     this.files = files
     this.shape = shape
-    this.rows = new ConcatRows(manifest.rows)
+    this.rows = rowsOf(manifest.rows)
     this.count = this.rows.count
     this.movesWithEpoch = this.rows.moves ? 'own' : undefined
     this.names = tokenColumns(shape)
@@ -70,7 +80,9 @@ export class TokensSource implements Source {
     this.maker = new RowColumns(shape, files[0].dtype, pad, maskFirst, vocabulary)
     this.runs = this.runStarts()
     this.starts = new Int32Array(shape.length + 2)
-    const plain = masks === undefined && !shape.ragged && !maskFirst
+    const { rules = {} } = manifest.rows as Partial<KeptRows>
+    const inserts = 'bos' in rules || 'eod' in rules
+    const plain = masks === undefined && !shape.ragged && !maskFirst && !inserts
     if (plain) this.tokenRows = this.asArithmetic()
   }
 
@@ -145,6 +157,8 @@ export class TokensSource implements Source {
   // ---------------------------------------------------------------- documents
 
   private get documents(): readonly Documents[] | undefined {
+    const { documents } = this.manifest
+    if (documents !== undefined) this.documentsOf ??= attachDocuments(documents)
     return this.documentsOf
   }
 
@@ -166,13 +180,13 @@ export class TokensSource implements Source {
   private segmentsOf(row: Stretches): Segments {
     const { starts, shape } = this
     const filled = filledPlaces(row, shape.shift === 'here' ? 1 : 0)
-    const count = this.findSegments(row, filled, starts)
-    const folded = shape.varlen === 'megatron'
-    return new Segments(starts, count, folded ? shape.length : filled, shape.length)
+    const length = shape.ragged ? filled : shape.length
+    const count = this.findSegments(row, filled, length, starts)
+    return new Segments(starts, count, shape.varlen === undefined ? filled : length, length)
   }
 
-  private findSegments(row: Stretches, filled: number, out: Int32Array): number {
-    const { length, varlen } = this.shape
+  /** Writes the first place of each segment to `out`, and says how many there are. */
+  private findSegments(row: Stretches, filled: number, length: number, out: Int32Array): number {
     let count = 0
     for (let i = 0; i < row.count; i++) {
       const place = row.place[i]
@@ -180,7 +194,7 @@ export class TokensSource implements Source {
       if (row.joined[i] === 0 || this.rows.crosses) out[count++] = place
       if (this.rows.crosses) count = this.bordersWithin(row, i, filled, out, count)
     }
-    if (count === 0 || (filled < length && varlen === undefined)) out[count++] = filled
+    if (count === 0 || (filled < length && this.shape.varlen === undefined)) out[count++] = filled
     return count
   }
 

@@ -11,6 +11,9 @@ import {
 
 const LONG: readonly Long[] = ['split', 'truncate', 'drop']
 
+const pack = (lengths: readonly number[], places: number, long?: Long): Packed =>
+  packBestFit(lengths.length, i => lengths[i], places, long)
+
 /** Best fit as it is defined: looks at every row for every document. */
 function plainly(lengths: readonly number[], places: number, long: Long): number[] {
   const rests = lengths.map(length => restOf(length, places, long)).filter(rest => rest > 0)
@@ -26,10 +29,12 @@ function plainly(lengths: readonly number[], places: number, long: Long): number
   return rooms.sort((a, b) => a - b)
 }
 
-function rowsOf({ starts, pieces }: Packed): number[][] {
-  return Array.from({ length: starts.length - 1 }, (_, row) => [
-    ...pieces.subarray(starts[row], starts[row + 1]),
-  ])
+function rowsOf(packed: Packed): number[][] {
+  return Array.from({ length: packed.others }, (_, row) => {
+    const documents: number[] = []
+    packed.documents(row, documents)
+    return documents
+  })
 }
 
 it('packs as best fit is defined', () => {
@@ -40,7 +45,7 @@ it('packs as best fit is defined', () => {
   })
   fc.assert(
     fc.property(inputs, ({ lengths, places, long }) => {
-      const packed = packBestFit(lengths, places, long)
+      const packed = pack(lengths, places, long)
       const rows = rowsOf(packed)
       const taken = rows.map(row => row.reduce((sum, i) => sum + restOf(lengths[i], places, long), 0))
       expect(taken.map(used => places - used).sort((a, b) => a - b)).toEqual(plainly(lengths, places, long))
@@ -49,15 +54,19 @@ it('packs as best fit is defined', () => {
       expect(packed.full).toBe(lengths.reduce((sum, length) => sum + piecesOf(length, places, long), 0))
       expect(packed.padding).toBe(taken.reduce((sum, used) => sum + places - used, 0))
       expect(packed.rows).toBe(packed.full + rows.length)
+      expect(packed.pieces).toBe(wanted.length)
+      expect(packed.most).toBe(Math.max(0, ...rows.map(row => row.length)))
+      rows.forEach((row, i) => {
+        const rests: number[] = []
+        expect([packed.rests(i, rests), packed.count(i)]).toEqual([row.length, row.length])
+        expect(rests).toEqual(row.map(document => restOf(lengths[document], places, long)))
+      })
     }),
   )
 })
 
 it('says what becomes of long documents', () => {
-  const kept = LONG.map(long => packBestFit([25, 10, 3], 10, long)).map(({ full, padding }) => [
-    full,
-    padding,
-  ])
+  const kept = LONG.map(long => pack([25, 10, 3], 10, long)).map(({ full, padding }) => [full, padding])
   expect(kept).toEqual([
     [3, 2],
     [2, 7],
@@ -66,6 +75,6 @@ it('says what becomes of long documents', () => {
 })
 
 it('packs nothing into nothing', () => {
-  expect(packBestFit([], 8)).toMatchObject({ rows: 0, full: 0, padding: 0 })
-  expect(packBestFit([0, 0], 8)).toMatchObject({ rows: 0, full: 0, padding: 0 })
+  expect(pack([], 8)).toMatchObject({ rows: 0, full: 0, padding: 0 })
+  expect(pack([0, 0], 8)).toMatchObject({ rows: 0, full: 0, padding: 0 })
 })

@@ -37,6 +37,25 @@ isDelivered(
   { root: folder },
 )
 
+const borders = { from: 'cuSeqlens', as: 'npy' as const, dtype: 'i32' as const, shape: [4] }
+isDelivered(
+  'documents that are packed',
+  () => ({
+    source: { tokens: { path: ['a', 'b'], length: 4, pack: 'bestFit' } },
+    fields: { ...fields, borders, documents: { from: 'cuCount', as: 'int' as const } },
+  }),
+  { root: folder },
+)
+
+isDelivered(
+  'documents as they are',
+  () => ({
+    source: { tokens: { path: ['a', 'b'], length: 4, pack: 'document', ragged: true } },
+    fields: { input: { from: 'input', ...row, ragged: { max: 4 } } },
+  }),
+  { root: folder },
+)
+
 const files = (root: string): void => {
   writeMegatron(root, 'a', documentsOf([7, 0, 30, 1, 12]))
   writeMegatron(root, 'b', documentsOf([40, 3], 1000))
@@ -49,5 +68,25 @@ conforms({
   write: files,
   change: root => writeMegatron(root, 'b', documentsOf([40, 4], 1000)),
   count: 23,
+  first: {},
+})
+
+conforms({
+  name: 'packed tokens',
+  json: { tokens: { path: ['a', 'b'], length: 4, pack: 'bestFit' } },
+  wanted: ['input', 'target', 'segments', 'cuCount'],
+  write: files,
+  change: root => writeMegatron(root, 'b', documentsOf([39, 4], 1000)),
+  count: 22,
+  first: {},
+})
+
+conforms({
+  name: 'tokens of a document each',
+  json: { tokens: { path: ['a', 'b'], length: 4, pack: 'document' } },
+  wanted: ['input', 'target'],
+  write: files,
+  change: root => writeMegatron(root, 'b', documentsOf([39, 4], 1000)),
+  count: 24,
   first: {},
 })

@@ -52,13 +52,13 @@ export class Stream {
     this.tokens = runs.starts[runs.files.length]
   }
 
-  /** The stretches that hold tokens `from` to `to` − 1, of which the first goes to `place`. */
-  stretches(from: number, to: number, place: number, out: Stretches): void {
+  /** Adds the stretches that hold tokens `from` to `to` − 1, of which the first goes to `place`; `joined`: to what was added before. */
+  stretches(from: number, to: number, place: number, out: Stretches, joined = false): void {
     const { starts, files, offsets } = this.runs
     let run = this.runOf(from)
     for (let at = from; at < to; run++) {
       const end = Math.min(to, starts[run + 1])
-      out.add(files[run], offsets[run] + at - starts[run], end - at, place + at - from, at > from)
+      out.add(files[run], offsets[run] + at - starts[run], end - at, place + at - from, joined || at > from)
       at = end
     }
   }
