@@ -8,6 +8,7 @@
 import { SourceError } from '../../../basics/errors.js'
 import type { TokenDocumentsJson } from '../../../define/token-types.js'
 import { hashKey, place } from '../../index/key-hash.js'
+import { splitRange } from '../megatron/split.js'
 
 /** Chosen documents, counted through all files. */
 export interface Choice {
@@ -37,19 +38,10 @@ function sharesOf(split: readonly number[]): number[] {
   return borders
 }
 
-/** As Python rounds: half to even. */
-function roundHalfEven(x: number): number {
-  const low = Math.floor(x)
-  const over = x - low
-  if (over !== 0.5) return over < 0.5 ? low : low + 1
-  return low % 2 === 0 ? low : low + 1
-}
-
 function byStretches(
   { split, take }: TokenDocumentsJson,
   files: readonly { count: number }[],
 ): Choice & { chosen: number } {
-  const borders = sharesOf(split)
   // Where the stretch of each file begins and ends, and where the file ends.
   const from: number[] = []
   const to: number[] = []
@@ -57,8 +49,9 @@ function byStretches(
   let base = 0
   let chosen = 0
   for (const { count } of files) {
-    from.push(base + roundHalfEven(borders[take] * count))
-    to.push(base + roundHalfEven(borders[take + 1] * count))
+    const stretch = splitRange(split, take, count)
+    from.push(base + stretch.from)
+    to.push(base + stretch.to)
     ends.push((base += count))
     chosen += to[to.length - 1] - from[from.length - 1]
   }
