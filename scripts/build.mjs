@@ -19,6 +19,7 @@ await bundleThread(join(root, 'dist'), 'engine/make/maker.js')
 // licences of libraries.
 for (const [folder, extension] of [
   ['codec/kernels', '.wasm'],
+  ['prepare/tokenize/kernels', '.wasm'],
   ['tokenize/kernels', '.wasm'],
   ['tokenize/shipped', '.json'],
   ['transform/kernels', '.wasm'],

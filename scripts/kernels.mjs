@@ -1,4 +1,4 @@
-// Compiles each kernels/assembly/<name>.ts (AssemblyScript) of src/transform and src/codec to kernels/<name>.wasm.
+// Compiles each kernels/assembly/<name>.ts (AssemblyScript) of the rooms below to kernels/<name>.wasm.
 // The .wasm files are committed, so that installing needs no compiler. `--check` compiles to memory and fails
 // when a committed file differs; names given as arguments restrict the run to those kernels.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ const check = process.argv.includes('--check')
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('-'))
 
 let failed = false
-for (const room of ['transform', 'codec', 'tokenize']) {
+for (const room of ['transform', 'codec', 'tokenize', 'prepare/tokenize']) {
   const folder = join(src, room, 'kernels')
   const names = readdirSync(join(folder, 'assembly'))
     .filter(file => file.endsWith('.ts'))

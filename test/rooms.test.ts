@@ -44,7 +44,7 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],
     ...['system', 'transform'],
   ],
-  prepare: ['basics', 'decode', 'define', 'source', 'store', 'system'],
+  prepare: ['basics', 'codec', 'decode', 'define', 'source', 'store', 'system', 'tokenize'],
   cli: [
     'basics',
     'codec',

@@ -28,7 +28,7 @@ export class Progress {
   private unit: string
   private drawnAt = Number.NEGATIVE_INFINITY
   private drawn = false
-  private readonly marks: { at: number; done: number }[] = []
+  private readonly marks: { at: number; done: number; tokens: number }[] = []
   private readonly stream: NonNullable<ProgressOptions['stream']>
   private readonly now: () => number
 
@@ -38,20 +38,23 @@ export class Progress {
     this.stream = options.stream ?? process.stderr
     this.now = options.now ?? (() => performance.now())
     this.total = options.total ?? 0
-    this.marks.push({ at: this.now(), done: 0 })
+    this.marks.push({ at: this.now(), done: 0, tokens: 0 })
     if (!this.stream.isTTY) this.drawnAt = this.now() // the first line of a log waits until there is something to say
   }
 
-  /** Shows how much is done in all. A verb that goes through several stages also says of how much, the stage, and its unit. */
-  set(done: number, total = this.total, what = this.what, unit = this.unit): void {
+  /**
+   * Shows how much is done in all. A verb that goes through several stages also says of how much, the stage, and its unit. `tokens`
+   * are counted beside it: their rate is shown as well.
+   */
+  set(done: number, total = this.total, what = this.what, unit = this.unit, tokens = 0): void {
     const now = this.now()
-    if (printable(what) !== this.what) this.marks.splice(0, this.marks.length, { at: now, done }) // the rate of this work alone
+    if (printable(what) !== this.what) this.marks.splice(0, this.marks.length, { at: now, done, tokens }) // the rate of this work alone
     this.done = done
     this.total = total
     this.what = printable(what)
     this.unit = unit
     if (now - this.drawnAt < (this.stream.isTTY ? REDRAW_MS : LOG_MS)) return
-    this.marks.push({ at: now, done })
+    this.marks.push({ at: now, done, tokens })
     while (this.marks.length > 2 && now - this.marks[0].at > RATE_WINDOW_MS) this.marks.shift()
     this.drawnAt = now
     this.draw()
@@ -83,8 +86,11 @@ export class Progress {
     const unit = inBytes ? '' : ` ${this.unit}`
     const first = this.marks[0]
     const last = this.marks[this.marks.length - 1]
-    const perSecond = last.at > first.at ? ((last.done - first.done) * 1000) / (last.at - first.at) : 0
-    const speed = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}`
+    const perMs = (amount: 'done' | 'tokens') =>
+      last.at > first.at ? (last[amount] - first[amount]) / (last.at - first.at) : 0
+    const perSecond = 1000 * perMs('done')
+    const tokens = perMs('tokens') > 0 ? `  ${rate(1000 * perMs('tokens'))} tokens` : ''
+    const speed = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}${tokens}`
     if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
     const fraction = Math.min(1, this.done / this.total)
     const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''

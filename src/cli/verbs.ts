@@ -6,6 +6,7 @@ export const VERBS: Verbs = {
   run: async () => (await import('./verbs/run.js')).run,
   serve: async () => (await import('./verbs/serve.js')).serve,
   pack: async () => (await import('./verbs/pack.js')).pack,
+  tokenize: async () => (await import('./verbs/tokenize.js')).tokenize,
   index: async () => (await import('./verbs/index.js')).index,
   inspect: async () => (await import('./verbs/inspect.js')).inspect,
   verify: async () => (await import('./verbs/verify.js')).verify,

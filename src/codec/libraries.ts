@@ -5,6 +5,7 @@
 import { type Libdeflate, type Liblz4, openLibdeflate, openLiblz4 } from '../system/codecs/libraries.js'
 import { openZlib, type Zlib } from '../system/codecs/zlib.js'
 import { type Libzstd, openLibzstd } from '../system/codecs/zstd.js'
+import { openZstdStream, type ZstdStream } from '../system/codecs/zstd-stream.js'
 
 /** A library, opened once; null: there is none. */
 function once<T>(open: () => T | undefined): () => T | null {
@@ -19,3 +20,4 @@ export const libdeflate = once<Libdeflate>(openLibdeflate)
 export const liblz4 = once<Liblz4>(openLiblz4)
 export const libzstd = once<Libzstd>(openLibzstd)
 export const zlib = once<Zlib>(openZlib)
+export const zstdStream = once<() => ZstdStream>(openZstdStream)

@@ -44,13 +44,13 @@ export function nodeZstd(
 /** A block of 128 KiB takes four bytes at least. */
 const MOST_RATIO = (128 << 10) / 4
 
-const NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
+export const ZSTD_NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
 
 /** Decompresses all frames into a buffer, and returns the bytes written. */
 export type Libzstd = (frames: Uint8Array, into: Uint8Array) => number | ZstdProblem
 
 /** libzstd, where the system has it. */
-export function openLibzstd(names: readonly string[] = NAMES): Libzstd | undefined {
+export function openLibzstd(names: readonly string[] = ZSTD_NAMES): Libzstd | undefined {
   return bindFirst(names, bindLibzstd)
 }
 
@@ -70,7 +70,7 @@ function bindLibzstd(library: LibraryHandle): Libzstd {
 }
 
 /** libzstd's, into a buffer of its own. */
-export function libraryZstd(names: readonly string[] = NAMES): Zstd {
+export function libraryZstd(names: readonly string[] = ZSTD_NAMES): Zstd {
   const library = openLibzstd(names)
   if (library === undefined) {
     throw new MissingError(

@@ -22,7 +22,8 @@ export interface Spread<Setup, Task, Result> {
   /** Plain data for `start`. */
   setup: Setup
   start: (setup: Setup) => Handler<Task, Result>
-  tasks: readonly Task[]
+  /** All of them, or one after the other as they come. */
+  tasks: readonly Task[] | AsyncIterable<Task>
   /** Called in the order of completion. */
   onResult: (result: Result, task: Task) => void
   onProgress?: (more: number) => void
@@ -43,7 +44,8 @@ interface Failure {
 /** Does all the tasks, or rejects with the first error, all threads ended in either case. */
 export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
   if (work.threads <= 0) return inCaller(work)
-  let next = 0
+  const most = Array.isArray(work.tasks) ? work.tasks.length : Infinity
+  const tasks = iteratorOf(work.tasks)
   const members: { worker: Worker; heard: Promise<void> }[] = []
   const member = () =>
     new Promise<void>((resolve, reject) => {
@@ -55,29 +57,44 @@ export async function spread<Setup, Task, Result>(work: Spread<Setup, Task, Resu
       worker.on('exit', () =>
         reject(new EngineError(`a thread ended in the middle of its work (${work.worker})`)),
       )
-      const give = () => {
-        if (next >= work.tasks.length) return resolve()
-        task = work.tasks[next++]
-        worker.postMessage(task)
+      const give = async () => {
+        try {
+          const next = await tasks.next()
+          if (next.done) return resolve()
+          task = next.value
+          worker.postMessage(task)
+        } catch (error) {
+          reject(error)
+        }
       }
       worker.on('message', (message: FromThread<Result>) => {
         if ('more' in message) return work.onProgress?.(message.more)
         if ('failed' in message) return reject(revive(message.failed))
-        if ('result' in message) work.onResult(message.result, task)
+        try {
+          if ('result' in message) work.onResult(message.result, task)
+        } catch (error) {
+          return reject(error)
+        }
         give()
       })
     })
   try {
-    await Promise.all(Array.from({ length: Math.min(work.threads, work.tasks.length) }, member))
+    await Promise.all(Array.from({ length: Math.min(work.threads, most) }, member))
   } finally {
     // One that is still loading native libraries would take the process with it.
     await Promise.all(members.map(({ worker, heard }) => within(heard, START).then(() => worker.terminate())))
   }
 }
 
+function iteratorOf<Task>(tasks: readonly Task[] | AsyncIterable<Task>): {
+  next(): Maybe<IteratorResult<Task>>
+} {
+  return Symbol.asyncIterator in tasks ? tasks[Symbol.asyncIterator]() : tasks[Symbol.iterator]()
+}
+
 async function inCaller<Setup, Task, Result>(work: Spread<Setup, Task, Result>): Promise<void> {
   const handle = work.start(work.setup)
-  for (const task of work.tasks) {
+  for await (const task of work.tasks) {
     const result = await handle(task, more => work.onProgress?.(more))
     work.onResult(result, task)
     await new Promise(setImmediate) // so that Ctrl-C and progress get their turn
