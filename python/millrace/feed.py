@@ -20,7 +20,7 @@ from ._open.definition import resolve
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
 from ._open.plugins import plugin_urls
-from ._open.ranks import find_rank
+from ._open.ranks import find_rank, find_sequence
 from ._open.request import options_of, request_of
 from ._spans.reader import SpanRead
 from ._stream.loop import ONCE, Limits, Once
@@ -49,7 +49,10 @@ class Feed(Opened):
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
     * ``workers``: threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
-    * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends.
+    * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
+      ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
+    * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
+      loop over tokens does by default. ``tokens``: it ends with the step that brings that many.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
@@ -76,6 +79,8 @@ class Feed(Opened):
         max_depth: Optional[int] = None,
         epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
+        tokens: Optional[int] = None,
+        sequence: Any = None,
         state: Optional[Mapping[str, Any]] = None,
         cache: Optional[int] = None,
         scratch: Optional[int] = None,
@@ -102,6 +107,7 @@ class Feed(Opened):
         self.definition: Optional[Mapping[str, Any]] = asked.get("feed")
         self.tuple = tuple
         self.rank, self.world, self.rank_source = find_rank(rank, world, mesh)
+        parts = find_sequence(sequence)
         options = options_of(
             self.rank,
             self.world,
@@ -112,8 +118,10 @@ class Feed(Opened):
             scratch=scratch,
             timeout=timeout,
             steps=steps,
+            sequence=parts,
         )
-        meeting = Meeting.of_job(self.world * members) if socket is None else Meeting.at(socket)
+        together = self.world * members * (1 if parts is None else parts.get("world", 1))
+        meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
         # Members of a rank may stand at different batches when an engine dies.
         restarts = 0 if members > 1 else RESTARTS if restart is True else int(restart)
         stream = Stream(name, meeting, request_of(asked, options, members), restarts, stats)
@@ -122,7 +130,11 @@ class Feed(Opened):
             check_state(state)
         stream.connect(state)
         stats.opened()
-        limits = Limits(None if isinstance(epochs, Once) else epochs, steps, epochs is None)
+        try:
+            limits = Limits.of(epochs, steps, tokens, stream.opened, stream.client.memory.layout.rows)
+        except DefinitionError:
+            stream.close()
+            raise
         shared, seconds = members > 1, options["timeout"]
         self._run = Run(stream, stats, limits, self.rank, timeout=seconds, shared=shared, batch_map=batch_map)
         if state is not None:

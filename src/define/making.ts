@@ -34,6 +34,15 @@ export const BY_WORKER: FieldMaking = { by: 'worker' }
 export interface SlotField extends Omit<FieldLayout, 'device'> {
   /** The field is finished on the device: what it becomes there. */
   device?: SlotDevice
+  /** The parts of a row that are delivered, where it is cut along its first axis. */
+  windows?: readonly RowWindow[]
+}
+
+/** Elements `from` to `to` − 1 of a row, which lie in the slot from element `at` on. */
+export interface RowWindow {
+  from: number
+  to: number
+  at: number
 }
 
 export type SlotDevice = DevicePicture | DeviceGenerated | DeviceCompressed

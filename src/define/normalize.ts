@@ -9,7 +9,7 @@ import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
-import { flatLayout, withPhaseSeeds, withTokenFields } from './check/tokens/fields.js'
+import { flatLayout, tokensOfRow, withPhaseSeeds, withTokenFields } from './check/tokens/fields.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { arrayOps } from './operators/array.js'
@@ -53,6 +53,7 @@ export function normalizeFeed(
   const seed = order.kind === 'none' ? 0 : order.seed
   const source = withPhaseSeeds(parseSource(json.source, 'source'), seed)
   checkPlugins(source, plugins)
+  const rowTokens = tokensOfRow(source)
   return {
     source,
     order,
@@ -68,6 +69,7 @@ export function normalizeFeed(
     onError: normalOnError(json.onError ?? 'fail'),
     root,
     ...(plugins.length > 0 && { plugins }),
+    ...(rowTokens !== undefined && { rowTokens }),
   }
 }
 

@@ -384,4 +384,6 @@ export interface NormalFeed {
   python?: readonly string[]
   /** URLs of the plugins that the program loads for it: their sources and stores may be named. Every thread loads them. */
   plugins?: readonly string[]
+  /** Feeds of tokens: places of a row. */
+  rowTokens?: number
 }

@@ -2,6 +2,7 @@
 
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
+import type { Sequence } from '../engine/plan/sequence.js'
 import type { FeedingOptions } from '../engine/pool/new-ring.js'
 import type { State } from '../order/state.js'
 import type { OnProgress } from '../source/source.js'
@@ -20,10 +21,14 @@ export interface OpenOptions extends DeviceOptions {
   /** Data-parallel rank and number of ranks; by default the launcher's (torchrun, Slurm, Open MPI), or 0 of 1. */
   rank?: number
   world?: number
-  /** One loop spans that many epochs; null: it never ends. By default a loop is one epoch. */
+  /** Context-parallel rank: rows are cut along their length, and each rank gets its part (feeds of tokens). */
+  sequence?: SequenceOptions
+  /** One loop spans that many epochs; null: it never ends. By default a loop is one epoch, and over tokens it never ends. */
   epochs?: number | null
   /** One loop ends after that many steps at the latest. */
   steps?: number
+  /** Feeds of tokens: one loop ends with the step that brings that many tokens, those of all ranks together. */
+  tokens?: number
   /** Goes on from a saved state. */
   state?: State
   /** The variant of the feed to open: its merge patch is applied first. */
@@ -52,6 +57,14 @@ export interface OpenOptions extends DeviceOptions {
   root?: string
 }
 
+/** A rank among the ranks that share the rows of a data-parallel rank, and which parts of a row it gets. */
+export interface SequenceOptions {
+  rank: number
+  world: number
+  /** zigzag (the default): of 2 · world chunks, rank r has chunks r and 2 · world − 1 − r. contiguous: of world chunks, chunk r. */
+  layout?: 'zigzag' | 'contiguous'
+}
+
 /** Every name there is, so that a misspelt one is told. */
 const NAMES: Record<keyof OpenOptions, true> = {
   workers: true,
@@ -61,6 +74,8 @@ const NAMES: Record<keyof OpenOptions, true> = {
   world: true,
   epochs: true,
   steps: true,
+  tokens: true,
+  sequence: true,
   state: true,
   variant: true,
   cache: true,
@@ -86,6 +101,7 @@ export interface OpenedOptions extends FeedingOptions {
   rankFrom: string
   epochs?: number | null
   steps?: number
+  tokens?: number
   state?: State
   progress?: OpenOptions['progress']
   notice?: OpenOptions['notice']
@@ -115,6 +131,8 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
         ? options.epochs
         : whole('epochs', options.epochs, 0, 2 ** 31),
     steps: options.steps === undefined ? undefined : whole('steps', options.steps, 0, 2 ** 52),
+    tokens: options.tokens === undefined ? undefined : whole('tokens', options.tokens, 1, 2 ** 53 - 1),
+    ...(options.sequence !== undefined && { sequence: readSequence(options.sequence) }),
     state: options.state,
     progress: options.progress,
     notice: options.notice,
@@ -132,6 +150,20 @@ export function checkNames(options: OpenOptions): void {
       `unknown option; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`}`,
     )
   }
+}
+
+function readSequence(given: SequenceOptions): Sequence {
+  const { rank, world, layout = 'zigzag', ...others } = given
+  const [name] = Object.keys(others)
+  if (name !== undefined)
+    throw new DefinitionError(`options.sequence.${name}`, 'unknown option; known: rank, world, layout')
+  const ranks = whole('sequence.world', world, 1, 2 ** 16)
+  if (layout !== 'zigzag' && layout !== 'contiguous')
+    throw new DefinitionError(
+      'options.sequence.layout',
+      `expected "zigzag" or "contiguous", not ${shown(layout)}`,
+    )
+  return { rank: whole('sequence.rank', rank, 0, ranks - 1), world: ranks, layout }
 }
 
 function secondsOf(timeout: number): number {

@@ -2,6 +2,7 @@
 import type { NormalFeed } from '../define/types.js'
 import { usualCache } from '../engine/plan/budget.js'
 import { type FeedPlan, planFeed } from '../engine/plan/plan.js'
+import { sequenceNotice } from '../engine/plan/sequence.js'
 import { cachedSources } from '../engine/plan/unit-facts.js'
 import { unitNotices } from '../engine/plan/unit-price.js'
 import { Feeding } from '../engine/pool/feeding.js'
@@ -30,6 +31,8 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
     },
   })
   tellOfUnits(plan, options)
+  const { sequence, notice } = options
+  if (sequence !== undefined && sequence.world > 1) notice?.(sequenceNotice(sequence, options))
   const changes = plan.order.settled?.() ?? []
   const { rank, world } = options
   const share: StepShare = {

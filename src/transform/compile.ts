@@ -16,6 +16,7 @@ import { compileNumber } from './plain/number-field.js'
 import { landed } from './plain/put-array.js'
 import { compileText } from './plain/text-field.js'
 import { compileTokens } from './plain/token-field.js'
+import { compileWindows } from './plain/windowed-array.js'
 
 /** How a field lies in the slot, and who makes it. */
 export interface InSlot {
@@ -55,6 +56,7 @@ function compileKind(field: NormalField, map: UserMap | undefined, slot: InSlot)
       return compileNumber(field, map)
     case 'npy':
       if (making.by === 'device') return compileDeviceArray(field)
+      if (layout.windows !== undefined) return compileWindows(field, layout.windows)
       return field.layout.form === 'dense' ? compileArray(field, map) : compileVaryingArray(field, map)
     case 'text':
     case 'json':

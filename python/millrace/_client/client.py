@@ -65,6 +65,8 @@ class Opened:
     steps: int
     #: Batches by tokens: epochs have different numbers of steps, which the engine tells.
     bins: bool
+    #: Feeds of tokens: places of a row.
+    row_tokens: Optional[int]
     #: What happens to the last samples of an epoch: drop, keep or pad.
     last: str
     depth: int
@@ -103,6 +105,7 @@ class Opened:
             length=told["length"],
             steps=told["steps"]["epoch"],
             bins=told.get("bins", False),
+            row_tokens=told.get("rowTokens"),
             last=told["last"],
             depth=told["depth"],
             place=Place(told["place"]["epoch"], told["place"]["position"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from .._generated.launchers import LAUNCHERS
 from ..errors import DefinitionError
@@ -27,6 +27,22 @@ def find_rank(
     if mesh is not None:
         return _checked(of_mesh(mesh))
     return _checked(_of_torch() or _of_jax() or _of_launcher(env) or Rank(0, 1, "alone"))
+
+
+def find_sequence(given: Any) -> Optional[Dict[str, Any]]:
+    """The context-parallel rank, as the engine's option: ``(rank, world)``, with a layout, or of a mesh."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, (tuple, list)):
+        if len(given) not in (2, 3):
+            raise DefinitionError(
+                'sequence: give (rank, world), (rank, world, "contiguous"), or a mesh such as mesh["cp"]'
+            )
+        return dict(zip(("rank", "world", "layout"), given))
+    rank, world, _ = _checked(of_mesh(given))
+    return {"rank": rank, "world": world}
 
 
 def of_mesh(mesh: Any) -> Rank:

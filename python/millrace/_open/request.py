@@ -23,6 +23,7 @@ def options_of(
     scratch: Optional[int],
     timeout: float,
     steps: Optional[int],
+    sequence: Optional[Mapping[str, Any]] = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -37,6 +38,7 @@ def options_of(
         "scratch": scratch,
         "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,
         "limit": steps,
+        "sequence": sequence,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from .._client.client import Opened, Place
-from ..errors import MillraceError
+from ..errors import DefinitionError, MillraceError
 from .epoch_line import EpochLine
 from .reading import Taken
 from .stats import Stats
@@ -24,6 +24,22 @@ ONCE = Once()
 
 class Limits:
     """How much one loop covers: ``epochs`` (None: no end) and at most ``steps``. By default one epoch."""
+
+    @staticmethod
+    def of(
+        epochs: Union[int, None, Once], steps: Optional[int], tokens: Optional[int], opened: Opened, rows: int
+    ) -> "Limits":
+        """What the options say for this feed. Loops over tokens go on through epochs."""
+        row_tokens = opened.row_tokens
+        if tokens is not None:
+            if row_tokens is None:
+                raise DefinitionError("tokens: only a feed of tokens ends after tokens: give steps")
+            if tokens < 1:
+                raise DefinitionError(f"tokens: expected a whole number from 1, not {tokens}")
+            enough = -(-tokens // (row_tokens * rows * opened.world))
+            steps = enough if steps is None else min(steps, enough)
+        endless = epochs is None or (isinstance(epochs, Once) and row_tokens is not None)
+        return Limits(None if isinstance(epochs, Once) else epochs, steps, endless)
 
     def __init__(self, epochs: Optional[int], steps: Optional[int], endless: bool) -> None:
         self.plain = epochs is None and steps is None and not endless

@@ -2,8 +2,9 @@
 
 import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
+import type { SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, workersOf } from '../command.js'
+import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -20,12 +21,18 @@ export const run = command({
   ],
   options: {
     steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
+    tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
+    sequence: {
+      type: 'text',
+      value: 'R/W',
+      about: 'context-parallel rank R of W: its part of each row; R/W/contiguous in place of zigzag',
+    },
     resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
@@ -62,8 +69,10 @@ export const run = command({
       depth: values.depth,
       rank: values.rank,
       world: values.world,
-      epochs: values.epochs ?? (values.steps === undefined ? 1 : null),
+      epochs: values.epochs ?? (values.steps === undefined && values.tokens === undefined ? 1 : null),
       steps: values.steps,
+      tokens: values.tokens === undefined ? undefined : Math.ceil(values.tokens),
+      ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
       cache: values.cache,
       timeout: values.timeout,
       progress: (...told) => opening.set(...told),
@@ -82,6 +91,15 @@ export const run = command({
     }
   },
 })
+
+/** `--sequence 0/2` or `0/2/contiguous`. */
+function sequenceOf(text: string): SequenceOptions {
+  const match = /^(\d+)\/(\d+)(?:\/(zigzag|contiguous))?$/.exec(text)
+  if (match === null)
+    throw new UsageError(`--sequence wants R/W, such as 0/2, or 0/2/contiguous, not "${text}"`)
+  const [, rank, world, layout] = match
+  return { rank: Number(rank), world: Number(world), layout: layout as SequenceOptions['layout'] }
+}
 
 /** The files that a run keeps, and the length of a step. */
 interface Keeping {

@@ -12,6 +12,7 @@ import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
+import { type LoopLimits, loopLimits } from '../limits.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import type { Batch, BatchOwner } from './batch.js'
@@ -30,6 +31,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private plan!: FeedPlan
   private supply!: Supply
   private share!: StepShare
+  private limits!: LoopLimits
   private steps!: StepPlan
   private judge!: Judge
   private readonly counters = new Stats()
@@ -80,6 +82,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       const { plan, share, place, changes } = await openPlan(feed, this.options)
       this.plan = plan
       this.share = share
+      this.limits = loopLimits(feed, this.options, share)
       this.judge = new Judge(feed.onError, Math.floor(share.length / share.world))
       this.changes = changes
       this.stepFrom(place)
@@ -141,7 +144,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** Steps of one loop, counted from here. */
   private loopLength(): number {
-    const { epochs, steps } = this.options
+    const { epochs, steps } = this.limits
     // Steps alone span as many epochs as they need.
     const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
     return stepPlan({ ...this.share, ...limits, start: this.place }).total
@@ -149,7 +152,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
   private prefetchLimit(until: number): number {
-    return this.options.epochs === undefined && this.options.steps === undefined ? Infinity : until
+    return this.limits.epochs === undefined && this.limits.steps === undefined ? Infinity : until
   }
 
   private async next(): Promise<Batch<Record<string, unknown>>> {

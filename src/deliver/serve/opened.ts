@@ -58,6 +58,7 @@ export function describeOpened(
     world,
     rankFrom,
     length: plan.length,
+    ...(plan.feed.rowTokens !== undefined && { rowTokens: plan.feed.rowTokens }),
     steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
     ...(share.bins && { bins: true }),
     place,

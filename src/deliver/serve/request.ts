@@ -163,7 +163,7 @@ const weights: Check = (value, path) => {
 }
 const options = parts(
   {},
-  { limit: orNull(whole), state: record, decode: text, nvcomp: flag, cpuShare: number },
+  { limit: orNull(whole), state: record, sequence: record, decode: text, nvcomp: flag, cpuShare: number },
 )
 
 const CHECKS: Record<string, Check> = {

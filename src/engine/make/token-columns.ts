@@ -4,7 +4,9 @@
  */
 import type { FieldPlace } from '../../batch/layout.js'
 import type { Slot } from '../../batch/slot.js'
+import type { RowWindow } from '../../define/making.js'
 import type { NormalField } from '../../define/types.js'
+import { TOKEN_BYTES } from '../../source/tokens/formats/token-file.js'
 import type { Stretches, TokenRows } from '../../source/tokens/token-rows.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { kernel } from '../../transform/kernels/load.js'
@@ -20,6 +22,7 @@ const BEYOND = 2 ** 31
 interface TokenKernel {
   widen(source: number, size: number, from: number, first: number, last: number, to: number): number
   widenPair(source: number, size: number, from: number, count: number, input: number, target: number): number
+  greatest(source: number, from: number, count: number): number
   fill(size: number, at: number, count: number, value: number): void
 }
 
@@ -42,8 +45,9 @@ export class TokenColumns {
   /** Tokens that a piece has more than places: 1 where the last of them is only a target. */
   private readonly extra: number
   /** For each file, the number of its type in the kernel, and the bytes of a token. */
-  private readonly codes: number[]
+  private readonly files: { code: number; bytes: number }[]
   private readonly limit: number
+  private readonly isCut: boolean
   private readonly kernel: TokenKernel
 
   /** Undefined where a field is anything but a column of tokens, or its type needs more than widening. */
@@ -56,83 +60,128 @@ export class TokenColumns {
     if (!rows.files.every(({ dtype }) => dtype in TOKEN_CODES)) return undefined
     const found = fields.map((field, i) => fieldOf(field, places[i], rows))
     const known = found.flatMap(field => field ?? [])
-    return known.length < found.length ? undefined : new TokenColumns(known, rows, work)
+    if (known.length < found.length) return undefined
+    return new TokenColumns(known, rows, work, places[0].windows ?? [{ from: 0, to: rows.length, at: 0 }])
   }
 
   private constructor(
     fields: TokenField[],
-    private readonly rows: TokenRows,
+    rows: TokenRows,
     work: Workspace,
+    /** The parts of a row that are written. */
+    private readonly windows: readonly RowWindow[],
   ) {
     this.fields = fields
     const [one, other] = fields
     if (fields.length === 2 && one.size === other.size && one.ahead !== other.ahead)
       this.pair = one.ahead === 0 ? { input: one, target: other } : { input: other, target: one }
     this.extra = Math.max(...Object.values(rows.columns))
-    this.codes = rows.files.map(({ dtype }) => TOKEN_CODES[dtype as keyof typeof TOKEN_CODES])
+    this.files = rows.files.map(({ dtype }) => ({
+      code: TOKEN_CODES[dtype as keyof typeof TOKEN_CODES],
+      bytes: TOKEN_BYTES[dtype],
+    }))
     this.limit = Math.min(rows.vocabulary ?? BEYOND, BEYOND)
+    this.isCut = windows.length > 1 || windows[0].to - windows[0].from < rows.length
     this.kernel = kernel<TokenKernel>('tokens', work.memory)
   }
 
   /** Writes a row; the bytes of its stretches lie at `places`, from entry `first` on. False: it has a number that is no token. */
   write(slot: Slot, row: number, stretches: Stretches, places: readonly number[], first: number): boolean {
-    const { pair, limit } = this
-    const { count } = stretches
-    for (let k = 0; k < count; k++) {
-      const alone = stretches.joined[k] === 0 && (k + 1 === count || stretches.joined[k + 1] === 0)
-      const greatest =
-        pair !== undefined && alone && stretches.file[k] >= 0
-          ? this.writePair(pair.input, pair.target, slot, row, stretches, k, places[first + k])
-          : this.writeEach(slot, row, stretches, k, places[first + k])
-      if (greatest >= limit) return false
+    const { count, joined, file, end } = stretches
+    if (this.isCut && !this.areTokens(stretches, places, first)) return false
+    for (const window of this.windows) {
+      for (let k = 0; k < count; k++) {
+        const alone = joined[k] === 0 && (k + 1 === count || joined[k + 1] === 0) && file[k] >= 0
+        const greatest = alone
+          ? this.writePiece(window, slot, row, stretches, k, places[first + k])
+          : this.writeEach(window, slot, row, stretches, k, places[first + k])
+        if (greatest >= this.limit) return false
+      }
+      if (end < window.to) this.pad(window, slot, row, end)
     }
-    if (stretches.end < this.rows.length) this.pad(slot, row, stretches.end)
     return true
   }
 
-  /** Input and target of a stretch that is a whole piece. */
-  private writePair(
-    input: TokenField,
-    target: TokenField,
+  /** All ranks of a sequence find the same rows bad, whichever part of them each has. */
+  private areTokens({ count, file, tokens }: Stretches, places: readonly number[], first: number): boolean {
+    for (let k = 0; k < count; k++) {
+      if (file[k] < 0) continue
+      const greatest = this.kernel.greatest(this.files[file[k]].code, places[first + k], tokens[k]) >>> 0
+      if (greatest >= this.limit) return false
+    }
+    return true
+  }
+
+  /** A stretch that is a whole piece: input and target in one pass, where the feed has both. */
+  private writePiece(
+    window: RowWindow,
     slot: Slot,
     row: number,
-    { file, place, tokens }: Stretches,
+    stretches: Stretches,
     k: number,
     from: number,
   ): number {
-    const at = place[k] * input.size
-    const toInput = slot.at + input.at + row * input.rowBytes + at
-    const toTarget = slot.at + target.at + row * target.rowBytes + at
-    const code = this.codes[file[k]]
-    return this.kernel.widenPair(code, input.size, from, tokens[k], toInput, toTarget) >>> 0
+    const { pair } = this
+    if (pair === undefined) return this.writeEach(window, slot, row, stretches, k, from)
+    const { input, target } = pair
+    const place = stretches.place[k]
+    const skip = Math.max(0, window.from - place)
+    const count = Math.min(stretches.tokens[k], window.to - place + 1) - skip
+    if (count <= 1) return 0
+    const at = (place + skip - window.from + window.at) * input.size
+    const { code, bytes } = this.files[stretches.file[k]]
+    return (
+      this.kernel.widenPair(
+        code,
+        input.size,
+        from + skip * bytes,
+        count,
+        slot.at + input.at + row * input.rowBytes + at,
+        slot.at + target.at + row * target.rowBytes + at,
+      ) >>> 0
+    )
   }
 
   /** Each column of a stretch by itself. */
-  private writeEach(slot: Slot, row: number, stretches: Stretches, k: number, from: number): number {
+  private writeEach(
+    window: RowWindow,
+    slot: Slot,
+    row: number,
+    stretches: Stretches,
+    k: number,
+    from: number,
+  ): number {
     const { extra, kernel } = this
     const { file, offset, place, joined, count } = stretches
     const tokens = stretches.tokens[k]
     const ends = k + 1 === count || joined[k + 1] === 0
     let greatest = 0
     for (const { at, rowBytes, size, ahead } of this.fields) {
-      // Token i goes to place `place + i − ahead`: the first of a piece is no target, the last no input.
-      const i = ahead === 1 && joined[k] === 0 ? 1 : 0
-      const last = ahead < extra && ends ? tokens - 1 : tokens
+      // Token i goes to place `begin + i`: the first of a piece is no target, the last no input.
+      const begin = place[k] - ahead
+      const i = Math.max(ahead === 1 && joined[k] === 0 ? 1 : 0, window.from - begin)
+      const last = Math.min(ahead < extra && ends ? tokens - 1 : tokens, window.to - begin)
       if (i >= last) continue
-      const to = slot.at + at + row * rowBytes + (place[k] + i - ahead) * size
+      const to = slot.at + at + row * rowBytes + (begin + i - window.from + window.at) * size
       if (file[k] < 0) {
         // It stands in no file, and is put in.
         kernel.fill(size, to, last - i, offset[k])
         greatest = offset[k]
-      } else greatest = Math.max(greatest, kernel.widen(this.codes[file[k]], size, from, i, last, to) >>> 0)
+      } else
+        greatest = Math.max(greatest, kernel.widen(this.files[file[k]].code, size, from, i, last, to) >>> 0)
     }
     return greatest
   }
 
-  private pad(slot: Slot, row: number, end: number): void {
-    const { length } = this.rows
+  private pad({ from, to, at: index }: RowWindow, slot: Slot, row: number, end: number): void {
+    const first = Math.max(from, end)
     for (const { at, rowBytes, size, padding } of this.fields)
-      this.kernel.fill(size, slot.at + at + row * rowBytes + end * size, length - end, padding)
+      this.kernel.fill(
+        size,
+        slot.at + at + row * rowBytes + (first - from + index) * size,
+        to - first,
+        padding,
+      )
   }
 }
 
@@ -144,7 +193,8 @@ function fieldOf(field: NormalField, place: FieldPlace, rows: TokenRows): TokenF
   const ahead = Object.hasOwn(rows.columns, name) ? rows.columns[name] : undefined
   const size = SIZES[place.dtype]
   if (!plain || from.length !== 1 || ahead === undefined || size === undefined) return undefined
-  if (place.form !== 'dense' || place.shape.length !== 1 || place.shape[0] !== rows.length) return undefined
+  if (place.form !== 'dense' || field.layout.shape.length !== 1 || field.layout.shape[0] !== rows.length)
+    return undefined
   const padding = rows.targets.includes(name) ? NO_TARGET : rows.padding
   return { at: place.at, rowBytes: place.unitBytes, size, ahead, padding }
 }

@@ -16,6 +16,7 @@ import { pictureForDevice, staysOnCpu } from '../../transform/device/picture.js'
 import { canGenerateField } from './generate.js'
 import type { FeedPlan } from './plan.js'
 import { commonSamplings } from './samplings.js'
+import { cutLayouts, type Sequence } from './sequence.js'
 
 /** Who makes what. */
 export interface MakingOptions {
@@ -26,6 +27,8 @@ export interface MakingOptions {
   nvcomp?: boolean
   /** With `gpu`: the share of images that workers decode all the same, 0…1. */
   cpuShare?: number
+  /** Which part of its rows this process gets. */
+  sequence?: Sequence
   /** Images have their channels last in memory, whatever the definition says. */
   channelsLast?: boolean
 }
@@ -51,8 +54,10 @@ export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
       return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
     return making.kind === 'compressed' ? arrayForDevice(field) : generatedLayout(layout)
   })
+  const { sequence } = options
+  const cut = sequence === undefined || sequence.world === 1 ? layouts : cutLayouts(feed, sequence, layouts)
   const quick = plan.attached.every(source => source.tokenRows !== undefined)
-  return { batch, fields, layout: layoutSlot(layouts, batch, quick ? QUICK_CHUNK_BYTES : undefined) }
+  return { batch, fields, layout: layoutSlot(cut, batch, quick ? QUICK_CHUNK_BYTES : undefined) }
 }
 
 /**

@@ -7,13 +7,14 @@ import { TOKEN_CODES, widenPlain } from '../../../src/transform/twins/tokens.js'
 interface TokenKernel {
   widen(source: number, size: number, from: number, first: number, last: number, to: number): number
   widenPair(source: number, size: number, from: number, count: number, input: number, target: number): number
+  greatest(source: number, from: number, count: number): number
   fill(size: number, at: number, count: number, value: number): void
   ascend(size: number, at: number, count: number, first: number): void
 }
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
 const u8 = new Uint8Array(memory.buffer)
-const { widen, widenPair, fill, ascend } = kernel<TokenKernel>('tokens', memory)
+const { widen, widenPair, greatest, fill, ascend } = kernel<TokenKernel>('tokens', memory)
 const MARK = 0xaa
 const [FROM, INPUT, TARGET] = [256, 8192, 16384]
 
@@ -60,8 +61,9 @@ describe.each(Object.entries(TOKEN_CODES))('%s', (name, code) => {
           u8.set(bytes, from)
           const inputs = widenPlain(source, size, bytes, 0, count - 1)
           const targets = widenPlain(source, size, bytes, 1, count)
-          const greatest = widenPair(code, size, from, count, INPUT, TARGET) >>> 0
-          expect(greatest).toBe(widenPlain(source, size, bytes, 0, count).greatest)
+          const most = widenPlain(source, size, bytes, 0, count).greatest
+          expect(widenPair(code, size, from, count, INPUT, TARGET) >>> 0).toBe(most)
+          expect(greatest(code, from, count) >>> 0).toBe(most)
           expect(written(INPUT, inputs.elements.length)).toEqual(inputs.elements)
           expect(written(TARGET, targets.elements.length)).toEqual(targets.elements)
         },

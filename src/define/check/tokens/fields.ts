@@ -185,6 +185,18 @@ export function withPhaseSeeds(source: SourceJson, seed: number): SourceJson {
   return moves && tokens.seed === undefined ? { tokens: { ...tokens, seed } } : source
 }
 
+/** The names of columns that have one element for each place of a row. */
+export function columnsAlongRow(source: SourceJson): string[] {
+  const shape = shapeOf(source)
+  const columns = shape === undefined ? new Map<string, TokenColumn>() : tokenColumns(shape)
+  return [...columns.keys()].filter(name => factsOf(columns, name)?.of === 'row')
+}
+
+/** Places of a row, where the feed is one of tokens. */
+export function tokensOfRow(source: SourceJson): number | undefined {
+  return shapeOf(source)?.length
+}
+
 /** Borders of segments are those of the whole batch, delivered as one array; but with Megatron-LM's, each row has its own. */
 export function flatLayout({ from, layout }: NormalField, source: SourceJson): FieldLayout {
   if (!from.includes('cuSeqlens') || layout.form !== 'dense') return layout

@@ -22,6 +22,11 @@ export function widenPair(source: i32, size: i32, from: usize, count: i32, input
   return size == 8 ? pair<u32, i64>(from, count, input, target) : pair<u32, i32>(from, count, input, target)
 }
 
+/** The greatest of so many tokens, as an unsigned number. */
+export function greatest(source: i32, from: usize, count: i32): u32 {
+  return source == U16 ? greatestOf<u16>(from, count) : greatestOf<u32>(from, count)
+}
+
 /** Writes one number `count` times, as an element of 1, 4 or 8 bytes. */
 export function fill(size: i32, at: usize, count: i32, value: i32): void {
   if (size == 1) {
@@ -73,6 +78,16 @@ function put<S, T>(tokens: v128, to: usize): void {
     put4<u32, T>(i32x4.extend_low_i16x8_u(tokens), to)
     put4<u32, T>(i32x4.extend_high_i16x8_u(tokens), to + 4 * sizeof<T>())
   } else put4<S, T>(tokens, to)
+}
+
+function greatestOf<S>(from: usize, count: i32): u32 {
+  const lanes = 16 / <i32>sizeof<S>()
+  let vector = i32x4.splat(0)
+  let i: i32 = 0
+  for (; i + lanes <= count; i += lanes) vector = most<S>(vector, v128.load(from + <usize>i * sizeof<S>()))
+  let top = reduced<S>(vector)
+  for (; i < count; i++) top = max<u32>(top, <u32>load<S>(from + <usize>i * sizeof<S>()))
+  return top
 }
 
 function one<S, T>(from: usize, first: i32, last: i32, to: usize): u32 {
