@@ -72,6 +72,20 @@ def test_training_resumes_with_the_same_curve(library, tmp_path):
     assert curve(resumed) == {step: whole[step] for step in range(11, 25)}
 
 
+def test_a_gpt_resumes_with_the_same_curve(tmp_path):
+    pytest.importorskip("torch")
+    words = ("--steps", 24, "--save-every", 5, "--length", 32)
+    whole = curve(run("gpt_train.py", *words, "--checkpoint", "whole.saved", folder=tmp_path))
+    assert list(whole) == list(range(1, 25))
+    losses = [float(loss) for loss in whole.values()]
+    assert sum(losses[-4:]) < 0.8 * sum(losses[:4])
+    stopped = run("gpt_train.py", *words, "--stop", 13, folder=tmp_path)
+    resumed = run("gpt_train.py", *words, folder=tmp_path)
+    assert "going on after step 10" in resumed
+    assert curve(stopped) == {step: whole[step] for step in range(1, 14)}
+    assert curve(resumed) == {step: whole[step] for step in range(11, 25)}
+
+
 def photos(folder: Path, count: int) -> List[str]:
     """Small pictures in folders of any depth, one with a name that CSV has to quote; gives their ids."""
     from PIL import Image
