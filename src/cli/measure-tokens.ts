@@ -2,6 +2,7 @@
 import { elements } from '../basics/dtype.js'
 import { MillraceError } from '../basics/errors.js'
 import { normalizeFeed } from '../define/normalize.js'
+import type { TokensFeedJson } from '../define/token-feed.js'
 import type { FeedJson, NormalField } from '../define/types.js'
 import { open } from '../deliver/node/open.js'
 
@@ -24,7 +25,7 @@ export interface MeasureOptions {
 /** Columns of token sources that hold a row's tokens. */
 const COLUMNS = ['input', 'tokens']
 
-export async function measureTokens(feed: FeedJson, options: MeasureOptions): Promise<MeasuredTokens> {
+export async function measureTokens(feed: FeedJson | TokensFeedJson, options: MeasureOptions): Promise<MeasuredTokens> {
   const { root, plugins, workers, seconds: wanted } = options
   const field = tokenField(normalizeFeed(feed, root, plugins).fields)
   const loader = open(feed, { root, plugins: [...plugins], allowCode: true, workers, epochs: null })

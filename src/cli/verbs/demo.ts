@@ -26,8 +26,12 @@ export const demo = command({
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
     workers: { type: 'text', value: 'N', about: 'worker threads', default: 'auto' },
+    text: { type: 'flag', about: 'text in place of pictures: it is tokenised, blended and packed' },
   },
-  examples: [['millrace demo', 'then open millrace-demo/report.html']],
+  examples: [
+    ['millrace demo', 'then open millrace-demo/report.html'],
+    ['millrace demo --text', 'what a language model is fed'],
+  ],
   async run({ values }) {
     const given = workersOf(values.workers)
     const [{ writeReport }, { writeWhole }, limits] = await Promise.all([
@@ -35,11 +39,16 @@ export const demo = command({
       import('../../system/files/draft.js'),
       import('../../system/process/limits.js'),
     ])
+    const workers = given === 'auto' ? limits.autoWorkers() : given
+    if (values.text) {
+      const { demoText } = await import('../demo-text.js')
+      return demoText(values.out, { stepMs: values['step-ms'], workers, program: program() })
+    }
     const out = resolve(values.out)
     const cores = limits.usableCores()
     await makeData(out, values.samples, cores)
     const runs: ReportRun[] = []
-    for (const way of waysToFeed(out, given === 'auto' ? limits.autoWorkers() : given)) {
+    for (const way of waysToFeed(out, workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
 
