@@ -53,7 +53,9 @@ export async function demoText(
   const text = [
     `tokenised  ${counted(documents, 'document')}, ${bytes(textBytes)} of text → ${amount(tokens)} tokens ` +
       `(${TOKENIZER}): ${(textBytes / 1e6 / seconds).toFixed(0)} MB/s, ${amount(tokens / seconds)} tokens/s`,
-    `blended    ${Object.entries(WEIGHTS).map(([name, weight]) => `${weight} ${name}`).join(' : ')}`,
+    `blended    ${Object.entries(WEIGHTS)
+      .map(([name, weight]) => `${weight} ${name}`)
+      .join(' : ')}`,
     '',
     `batches of ${BATCH} × ${count(LENGTH)} tokens, a GPU that computes ${stepMs} ms a step, ${counted(workers, 'worker')}:`,
     '',
@@ -115,14 +117,22 @@ function feedOf(pack: Pack, folder: string): TokensFeedJson {
 }
 
 /** How a feed does: as fast as it goes, with the share of padding; then with a GPU that takes its time. */
-async function feedTrainer(pack: Pack, feed: TokensFeedJson, stepMs: number, workers: number): Promise<TextRun> {
+async function feedTrainer(
+  pack: Pack,
+  feed: TokensFeedJson,
+  stepMs: number,
+  workers: number,
+): Promise<TextRun> {
   const [{ open }, { train }, { measureTokens }] = await Promise.all([
     import('../deliver/node/open.js'),
     import('./trainer.js'),
     import('./measure-tokens.js'),
   ])
-  const { tokensPerSecond } = await measureTokens(feed, { root: '.', plugins: [], workers, seconds: SECONDS })
-  const loader = open(feed, { workers, steps: STEPS, epochs: null })
+  // The table says it.
+  const notice = () => {}
+  const options = { root: '.', plugins: [], workers, seconds: SECONDS, notice }
+  const { tokensPerSecond } = await measureTokens(feed, options)
+  const loader = open(feed, { workers, steps: STEPS, epochs: null, notice })
   await loader.ready
   const progress = new Progress(pack, { unit: 'steps', total: STEPS })
   let places = 0
@@ -157,7 +167,7 @@ function tableOf(runs: readonly TextRun[]): string {
     runs.map(run => [
       run.pack,
       amount(run.tokensPerSecond),
-      percent(run.padding),
+      `${(100 * run.padding).toFixed(2)} %`,
       percent(run.gpuBusy),
       `${run.waitMsPerStep.toFixed(1)} ms`,
     ]),

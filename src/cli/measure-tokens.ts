@@ -20,15 +20,19 @@ export interface MeasureOptions {
   plugins: readonly string[]
   workers: number | 'auto'
   seconds: number
+  notice?: (text: string) => void
 }
 
 /** Columns of token sources that hold a row's tokens. */
 const COLUMNS = ['input', 'tokens']
 
-export async function measureTokens(feed: FeedJson | TokensFeedJson, options: MeasureOptions): Promise<MeasuredTokens> {
-  const { root, plugins, workers, seconds: wanted } = options
+export async function measureTokens(
+  feed: FeedJson | TokensFeedJson,
+  options: MeasureOptions,
+): Promise<MeasuredTokens> {
+  const { root, plugins, workers, seconds: wanted, notice } = options
   const field = tokenField(normalizeFeed(feed, root, plugins).fields)
-  const loader = open(feed, { root, plugins: [...plugins], allowCode: true, workers, epochs: null })
+  const loader = open(feed, { root, plugins: [...plugins], allowCode: true, workers, epochs: null, notice })
   try {
     let begun = 0
     let rows = 0

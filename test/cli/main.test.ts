@@ -239,6 +239,20 @@ describe('output', () => {
   })
 })
 
+it('the demo of text tokenises, blends and packs, and leaves a feed that runs', async () => {
+  const out = join(folder, 'demo-text')
+  const { code, stdout } = await millrace('demo', '--text', '--out', out, '--step-ms', '0', '--json')
+  expect(code).toBe(0)
+  const { tokenised, runs, feed } = JSON.parse(stdout)
+  expect(tokenised.tokens).toBeGreaterThan(1e6)
+  expect(runs.map(({ pack }: { pack: string }) => pack)).toEqual(['concat', 'bestFit'])
+  expect(runs[0].padding).toBe(0)
+  expect(runs[1].padding).toBeGreaterThan(0)
+  expect(runs[1].padding).toBeLessThan(0.01)
+  const run = await millrace('run', feed, '--steps', '3', '--json')
+  expect(JSON.parse(run.stdout).samples).toBe(48)
+})
+
 it('the demo is made anew for another number of pictures', async () => {
   const out = join(folder, 'demo')
   const demo = (samples: string) => millrace('demo', '--out', out, '--samples', samples, '--step-ms', '0')

@@ -3,6 +3,7 @@
 import type { Plan, PlanWay } from '../../prepare/plan.js'
 import { ALLOW_CODE, command, PLUGIN, UsageError, workersOf } from '../command.js'
 import type { MeasuredTokens } from '../measure-tokens.js'
+import { notice } from '../progress.js'
 import { pairs, table } from '../table.js'
 import { amount, bytes, count, counted, longTime, money, percent } from '../units.js'
 
@@ -91,7 +92,7 @@ async function measure(
   ])
   const plugins = await givenPlugins(urls)
   const { json, root } = await loadFeed(feed, allowCode, plugins)
-  return measureTokens(json, { root, plugins, workers, seconds })
+  return measureTokens(json, { root, plugins, workers, seconds, notice })
 }
 
 function describe(

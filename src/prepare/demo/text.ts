@@ -8,7 +8,7 @@ import { Random } from '../../basics/random.js'
 import { writeWhole } from '../../system/files/draft.js'
 
 /** The corpora, and bytes of a document of each in the mean. */
-export const CORPORA = { web: 1_500, code: 4_000, books: 12_000 } as const
+const CORPORA = { web: 1_500, code: 4_000, books: 12_000 } as const
 export type Corpus = keyof typeof CORPORA
 
 const COMMON =

@@ -1,5 +1,5 @@
 /** Token files: found by path, pattern or prefix, headers read and checked. */
-import { appendFileSync, copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { TokenFileOptions } from '../../../src/source/tokens/formats/found.js'
@@ -101,6 +101,14 @@ describe('finding', () => {
     expect(await names('u*')).toEqual(['u16', 'u8'])
     expect(await names(['i{32,64}', 'u8.bin::multi'])).toEqual(['i32', 'i64', 'u8', 'multi'])
     expect(await names(['u8', 'u8'])).toEqual(['u8', 'u8#2'])
+  })
+
+  test('by folder, unless a file of tokens has its name', async () => {
+    const folder = copies('u16.bin', 'u16.idx', 'nanogpt.bin')
+    const names = async (path: string) => (await open(path, {}, folder)).map(({ name }) => name)
+    expect((await names('.')).sort()).toEqual(['nanogpt', 'u16'])
+    mkdirSync(join(folder, 'u16'))
+    expect(await names('u16')).toEqual(['u16'])
   })
 
   test('a pattern leaves out what lies beside the tokens', async () => {
@@ -213,6 +221,7 @@ describe('what is wrong is named', () => {
     })
     await refused('u16.bin', same, /u16\.bin: npy/, { format: 'npy' })
     await expect(open('nowhere')).rejects.toThrow(/token file .*nowhere is missing/)
-    await expect(open('.')).rejects.toThrow(/is a folder: name its files/)
+    const without = temporaryFolder()
+    await expect(open(without)).rejects.toThrow(/match/)
   })
 })

@@ -1,12 +1,13 @@
 /**
- * Finds token files: by path, by pattern, or by what the names of a .bin and its .idx begin with. With a .bin comes the .idx beside
+ * Finds token files: by path, by pattern, by folder, or by what the names of a .bin and its .idx begin with. With a .bin comes the .idx beside
  * it, with a .npy the .csv.gz.
  */
+import { existsSync, statSync } from 'node:fs'
 import { SourceError } from '../../../basics/errors.js'
 import { inParallel } from '../../../basics/parallel.js'
 import { ASKED_AT_ONCE, statOf } from '../../../store/access.js'
 import { codeOf, type Stat } from '../../../store/store.js'
-import type { Stores } from '../../../store/stores.js'
+import { type Stores, schemeOf } from '../../../store/stores.js'
 import {
   type DataFile,
   describeFiles,
@@ -28,7 +29,8 @@ export async function findTokenFiles(
   { format }: TokenFileOptions,
 ): Promise<Found[]> {
   const named: NamedFile[] = []
-  for (const pattern of patternsOf(spec)) {
+  for (const given of patternsOf(spec)) {
+    const pattern = inFolder(given, root)
     const files = await expandPattern(pattern, resolveName(root, pattern), stores, WORDS)
     named.push(...unique(isGlob(pattern) ? withTokens(files, pattern) : files))
   }
@@ -43,6 +45,15 @@ export async function findTokenFiles(
     const borders = file.endsWith('.npy') ? await beside(`${file.slice(0, -4)}.csv.gz`, stores) : undefined
     return { ...found, ...(index && { index }), ...(borders && { borders }) }
   })
+}
+
+/** A folder here means all files in it, unless a file has that name with an ending. */
+function inFolder(pattern: string, root: string): string {
+  const path = resolveName(root, pattern)
+  if (isGlob(pattern) || schemeOf(path) !== undefined) return pattern
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return pattern
+  if (['.bin', '.npy'].some(ending => existsSync(path + ending))) return pattern
+  return `${pattern.replace(/\/+$/, '')}/*`
 }
 
 /** Of what a pattern matches: the files with tokens. Where it matches none by their names, all of it. */
