@@ -5,10 +5,13 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type ConvertOptions, convertTokens } from '../../../src/prepare/tokens/convert.js'
 import { mergeTokens } from '../../../src/prepare/tokens/merge.js'
@@ -179,6 +182,24 @@ describe('split and merge', () => {
     }
   })
 
+  test('parts of one job are joined by their numbers, and none may be missing', async () => {
+    copies('u16.bin', 'u16.idx')
+    await splitTokens(await open('u16'), join(folder, 's'), all => runsOf(25, all), { context: context() })
+    for (let i = 0; i < 12; i++) {
+      for (const ending of ['bin', 'idx']) {
+        const part = `s-${String(i).padStart(4, '0')}.${ending}`
+        renameSync(join(folder, part), join(folder, `p-${i + 1}-of-12.${ending}`))
+      }
+    }
+    await mergeTokens(await open('p-*-of-12.bin'), join(folder, 'all'), { context: context() })
+    expect(same('all.idx', 'u16.idx') && same('all.bin', 'u16.bin')).toBe(true)
+    rmSync(join(folder, 'p-7-of-12.bin'))
+    rmSync(join(folder, 'p-7-of-12.idx'))
+    await expect(
+      mergeTokens(await open('p-*-of-12.bin'), join(folder, 'x'), { context: context() }),
+    ).rejects.toThrow(/of the 12 parts of p, number 7 is missing/)
+  })
+
   test('what is not alike, or is there already, is refused', async () => {
     copies('u16.bin', 'u16.idx', 'i32.bin', 'i32.idx')
     await expect(
@@ -318,6 +339,24 @@ describe('verify', () => {
       'right.bin',
       'right.idx',
     ])
+  })
+
+  test("OLMo's borders", async () => {
+    copies('olmo.npy', 'olmo.csv.gz')
+    const read = { dtype: 'u32' }
+    expect(await verify('olmo.npy', { eod: EOD }, read)).toMatchObject({
+      problems: [],
+      documents: stream.length,
+      empty: 0,
+    })
+    writeFileSync(join(folder, 'olmo.csv.gz'), gzipSync('0,5\n5,99999\n'))
+    expect(told(await verify('olmo.npy', {}, read))).toMatch(
+      /olmo\.csv\.gz: line 2: a document that ends at token 99999/,
+    )
+    writeFileSync(join(folder, 'olmo.csv.gz'), gzipSync('0,5\n5,5\n'))
+    const verdict = await verify('olmo.npy', { eod: 7 }, read)
+    expect(verdict.empty).toBe(1)
+    expect(told(verdict)).toMatch(/document 0 ends with token \d+, not with 7/)
   })
 
   test('an index is not taken for one of these when documents end with different tokens', async () => {

@@ -8,7 +8,7 @@ export const merge = command({
   summary: 'joins token files of one format into one',
   about:
     'What comes out is byte for byte what one writer would have written of all documents: for parts that several machines have made ' +
-    '(millrace tokenize --part). Files come in the order in which they are named; those of a pattern by name.',
+    '(millrace tokenize --part); that none of them is missing is checked. Other files come in the order in which they are named, those of a pattern by name.',
   args: [FILES],
   options: {
     out: { type: 'text', value: 'PATH', about: 'the new file (needed); its ending may be left out' },
@@ -16,7 +16,10 @@ export const merge = command({
     ...FILE_OPTIONS,
   },
   examples: [
-    ["millrace tokens merge 'corpus-*-of-4.bin' --out corpus", 'four parts become corpus.bin and corpus.idx'],
+    [
+      "millrace tokens merge 'corpus-*-of-00004.bin' --out corpus",
+      'four parts become corpus.bin and corpus.idx',
+    ],
   ],
   async run({ args, values }) {
     const { out, overwrite } = values

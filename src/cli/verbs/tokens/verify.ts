@@ -64,6 +64,7 @@ export const verify = command({
       const verdict = await verifyTokens(one.file, {
         ...{ vocabulary: values.vocabulary ?? opened?.size, eod: values.eod ?? opened?.eod },
         repair: values.repair,
+        context: { root, wanted: [], notice: onNotice },
         reopen: async file => (await openTokenFiles(file.path, fileOptions(values), { root }))[0],
         progress: tokens => progress.set(done + tokens),
       })

@@ -1,5 +1,7 @@
 /** Reads token files from beginning to end, and tells all that does not agree. */
-import { attachDocuments, type Documents } from '../../../source/tokens/formats/documents.js'
+import { SourceError } from '../../../basics/errors.js'
+import type { OpenContext } from '../../../source/source.js'
+import { attachDocuments, type Documents, openDocuments } from '../../../source/tokens/formats/documents.js'
 import { prefixOf } from '../../../source/tokens/formats/megatron.js'
 import type { TokenFile } from '../../../source/tokens/formats/token-file.js'
 import { Stores } from '../../../store/stores.js'
@@ -28,6 +30,8 @@ export interface Verdict {
 export interface VerifyOptions extends TokenChecks {
   /** Mends an index that leaves out the last token of documents. */
   repair?: boolean
+  /** For files beside the tokens that list documents. */
+  context?: OpenContext
   /** Opens a file again, after its index was mended. */
   reopen?: (file: TokenFile) => Promise<TokenFile>
 }
@@ -37,6 +41,15 @@ export async function verifyTokens(file: TokenFile, options: VerifyOptions): Pro
   const problems = new Problems()
   const { path, format, dtype, tokens, index } = file
   const told = { path, format, dtype, tokens, problems: problems.all }
+  if (file.borders !== undefined) {
+    const documents = await bordersOf(file, options.context, problems)
+    const { greatest } = await checkTokens(file, documents, options, stores, problems)
+    return {
+      ...told,
+      greatest,
+      ...(documents !== undefined && { documents: documents.count, empty: emptyOf(documents) }),
+    }
+  }
   if (index === undefined) {
     const { greatest, marks } = await checkTokens(file, undefined, options, stores, problems)
     return { ...told, greatest, ...(options.eod !== undefined && { documents: marks }) }
@@ -61,4 +74,28 @@ export async function verifyTokens(file: TokenFile, options: VerifyOptions): Pro
   const repaired = await repairIndex(file, stores)
   const { repair: _, ...again } = options
   return { ...(await verifyTokens(await options.reopen(file), again)), uncounted: ending, repaired }
+}
+
+/** The documents that a .csv.gz lists, if they are right. */
+async function bordersOf(
+  file: TokenFile,
+  context: OpenContext | undefined,
+  problems: Problems,
+): Promise<Documents | undefined> {
+  try {
+    // Not believed: what is kept may be as wrong as what it was made of.
+    return attachDocuments(
+      await openDocuments([file], {}, { root: '.', wanted: [], ...context, check: 'nothing' }),
+    )[0]
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    problems.add('borders', error.message)
+    return undefined
+  }
+}
+
+function emptyOf(documents: Documents): number {
+  let empty = 0
+  for (let i = 0; i < documents.count; i++) if (documents.start(i) === documents.end(i)) empty++
+  return empty
 }
