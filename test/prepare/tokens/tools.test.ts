@@ -285,6 +285,11 @@ describe('verify', () => {
       /u16\.idx: entry 5: its pointer is 12, but the one before it ends at/,
     ],
     [
+      'a pointer behind a hole',
+      (b: Buffer) => b.writeBigInt64LE(1n << 33n, pointers + 8 * 5),
+      /entry 5: its pointer is 8589934592, but/,
+    ],
+    [
       'the first document index',
       (b: Buffer) => b.writeBigInt64LE(1n, 34 + 12 * 300),
       /document index 0 is 1, not 0/,

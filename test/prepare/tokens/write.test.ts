@@ -56,6 +56,17 @@ describe("Megatron's", () => {
     expect(bytesOf(folder, 'multi.bin').equals(bytesOf(golden, 'multi.bin'))).toBe(true)
   })
 
+  test('a document of no sequence before one of one', async () => {
+    const folder = temporaryFolder()
+    const writer = openTokenWriter(join(folder, 'x'), { format: 'megatron', dtype: 'u16' }) as MegatronWriter
+    writer.endDocument()
+    writer.document(Uint32Array.of(5, 6), 0, 2)
+    await writer.finish()
+    const index = bytesOf(folder, 'x.idx')
+    expect([18, 26].map(at => Number(index.readBigUInt64LE(at)))).toEqual([1, 3])
+    expect([0, 1, 2].map(i => Number(index.readBigInt64LE(34 + 12 + 8 * i)))).toEqual([0, 0, 1])
+  })
+
   test('the token that ends documents is counted', async () => {
     const folder = temporaryFolder()
     const bodies = (expected.u16.flat() as number[][]).map(document => document.slice(0, -1))

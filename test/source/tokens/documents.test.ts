@@ -109,6 +109,18 @@ describe('borders', () => {
     expect([0, 2, 8, 9, 30].map(token => holes[0].find(token))).toEqual([0, 0, 1, 2, 2])
   })
 
+  test('a token of 64 bits is no mark because its lower half is', async () => {
+    const folder = temporaryFolder()
+    const tokens = BigInt64Array.of(7n, 50256n + 2n ** 32n, 8n, 50256n, 9n, -1n)
+    writeFiles(folder, { 'wide.bin': new Uint8Array(tokens.buffer) })
+    utimesSync(join(folder, 'wide.bin'), 1e9, 1e9)
+    const { documents } = await documentsOf(folder, 'wide.bin', { eod: 50256, dtype: 'i64' })
+    expect(told(documents[0])).toEqual([
+      [0, 4],
+      [4, 6],
+    ])
+  })
+
   test('an .idx in another store', async () => {
     addStore('away', {
       attach: () => new SlowStore({ folder: golden, scheme: 'away', latency: 1, errors: 0 }) as never,
@@ -143,6 +155,11 @@ describe('borders', () => {
       documents: [documents],
     } = await documentsOf(folder, 'many')
     const all = borders(lengths.map(length => ({ length }) as unknown[]))
+    const starts = [2048, 4096, 10_240, 28_672].map(first => all[first][0])
+    for (const token of starts) {
+      const found = documents.find(token)
+      expect([all[found][0], all[found + 1][0] > token]).toEqual([token, true])
+    }
     fc.assert(
       fc.property(fc.nat(all.at(-1)?.[1] as number), token => {
         const found = documents.find(token)
