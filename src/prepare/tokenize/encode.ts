@@ -5,10 +5,10 @@ import type { Handler } from '../../system/node/threads.js'
 import { attachTokenizer, type OpenedTokenizer } from '../../tokenize/open.js'
 import { LineMemory } from './json/line-memory.js'
 import { Fault } from './json/text.js'
-import { type BadDocument, type Part, type PartDtype, PartWriter } from './parts.js'
+import { type BadDocument, Gathering, type Part, type PartDtype, PartWriter } from './parts.js'
 import type { Piece, Task } from './plan.js'
 import { lineAt, readAll, readBlock, readRange } from './read/lines.js'
-import { RowTexts } from './read/rows.js'
+import type { RowTexts } from './read/rows.js'
 import { readWhole } from './read/whole.js'
 
 export interface EncodeSetup {
@@ -33,13 +33,14 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
   const { key, counters, folder, dtype, sources } = setup
   const tokenizer = attachTokenizer(setup.tokenizer)
   const memory = new LineMemory(key)
+  const gathering = new Gathering()
   const texts = new Map<number, RowTexts>()
   const report = (bytes: number): void => void Atomics.add(counters, 0, BigInt(Math.round(bytes)))
   return async task => {
     const replaced = tokenizer.replaced
     const faults: BadDocument[] = []
     let skipped = 0
-    const writer = new PartWriter(folder, task.number, dtype, tokenizer, tokens =>
+    const writer = new PartWriter(folder, task.number, dtype, tokenizer, gathering, tokens =>
       Atomics.add(counters, 1, BigInt(tokens)),
     )
 
@@ -67,7 +68,7 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
 
     const read = async (piece: Piece): Promise<void> => {
       if (piece.kind === 'rows') {
-        const rows = texts.get(piece.source) ?? new RowTexts(sources[piece.source], key)
+        const rows = texts.get(piece.source) ?? (await openRows(sources[piece.source], key))
         texts.set(piece.source, rows)
         for (let row = piece.from; row < piece.to; row++) {
           const text = rows.text(row)
@@ -113,6 +114,12 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
       throw error
     }
   }
+}
+
+/** Loaded where there are tables: they bring the formats of all sources along. */
+async function openRows(manifest: Manifest, key: string): Promise<RowTexts> {
+  const { RowTexts } = await import('./read/rows.js')
+  return new RowTexts(manifest, key)
 }
 
 /** `data.jsonl, line 7, has no "text"`; counts the lines before it where that has not been done. */

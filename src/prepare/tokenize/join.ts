@@ -1,7 +1,7 @@
 /** Joins the parts into the output, in their order or shuffled. */
 import type { TokenWriter } from '../tokens/write/writer.js'
 import type { TokenizeOptions } from './options.js'
-import { type Part, type PartDtype, readPart } from './parts.js'
+import { type Part, type PartDtype, PartReader } from './parts.js'
 import { Shuffle } from './shuffle.js'
 
 export async function joinParts(
@@ -18,10 +18,11 @@ export async function joinParts(
     onProgress?.({ what, done, total: tokens, unit: 'tokens', tokens: done })
     return new Promise(setImmediate)
   }
+  const reader = new PartReader(folder, dtype)
   let done = 0
   const each = async (what: 'joining' | 'shuffling', take: TokenWriter['document']): Promise<void> => {
     for (const part of parts) {
-      readPart(folder, part, dtype, take)
+      reader.read(part, take)
       await breathe(what, (done += part.tokens))
     }
   }

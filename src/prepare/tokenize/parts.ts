@@ -58,6 +58,27 @@ export function isThere(folder: string, part: Part, dtype: PartDtype): boolean {
   return stat?.size === partBytes(part, dtype)
 }
 
+/** Memory of a thread in which tokens and lengths are gathered, one part after the other. */
+export class Gathering {
+  tokens = new Uint32Array(GATHERED)
+  lengths = new Uint32Array(1024)
+
+  /** Makes room for so many tokens. A very long text does not keep it. */
+  reserve(tokens: number): void {
+    const wanted = Math.max(GATHERED, tokens)
+    if (this.tokens.length < wanted || this.tokens.length > 4 * wanted) this.tokens = new Uint32Array(wanted)
+  }
+
+  addLength(number: number, length: number): void {
+    if (number === this.lengths.length) {
+      const more = new Uint32Array(2 * number)
+      more.set(this.lengths)
+      this.lengths = more
+    }
+    this.lengths[number] = length
+  }
+}
+
 export class PartWriter {
   documents = 0
   tokens = 0
@@ -65,15 +86,14 @@ export class PartWriter {
   textBytes = 0
   private crc = 0
   private readonly draft: Draft
-  private out = new Uint32Array(GATHERED)
   private at = 0
-  private lengths = new Uint32Array(1024)
 
   constructor(
     folder: string,
     number: number,
     private readonly dtype: PartDtype,
     private readonly tokenizer: Tokenizer,
+    private readonly gathering: Gathering,
     /** Told how many tokens were written. */
     private readonly told: (tokens: number) => void,
   ) {
@@ -83,30 +103,26 @@ export class PartWriter {
   /** Adds the tokens of a text. One without a token is counted only. */
   add(text: Uint8Array): void {
     // A text has no more tokens than bytes.
-    if (this.out.length - this.at < text.length) {
+    if (this.gathering.tokens.length - this.at < text.length) {
       this.flush()
-      if (this.out.length < text.length) this.out = new Uint32Array(text.length)
+      this.gathering.reserve(text.length)
     }
     const before = this.at
-    this.at = this.tokenizer.encode(text, this.out, before)
+    this.at = this.tokenizer.encode(text, this.gathering.tokens, before)
     this.textBytes += text.length
     if (this.at === before) {
       this.empty++
       return
     }
-    if (this.documents === this.lengths.length) {
-      const more = new Uint32Array(2 * this.lengths.length)
-      more.set(this.lengths)
-      this.lengths = more
-    }
-    this.lengths[this.documents++] = this.at - before
+    this.gathering.addLength(this.documents++, this.at - before)
   }
 
   /** Gives the part its name; returns its checksum. */
   close(): number {
     this.flush()
-    this.write(new Uint8Array(this.lengths.buffer, 0, 4 * this.documents))
-    this.draft.commit()
+    this.write(new Uint8Array(this.gathering.lengths.buffer, 0, 4 * this.documents))
+    // Not synced: the checksum tells a part that a power failure cut.
+    this.draft.commit(false)
     return this.crc
   }
 
@@ -116,13 +132,12 @@ export class PartWriter {
   }
 
   private flush(): void {
-    const tokens = this.out.subarray(0, this.at)
+    const tokens = this.gathering.tokens.subarray(0, this.at)
     if (this.dtype === 'u32') this.write(new Uint8Array(tokens.buffer, 0, tokens.byteLength))
     else this.write(new Uint8Array(narrow(tokens).buffer))
     this.tokens += this.at
     this.told(this.at)
     this.at = 0
-    if (this.out.length > GATHERED) this.out = new Uint32Array(GATHERED)
   }
 
   private write(bytes: Uint8Array): void {
@@ -146,36 +161,62 @@ function narrow(tokens: Uint32Array): Uint16Array {
 /** Told the documents of a part in their order: tokens[from] … tokens[to − 1]. The array is used again. */
 export type EachDocument = (tokens: Uint32Array, from: number, to: number) => void
 
-/** Goes over the documents of a part. One that is not as it was written is an error. */
-export function readPart(folder: string, part: Part, dtype: PartDtype, each: EachDocument): void {
-  const path = partPath(folder, part.number)
-  const width = bytesOf(dtype)
-  const fd = openSync(path, 'r')
-  try {
-    const lengths = new Uint32Array(part.documents)
-    const tail = new Uint8Array(lengths.buffer)
-    readFully(fd, tail, part.tokens * width, path)
-    let longest = BLOCK / width
-    for (const length of lengths) longest = Math.max(longest, length)
-    const raw = new Uint8Array(longest * width)
-    const tokens = dtype === 'u32' ? new Uint32Array(raw.buffer) : new Uint32Array(longest)
-    let crc = 0
-    for (let document = 0, at = 0; document < part.documents; ) {
-      let [last, count] = [document, 0]
-      while (last < part.documents && count + lengths[last] <= longest) count += lengths[last++]
-      const bytes = raw.subarray(0, count * width)
-      readFully(fd, bytes, at * width, path)
-      crc = crc32(bytes, crc)
-      if (dtype === 'u16') tokens.set(new Uint16Array(raw.buffer, 0, count))
-      for (let from = 0; document < last; document++) {
-        each(tokens, from, from + lengths[document])
-        from += lengths[document]
+/** Reads parts of one folder, one after the other. */
+export class PartReader {
+  private raw = new Uint8Array(BLOCK)
+  private tokens: Uint32Array
+
+  constructor(
+    private readonly folder: string,
+    private readonly dtype: PartDtype,
+  ) {
+    this.tokens = this.wide()
+  }
+
+  /** Goes over the documents of a part. One that is not as it was written is an error. */
+  read(part: Part, each: EachDocument): void {
+    const path = partPath(this.folder, part.number)
+    const width = bytesOf(this.dtype)
+    const fd = openSync(path, 'r')
+    try {
+      const lengths = new Uint32Array(part.documents)
+      const tail = new Uint8Array(lengths.buffer)
+      readFully(fd, tail, part.tokens * width, path)
+      const room = this.reserve(lengths) / width
+      let crc = 0
+      for (let document = 0, at = 0; document < part.documents; ) {
+        let [last, count] = [document, 0]
+        while (last < part.documents && count + lengths[last] <= room) count += lengths[last++]
+        const bytes = this.raw.subarray(0, count * width)
+        readFully(fd, bytes, at * width, path)
+        crc = crc32(bytes, crc)
+        if (this.dtype === 'u16') this.tokens.set(new Uint16Array(this.raw.buffer, 0, count))
+        for (let from = 0; document < last; document++) {
+          each(this.tokens, from, from + lengths[document])
+          from += lengths[document]
+        }
+        at += count
       }
-      at += count
+      if (crc32(tail, crc) !== part.crc) throw damaged(path)
+    } finally {
+      closeSync(fd)
     }
-    if (crc32(tail, crc) !== part.crc) throw damaged(path)
-  } finally {
-    closeSync(fd)
+  }
+
+  /** Makes room for the longest document; gives the bytes that there are. */
+  private reserve(lengths: Uint32Array): number {
+    let longest = 0
+    for (const length of lengths) longest = Math.max(longest, length)
+    const bytes = longest * bytesOf(this.dtype)
+    if (bytes > this.raw.length) {
+      this.raw = new Uint8Array(bytes)
+      this.tokens = this.wide()
+    }
+    return this.raw.length
+  }
+
+  private wide(): Uint32Array {
+    return this.dtype === 'u32' ? new Uint32Array(this.raw.buffer) : new Uint32Array(this.raw.length / 2)
   }
 }
 

@@ -7,8 +7,7 @@
  *
  * Small files share a task.
  */
-import { attachSource, openSource } from '../../source/registry.js'
-import type { Manifest } from '../../source/source.js'
+import type { Manifest, Source } from '../../source/source.js'
 import { type Input, isRows, type RowsKind } from './inputs.js'
 
 /** What one thread reads without a break: bytes [from, to) of a file, or those rows of a source. */
@@ -62,8 +61,8 @@ export async function planTasks(inputs: readonly Input[], options: PlanOptions):
     const first = i
     while (i < inputs.length && inputs[i].kind === kind) i++
     const files = inputs.slice(first, i)
-    const manifest = await openRows(kind, files, options)
-    pieces.push(...rowPieces(manifest, sources.length, files, size))
+    const { manifest, source } = await openRows(kind, files, options)
+    pieces.push(...rowPieces(source, sources.length, files, size))
     sources.push(manifest)
   }
   const tasks = grouped(pieces, size)
@@ -87,23 +86,24 @@ function* piecesOf(input: Input, size: number): Generator<[Piece, number]> {
     }
 }
 
-async function openRows(kind: RowsKind, files: readonly Input[], options: PlanOptions): Promise<Manifest> {
+async function openRows(
+  kind: RowsKind,
+  files: readonly Input[],
+  { root, key, notice }: PlanOptions,
+): Promise<{ manifest: Manifest; source: Source }> {
+  // Brings the formats of all sources along, which other inputs don't need.
+  const { attachSource, openSource } = await import('../../source/registry.js')
   const json = { [kind]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
-  return openSource(json, {
-    root: options.root,
-    wanted: [options.key],
-    check: 'files',
-    notice: options.notice,
-  })
+  const manifest = await openSource(json, { root, wanted: [key], check: 'files', notice })
+  return { manifest, source: attachSource(manifest) }
 }
 
 function* rowPieces(
-  manifest: Manifest,
+  { count, unitStarts }: Source,
   source: number,
   files: readonly Input[],
   size: number,
 ): Generator<[Piece, number]> {
-  const { count, unitStarts } = attachSource(manifest)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const perRow = bytes / count
   const wanted = Math.max(1, Math.floor(size / perRow))
