@@ -76,7 +76,7 @@ describe('progress', () => {
     const progress = new Progress('packing', {
       unit: 'samples',
       total: 1000,
-      stream: { isTTY, columns: 100, write: text => written.push(text) },
+      stream: { isTTY, columns: 120, write: text => written.push(text) },
       now: () => clock,
     })
     return { progress, written, wait: (ms: number) => (clock += ms) }
@@ -108,6 +108,14 @@ describe('progress', () => {
     expect(written[1]).toContain('listing photos  500 files  500/s')
     expect(written[2]).not.toContain('left')
     expect(written[3]).toContain('2.00 MiB of 4.00 MiB  1.00 MiB/s  2.00 s left')
+  })
+
+  it('tells the rate of tokens beside that of bytes', () => {
+    const { progress, written, wait } = watch(true)
+    progress.set(0, 2 ** 22, 'tokenising', 'bytes', 0)
+    wait(1000)
+    progress.set(2 ** 21, 2 ** 22, 'tokenising', 'bytes', 500_000)
+    expect(written[1]).toContain('2.00 MiB of 4.00 MiB  2.00 MiB/s  500,000/s tokens  1.00 s left')
   })
 
   it('writes a line now and then elsewhere', () => {

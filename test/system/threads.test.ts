@@ -35,3 +35,38 @@ it('a thread that still loads is not cut short when another fails: in a native l
   await expect(work).rejects.toThrow('the first one failed')
   expect([...words]).toEqual([2, 1, 1])
 })
+
+/** A thread that gives back what it is given. */
+function echo(): URL {
+  const file = join(temporaryFolder(), 'echo.mjs')
+  writeFileSync(
+    file,
+    `import { parentPort } from 'node:worker_threads'
+     parentPort.on('message', task => parentPort.postMessage({ result: task }))
+     parentPort.postMessage({ ready: true })`,
+  )
+  return pathToFileURL(file)
+}
+
+it.each([0, 2])('tasks may come one after the other, with %d threads', async threads => {
+  async function* tasks() {
+    for (let i = 0; i < 5; i++) yield await new Promise<number>(resolve => setImmediate(resolve, i))
+  }
+  const results: number[] = []
+  const work = { threads, worker: echo(), setup: {}, start: () => (task: number) => task }
+  await spread({ ...work, tasks: tasks(), onResult: result => void results.push(result) })
+  expect(results.sort()).toEqual([0, 1, 2, 3, 4])
+  async function* broken() {
+    yield* tasks()
+    throw new Error('no more')
+  }
+  await expect(spread({ ...work, tasks: broken(), onResult: () => {} })).rejects.toThrow('no more')
+})
+
+it.each([0, 2])('what a result brings about may fail, with %d threads', async threads => {
+  const work = { threads, worker: echo(), setup: {}, start: () => (task: number) => task }
+  const onResult = () => {
+    throw new Error('the disk is full')
+  }
+  await expect(spread({ ...work, tasks: [1, 2, 3], onResult })).rejects.toThrow('the disk is full')
+})
