@@ -46,6 +46,7 @@ export {
 export {
   arrow,
   blend,
+  chat,
   concat,
   csv,
   files,

@@ -20,7 +20,7 @@ const ROOMS: Record<string, readonly string[]> = {
   codec: ['basics', 'system'],
   tokenize: ['basics', 'system'],
   chat: ['basics', 'tokenize'],
-  source: ['basics', 'codec', 'define', 'python', 'spans', 'store', 'system'],
+  source: ['basics', 'chat', 'codec', 'define', 'python', 'spans', 'store', 'system', 'tokenize'],
   decode: ['basics', 'system'],
   transform: ['basics', 'codec', 'decode', 'define', 'spans', 'system', 'tokenize'],
   batch: ['basics', 'define'],

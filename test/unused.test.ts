@@ -15,7 +15,6 @@ const ELSEWHERE: Record<string, string> = {
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
   'src/order/blend/megatron.ts': 'the tools and feeds that use it come next',
   'src/source/tokens/megatron/': 'the same',
-  'src/chat/': 'the source that uses it comes next',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 

@@ -6,8 +6,6 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 
-export const NOW_FORM = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?$/
-
 /** `strftime_now` for a given moment, such as "2024-07-26" or "2024-07-26T09:30:00"; there is no time zone in it. */
 export function strftime(now: string | undefined, format: string): string {
   if (now === undefined)

@@ -10,6 +10,7 @@ import {
   isUnweighted,
   joinParts,
   type PlainPair,
+  readConversation,
 } from './conversation.js'
 import type { Marks } from './jinja/interpreter.js'
 import type { Value } from './jinja/package.js'
@@ -48,6 +49,12 @@ export class ChatRenderer {
 
   render(read: Conversation | PlainPair): TrainedText {
     return isPlain(read) ? this.plain(read) : this.chat(read)
+  }
+
+  /** Prompt and completion, of which the completion is trained on. */
+  completion(sample: JsonObject): TrainedText {
+    const other = new ChatRenderer(this.template, { ...this.settings, train: 'completion' })
+    return other.render(readConversation(sample))
   }
 
   private plain({ prompt, completion }: PlainPair): TrainedText {

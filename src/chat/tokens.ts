@@ -5,6 +5,7 @@
 import { DecodeError } from '../basics/errors.js'
 import { attachTokenizer, type OpenedTokenizer } from '../tokenize/open.js'
 import type { Tokenizer } from '../tokenize/tokenizer.js'
+import type { RenderedPair } from './pairs.js'
 import type { Piece } from './pieces.js'
 import type { TrainedText } from './render.js'
 
@@ -49,6 +50,22 @@ export class ChatTokenizer {
       mask.fill(1, this.tokenAt(first, count), this.tokenAt(bytesAt(to - 1), count) + 1)
     }
     return { tokens: this.tokens.slice(0, count), mask }
+  }
+
+  /** Prompt, chosen and rejected. Where the tokens of the two prompts differ, what both have is the prompt: as TRL does. */
+  pair({ chosen, rejected }: RenderedPair): TrainedTokens[] {
+    const [good, bad] = [this.encode(chosen), this.encode(rejected)]
+    let border = Math.min(firstOne(good.mask), firstOne(bad.mask))
+    for (let i = 0; i < border; i++) if (good.tokens[i] !== bad.tokens[i]) border = i
+    const part = ({ tokens }: TrainedTokens, from: number, to: number) => ({
+      tokens: tokens.slice(from, to),
+      mask: new Uint8Array(to - from).fill(from === 0 ? 0 : 1),
+    })
+    return [
+      part(good, 0, border),
+      part(good, border, good.tokens.length),
+      part(bad, border, bad.tokens.length),
+    ]
   }
 
   private tokenizer({ literal }: Piece): Tokenizer {
@@ -98,6 +115,11 @@ export class ChatTokenizer {
     this.tokens = new Uint32Array(2 * count)
     this.starts = new Uint32Array(2 * count)
   }
+}
+
+function firstOne(mask: Uint8Array): number {
+  const found = mask.indexOf(1)
+  return found < 0 ? mask.length : found
 }
 
 /** Finds the first byte of the character that has a UTF-16 unit; asked in ascending order, mostly. */

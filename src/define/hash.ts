@@ -92,7 +92,8 @@ export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): un
 
 function skeletonOf(source: SourceJson, rules: boolean): unknown {
   const name = nameOf(source)
-  if (!COMBINATORS.includes(name)) return name
+  // Rows of chats are made anew of the source inside: all that decides over them is in the fingerprint.
+  if (!COMBINATORS.includes(name) || name === 'chat') return name
   const skeleton = withInner(source, inner => skeletonOf(inner, rules) as SourceJson)
   const by = rules && 'split' in source ? splitRules(source.split) : []
   return by.length > 0 && 'split' in skeleton ? { split: { ...skeleton.split, by } } : skeleton

@@ -61,6 +61,7 @@ const INNER: {
   mds: undefined,
   tfrecord: undefined,
   tokens: undefined,
+  chat: inside,
 }
 
 /** The kinds of sources that hold others. */

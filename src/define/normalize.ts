@@ -9,6 +9,7 @@ import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
 import { parseSource } from './check/sources.js'
+import { withPairFields } from './check/tokens/chat.js'
 import { flatLayout, tokensOfRow, withPhaseSeeds, withTokenFields } from './check/tokens/fields.js'
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
@@ -42,7 +43,7 @@ export function normalizeFeed(
   root: string,
   plugins: readonly string[] = [],
 ): NormalFeed {
-  const json = withTokenFields(withKernelFields(validateFeed(definition))) as FeedJson
+  const json = withTokenFields(withPairFields(withKernelFields(validateFeed(definition)))) as FeedJson
   const order = {
     ...normalOrder(json.order ?? 'none'),
     ...normalGroup(json.order ?? 'none', json.batch, json.fields),

@@ -70,3 +70,32 @@ export type TokenColumn =
   | 'cuCount'
   | 'cuLongest'
   | 'seqLens'
+
+/** What may be written for the source `chat`, besides the source inside. */
+export interface ChatOptions
+  extends Pick<
+    TokensJson,
+    'length' | 'shift' | 'long' | 'ragged' | 'capacity' | 'varlen' | 'naming' | 'name'
+  > {
+  /** The model's tokenizer.json, its folder, or another file that is a tokenizer. */
+  tokenizer: string
+  /** A file with a Jinja template; by default the one beside the tokenizer. */
+  template?: string
+  /** What is trained on. By default of prompt and completion the completion, of messages those of the assistant. */
+  train?: 'assistant' | 'last' | 'completion' | 'all'
+  /** What names of special tokens in messages become: those tokens (the default, as in transformers), or text. */
+  contents?: 'parse' | 'text'
+  /** The date for templates that write one, such as "2024-07-26". */
+  now?: string
+  /** Variables for the template, such as {"enable_thinking": false}. */
+  variables?: Record<string, unknown>
+  /** Several conversations a row (the default), or one. */
+  pack?: 'bestFit' | 'document'
+  /** Each sample is a pair: `chosen` and `rejected`, and what both answer, `prompt`. */
+  pairs?: boolean
+  /** A part of the conversations, chosen before they are packed. */
+  documents?: TokenDocumentsJson
+}
+
+/** Columns of pairs, by the names that they have without `naming`. */
+export type PairColumn = 'prompt' | 'chosen' | 'rejected' | 'promptMask' | 'chosenMask' | 'rejectedMask'

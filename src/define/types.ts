@@ -4,7 +4,7 @@
  */
 import type { Dtype } from '../basics/dtype.js'
 import type { BinsJson, NormalBins, NormalOrder, OrderJson } from './order-types.js'
-import type { TokensJson } from './token-types.js'
+import type { ChatOptions, TokensJson } from './token-types.js'
 
 export type { NormalOrder, OrderJson } from './order-types.js'
 
@@ -65,6 +65,13 @@ export type SourceJson =
   | { mds: PathsJson | MdsJson }
   | { tfrecord: string | string[] | TfrecordJson }
   | { tokens: TokensJson }
+  | { chat: ChatJson }
+
+/** Conversations that become rows of tokens, or pairs of answers. */
+export interface ChatJson extends ChatOptions {
+  /** Where they are: columns `messages`, or `prompt` and `completion`, or `conversations`; `tools`. */
+  source: SourceJson
+}
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {

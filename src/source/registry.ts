@@ -7,6 +7,7 @@ import { nearest, SourceError } from '../basics/errors.js'
 import { COMBINATORS, type SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
 import { arrow } from './arrow/arrow.js'
+import { chat } from './chat/chat.js'
 import { type OpenedSources, openBlend } from './combine/blend.js'
 import { concat } from './combine/concat.js'
 import { named } from './combine/named.js'
@@ -63,6 +64,7 @@ const KINDS: Readonly<
   mds,
   tfrecord,
   tokens,
+  chat,
   pathed,
   valued,
 }

@@ -208,6 +208,8 @@ export interface OpenContext {
    * only a selection is looked at. `files`: every file is looked at. `nothing`: everything is indexed anew and compared.
    */
   check?: 'files' | 'nothing'
+  /** What becomes of bad samples where all are read when a source is opened: the first is an error (the default), or they are left out. */
+  bad?: 'fail' | 'drop'
   /** Told of progress on long work, such as a scan. */
   progress?: OnProgress
   /** Told what the user may want to know although it is no error: an index that had to be rebuilt, and why. */

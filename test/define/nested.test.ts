@@ -23,6 +23,7 @@ const AROUND: Partial<
     'blend.entries[0].source',
     'blend.entries[1].source',
   ],
+  chat: [a => ({ chat: { source: a, tokenizer: 'model', length: 8 } }), 'chat.source'],
 }
 
 it('is tested for every combinator', () => {

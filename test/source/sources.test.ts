@@ -164,3 +164,18 @@ conforms({
   count: 4,
   first: {},
 })
+
+conforms({
+  name: 'chat, pairs',
+  json: { chat: { source: { jsonl: 'pairs.jsonl' }, tokenizer: 'millrace-4k', length: 64, pairs: true } },
+  wanted: ['prompt', 'chosen', 'rejectedMask'],
+  write: folder =>
+    writeFileSync(
+      join(folder, 'pairs.jsonl'),
+      Array.from({ length: 5 }, (_, i) => `{"prompt": "${i}?", "chosen": " yes", "rejected": " no"}\n`).join(
+        '',
+      ),
+    ),
+  count: 5,
+  first: {},
+})

@@ -262,7 +262,9 @@ def source_json(what: Any, where: str) -> Json:
 def _names_fields(source: Any) -> bool:
     """Whether a source, or one in it, says itself what its fields are."""
     if isinstance(source, Mapping):
-        return any(name in ("kernel", "tokens") or _names_fields(inner) for name, inner in source.items())
+        return any(
+            name in ("kernel", "tokens", "chat") or _names_fields(inner) for name, inner in source.items()
+        )
     return isinstance(source, (list, tuple)) and any(_names_fields(inner) for inner in source)
 
 

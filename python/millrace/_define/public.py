@@ -34,7 +34,7 @@ from .sources import (
     zarr,
 )
 from .sources import zip_ as zip
-from .tokens import tokens
+from .tokens import chat, tokens
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Builder",
     "bytes",
     "category",
+    "chat",
     "concat",
     "csv",
     "cutmix",

@@ -10,7 +10,7 @@ const WORDS = new RegExp(`[^${SPACE}]+`, 'g')
 // biome-ignore lint/suspicious/noControlCharactersInRegex: Python ends lines at these, too
 const LINES = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/
 
-export function stripLeft(text: string, chars?: string): string {
+function stripLeft(text: string, chars?: string): string {
   if (chars === undefined) return text.replace(LEADING, '')
   const set = new Set(chars)
   const points = Array.from(text)
@@ -18,7 +18,7 @@ export function stripLeft(text: string, chars?: string): string {
   return from < 0 ? '' : points.slice(from).join('')
 }
 
-export function stripRight(text: string, chars?: string): string {
+function stripRight(text: string, chars?: string): string {
   if (chars === undefined) {
     let end = text.length
     while (end > 0 && TRAILING.test(text[end - 1])) end--

@@ -7,6 +7,7 @@ import type { TokensJson } from '../token-types.js'
 import type {
   ArrayFilesJson,
   BlendJson,
+  ChatJson,
   CsvJson,
   Hdf5Json,
   KernelJson,
@@ -140,6 +141,15 @@ export const tokens = <const Options extends Omit<TokensJson, 'path'>>(
   path: PathsJson,
   options: Options,
 ): { tokens: Options & { path: PathsJson } } => ({ tokens: { ...options, path } })
+
+/**
+ * Conversations as rows of tokens, by a model's tokenizer and chat template: `chat(jsonl('chat.jsonl'), { tokenizer: 'model', length: 2048 })`.
+ * The feed has `input` and `target`, in which only what the assistant wrote is a target; with `pairs: true`, pairs of answers.
+ */
+export const chat = <const Options extends Omit<ChatJson, 'source'>>(
+  source: SourceJson,
+  options: Options,
+): { chat: Options & { source: SourceJson } } => ({ chat: { ...options, source } })
 
 /** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
 export function source(name: string, json: unknown = {}): SourceJson {

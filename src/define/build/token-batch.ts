@@ -24,16 +24,36 @@ type GivenType<F> = F extends { dtype: infer D extends Dtype }
     : Dtype
 
 /** The usual element type of a column. */
-type TypeOf<Name extends string> = Name extends 'lossMask'
+type TypeOf<Name extends string> = Name extends 'lossMask' | `${Part}Mask` | `${Part}_attention_mask`
   ? 'bool'
   : Name extends 'segments' | 'cuSeqlens' | 'cuCount' | 'cuLongest' | 'seqLens' | 'seq_lens'
     ? 'i32'
     : 'i64'
 
-type FormOf<Source> = Source extends { tokens: { ragged: true } } ? Extract<Form, 'ragged'> : 'dense'
+type FormOf<Source> = Source extends
+  | { chat: { pairs: true; ragged: true } }
+  | { tokens: { ragged: true } }
+  | { chat: { ragged: true } }
+  ? Extract<Form, 'ragged'>
+  : Source extends { chat: { pairs: true } }
+    ? Extract<Form, 'padded'>
+    : 'dense'
 
 /** Columns that a feed has where it names none; of a source whose options the types don't know, those of either shift. */
-type Usual<Source> = Source extends { tokens: { naming: 'hf' } }
+type Usual<Source> = Source extends { chat: { pairs: true } }
+  ? UsualOfPairs<Source>
+  : Source extends { chat: infer Options }
+    ? UsualOfTokens<{ tokens: Options }>
+    : UsualOfTokens<Source>
+
+type UsualOfPairs<Source> = Source extends { chat: { naming: 'hf' } }
+  ? `${Part}_ids` | MaskOf<Source, `${Part}_attention_mask`>
+  : Part | MaskOf<Source, `${Part}Mask`>
+type Part = 'prompt' | 'chosen' | 'rejected'
+/** Ragged rows tell their lengths. */
+type MaskOf<Source, Names> = Source extends { chat: { ragged: true } } ? never : Names
+
+type UsualOfTokens<Source> = Source extends { tokens: { naming: 'hf' } }
   ? 'input_ids' | 'labels' | 'position_ids' | 'seq_lens'
   : Source extends { tokens: { shift: 'model' } }
     ? 'tokens' | 'labels'

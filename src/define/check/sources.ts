@@ -38,6 +38,7 @@ import {
   withDefault,
   without,
 } from './schema.js'
+import { chatParser } from './tokens/chat.js'
 import { tokens } from './tokens/source.js'
 import { zarr } from './zarr.js'
 
@@ -202,6 +203,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   mds,
   tfrecord,
   tokens,
+  chat: chatParser(inner),
 }
 
 export const SOURCE_NAMES = Object.keys(SOURCES)

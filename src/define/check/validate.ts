@@ -23,6 +23,7 @@ import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
+import { withPairFields } from './tokens/chat.js'
 import { withTokenFields } from './tokens/fields.js'
 import { mergePatch } from './variants.js'
 
@@ -53,7 +54,10 @@ export function validateFeed(value: unknown): FeedJson {
 
 /** One feed, without a look at its variants. Paths begin with `path`. */
 function check(value: unknown, path: string): FeedJson {
-  const feed = feedShape(withTokenFields(withKernelFields(value, path), path), path) as FeedJson
+  const feed = feedShape(
+    withTokenFields(withPairFields(withKernelFields(value, path), path), path),
+    path,
+  ) as FeedJson
   const fieldsPath = at(path, 'fields')
   checkNames(Object.keys(feed.fields), fieldsPath)
   for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)

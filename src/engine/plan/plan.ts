@@ -73,6 +73,7 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     // A function over the sample gets columns whole: what it makes of them is not known.
     most: feed.map === undefined ? columnLimits(feed.fields) : {},
     python: feed.python,
+    bad: feed.onError.policy === 'fail' ? 'fail' : 'drop',
     progress,
     notice,
   })

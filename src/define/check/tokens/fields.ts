@@ -4,7 +4,7 @@
  */
 import type { Dtype } from '../../../basics/dtype.js'
 import { DefinitionError } from '../../../basics/errors.js'
-import { allSources, COMBINATORS, nameOf, withInner } from '../../nested.js'
+import { COMBINATORS, nameOf, withInner } from '../../nested.js'
 import type { TokenColumn, TokenPack, TokensJson } from '../../token-types.js'
 import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../../types.js'
 import { at, unknownName, wrong } from '../mistakes.js'
@@ -24,7 +24,7 @@ export interface TokenShape {
   naming?: 'hf'
 }
 
-export function tokenShape(json: TokensJson): TokenShape {
+export function tokenShape(json: Omit<TokensJson, 'path'>): TokenShape {
   const { length, pack = 'concat', ragged = false, varlen, naming } = json
   return {
     length,
@@ -103,6 +103,7 @@ function mentionsTokens(source: Record<string, unknown>): boolean {
   return Object.entries(source).some(
     ([key, inner]) =>
       key === 'tokens' ||
+      key === 'chat' ||
       (isObject(inner) && mentionsTokens(inner)) ||
       (Array.isArray(inner) && inner.some(one => isObject(one) && mentionsTokens(one))),
   )
@@ -110,22 +111,48 @@ function mentionsTokens(source: Record<string, unknown>): boolean {
 
 /** What all rows of a source have in common, where it is made of tokens alone. */
 function shapeOf(source: SourceJson, path = 'source'): TokenShape | undefined {
-  const leaves = allSources(source).filter(found => !COMBINATORS.includes(nameOf(found.source)))
-  if (!leaves.every(found => 'tokens' in found.source)) return undefined
-  const shapes = leaves.map(found => tokenShape((found.source as { tokens: TokensJson }).tokens))
+  const leaves = rowSources(source)
+  const shapes = leaves.map(({ source: leaf }) => leafShape(leaf)).filter(shape => shape !== undefined)
+  if (shapes.length < leaves.length) return undefined
   const [first] = shapes
   for (const [i, other] of shapes.entries()) {
     const key = (['length', 'shift', 'ragged', 'capacity', 'varlen', 'naming'] as const).find(
       name => other[name] !== first[name],
     )
     if (key === undefined) continue
-    const here = [...leaves[i].keys, 'tokens', key].reduce<string>((text, name) => at(text, name), path)
+    const here = [...leaves[i].keys, nameOf(leaves[i].source), key].reduce<string>(
+      (text, name) => at(text, name),
+      path,
+    )
     throw new DefinitionError(
       here,
       `is ${other[key]} here and ${first[key]} in the first source: rows of one feed have the same columns`,
     )
   }
   return first
+}
+
+/** The sources whose rows a source gives: what makes rows of others, as chats do, counts, and not what it is made of. */
+function rowSources(source: SourceJson, keys: readonly (string | number)[] = []): RowSource[] {
+  if ('chat' in source || !COMBINATORS.includes(nameOf(source))) return [{ source, keys }]
+  const found: RowSource[] = []
+  withInner(source, (inner, below) => {
+    found.push(...rowSources(inner, [...keys, ...below]))
+    return inner
+  })
+  return found
+}
+
+interface RowSource {
+  source: SourceJson
+  keys: readonly (string | number)[]
+}
+
+function leafShape(source: SourceJson): TokenShape | undefined {
+  if ('tokens' in source) return tokenShape(source.tokens)
+  if (!('chat' in source) || source.chat.pairs) return undefined
+  const { chat } = source
+  return tokenShape({ ...chat, pack: chat.pack ?? 'bestFit' })
 }
 
 function written(

@@ -22,7 +22,7 @@ const documentsShape = object({
   seed: optional(integer({ min: 0 })),
 })
 
-const documents: Parser<TokenDocumentsJson> = (value, path) => {
+export const documents: Parser<TokenDocumentsJson> = (value, path) => {
   const json = documentsShape(value, path) as TokenDocumentsJson
   const { split, take, by, seed } = json
   if (split.every(share => share === 0))
@@ -72,9 +72,15 @@ const ONLY: Readonly<Partial<Record<keyof TokensJson, readonly TokenPack[]>>> = 
 
 export const tokens: Parser<TokensJson> = (value, path) => {
   const json = shape(value, path) as TokensJson
+  packedKeys(json, path)
+  return json
+}
+
+/** Refuses keys that don't go together. */
+export function packedKeys(json: Omit<TokensJson, 'path'>, path: string): void {
   const { pack = 'concat', shift, naming, capacity, varlen, ragged, length } = json
   for (const [key, packs] of Object.entries(ONLY)) {
-    if (json[key as keyof TokensJson] === undefined || packs.includes(pack)) continue
+    if (json[key as keyof typeof json] === undefined || packs.includes(pack)) continue
     const why = key === 'insert' ? ': rows of "concat" are cut out of the stream as it is' : ''
     throw new DefinitionError(
       at(path, key),
@@ -95,7 +101,6 @@ export const tokens: Parser<TokensJson> = (value, path) => {
     throw wrong(at(path, 'capacity'), `at most length, ${length}`, capacity)
   if (ragged && (capacity ?? varlen) !== undefined)
     throw new DefinitionError(at(path, 'ragged'), 'ragged rows are one document each: they have no cuSeqlens')
-  return json
 }
 
 /** How tokens are shifted: models of Hugging Face do it themselves. */
