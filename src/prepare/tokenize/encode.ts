@@ -7,7 +7,7 @@ import { LineMemory } from './json/line-memory.js'
 import { Fault } from './json/text.js'
 import { type BadDocument, Gathering, type Part, type PartDtype, PartWriter } from './parts.js'
 import type { Piece, Task } from './plan.js'
-import { lineAt, readAll, readBlock, readRange } from './read/lines.js'
+import { LineNumbers, readAll, readBlock, readRange } from './read/lines.js'
 import type { RowTexts } from './read/rows.js'
 import { readWhole } from './read/whole.js'
 
@@ -123,8 +123,11 @@ async function openRows(manifest: Manifest, key: string): Promise<RowTexts> {
 }
 
 /** `data.jsonl, line 7, has no "text"`; counts the lines before it where that has not been done. */
-export function describe({ file, line, offset, problem }: BadDocument): string {
-  const number = line ?? (offset === undefined ? undefined : lineAt(file, offset))
+export function describe(
+  { file, line, offset, problem }: BadDocument,
+  lines: LineNumbers = new LineNumbers(),
+): string {
+  const number = line ?? (offset === undefined ? undefined : lines.at(file, offset))
   return number === undefined ? `${file} ${problem}` : `${file}, line ${number}, ${problem}`
 }
 

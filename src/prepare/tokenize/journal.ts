@@ -18,14 +18,25 @@ const OURS = /^(journal|\d+\.part|\d+\.bucket|\.millrace-draft-.*)$/
 
 interface Line {
   facts?: Facts
+  format?: string
   part?: Part
 }
 
 export class Journal {
   private readonly path: string
 
-  constructor(readonly folder: string) {
+  constructor(
+    readonly folder: string,
+    /** Of the outputs. It decides no part, but which files the run may replace. */
+    private readonly format: string,
+  ) {
     this.path = join(folder, 'journal')
+  }
+
+  /** Whether there is a run that was stopped and has outputs of the same names. */
+  get begun(): boolean {
+    const [first] = this.lines()
+    return first?.facts !== undefined && first.format === this.format
   }
 
   /** The finished parts of a run with these facts. Another run's are in the way: the error says what differs. */
@@ -48,7 +59,7 @@ export class Journal {
     for (const { part } of rest) if (part !== undefined) parts.set(part.number, part)
     const believed = [...parts.values()].filter(part => isThere(this.folder, part, dtype))
     // Written anew: its last line may be a torn one.
-    this.write([{ facts }, ...believed.map(part => ({ part }))])
+    this.write([{ facts, format: this.format }, ...believed.map(part => ({ part }))])
     return believed
   }
 
@@ -56,7 +67,7 @@ export class Journal {
   begin(facts: Facts): Part[] {
     this.remove()
     makeFolder(this.folder)
-    this.write([{ facts }])
+    this.write([{ facts, format: this.format }])
     return []
   }
 

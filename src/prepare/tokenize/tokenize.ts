@@ -27,6 +27,7 @@ import { type Facts, Journal } from './journal.js'
 import type { TokenizeOptions, TokenizeResult } from './options.js'
 import { type Part, partDtype } from './parts.js'
 import { type Plan, planTasks, type Task } from './plan.js'
+import { LineNumbers } from './read/lines.js'
 import { blocksOf } from './stdin.js'
 
 /** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
@@ -46,15 +47,17 @@ export async function tokenize(paths: readonly string[], options: TokenizeOption
     join(dirname(out), `.${basename(out)}.tokenize.lock`),
     async () => {
       sweepDrafts(dirname(out))
-      if (!options.restart) refuseExisting(filesOf(out, options.format))
+      const journal = new Journal(`${out}.parts`, options.format)
+      // A run that was stopped may have written one of its files.
+      if (!options.restart && !journal.begun) refuseExisting(filesOf(out, options.format))
       const writer = openTokenWriter(out, {
         format: options.format,
         vocabulary: tokenizer.size,
         ...(eod !== undefined && { eod }),
-        overwrite: options.restart,
+        overwrite: true,
       })
       try {
-        return await run(paths, { ...options, out }, tokenizer, writer, eod)
+        return await run(paths, { ...options, out }, journal, tokenizer, writer, eod)
       } catch (error) {
         throw NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '') ? diskFull(out, error) : error
       } finally {
@@ -68,13 +71,13 @@ export async function tokenize(paths: readonly string[], options: TokenizeOption
 async function run(
   paths: readonly string[],
   options: TokenizeOptions,
+  journal: Journal,
   tokenizer: OpenedTokenizer,
   writer: TokenWriter,
   eod: number | undefined,
 ): Promise<TokenizeResult> {
-  const { out, key, root, part, onNotice: notice = () => {} } = options
+  const { key, root, part, onNotice: notice = () => {} } = options
   const dtype = partDtype(tokenizer.size)
-  const journal = new Journal(`${out}.parts`)
   const inputs = options.stdin ? [] : await findInputs(paths, { root, lines: options.lines, notice })
   const plan = options.stdin
     ? { tasks: blocksOf(options.stdin, !options.lines), sources: [], bytes: 0 }
@@ -110,10 +113,7 @@ async function run(
     ...{ documents: written.documents, tokens: written.tokens, bytes: written.bytes },
     ...{ textBytes: sums.textBytes, inputBytes },
     ...{ empty: sums.empty, skipped: sums.skipped, replaced: sums.replaced },
-    bad: ordered
-      .flatMap(({ faults }) => faults)
-      .slice(0, TOLD)
-      .map(describe),
+    bad: told(ordered),
     ...{ parts: ordered.length, reused, vocabulary: tokenizer.size },
     ...(eod !== undefined && { eod }),
   }
@@ -227,6 +227,15 @@ function sumsOf(parts: readonly Part[]) {
   for (const part of parts)
     for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += part[name]
   return sums
+}
+
+/** The first bad documents, in words. */
+function told(parts: readonly Part[]): string[] {
+  const lines = new LineNumbers()
+  return parts
+    .flatMap(({ faults }) => faults)
+    .slice(0, TOLD)
+    .map(fault => describe(fault, lines))
 }
 
 function tooMany(skipped: number, { faults }: Part, budget: number): SourceError {

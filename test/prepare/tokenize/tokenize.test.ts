@@ -399,6 +399,18 @@ describe('a run that was stopped', () => {
     expect(digests(filesAt(join(folder, 'out')))).toEqual(digests(megatron(await tokensOf(many))))
   })
 
+  test('replaces what it had written itself, and nothing else', async () => {
+    const folder = temporaryFolder()
+    await half(folder)
+    // As after a kill between the two files.
+    writeFileSync(join(folder, 'out.bin'), 'first half')
+    const go = (format: 'megatron' | 'nanogpt') => tokenized(folder, ['a.jsonl'], { onError: 'skip', format })
+    await expect(go('nanogpt')).rejects.toThrow(/out.bin is there already/)
+    const { reused } = await go('megatron')
+    expect(reused).toBeGreaterThan(2)
+    expect(digests(filesAt(join(folder, 'out')))).toEqual(digests(megatron(await tokensOf(many))))
+  })
+
   test('leaves what is not its own', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'out.parts'))

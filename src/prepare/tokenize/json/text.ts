@@ -19,7 +19,10 @@ export function textIn(line: string, key: string): Buffer | Fault {
   try {
     value = parsed(line)
   } catch (error) {
-    return new Fault(`is no JSON: ${(error as Error).message}`)
+    const spread = /^\s*[[{]\s*$/.test(line)
+      ? '; a line must have a whole object: `jq -c .` makes lines of objects that are spread over several'
+      : ''
+    return new Fault(`is no JSON: ${(error as Error).message}${spread}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Fault(

@@ -208,21 +208,28 @@ function refuseLong(memory: LineMemory, file: string): void {
   )
 }
 
-/** The number, from 1, of the line that begins at a byte of a file. */
-export function lineAt(file: string, offset: number): number {
-  const { fd } = openRegular(file)
-  const block = Buffer.allocUnsafe(READ)
-  let line = 1
-  try {
-    for (let at = 0; at < offset; ) {
-      const got = readSync(fd, block, 0, Math.min(READ, offset - at), at)
-      if (got === 0) break
-      for (let found = block.indexOf(LF); found >= 0 && found < got; found = block.indexOf(LF, found + 1))
-        line++
-      at += got
+/** Numbers of lines, by the bytes at which they begin. It goes on from the last one where it can. */
+export class LineNumbers {
+  private file = ''
+  private offset = 0
+  private line = 1
+
+  /** From 1. */
+  at(file: string, offset: number): number {
+    if (file !== this.file || offset < this.offset) Object.assign(this, { file, offset: 0, line: 1 })
+    const { fd } = openRegular(file)
+    const block = Buffer.allocUnsafe(READ)
+    try {
+      while (this.offset < offset) {
+        const got = readSync(fd, block, 0, Math.min(READ, offset - this.offset), this.offset)
+        if (got === 0) break
+        for (let found = block.indexOf(LF); found >= 0 && found < got; found = block.indexOf(LF, found + 1))
+          this.line++
+        this.offset += got
+      }
+    } finally {
+      closeSync(fd)
     }
-  } finally {
-    closeSync(fd)
+    return this.line
   }
-  return line
 }
