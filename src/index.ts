@@ -46,6 +46,7 @@ export {
 export {
   arrow,
   blend,
+  blendList,
   chat,
   concat,
   csv,
@@ -56,6 +57,7 @@ export {
   kernel,
   litdata,
   mds,
+  megatron,
   netcdf4,
   npyFiles,
   npz,

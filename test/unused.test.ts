@@ -13,8 +13,6 @@ const ELSEWHERE: Record<string, string> = {
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
-  'src/order/blend/megatron.ts': 'the tools and feeds that use it come next',
-  'src/source/tokens/megatron/': 'the same',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 

@@ -54,7 +54,7 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
     ...(rules.length > 0 && { rules }),
-    order: order.kind === 'window' ? `window ${order.window}` : order.kind,
+    order: orderName(order),
     ...(feed.batch.bins && { bins: binsText(feed.batch.bins) }),
     ...(order.group && { group: groupText(feed) }),
     ...(order.kind === 'weights' && {
@@ -62,6 +62,14 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     }),
     ...(order.kind !== 'none' && { seed: order.seed }),
   }
+}
+
+function orderName(order: NormalFeed['order']): string {
+  if (order.kind === 'window') return `window ${order.window}`
+  if (order.kind !== 'megatron') return order.kind
+  const { samples, split, take, extra, keepPartial, surplus } = order
+  const more = [extra ? '' : ' without extra token', keepPartial ? ' with its partial sample' : ''].join('')
+  return `megatron ${samples ?? 'all'} samples, part ${take} of ${split.join(',')}${more}, surplus ${surplus}`
 }
 
 /**

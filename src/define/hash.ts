@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { COMBINATORS, nameOf, withInner } from './nested.js'
 import { splitRules } from './rules.js'
-import type { NormalFeed, SourceJson } from './types.js'
+import type { BlendJson, NormalFeed, SourceJson } from './types.js'
 
 /** What describes a source's contents: the same shape as `Fingerprint` in src/source/source.ts. */
 export interface SourceFingerprint {
@@ -90,11 +90,17 @@ export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): un
     : skeleton
 }
 
+/** What a list says is part of the contents; where it lies is not. A limit that only warns decides nothing. */
+function blendSkeleton({ list, maxEpochs: _, ...blend }: BlendJson): unknown {
+  return list === undefined ? blend : { ...blend, list: true }
+}
+
 function skeletonOf(source: SourceJson, rules: boolean): unknown {
   const name = nameOf(source)
   // Rows of chats are made anew of the source inside: all that decides over them is in the fingerprint.
   if (!COMBINATORS.includes(name) || name === 'chat') return name
   const skeleton = withInner(source, inner => skeletonOf(inner, rules) as SourceJson)
+  if ('blend' in skeleton) return { blend: blendSkeleton(skeleton.blend) }
   const by = rules && 'split' in source ? splitRules(source.split) : []
   return by.length > 0 && 'split' in skeleton ? { split: { ...skeleton.split, by } } : skeleton
 }

@@ -2,6 +2,7 @@
  * Where a source of each kind holds other sources: one line a kind. Everything that looks into nested sources goes by this
  * table: what is checked, hashed, trusted, run in Python. A kind of source without its line does not compile.
  */
+import type { TokensJson } from './token-types.js'
 import type { SourceJson } from './types.js'
 
 type NamesOf<Json> = Json extends unknown ? keyof Json : never
@@ -22,6 +23,14 @@ const inside = <Json extends { source: SourceJson }>(json: Json, change: Change)
   ...json,
   source: change(json.source, ['source']),
 })
+
+function withoutPath(source: SourceJson): Omit<TokensJson, 'path'> | undefined {
+  // A skeleton of it is only a name.
+  const { tokens } = source as { tokens?: TokensJson }
+  if (tokens === undefined) return undefined
+  const { path: _, ...rest } = tokens
+  return rest
+}
 
 /** Makes the same JSON with other inner sources; undefined for kinds that hold none. */
 const INNER: {
@@ -52,10 +61,14 @@ const INNER: {
   split: inside,
   blend: (json, change) => ({
     ...json,
-    entries: json.entries.map((entry, i) => ({
-      ...entry,
-      source: change(entry.source, ['entries', i, 'source']),
-    })),
+    ...(json.entries && {
+      entries: json.entries.map((entry, i) => ({
+        ...entry,
+        source: change(entry.source, ['entries', i, 'source']),
+      })),
+    }),
+    // What the files of a list are: a source of tokens that lacks its path.
+    ...(json.tokens && { tokens: withoutPath(change({ tokens: { path: '', ...json.tokens } }, [])) }),
   }),
   litdata: undefined,
   mds: undefined,

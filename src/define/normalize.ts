@@ -8,6 +8,7 @@ import { withBoxes } from './check/boxed.js'
 import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
 import { mixedLayout, mixings } from './check/mixing.js'
+import { normalMegatron } from './check/order/megatron.js'
 import { parseSource } from './check/sources.js'
 import { withPairFields } from './check/tokens/chat.js'
 import { flatLayout, tokensOfRow, withPhaseSeeds, withTokenFields } from './check/tokens/fields.js'
@@ -76,7 +77,9 @@ export function normalizeFeed(
 
 function normalOrder(order: OrderJson): NormalOrder {
   if (order === 'none') return { kind: 'none' }
-  const seed = order.seed ?? 0
+  if (order === 'megatron') return normalMegatron({})
+  if ('megatron' in order && order.megatron !== undefined) return normalMegatron(order.megatron)
+  const { seed = 0 } = order as { seed?: number }
   if ('weights' in order && order.weights !== undefined) {
     const { weights, samples } = order
     return { kind: 'weights', weights, ...(samples !== undefined && { samples }), seed }

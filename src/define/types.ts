@@ -3,7 +3,7 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
-import type { BinsJson, NormalBins, NormalOrder, OrderJson } from './order-types.js'
+import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
 
 export type { NormalOrder, OrderJson } from './order-types.js'
@@ -235,11 +235,7 @@ export interface SplitJson {
   seed?: number
 }
 
-export interface BlendJson {
-  entries: { source: SourceJson; weight: number; name?: string; rename?: Record<string, string> }[]
-  per?: 'sample' | 'batch'
-  epoch?: number
-}
+export type BlendJson = BlendOf<SourceJson, TokensJson>
 
 /** An operator with its parameters: `{"flip": {"p": 0.5}}`, or with a shorthand: `{"resize": 256}`, `"grayscale"`. */
 export type OpJson = string | Record<string, unknown>

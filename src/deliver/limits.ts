@@ -1,7 +1,7 @@
 /** How much one loop covers: epochs, steps, or tokens. */
-import { DefinitionError } from '../basics/errors.js'
+import { DefinitionError, StateError } from '../basics/errors.js'
 import type { NormalFeed } from '../define/types.js'
-import type { StepShare } from '../order/steps.js'
+import type { Place, StepShare } from '../order/steps.js'
 
 export interface LoopLimits {
   /** Undefined: one epoch, or as many as the steps need; null: without end. */
@@ -9,9 +9,21 @@ export interface LoopLimits {
   steps?: number
 }
 
-/** What the options say for this feed. Loops over tokens go on through epochs: what ends them is steps, or tokens. */
+/** Refuses to begin behind the end of an order that goes through its samples once. */
+export function checkNotOver({ order }: NormalFeed, { epoch }: Place): void {
+  if (order.kind !== 'megatron' || epoch === 0) return
+  throw new StateError(
+    `Megatron's order ends here: it goes once through the samples of its run (${order.samples ?? 'all'}). ` +
+      'A longer run has another order from its first sample on, as in Megatron: open the feed with another order, and without the state',
+  )
+}
+
+/**
+ * What the options say for this feed. Loops over tokens go on through epochs: what ends them is steps, or tokens; or the end of
+ * Megatron's order, which has one epoch.
+ */
 export function loopLimits(
-  { rowTokens }: NormalFeed,
+  { rowTokens, order }: NormalFeed,
   { epochs, steps, tokens }: LoopLimits & { tokens?: number },
   { world, batch }: StepShare,
 ): LoopLimits {
@@ -19,6 +31,14 @@ export function loopLimits(
     throw new DefinitionError('options.tokens', 'only a feed of tokens ends after tokens: give "steps"')
   const enough = tokens === undefined ? undefined : Math.ceil(tokens / (rowTokens! * world * batch))
   const fewest = enough === undefined || steps === undefined ? (steps ?? enough) : Math.min(steps, enough)
+  if (order.kind === 'megatron') {
+    if (typeof epochs === 'number' && epochs > 1)
+      throw new DefinitionError(
+        'options.epochs',
+        `Megatron's order goes once through the samples of its run; ${epochs} epochs of the files follow from "samples"`,
+      )
+    return { epochs: epochs ?? 1, steps: fewest }
+  }
   const usual = rowTokens === undefined ? undefined : null
   return { epochs: epochs === undefined ? usual : epochs, steps: fewest }
 }

@@ -9,6 +9,7 @@ import { Feeding } from '../engine/pool/feeding.js'
 import type { BlendChange } from '../order/blend/changes.js'
 import { checkState, readState, type State } from '../order/state.js'
 import { batchSize, type Place, type StepShare, stepPlan } from '../order/steps.js'
+import { checkNotOver, loopLimits } from './limits.js'
 import type { OpenedOptions } from './options.js'
 
 export interface Opened {
@@ -44,7 +45,25 @@ export async function openPlan(feed: NormalFeed, options: OpenedOptions): Promis
     ...(plan.order.bins && { bins: plan.order.bins }),
   }
   const place = saved ? placeOf(saved, plan, share, options.notice) : { epoch: 0, position: 0 }
+  checkNotOver(feed, place)
+  await tellOfBlend(plan, share, place, options)
   return { plan, share, place, changes }
+}
+
+/** Says how often the corpora of a blend are seen: in the whole run, where it is known how long that is. */
+async function tellOfBlend(
+  plan: FeedPlan,
+  share: StepShare,
+  start: Place,
+  options: OpenedOptions,
+): Promise<void> {
+  const { notice } = options
+  if (notice === undefined || !('blend' in plan.feed.source)) return
+  const { epochs, steps } = loopLimits(plan.feed, options, share)
+  const { blendNotices } = await import('../engine/plan/blend-report.js')
+  const limited = steps !== undefined || typeof epochs === 'number'
+  const end = limited ? stepPlan({ ...share, start, epochs, steps }).end : undefined
+  for (const text of blendNotices(plan, end && end.epoch * plan.length + end.position)) notice(text)
 }
 
 /** Says, once a feed, what its order costs where its sources have units of many rows. */

@@ -9,6 +9,7 @@ import { Bins, type BinsData } from './bins/bins.js'
 import { type GroupData, GroupedOrder } from './bins/group.js'
 import { type BlendData, BlendOrder, planBlend } from './blend/blend.js'
 import type { BlendChange } from './blend/changes.js'
+import { type MegatronBlendData, MegatronBlendOrder, planMegatronBlend } from './blend/megatron.js'
 import type { Draw, Order } from './order.js'
 import {
   compileSource,
@@ -18,14 +19,28 @@ import {
   type SourceOrderData,
 } from './single.js'
 
+/** A source of a blend. */
+export interface BlendEntryPlan {
+  /** Absent: by `epochs`, or, in Megatron's order, by its rows. */
+  weight?: number
+  /** How often it is seen in an epoch of the blend. */
+  epochs?: number
+  name?: string
+  corpus?: string
+  /** Tokens that train in one of its rows, on average. */
+  fill?: number
+}
+
 /** How sources are blended. */
 export interface BlendPlan {
-  entries: { weight: number; name?: string }[]
+  entries: BlendEntryPlan[]
   /** Draws in an epoch; by default the sum of the sources'. */
   epoch?: number
   per?: 'sample' | 'batch'
   /** With per "batch": draws of a batch. Part of the order, unlike the batch size elsewhere. */
   group?: number
+  by?: 'rows' | 'tokens'
+  schedule?: 'shuffled' | 'deficit'
   changes?: readonly BlendChange[]
 }
 
@@ -33,6 +48,8 @@ export interface BlendPlan {
 export interface OrderData {
   sources: SourceOrderData[]
   blend?: BlendData
+  /** A blend in Megatron's order. */
+  megatron?: MegatronBlendData
   /** Batches of like lengths, and batches by tokens (bins/plan.ts). */
   group?: GroupData
   bins?: BinsData
@@ -53,6 +70,8 @@ export interface CompiledOrder extends Order {
   ): readonly BlendChange[]
   /** Blends only: the changes of weights that this order has, each with what was drawn before it. */
   settled?(): BlendChange[]
+  /** Blends only: draws of each source before a draw, all of them counted through all epochs. */
+  drawnBefore?(draw: number): Float64Array
 }
 
 export function planOrder(order: NormalOrder, sources: readonly OrderSource[], blend?: BlendPlan): OrderData {
@@ -62,7 +81,9 @@ export function planOrder(order: NormalOrder, sources: readonly OrderSource[], b
         'source',
         `${sources.length} sources without a blend; an order needs one source`,
       )
-    return { sources: [planSource(order, sources[0])] }
+    const planned = planSource(order, sources[0])
+    if (order.kind !== 'megatron') return { sources: [planned] }
+    return { sources: [{ ...planned, count: Math.min(planned.count, order.samples ?? Infinity) }] }
   }
   const { entries, changes } = blend
   if (entries.length !== sources.length || entries.length === 0)
@@ -75,21 +96,42 @@ export function planOrder(order: NormalOrder, sources: readonly OrderSource[], b
   const own: NormalOrder = order.kind === 'weights' ? { ...order, samples: undefined } : order
   // A name keeps a source's order when entries are added before it.
   const planned = sources.map((source, i) => planSource(own, source, entries[i].name ?? i))
+  const names = entries.map((entry, i) => entry.name ?? `${i}`)
+  const lengths = planned.map(data => data.count)
+  if (order.kind === 'megatron') {
+    const weights = entries.every(entry => entry.weight === undefined) ? undefined : entries.map(weightOf)
+    const { samples, surplus } = order
+    return {
+      sources: planned,
+      megatron: planMegatronBlend({ names, weights, samples, counts: lengths, surplus }),
+    }
+  }
+  const byEpochs = entries.some(entry => entry.epochs !== undefined)
+  const weights = entries.map((entry, i) => (byEpochs ? entry.epochs! * lengths[i] : weightOf(entry)))
+  const whole = byEpochs ? Math.max(1, Math.round(weights.reduce((a, b) => a + b))) : undefined
   return {
     sources: planned,
     blend: planBlend(
       {
-        names: entries.map((entry, i) => entry.name ?? `${i}`),
-        weights: entries.map(entry => entry.weight),
-        lengths: planned.map(data => data.count),
+        names,
+        weights,
+        lengths,
         seed: 'seed' in order ? order.seed : 0,
-        epoch: blend.epoch ?? samples,
+        epoch: blend.epoch ?? samples ?? whole,
         group: blend.per === 'batch' ? blend.group : 1,
+        ...(blend.schedule && { schedule: blend.schedule }),
+        ...(entries.some(entry => entry.corpus !== undefined) && {
+          corpora: entries.map((entry, i) => entry.corpus ?? names[i]),
+        }),
+        // A row with fewer tokens must be drawn more often for the same share of tokens.
+        ...(blend.by === 'tokens' && { scales: entries.map(entry => 1 / entry.fill!) }),
       },
       changes,
     ),
   }
 }
+
+const weightOf = ({ weight }: BlendEntryPlan): number => weight ?? 0
 
 /** A digest of weights that come from a column, whose values the definition does not tell; undefined for other orders. */
 export function weightsDigest(order: NormalOrder, { sources }: OrderData): string | undefined {
@@ -127,7 +169,11 @@ export function compileOrder(data: OrderData): CompiledOrder {
   const { group, bins } = data
   const sources = data.sources.map(compileSource)
   const inner: CompiledOrder =
-    data.blend === undefined ? new SingleOrder(sources[0]) : new BlendOrder(data.blend, sources)
+    data.megatron !== undefined
+      ? new MegatronBlendOrder(data.megatron, sources)
+      : data.blend !== undefined
+        ? new BlendOrder(data.blend, sources)
+        : new SingleOrder(sources[0])
   const order: CompiledOrder = group === undefined ? inner : new GroupedOrder(inner, group)
   return bins === undefined ? order : Object.assign(order, { bins: new Bins(bins, order) })
 }

@@ -53,6 +53,8 @@ export function planSource(
   const { count } = source
   switch (order.kind) {
     case 'none':
+    // The rows of the source are in Megatron's order already.
+    case 'megatron':
       return { kind: 'none', count }
     case 'global':
       return { kind: 'global', count, seed: order.seed, stream }

@@ -9,6 +9,7 @@
  */
 
 import type { Random } from '../basics/random.js'
+import type { NormalMegatron } from '../define/order-types.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
@@ -183,6 +184,10 @@ export interface Manifest {
   stamp?: string
   /** A hash of what decides values and is no data, such as the text of a kernel: part of the content hash. */
   content?: string
+  /** Rows of tokens: how many of them are trained on in an epoch. Places that are only filled up are not. */
+  trained?: number
+  /** Rows of one epoch, where the source has several epochs behind each other. */
+  epochRows?: number
   /** Bytes that the index keeps in memory or mapped, for the budget. */
   indexBytes: number
   [more: string]: unknown
@@ -199,6 +204,8 @@ export interface OpenContext {
   wanted: readonly string[]
   /** Columns by which rows are selected, grouped or weighed. What the index of a format lacks of them is read when it is opened. */
   indexed?: readonly string[]
+  /** Token files have Megatron's rows, in Megatron's order. */
+  megatron?: Omit<NormalMegatron, 'kind'>
   /** The command of a Python process; undefined: the usual one. */
   python?: readonly string[]
   /** Bytes that a value of a column may have at most, where its fields say so: what unpacks to more is refused. */

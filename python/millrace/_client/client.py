@@ -67,6 +67,8 @@ class Opened:
     bins: bool
     #: Feeds of tokens: places of a row.
     row_tokens: Optional[int]
+    #: The order has one epoch, as Megatron's has.
+    once: bool
     #: What happens to the last samples of an epoch: drop, keep or pad.
     last: str
     depth: int
@@ -106,6 +108,7 @@ class Opened:
             steps=told["steps"]["epoch"],
             bins=told.get("bins", False),
             row_tokens=told.get("rowTokens"),
+            once=told.get("once", False),
             last=told["last"],
             depth=told["depth"],
             place=Place(told["place"]["epoch"], told["place"]["position"]),

@@ -126,6 +126,31 @@ class Builder:
         column."""
         return self._with(order=weighted(weights, column=column, balance=balance, seed=seed, samples=samples))
 
+    def megatron(
+        self: B,
+        *,
+        samples: Optional[int] = None,
+        seed: Optional[int] = None,
+        split: Union[str, Sequence[float], None] = None,
+        take: Optional[Literal["train", "valid", "test"]] = None,
+        extra: Optional[bool] = None,
+        keep_partial: Optional[bool] = None,
+        surplus: Optional[float] = None,
+    ) -> B:
+        """The order of Megatron's GPTDataset and BlendedDataset, bit for bit, for a run of ``samples``
+        samples: one begun there goes on here. docs/language-models.md says which option is which there."""
+        return self._with(
+            order=megatron(
+                samples=samples,
+                seed=seed,
+                split=split,
+                take=take,
+                extra=extra,
+                keep_partial=keep_partial,
+                surplus=surplus,
+            )
+        )
+
     # ------------------------------------------------------------------ fields, batch, errors, variants
 
     def fields(
@@ -242,6 +267,21 @@ def weighted(
         raise TypeError("weighted takes exactly one of a list of weights, column and balance")
     by = weights if weights is not None else {"column": column, "balance": balance}
     return {"weights": by, "samples": samples, "seed": seed}
+
+
+def megatron(
+    *,
+    samples: Optional[int] = None,
+    seed: Optional[int] = None,
+    split: Union[str, Sequence[float], None] = None,
+    take: Optional[Literal["train", "valid", "test"]] = None,
+    extra: Optional[bool] = None,
+    keep_partial: Optional[bool] = None,
+    surplus: Optional[float] = None,
+) -> Json:
+    """The order of ``Builder.megatron``, for a variant."""
+    given = {"samples": samples, "seed": seed, "split": split, "take": take, "extra": extra}
+    return {"megatron": {**given, "keepPartial": keep_partial, "surplus": surplus}}
 
 
 def source_json(what: Any, where: str) -> Json:

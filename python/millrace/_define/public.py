@@ -2,8 +2,9 @@
 types."""
 
 from .._generated.operators import cutmix, mixup, mosaic
+from .blend import blend, blend_list
 from .dataset import dataset
-from .feed import BESIDE, Builder, sequential, shuffle, weighted
+from .feed import BESIDE, Builder, megatron, sequential, shuffle, weighted
 from .fields import Field, boxes, category, image, mask, npy, points, text
 from .fields import bytes_ as bytes
 from .fields import float_ as float
@@ -12,7 +13,6 @@ from .fields import json_ as json
 from .records import litdata, mds, tfrecord
 from .sources import (
     arrow,
-    blend,
     concat,
     csv,
     files,
@@ -40,6 +40,7 @@ from .torchvision import ImageFolder, TranslationError, from_torchvision
 __all__ = [
     "arrow",
     "blend",
+    "blend_list",
     "boxes",
     "Builder",
     "bytes",
@@ -64,6 +65,7 @@ __all__ = [
     "litdata",
     "mask",
     "mds",
+    "megatron",
     "mixup",
     "mosaic",
     "netcdf4",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
-from .._open.names import plain, refuse_unknown
+from .._open.names import plain
 from .feed import Builder, source_json
 
 Path = Union[str, "os.PathLike[str]"]
@@ -258,23 +258,3 @@ def split(
             "seed": seed,
         },
     )
-
-
-def blend(
-    entries: Sequence[Union[Mapping[str, Any], Tuple[Source, float]]],
-    *,
-    per: Optional[str] = None,
-    epoch: Optional[int] = None,
-) -> Builder:
-    """Several sources mixed by weight: (source, weight), or dicts of ``source``, ``weight``, ``name`` and
-    ``rename``."""
-    return _source("blend", {"entries": [_entry(entry) for entry in entries], "per": per, "epoch": epoch})
-
-
-def _entry(entry: Union[Mapping[str, Any], Tuple[Source, float]]) -> Dict[str, Any]:
-    if isinstance(entry, (tuple, list)) and len(entry) == 2:
-        entry = {"source": entry[0], "weight": entry[1]}
-    if not isinstance(entry, Mapping) or "source" not in entry:
-        raise TypeError(f"blend takes entries such as (source, weight), and {entry!r} is none")
-    refuse_unknown("an entry of blend", entry, ("source", "weight", "name", "rename"))
-    return {**entry, "source": source_json(entry["source"], "blend")}

@@ -29,7 +29,8 @@ class Limits:
     def of(
         epochs: Union[int, None, Once], steps: Optional[int], tokens: Optional[int], opened: Opened, rows: int
     ) -> "Limits":
-        """What the options say for this feed. Loops over tokens go on through epochs."""
+        """What the options say for this feed. Loops over tokens go on through epochs; Megatron's order has
+        one."""
         row_tokens = opened.row_tokens
         if tokens is not None:
             if row_tokens is None:
@@ -38,6 +39,10 @@ class Limits:
                 raise DefinitionError(f"tokens: expected a whole number from 1, not {tokens}")
             enough = -(-tokens // (row_tokens * rows * opened.world))
             steps = enough if steps is None else min(steps, enough)
+        if opened.once:
+            if isinstance(epochs, int) and epochs > 1:
+                raise DefinitionError("epochs: Megatron's order goes once through the samples of its run")
+            return Limits(epochs if isinstance(epochs, int) else 1, steps, False)
         endless = epochs is None or (isinstance(epochs, Once) and row_tokens is not None)
         return Limits(None if isinstance(epochs, Once) else epochs, steps, endless)
 

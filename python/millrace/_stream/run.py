@@ -129,6 +129,11 @@ class Run:
         if self._loop is not None:
             self._loop.leave(finished=False)
         empty, self._empty, self._over = self._empty, False, None
+        if self.stream.opened.once and self.following.epoch > 0:
+            raise StateError(
+                "Megatron's order ends here: it goes once through the samples of its run. A longer run has "
+                "another order from its first sample on: open the feed with another order, without the state"
+            )
         total = 0 if empty else self.steps(self.following)
         if not empty:
             limit = None if self._limits.plain else total

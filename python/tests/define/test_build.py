@@ -176,6 +176,36 @@ SAME = [
              { source: tar('b.tar'), weight: 1, name: 'b', rename: { png: 'jpg' } }],
              { per: 'batch', epoch: 1000 }) })""",
     ),
+    (
+        millrace.blend(
+            [
+                {"source": millrace.tokens("a", length=8), "weight": 2, "corpus": "web"},
+                {"source": millrace.tokens("b", length=8), "weight": 1, "corpus": "web"},
+            ],
+            by="tokens",
+            schedule="deficit",
+            max_epochs=2,
+        ).batch(1),
+        """feed({ source: blend([{ source: tokens('a', { length: 8 }), weight: 2, corpus: 'web' },
+             { source: tokens('b', { length: 8 }), weight: 1, corpus: 'web' }],
+             { by: 'tokens', schedule: 'deficit', maxEpochs: 2 }), batch: 1 })""",
+    ),
+    (
+        millrace.blend_list("files.txt", length=8, eod=0, epochs={"web": 1, "wiki": 2.5})
+        .megatron()
+        .sequential()
+        .batch(1),
+        """feed({ source: blendList('files.txt', { tokens: { length: 8, eod: 0 },
+             epochs: { web: 1, wiki: 2.5 } }), order: sequential(), batch: 1 })""",
+    ),
+    (
+        millrace.tokens("a", length=8)
+        .megatron(samples=9, split="8,1,1", take="valid", keep_partial=True)
+        .batch(1),
+        """feed({ source: tokens('a', { length: 8 }),
+             order: megatron({ samples: 9, split: '8,1,1', take: 'valid', keepPartial: true }),
+             batch: 1 })""",
+    ),
     (base.sequential(), "feed({ ...h, order: sequential() })"),
     (base.shuffle(), "feed({ ...h, order: shuffle() })"),
     (base.shuffle(3, window=1000), "feed({ ...h, order: shuffle({ seed: 3, window: 1000 }) })"),

@@ -1,7 +1,7 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
 import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
-import type { GroupJson } from '../order-types.js'
+import type { BlendRules, GroupJson, MegatronJson } from '../order-types.js'
 import { nameSource } from '../plugin-sources.js'
 import type { TokensJson } from '../token-types.js'
 import type {
@@ -178,9 +178,18 @@ export const split = (source: SourceJson, options: Omit<SplitJson, 'source'>): S
 
 /** Several sources mixed by weight. Only at the top. */
 export const blend = (
-  entries: BlendJson['entries'],
-  options: Omit<BlendJson, 'entries'> = {},
-): SourceJson => ({ blend: { entries, ...options } })
+  entries: NonNullable<BlendJson['entries']>,
+  options: BlendRules = {},
+): { blend: BlendJson } => ({ blend: { entries, ...options } })
+
+/**
+ * Token files by a list with lines `<weight> <prefix> <corpus>`, as blendcorpus writes it: `blendList('files.txt', { tokens: { length: 2048 } })`.
+ * `epochs` says how often each corpus is seen, in place of the list's weights.
+ */
+export const blendList = (
+  list: string,
+  options: BlendRules & Required<Pick<BlendJson, 'tokens'>> & Pick<BlendJson, 'epochs'>,
+): { blend: BlendJson } => ({ blend: { list, ...options } })
 
 /** As the source has them. */
 export const sequential = (): OrderJson => 'none'
@@ -208,6 +217,13 @@ export const weighted = (
   weights: number[] | { column: string } | { balance: string },
   options: { seed?: number; samples?: number } = {},
 ): OrderJson => ({ weights, ...options })
+
+/**
+ * The order of Megatron's GPTDataset and BlendedDataset, bit for bit, so that a run begun there goes on here. Options are called as
+ * docs/language-models.md lists them; by default one epoch with seed 1234 and the split 969,30,1.
+ */
+export const megatron = (options: MegatronJson = {}): OrderJson =>
+  Object.keys(options).length === 0 ? 'megatron' : { megatron: options }
 
 const oneOrMore = (paths: string[]): string | string[] => (paths.length === 1 ? paths[0] : paths)
 

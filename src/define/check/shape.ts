@@ -7,6 +7,7 @@ import type { FeedJson, OpJson, OrderJson } from '../types.js'
 import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
 import { parseMissing } from './missing.js'
 import { at, wrong } from './mistakes.js'
+import { megatron } from './order/megatron.js'
 import type { Parser } from './schema.js'
 import {
   either,
@@ -91,7 +92,7 @@ const weights: Parser<unknown> = (value, path) => {
 }
 
 const orderShape = exactlyOne(
-  ['shuffle', 'weights'],
+  ['shuffle', 'weights', 'megatron'],
   object({
     shuffle: optional(
       either(
@@ -101,6 +102,7 @@ const orderShape = exactlyOne(
       ),
     ),
     weights: optional(weights),
+    megatron: optional(megatron),
     samples: optional(positive),
     seed: optional(integer({ min: 0 })),
     group: optional(object({ by: optional(text), batches: optional(positive) })),
@@ -108,11 +110,18 @@ const orderShape = exactlyOne(
 )
 
 const order: Parser<OrderJson> = (value, path) => {
-  if (value === 'none') return value
-  if (!isObject(value)) throw wrong(path, '"none", {"shuffle": "global"} or {"weights": …}', value)
+  if (value === 'none' || value === 'megatron') return value
+  if (!isObject(value))
+    throw wrong(path, '"none", {"shuffle": "global"}, {"weights": …} or {"megatron": …}', value)
   const parsed = orderShape(value, path)
   if (parsed.samples !== undefined && parsed.weights === undefined) {
     throw new DefinitionError(at(path, 'samples'), 'goes with weights only')
+  }
+  if (parsed.group !== undefined && parsed.megatron !== undefined) {
+    throw new DefinitionError(at(path, 'group'), "Megatron's order has no groups: leave it out")
+  }
+  if (parsed.seed !== undefined && parsed.megatron !== undefined) {
+    throw new DefinitionError(at(path, 'seed'), 'goes into "megatron": {"megatron": {"seed": 1234}}')
   }
   return parsed as OrderJson
 }

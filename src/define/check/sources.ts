@@ -8,7 +8,8 @@ import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
-import type { BlendJson, PythonJson, SourceJson, SplitJson } from '../types.js'
+import type { PythonJson, SourceJson, SplitJson } from '../types.js'
+import { blendParser } from './combine/blend.js'
 import { arrayFiles, npyFiles } from './formats/array-files.js'
 import { arrow } from './formats/arrow.js'
 import { hdf5 } from './formats/hdf5.js'
@@ -16,7 +17,7 @@ import { parquet } from './formats/parquet.js'
 import { scalar, where } from './formats/where.js'
 import { kernel } from './kernel.js'
 import { csv, jsonl, textLines } from './lines.js'
-import { at, show, unknownName, wrong } from './mistakes.js'
+import { at, unknownName, wrong } from './mistakes.js'
 import { paths } from './paths.js'
 import { litdata, mds, tfrecord } from './records.js'
 import type { Parser } from './schema.js'
@@ -145,36 +146,6 @@ const split: Parser<SplitJson> = (value, path) => {
   return json
 }
 
-const blendShape = object({
-  entries: list(
-    object({
-      source: inner,
-      weight: number({ min: 0 }),
-      name: optional(text),
-      rename: optional(record(text, 'new names by old names')),
-    }),
-    'a list of entries',
-    { min: 1 },
-  ),
-  per: withDefault(oneOf(['sample', 'batch'], 'unit'), 'sample'),
-  epoch: optional(atLeastOne),
-})
-
-const blend: Parser<BlendJson> = (value, path) => {
-  const json = blendShape(value, path) as BlendJson
-  if (json.entries.every(entry => entry.weight === 0)) {
-    throw new DefinitionError(at(path, 'entries'), 'at least one weight must be above 0')
-  }
-  const seen = new Set<string>()
-  json.entries.forEach(({ name }, i) => {
-    if (name === undefined) return
-    if (seen.has(name))
-      throw new DefinitionError(at(at(at(path, 'entries'), i), 'name'), `${show(name)} is there twice`)
-    seen.add(name)
-  })
-  return json
-}
-
 /** Each kind of source and what may be written for it. */
 const SOURCES: Record<SourceName, Parser<unknown>> = {
   tar: paths,
@@ -198,7 +169,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   zip: list(inner, 'a list of two sources or more', { min: 2 }),
   subset,
   split,
-  blend,
+  blend: blendParser(inner, tokens),
   litdata,
   mds,
   tfrecord,

@@ -16,11 +16,13 @@ import {
 import { textOps } from '../operators/text.js'
 import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
 import { withBoxes } from './boxed.js'
+import { checkWeights } from './combine/blend.js'
 import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { checkMissing } from './missing.js'
 import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
+import { checkMegatron, megatronOf } from './order/megatron.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
 import { withPairFields } from './tokens/chat.js'
@@ -71,6 +73,9 @@ function check(value: unknown, path: string): FeedJson {
       "can't be used with blend: give its entries weights",
     )
   }
+  const megatron = megatronOf(feed.order)
+  if (megatron !== undefined) checkMegatron(megatron, feed.source, at(at(path, 'order'), 'megatron'))
+  else if ('blend' in feed.source) checkWeights(feed.source.blend, at(at(path, 'source'), 'blend'))
   if (feed.order !== undefined && feed.order !== 'none') checkOrderable(feed.source, at(path, 'order'))
   return feed
 }

@@ -12,7 +12,7 @@ import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
-import { type LoopLimits, loopLimits } from '../limits.js'
+import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import type { Batch, BatchOwner } from './batch.js'
@@ -128,6 +128,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async beginLoop(): Promise<void> {
     // A state may be loaded while the ring is being moved.
     while (this.moveTo) await this.move(this.moveTo)
+    checkNotOver(this.feed, this.place)
     this.until = this.handed + this.loopLength()
     this.epoch = this.place.epoch
     // What lies between two loops is no step.

@@ -59,6 +59,7 @@ export function describeOpened(
     rankFrom,
     length: plan.length,
     ...(plan.feed.rowTokens !== undefined && { rowTokens: plan.feed.rowTokens }),
+    ...(plan.feed.order.kind === 'megatron' && { once: true }),
     steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
     ...(share.bins && { bins: true }),
     place,

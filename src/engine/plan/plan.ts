@@ -74,6 +74,7 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     most: feed.map === undefined ? columnLimits(feed.fields) : {},
     python: feed.python,
     bad: feed.onError.policy === 'fail' ? 'fail' : 'drop',
+    ...(feed.order.kind === 'megatron' && { megatron: feed.order }),
     progress,
     notice,
   })

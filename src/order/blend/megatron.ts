@@ -3,7 +3,7 @@
  * as there, so that ties fall as they do there. How often each source was drawn is kept for every 4,096th position, so that any other is
  * found by a short walk. Sources are drawn from their beginning and once: their rows are in Megatron's order already.
  */
-import { DefinitionError } from '../../basics/errors.js'
+import { DefinitionError, MillraceError } from '../../basics/errors.js'
 import { normalized } from '../../basics/numpy.js'
 import type { Draw, Order } from '../order.js'
 import type { SourceOrder } from '../single.js'
@@ -31,13 +31,8 @@ export interface MegatronBlendSpec {
   samples?: number
   /** Samples that each source has. */
   counts: readonly number[]
-  /** What `megatronSizes` added to each. */
+  /** By what share each was built larger than needed. */
   surplus: number
-}
-
-/** Samples of which each source of a blend must be built, for so many in all. */
-export function megatronSizes(weights: readonly number[], samples: number, surplus: number): number[] {
-  return normalized(weights).map(weight => Math.ceil(Math.ceil(samples * weight) * (1 + surplus)))
 }
 
 export function planMegatronBlend(spec: MegatronBlendSpec): MegatronBlendData {
@@ -56,7 +51,7 @@ export function planMegatronBlend(spec: MegatronBlendSpec): MegatronBlendData {
       'order.megatron.samples',
       'a blend with weights needs it, as in Megatron: how many samples the whole run has (global batch · iterations)',
     )
-  const size = megatronSizes(weights, samples, 0).reduce((a, b) => a + b, 0)
+  const size = normalized(weights).reduce((sum, weight) => sum + Math.ceil(samples * weight), 0)
   // Megatron normalises the weights twice, which may change their last bits.
   return walk(spec, { size, length: samples, shares: normalized(normalized(weights)) })
 }
@@ -117,7 +112,15 @@ export class MegatronBlendOrder implements Order {
     out.source = stretch.labels[i]
     out.row = out.drawn = stretch.ranks[i]
     out.epoch = 0
+    out.epoch = 0
     return out
+  }
+
+  changed(): never {
+    throw new MillraceError(
+      "Megatron's order has the weights that the run began with: they can't be changed on the way. " +
+        'To go on with others, open the feed with another order and without the state',
+    )
   }
 
   drawnBefore(draw: number): Float64Array {

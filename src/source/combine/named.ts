@@ -19,7 +19,9 @@ import type { TokenRows } from '../tokens/token-rows.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
+  /** Stands before ids; and in the column `source`, unless it belongs to a corpus. */
   name: string
+  corpus?: string
   /** New names by old ones. */
   rename: Record<string, string>
   child: Manifest
@@ -32,8 +34,8 @@ export const named: SourceKind<never> = {
   },
 
   attach(manifest, nesting) {
-    const { child, name, rename } = manifest as NamedManifest
-    return new NamedSource(nesting.attach(child), name, rename)
+    const { child, name, rename, corpus = name } = manifest as NamedManifest
+    return new NamedSource(nesting.attach(child), name, rename, corpus)
   },
 }
 
@@ -46,6 +48,7 @@ class NamedSource extends Around {
     source: Source,
     private readonly name: string,
     private readonly rename: Readonly<Record<string, string>>,
+    private readonly corpus: string,
   ) {
     super(source, {
       columns: renamed(source.columns, rename),
@@ -81,7 +84,7 @@ class NamedSource extends Around {
   }
 
   override index(name: string): IndexColumn | undefined {
-    return name === 'source' ? { type: 'string', at: () => this.name } : super.index(name)
+    return name === 'source' ? { type: 'string', at: () => this.corpus } : super.index(name)
   }
 
   override sample(
@@ -94,7 +97,7 @@ class NamedSource extends Around {
     const values = this.source.sample(row, epoch, below, got)
     const out: Record<string, Column> = {}
     columns.forEach((column, i) => {
-      if (column === 'source') out.source = this.name
+      if (column === 'source') out.source = this.corpus
       else if (values[below[i]] !== undefined) out[column] = values[below[i]]
     })
     return out

@@ -22,13 +22,18 @@ export async function openTokens(json: TokensJson, context: OpenContext): Promis
   const documents = areWanted(json, shape, files, context)
     ? await openDocuments(files, { eod: json.eod, eodAt: json.eodAt }, context)
     : undefined
-  const opened = await openRows(json, shape, files, documents, context)
+  const opened =
+    context.megatron === undefined
+      ? await openRows(json, shape, files, documents, context)
+      : await (await import('./megatron/open.js')).megatronRows(files, shape, context.megatron, context)
   const pad = json.eod ?? insert?.eod ?? 0
   return {
     kind: 'tokens',
     fingerprint: fingerprintOf(files, opened),
     stamp: digest(files.map(({ version }) => version)),
     content: digest([shape.shift, pad, masks?.map(({ size }) => size) ?? null]),
+    trained: opened.trained,
+    ...(opened.epochRows !== undefined && { epochRows: opened.epochRows }),
     indexBytes: opened.bytes,
     files,
     ...(masks && { masks }),

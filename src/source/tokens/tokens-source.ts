@@ -8,6 +8,7 @@ import { BinRows } from './rows/bin-rows.js'
 import { type ConcatData, ConcatRows } from './rows/concat-rows.js'
 import { DocumentRows } from './rows/document-rows.js'
 import type { KeptRows } from './rows/kept-rows.js'
+import { type MegatronData, MegatronRows } from './rows/megatron-rows.js'
 import { rangeOf } from './rows/range.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
@@ -20,7 +21,7 @@ export interface TokensManifest extends Manifest {
   /** One byte a token, beside each file. */
   masks?: SideFile[]
   shape: TokenShape
-  rows: ConcatData | KeptRows
+  rows: ConcatData | KeptRows | MegatronData
   /** Borders of documents, where they are at hand or something asks for them. */
   documents?: OpenedDocuments
   pad: number
@@ -39,6 +40,7 @@ const MASKED: readonly TokenColumn[] = ['target', 'labels', 'lossMask']
 
 function rowsOf(data: TokensManifest['rows']): RowPlaces {
   if (data.pack === 'concat') return new ConcatRows(data)
+  if (data.pack === 'megatron') return new MegatronRows(data)
   return data.pack === 'bestFit' ? new BinRows(data) : new DocumentRows(data)
 }
 
@@ -191,7 +193,7 @@ export class TokensSource implements Source {
     for (let i = 0; i < row.count; i++) {
       const place = row.place[i]
       if (place >= filled) break
-      if (row.joined[i] === 0 || this.rows.crosses) out[count++] = place
+      if (row.joined[i] === 0 || this.rows.crosses || this.rows.parted) out[count++] = place
       if (this.rows.crosses) count = this.bordersWithin(row, i, filled, out, count)
     }
     if (count === 0 || (filled < length && this.shape.varlen === undefined)) out[count++] = filled
@@ -265,7 +267,9 @@ export class TokensSource implements Source {
   }
 
   private *fileStarts(): Generator<{ at: number; of: number }> {
-    const { starts, files } = this.manifest.rows.runs
+    const { rows } = this.manifest
+    if (rows.pack === 'megatron') return
+    const { starts, files } = rows.runs
     for (let run = 1; run < files.length; run++)
       if (files[run] !== files[run - 1])
         yield { at: Math.ceil(starts[run] / this.shape.length), of: files[run] }

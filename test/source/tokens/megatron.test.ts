@@ -62,7 +62,7 @@ it.each(expected.gpt)('GPTDataset: $kind $count, $split take $take, $samples of 
   const range = splitRange(one.split, one.take, one.count)
   expect(range).toEqual({ from: one.from, to: one.to })
   const { documents, places, offsets, shuffle, epochs } = gptIndex({
-    lengths: lengthsOf(one),
+    lengths: lengthsOf(one).subarray(range.from, range.to),
     ...range,
     samples: one.samples ?? undefined,
     length: one.length,

@@ -5,7 +5,7 @@
 import { RandomState } from './random-state.js'
 
 export interface GptWanted {
-  /** Tokens of each sequence of the whole file. */
+  /** Tokens of each sequence of this split. */
   lengths: ArrayLike<number>
   /** The sequences of this split: from … to − 1. */
   from: number
@@ -39,7 +39,7 @@ export function gptIndex(wanted: GptWanted): GptIndex {
   const { lengths, from, to, samples, length, seed } = wanted
   const extra = wanted.extra ? 1 : 0
   let tokens = 0
-  for (let i = from; i < to; i++) tokens += lengths[i]
+  for (let i = 0; i < to - from; i++) tokens += lengths[i]
   if (tokens === 0) throw new RangeError(`sequences ${from} to ${to - 1} have no token`)
   const epochs = samples === undefined ? 1 : epochsFor(samples * length + extra, tokens)
   const separate = isSeparate(samples, epochs, tokens, length, extra)
@@ -54,7 +54,7 @@ export function gptIndex(wanted: GptWanted): GptIndex {
   } else random.shuffle(documents)
 
   const count = countOf(epochs * tokens - extra, length, wanted.keepPartial === true)
-  const starts = startsOf(documents, lengths, count, length, extra)
+  const starts = startsOf(documents, from, lengths, count, length, extra)
   const shuffle = new Uint32Array(new SharedArrayBuffer(4 * count))
   for (let i = 0; i < count; i++) shuffle[i] = i
   if (separate) {
@@ -95,6 +95,7 @@ function countOf(tokens: number, length: number, keepPartial: boolean): number {
 /** Goes through the sequences, and notes where each sample begins. */
 function startsOf(
   documents: Int32Array,
+  from: number,
   lengths: ArrayLike<number>,
   count: number,
   length: number,
@@ -107,7 +108,7 @@ function startsOf(
   for (let sample = 1; sample <= count; sample++) {
     let missing = length + extra
     while (missing > 0) {
-      const left = lengths[documents[document]] - offset
+      const left = lengths[documents[document] - from] - offset
       missing -= left
       if (missing <= 0) {
         // The next sample begins with the token that this one has more.
@@ -116,7 +117,7 @@ function startsOf(
       } else {
         if (document === documents.length - 1) {
           // What is left is no full sample.
-          offset = lengths[documents[document]] - extra
+          offset = lengths[documents[document] - from] - extra
           break
         }
         document++

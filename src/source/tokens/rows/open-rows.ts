@@ -11,10 +11,15 @@ import { obtainPack } from '../pack/kept-pack.js'
 import { packRules } from '../pack/places.js'
 import { type ConcatData, concatCount } from './concat-rows.js'
 import type { KeptRows } from './kept-rows.js'
+import type { MegatronData } from './megatron-rows.js'
 import { type StreamRuns, streamOf } from './stream.js'
 
 export interface OpenedRows {
-  rows: ConcatData | KeptRows
+  rows: ConcatData | KeptRows | MegatronData
+  /** Tokens that are trained on in an epoch: places that are only filled up are not among them. */
+  trained: number
+  /** Rows of one epoch, where there are several behind each other. */
+  epochRows?: number
   /** What decides which rows there are, besides the files: part of the order hash. */
   cut: unknown
   /** How rows are made, in a few words, for `inspect`. */
@@ -22,6 +27,9 @@ export interface OpenedRows {
   /** Memory of its tables. */
   bytes: number
 }
+
+/** Rows of one stream of all files. */
+type Streamed = OpenedRows & { rows: ConcatData | KeptRows }
 
 export async function openRows(
   json: TokensJson,
@@ -85,7 +93,7 @@ function concatRows(
   runs: StreamRuns,
   files: readonly TokenFile[],
   { notice }: OpenContext,
-): OpenedRows {
+): Streamed {
   const { tail = 'drop', phase, seed = 0, documents } = json
   const moves = phase === undefined
   const tokens = runs.starts[runs.files.length]
@@ -117,7 +125,14 @@ function concatRows(
   }
   const told = `one stream, cut ${moves ? 'at other places each epoch' : 'at the same places each epoch'}, tail ${tail === 'drop' ? 'dropped' : 'padded'}`
   const marks = documents && [documents, json.eod, json.eodAt]
-  return { rows, cut: { pack: 'concat', length, tail, seed: rows.seed, tokens, marks }, told, bytes: 0 }
+  const trained = Math.min(count * length, tokens - 1)
+  return {
+    rows,
+    trained,
+    cut: { pack: 'concat', length, tail, seed: rows.seed, tokens, marks },
+    told,
+    bytes: 0,
+  }
 }
 
 /** Rows of whole documents, from an index that is made once, and a notice of the padding. */
@@ -128,7 +143,7 @@ async function packedRows(
   documents: OpenedDocuments,
   choice: Choice | undefined,
   context: OpenContext,
-): Promise<OpenedRows> {
+): Promise<Streamed> {
   const { length, capacity, varlen, ragged } = shape
   const pack = shape.pack as 'bestFit' | 'document'
   const rules = packRules(json, shape.shift)
@@ -170,7 +185,7 @@ async function packedRows(
     checksum: index.header.checksum,
   }
   const cut = { pack, rules, documents: json.documents, marks: [json.eod, json.eodAt], lengths: meta.lengths }
-  return { rows, cut, told, bytes: index.header.bytes }
+  return { rows, trained: count * length - padding, cut, told, bytes: index.header.bytes }
 }
 
 function percent(share: number): string {

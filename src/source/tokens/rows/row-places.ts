@@ -24,4 +24,6 @@ export interface RowPlaces {
    * up.
    */
   readonly crosses: boolean
+  /** Each stretch is one document, or a part of one, although it is joined to the one before. */
+  readonly parted?: boolean
 }
