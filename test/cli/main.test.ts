@@ -150,6 +150,14 @@ describe('errors', () => {
     expect(readFileSync(log, 'utf8')).toBe('notes of mine\n')
   })
 
+  it('of a run from a position begin there, or say why not', async () => {
+    const log = join(folder, 'at.jsonl')
+    expect((await millrace('run', INLINE, '--steps', '1', '--position', '2', '--ids', log)).code).toBe(0)
+    expect(JSON.parse(readFileSync(log, 'utf8').split('\n')[0])).toMatchObject({ epoch: 0, position: 2 })
+    const { code, stderr } = await millrace('run', INLINE, '--position', '2', '--resume', 'state.json')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('give one of them')])
+  })
+
   it('of a feed where data is wanted say so', async () => {
     const feed = join(folder, 'feed.json')
     writeFileSync(feed, INLINE)

@@ -34,6 +34,7 @@ export const run = command({
       about: 'context-parallel rank R of W: its part of each row; R/W/contiguous in place of zigzag',
     },
     resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
+    position: { type: 'count', value: 'N', about: 'go on after N samples of the first epoch' },
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
     trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
@@ -58,6 +59,8 @@ export const run = command({
       audit.checkPlace(`--${name}`, values[name], name !== 'ids')
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
+    if (values.position !== undefined && values.resume !== undefined)
+      throw new UsageError('--position and --resume both say where to begin: give one of them')
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
     const loader = open(json, {
@@ -81,6 +84,7 @@ export const run = command({
     try {
       await loader.ready
       opening.end()
+      if (values.position !== undefined) loader.load({ ...loader.state(), position: values.position })
       if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
         process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
       }

@@ -207,6 +207,46 @@ describe('entries', () => {
   })
 })
 
+it('by tokens: shares of tokens come out, however full rows are', async () => {
+  // Documents of 3 tokens take 2 places of 8 and leave none; those of 6 take 5, and 3 are filled up.
+  writeMegatron(folder, 'short', documentsOf(Array(400).fill(3), 7000))
+  writeMegatron(folder, 'long', documentsOf(Array(400).fill(6), 10_000))
+  const packed = (path: string) => ({
+    name: path,
+    weight: 1,
+    source: { tokens: { path, length: 8, pack: 'bestFit' } },
+  })
+  const tokensIn = async (by: 'rows' | 'tokens') => {
+    const json = {
+      ...feedOf({ entries: [packed('short'), packed('long')], by, epoch: 2048 }),
+      fields: ['input', 'lossMask'],
+    }
+    const counts = { short: 0, long: 0 }
+    await using(
+      json as unknown as FeedJson,
+      { root: folder, workers: 0, epochs: 1, notice: () => {} },
+      async loader => {
+        for await (const batch of loader) {
+          const mask = batch.lossMask as ArrayLike<number>
+          batch.ids.forEach((id, row) => {
+            for (let i = 0; i < 8; i++) counts[corpusOf(id) as 'short' | 'long'] += Number(mask[8 * row + i])
+          })
+        }
+      },
+    )
+    return counts.short / (counts.short + counts.long)
+  }
+  expect(await tokensIn('rows')).toBeCloseTo(8 / 13, 2)
+  expect(await tokensIn('tokens')).toBeCloseTo(0.5, 2)
+  const images = feedOf(
+    { entries: [{ source: { synthetic: { count: 9, tokens: { length: 4 } } }, weight: 1 }], by: 'tokens' },
+    { fields: { t: { from: 'tokens', as: 'bytes', ragged: { max: 99 } } } },
+  )
+  const loader = open(images, { root: folder, workers: 0 }) as AnyLoader
+  await expect(loader.ready).rejects.toThrow('"tokens" goes with sources of tokens alone')
+  await loader.close()
+})
+
 describe('exactly resumable', () => {
   it.each(['shuffled', 'deficit'])(
     '%s: with other ranks, batches and workers, and after new weights',
