@@ -31,6 +31,7 @@ test('millrace', async () => {
       "boxes",
       "bytes",
       "category",
+      "chat",
       "concat",
       "csv",
       "cuda",

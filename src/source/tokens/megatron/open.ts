@@ -9,9 +9,13 @@ import type { TokenFile, TokenIndex } from '../formats/token-file.js'
 import type { MegatronData } from '../rows/megatron-rows.js'
 import type { OpenedRows } from '../rows/open-rows.js'
 import { gptIndex } from './gpt-index.js'
+import { type MegatronMeta, type MegatronTables, obtainTables } from './kept.js'
 import { splitRange } from './split.js'
 
 const PARTS = ['train', 'valid', 'test']
+
+/** Documents and samples from which on tables are kept: they take some seconds to make. */
+const LARGE = 1 << 22
 
 type Order = NonNullable<OpenContext['megatron']>
 
@@ -20,6 +24,7 @@ export async function megatronRows(
   { length, shift }: TokenShape,
   order: Order,
   context: OpenContext,
+  large = LARGE,
 ): Promise<OpenedRows> {
   const [file] = files
   if (files.length > 1)
@@ -32,40 +37,48 @@ export async function megatronRows(
       `${file.path} is ${file.format}, and has no .idx: Megatron's order is one of Megatron's files (millrace tokens convert)`,
       { file: file.path },
     )
-  const { split, take, samples, seed, extra, keepPartial } = order
+  const { split, take, samples, extra } = order
   const { from, to } = splitRange(split, take, file.index.sequences)
-  const documents = await documentsOf(file, from, to, context)
-  const few = tooFew(file, order, length, documents.tokens, to - from)
-  if (documents.tokens === 0) throw few
-  const { starts, lengths } = documents
-  const { epochs: _, ...index } = gptIndex({
-    lengths,
-    from,
-    to,
-    samples,
-    length,
-    seed,
-    extra,
-    keepPartial,
-  })
-  if (index.shuffle.length === 0) throw few
-  const tables = { ...index, starts, lengths }
-  const rows: MegatronData = {
-    pack: 'megatron',
-    count: index.shuffle.length,
-    tokens: length + (shift === 'here' ? 1 : 0),
-    extra: extra ? 1 : 0,
-    from,
-    tables,
+  const make = () => makeTables(file, order, length, from, to, context)
+  const entries = to - from + (samples ?? file.tokens / length)
+  let made: { tables: MegatronData['tables']; meta: MegatronMeta; bytes: number }
+  if (entries >= large) {
+    const { index, meta } = await obtainTables(file, [order, length], make, context)
+    const { bytes, checksum } = index.header
+    made = { tables: { path: index.path, checksum }, meta, bytes }
+  } else {
+    const { tables, meta } = await make()
+    const bytes = Object.values(tables).reduce((sum, { byteLength }) => sum + byteLength, 0)
+    made = { tables, meta, bytes }
   }
+  const { tables, meta, bytes } = made
+  const { count, tokens: trained } = meta
+  const tokens = length + (shift === 'here' ? 1 : 0)
   return {
-    rows,
-    trained: documents.tokens,
-    epochRows: documents.tokens / length,
+    rows: { pack: 'megatron', count, tokens, extra: extra ? 1 : 0, from, tables },
+    trained,
+    epochRows: trained / length,
     cut: { pack: 'megatron', length, sequences: file.index.sequences, ...order },
     told: "Megatron's samples, in Megatron's order",
-    bytes: Object.values(tables).reduce((sum, { byteLength }) => sum + byteLength, 0),
+    bytes,
   }
+}
+
+async function makeTables(
+  file: TokenFile,
+  order: Order,
+  length: number,
+  from: number,
+  to: number,
+  context: OpenContext,
+): Promise<{ tables: MegatronTables; meta: MegatronMeta }> {
+  const { samples, seed, extra, keepPartial } = order
+  const { starts, lengths, tokens } = await documentsOf(file, from, to, context)
+  const few = tooFew(file, order, length, tokens, to - from)
+  if (tokens === 0) throw few
+  const { epochs: _, ...index } = gptIndex({ lengths, from, to, samples, length, seed, extra, keepPartial })
+  if (index.shuffle.length === 0) throw few
+  return { tables: { ...index, starts, lengths }, meta: { count: index.shuffle.length, tokens } }
 }
 
 /** Where the documents of a part lie, in shared memory. */

@@ -89,7 +89,7 @@ export async function obtainPack(
 const FORMAT = 1
 
 /** Of a local file size and time of change tell; inode and the like differ in a copy. */
-function stampOf(version: Version): unknown {
+export function stampOf(version: Version): unknown {
   return typeof version === 'string' ? version : version.mtimeMs
 }
 

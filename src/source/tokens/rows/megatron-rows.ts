@@ -2,19 +2,9 @@
  * Rows as Megatron's GPTDataset has them, in its order: row p is the sample that stands at position p of its shuffle index. A sample goes
  * through documents in the order of the document index; the target behind the last token of one is the first of the next.
  */
+import { keptTables, type MegatronTables } from '../megatron/kept.js'
 import type { Stretches } from '../token-rows.js'
 import type { RowPlace, RowPlaces } from './row-places.js'
-
-/** Tables of Megatron's (megatron/gpt-index.ts), and where the documents lie. */
-export interface MegatronTables {
-  documents: ArrayLike<number>
-  places: ArrayLike<number>
-  offsets: ArrayLike<number>
-  shuffle: ArrayLike<number>
-  /** Of each document of this part: its first token in the file, and how many it has. */
-  starts: ArrayLike<number>
-  lengths: ArrayLike<number>
-}
 
 /** Plain data; large tables are shared. */
 export interface MegatronData {
@@ -26,7 +16,8 @@ export interface MegatronData {
   extra: number
   /** The first document of this part. */
   from: number
-  tables: MegatronTables
+  /** In shared memory, or kept in an index. */
+  tables: MegatronTables | { path: string; checksum: number }
 }
 
 export class MegatronRows implements RowPlaces {
@@ -35,13 +26,16 @@ export class MegatronRows implements RowPlaces {
   readonly crosses = false
   readonly parted = true
 
+  private readonly tables: MegatronTables
+
   constructor(private readonly data: MegatronData) {
     this.count = data.count
+    this.tables = 'path' in data.tables ? keptTables(data.tables) : data.tables
   }
 
   stretches(row: number, _epoch: number, out: Stretches): void {
-    const { tokens, extra, from, tables } = this.data
-    const { documents, places, offsets, shuffle, starts, lengths } = tables
+    const { tokens, extra, from } = this.data
+    const { documents, places, offsets, shuffle, starts, lengths } = this.tables
     const sample = shuffle[row]
     const last = places[sample + 1]
     let begin = offsets[sample]
@@ -58,7 +52,7 @@ export class MegatronRows implements RowPlaces {
 
   begin(row: number): RowPlace {
     const { document, offset } = this.first(row)
-    return { file: 0, offset: this.data.tables.starts[document - this.data.from] + offset }
+    return { file: 0, offset: this.tables.starts[document - this.data.from] + offset }
   }
 
   id(row: number): string {
@@ -68,8 +62,8 @@ export class MegatronRows implements RowPlaces {
 
   /** The document that a row begins in: the first that still has tokens there. */
   private first(row: number): { document: number; offset: number } {
-    const { from, tables } = this.data
-    const { documents, places, offsets, shuffle, lengths } = tables
+    const { from } = this.data
+    const { documents, places, offsets, shuffle, lengths } = this.tables
     const sample = shuffle[row]
     let i = places[sample]
     let offset = offsets[sample]
