@@ -86,6 +86,16 @@ def test_a_gpt_resumes_with_the_same_curve(tmp_path):
     assert curve(resumed) == {step: whole[step] for step in range(11, 25)}
 
 
+def test_packed_conversations_are_learnt_as_if_each_were_alone(tmp_path):
+    pytest.importorskip("torch")
+    said = run("finetune_chat.py", "--steps", 30, folder=tmp_path)
+    packed, alone = re.search(r"^packed (\S+) alone (\S+)$", said, re.M).groups()
+    assert float(packed) == pytest.approx(float(alone), rel=1e-4)
+    losses = [float(loss) for loss in curve(said).values()]
+    assert len(losses) == 30
+    assert sum(losses[-4:]) < 0.3 * sum(losses[:4])
+
+
 def photos(folder: Path, count: int) -> List[str]:
     """Small pictures in folders of any depth, one with a name that CSV has to quote; gives their ids."""
     from PIL import Image

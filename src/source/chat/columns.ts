@@ -11,25 +11,16 @@ const PLAIN: readonly string[] = ['prompt', 'completion', 'chosen', 'rejected']
 /** Columns in which one of the source's may be a list of messages. */
 const MESSAGES: readonly string[] = ['messages', 'conversations', ...PLAIN]
 
-/** The columns to read: those that the source names, or all of them where it does not name them. */
+/** The columns to read. */
 export function chatColumns(source: Source, wanted: readonly string[]): string[] {
   const { columns } = source
-  const found = wanted.flatMap(name =>
-    columns.includes(name) ? [name] : MESSAGES.includes(name) ? membersOf(columns, name) : [],
-  )
   // JSON lines look at the first rows only: others may have what these lack.
-  return found.length === 0
-    ? [...wanted]
-    : [
-        ...found,
-        ...wanted.filter(
-          name =>
-            !columns.includes(name) &&
-            !found.some(one => one.startsWith(`${name}.`)) &&
-            columns.length > 0 &&
-            source.index('line') !== undefined,
-        ),
-      ]
+  const open = source.index('line') !== undefined
+  return wanted.flatMap(name => {
+    if (columns.includes(name)) return [name]
+    const members = MESSAGES.includes(name) ? membersOf(columns, name) : []
+    return members.length === 0 && open ? [name] : members
+  })
 }
 
 function membersOf(columns: readonly string[], name: string): string[] {

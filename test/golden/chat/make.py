@@ -11,6 +11,8 @@ import json
 from datetime import datetime as real_datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import transformers.utils.chat_template_utils as utils
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
@@ -109,7 +111,21 @@ def runs(mask):
     return out
 
 
+def write_tables():
+    """Conversations as Hugging Face's datasets have them: lists of structs, in which what a message lacks is null."""
+    talks = [
+        [{"role": "user", "content": "Größe?"}, {"role": "assistant", "content": "14 px"}],
+        [{"role": "system", "content": "s"}, {"role": "user", "content": ""}, {"role": "assistant", "content": "x", "name": "n"}],
+    ]
+    fields = [pa.field(name, pa.string()) for name in ("role", "content", "name")]
+    table = pa.table({"messages": pa.array(talks, pa.list_(pa.struct(fields))), "id": [1, 2]})
+    pq.write_table(table, HERE / "talks.parquet")
+    with pa.OSFile(str(HERE / "talks.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
 def main():
+    write_tables()
     utils.datetime = Frozen
     tokenizer, added = tokenizer_with_added()
     conversations = [json.loads(line) for line in (HERE / "conversations.jsonl").read_text().splitlines()]

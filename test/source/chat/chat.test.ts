@@ -241,6 +241,21 @@ test('names of special tokens in contents are told of, and can stay text', async
   expect(text.notices).not.toContain('special tokens')
 })
 
+test('conversations of Parquet and Arrow, which are lists of structs', async () => {
+  const golden = new URL('../../golden/chat/', import.meta.url).pathname
+  const texts = [
+    '<|im_start|>user\nGröße?<|im_end|>\n<|im_start|>assistant\n14 px<|im_end|>\n',
+    '<|im_start|>system\ns<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nx<|im_end|>\n',
+  ]
+  for (const source of [{ parquet: join(golden, 'talks.parquet') }, { arrow: join(golden, 'talks.arrow') }]) {
+    const json = chatOf({ source, pack: 'document', shift: 'model' }) as SourceJson
+    const rows = (await openRows(folder, json)).rows(['tokens'])
+    expect(rows.map(({ tokens }, i) => tokens.slice(0, tokensOf(texts[i]).length))).toEqual(
+      texts.map(tokensOf),
+    )
+  }
+})
+
 test('long conversations are cut, split or left out', async () => {
   lines('long.jsonl', [{ messages: [user('a'), bot('word '.repeat(200))] }, TALKS[0]])
   const rows = async (long?: ChatJson['long']) =>
