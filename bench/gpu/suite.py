@@ -70,6 +70,7 @@ PARTS = [
     Part("photos", ours("train.py", "photos"), 150, 240, "bar 4: ResNets on photographs"),
     Part("mixed", ours("mixed.py"), 190, 300, "photographs of mixed kinds: progressive, grey, CMYK, 4:4:4"),
     Part("generate", ours("generate.py"), 75, 130, "bar 5: generated images"),
+    Part("llm", ours("llm.py"), 150, 280, "a GPT of 124 M parameters: cached, fed, DataLoader"),
     Part("jax", ours("jax_feed.py"), 40, 100, "bar 6: a jitted step"),
     Part("deaths", ours("deaths.py"), 45, 120, "bar 7: kill -9 of engine and trainer"),
     Part("flat", ours("flat.py"), 45, 120, "bar 7: 2,000 steps with flat memory"),

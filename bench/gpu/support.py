@@ -109,7 +109,8 @@ def rate_for(batches: Iterable[Any], seconds: float, warm: int = 20) -> float:
 class Result:
     """What a part finds out: ``gpu-NAME.json``, written after every figure, so that it outlives the part."""
 
-    def __init__(self, args: argparse.Namespace, name: str, what: str) -> None:
+    def __init__(self, args: argparse.Namespace, name: str, what: str, unit: str = "img/s") -> None:
+        self._unit = unit
         self._path = args.out / f"gpu-{name}.json"
         self._begun = time.monotonic()
         self.found: dict[str, Any] = {"name": f"gpu-{name}", "what": what, **stamp(args), "results": {}}
@@ -123,7 +124,7 @@ class Result:
         for key, one in more.items():
             entry.setdefault(key, []).append(one)
         words = "".join(f", {key} {shown(one)}" for key, one in more.items())
-        self.say(f"{contender}: {value:,.0f} img/s{words}")
+        self.say(f"{contender}: {value:,.0f} {self._unit}{words}")
 
     def put(self, key: str, value: Any) -> None:
         """Something that is not measured again and again."""

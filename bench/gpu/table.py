@@ -213,6 +213,19 @@ def others(found: Found) -> Iterator[Row]:
     yield Row("7", "2,000 steps, what memory grew", "flat", reached, flat.get("flat"))
 
 
+def llm(found: Found) -> Iterator[Row]:
+    """A language model."""
+    cached, fed = found.rate("llm", "cached"), found.rate("llm", "feed")
+    if cached is None:
+        return
+    reached = f"{share(ratio(fed, cached))} ({number(fed)} tokens/s)"
+    what = "GPT, 124 M parameters, one worker, cold, 4 corpora, of the cached batch's rate"
+    yield Row("LLM", what, "≥ 99 %", reached, at_least(ratio(fed, cached), 0.99))
+    for name in ("DataLoader, 1 worker", "DataLoader, 4 workers"):
+        rate = found.rate("llm", name)
+        yield Row("LLM", f"the same, {name}", "", f"{share(ratio(rate, cached))} ({number(rate)} tokens/s)", None)
+
+
 def told(good: Optional[bool]) -> str:
     """In a word."""
     return {True: "yes", False: "no", None: "–"}[good]
@@ -228,7 +241,7 @@ def table(folder: Path) -> str:
         return f"{folder} has no gpu-*.json\n"
     lines = ["| bar | what | needed | reached | verdict |", "| --- | --- | ---: | --- | --- |"]
     verdicts = {True: "reached", False: "**missed**", None: "–"}
-    for row in (*checks(found), *rates(found), *training(found), *others(found), *mixed(found)):
+    for row in (*checks(found), *rates(found), *training(found), *others(found), *llm(found), *mixed(found)):
         reached = " ".join(row.reached.replace("|", "/").split())
         lines.append(f"| {row.bar} | {row.what} | {row.needed} | {reached} | {verdicts[row.good]} |")
     return "\n".join([*head(found), "", *lines, "", *modes(found), *rest(found)]) + "\n"
