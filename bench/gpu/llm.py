@@ -189,11 +189,7 @@ def fed(args: Any, paths: dict[str, Path], step: Step, size: Size) -> Any:
                 yield batch["input"], batch["target"]
 
         value = rate(batches(), step, size)
-        stats = feed.stats()
-        return value, {
-            "waited": stats["waitMs"] / 1000,
-            "bytesRead": stats["engine"].get("bytesRead") if "engine" in stats else None,
-        }
+        return value, {"waitedSeconds": round(feed.stats()["waitMs"] / 1000, 3)}
 
 
 class Tokens(torch.utils.data.Dataset):  # type: ignore[type-arg]

@@ -262,7 +262,13 @@ def chosen(args: argparse.Namespace) -> list[Part]:
     unknown = [name for name in (*only, *skip) if name not in names]
     if unknown:
         sys.exit(f"there is no part {unknown[0]!r}; there are {', '.join(names)}")
-    return [part for part in PARTS if (part.name in only or part.name == "data") and part.name not in skip]
+    # All others are about pictures; this one makes its own data.
+    data = only != ["llm"]
+    return [
+        part
+        for part in PARTS
+        if (part.name in only or (data and part.name == "data")) and part.name not in skip
+    ]
 
 
 def main() -> None:

@@ -54,6 +54,9 @@ export class FileStore implements Store {
   /** Files with probes that were believed once, by path: the identity that they had then. */
   private readonly believed = new Map<string, FileIdentity>()
 
+  /** By path: the read-ahead of the device that holds the file. */
+  private readonly pieces = new Map<string, number>()
+
   constructor({ access }: FileStoreOptions = {}) {
     this.begin = access && (fd => advise(fd, access))
   }
@@ -129,7 +132,8 @@ export class FileStore implements Store {
   hint({ file, offset, length }: ByteRange): void {
     try {
       const fd = openFile(file, this, this.begin)
-      const piece = readAhead(fstatSync(fd).dev)
+      let piece = this.pieces.get(file)
+      if (piece === undefined) this.pieces.set(file, (piece = readAhead(fstatSync(fd).dev)))
       const end = offset + Math.min(length, LARGEST_HINT)
       for (let at = offset; at < end; at += piece) advise(fd, 'willNeed', at, Math.min(piece, end - at))
     } catch {
