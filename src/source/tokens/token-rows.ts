@@ -44,6 +44,7 @@ export class Stretches {
   count = 0
   /** Places with a token; those behind are padding. */
   end = 0
+  /** The number of its file; −1: one token that stands in no file, and is put in: `offset` is that token. */
   file = new Int32Array(8)
   /** First token, counted in the file, and how many. */
   offset = new Float64Array(8)

@@ -82,9 +82,7 @@ export class TokensSource implements Source {
     this.maker = new RowColumns(shape, files[0].dtype, pad, maskFirst, vocabulary)
     this.runs = this.runStarts()
     this.starts = new Int32Array(shape.length + 2)
-    const { rules = {} } = manifest.rows as Partial<KeptRows>
-    const inserts = 'bos' in rules || 'eod' in rules
-    const plain = masks === undefined && !shape.ragged && !maskFirst && !inserts
+    const plain = masks === undefined && !shape.ragged && !maskFirst
     if (plain) this.tokenRows = this.asArithmetic()
   }
 

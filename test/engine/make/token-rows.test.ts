@@ -89,6 +89,22 @@ describe('rows without samples', () => {
     expect(Math.max(...direct.values.input)).toBeGreaterThan(70000)
   })
 
+  it.each([
+    ['by best fit', { pack: 'bestFit' }],
+    ['by best fit, for models that shift', { pack: 'bestFit', shift: 'model' }],
+    ['one document a row', { pack: 'document', long: 'split' }],
+    ['with tokens put in', { pack: 'bestFit', insert: { bos: 901, eod: 902 } }],
+    ['with tokens put in, one document a row', { pack: 'document', insert: { bos: 901 }, long: 'truncate' }],
+  ])('are the same where documents are packed %s', async (_, pack) => {
+    const root = temporaryFolder()
+    writeMegatron(root, 'a', documentsOf([5, 1, 30, 2, 17, 8, 3, 3, 26, 11]))
+    const tokens = { path: 'a', length: 12, eod: 900, ...pack } as unknown as { path: string; length: number }
+    const more = { batch: { size: 3, last: 'keep' }, order: { shuffle: 'global', seed: 3 } }
+    const [direct, sampled] = await bothWays({ tokens }, root, more)
+    expect(direct.values).toEqual(sampled.values)
+    expect(direct.ids).toEqual(sampled.ids)
+  })
+
   it('reads no more than they have: shuffled rows alone, rows in order at once', async () => {
     const root = temporaryFolder()
     const [length, rows] = [512, 90]
@@ -126,7 +142,7 @@ describe('what is wrong with a row of tokens', () => {
     documents[1][5] = 777
     writeMegatron(root, 'a', documents)
     const run = taken(feedOf({ vocabulary: 700 }), root, ['input'])
-    await expect(run).rejects.toThrow(/token 25 of .*a\.bin \(document \d, offset \d+\) is 777/)
+    await expect(run).rejects.toThrow(/token 25 of .*a\.bin \(document 1, offset 5\) is 777/)
     // The row that has it is left out, all others come.
     const kept = await taken(feedOf({ vocabulary: 700 }, { onError: 'drop' }), root, ['input'], 1)
     expect(kept.values.input).toHaveLength(9 * length)
