@@ -189,7 +189,7 @@ def fed(args: Any, paths: dict[str, Path], step: Step, size: Size) -> Any:
                 yield batch["input"], batch["target"]
 
         value = rate(batches(), step, size)
-        return value, {"waitedSeconds": round(feed.stats()["waitMs"] / 1000, 3)}
+        return value, {"waitedMs": round(feed.stats()["waitMs"])}
 
 
 class Tokens(torch.utils.data.Dataset):  # type: ignore[type-arg]
