@@ -34,7 +34,7 @@ export function isDelivered(
       const whole = await rows(feed, 5, { workers: 0, epochs: 1 })
       const first = await rows(feed, 3, { workers: 2 }, 2)
       const rest = await Promise.all(
-        [0, 1].map(rank => rows(feed, 2, { workers: rank, rank, world: 2, state: first.state }, Infinity)),
+        [0, 1].map(rank => rows(feed, 2, { workers: rank, rank, world: 2, epochs: 1, state: first.state })),
       )
       const found = [...first.found, ...rest.flatMap(({ found }) => found)].sort(([a], [b]) => a - b)
       expect(found).toEqual(whole.found)
