@@ -31,7 +31,7 @@ export class ChatTokenizer {
 
   encode({ pieces, spans }: TrainedText): TrainedTokens {
     const buffers = pieces.map(({ text }) => Buffer.from(text))
-    this.reserve(buffers.reduce((sum, { length }) => sum + length, 0) + 1)
+    this.reserve(buffers.reduce((sum, { length }) => sum + this.parsing.room(length), 0) + 1)
     let [count, bytes] = [0, 0]
     /** The text as it was tokenised. */
     let whole = ''

@@ -52,7 +52,8 @@ export async function openTokenizer(
   } = typeof json === 'string' ? { path: json } : json
   const file = findTokenizer(path, root)
   const loaded = loadVocabulary(file, pattern)
-  const vocabulary = 'why' in loaded ? openPackage(file, loaded.why, root, notice) : loaded
+  const why = 'why' in loaded ? loaded.why : special === 'parse' ? unparsable(loaded) : undefined
+  const vocabulary = why !== undefined ? openPackage(file, why, root, notice) : (loaded as CompiledVocabulary)
   const eod = endOfDocument(new Map(vocabulary.added.map(({ id, text }) => [text, id])), file.path)
   return {
     hash: hashOf(file.bytes, [special, invalid, pattern ?? '', eod ?? '']),
@@ -70,6 +71,13 @@ export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {
   return 'text' in vocabulary
     ? new PackageTokenizer(opened, vocabulary)
     : new BpeTokenizer(vocabulary, opened)
+}
+
+/** Why the kernel can't find the special tokens of a vocabulary in texts. */
+function unparsable({ characters, added }: CompiledVocabulary): string | undefined {
+  return characters && added.some(token => token.normalized)
+    ? 'it looks for special tokens in texts whose blanks are replaced'
+    : undefined
 }
 
 function sizeOf({ added, count }: CompiledVocabulary | PackageVocabulary): number {

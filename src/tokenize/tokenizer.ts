@@ -2,11 +2,12 @@
  * A tokenizer: from bytes of text to numbers, and back. It is made from a compiled vocabulary, in any thread, and belongs to
  * that thread.
  */
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { DecodeError } from '../basics/errors.js'
-import { type Kernel, newKernel, useWordTables } from './kernels/load.js'
+import { KernelMemory } from './kernels/memory.js'
 import { TokenFinder } from './token-finder.js'
 import type { CompiledVocabulary } from './vocabulary/compile.js'
+import type { AddedToken } from './vocabulary/model.js'
 
 export interface Tokenizer {
   /** Greatest token + 1. */
@@ -17,7 +18,9 @@ export interface Tokenizer {
   readonly eod: number | undefined
   /** Texts so far that were no UTF-8, and had what is wrong replaced. */
   readonly replaced: number
-  /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. A text has no more tokens than bytes. */
+  /** Tokens that a text of so many bytes has at most. */
+  room(bytes: number): number
+  /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. */
   encode(text: Uint8Array, out: Uint32Array, at: number): number
   /** The bytes that tokens stand for. */
   decode(tokens: ArrayLike<number>): Uint8Array
@@ -32,65 +35,65 @@ export interface TokenizerOptions {
   eod?: number
 }
 
-/** Bytes of text that are encoded at a time; more where a word is longer. */
-const WINDOW = 256 << 10
-/** Bytes to work in for each byte of a word. */
-const SCRATCH = 40
-/** Bytes that a kernel may read or write over the end of what it is given. */
-const SLACK = 64
 /** Characters below U+0300 are in the form NFC: their bytes are below this. */
 const MAY_COMPOSE = 0xcc
+const BLANK = Buffer.from(' ')
+/** In vocabularies of characters, "▁" is a blank, too. */
+const MARK = Buffer.from('\u2581')
 
 export class BpeTokenizer implements Tokenizer {
   readonly size: number
   readonly special: ReadonlyMap<string, number>
   readonly eod: number | undefined
   replaced = 0
-  private readonly kernel: Kernel
-  private readonly finder: TokenFinder | undefined
+  private readonly memory: KernelMemory
   private readonly fatal: boolean
-  /** Where the kernel works, and where texts and tokens are put. */
-  private readonly scratch: number
-  private window = 0
-  private text = 0
-  private tokens = 0
-  private memory: Uint8Array
+  /** Finds added tokens in a text as it is, and in what is between them once that is normalised. */
+  private readonly raw: TokenFinder | undefined
+  private readonly normal: TokenFinder | undefined
+  /** Nothing is to be done to a text but to encode it. */
+  private readonly plain: boolean
 
   constructor(
     private readonly vocabulary: CompiledVocabulary,
     { special = 'text', invalid = 'replace', eod }: TokenizerOptions = {},
   ) {
-    const { added, count, tables, memory } = vocabulary
+    const { added, count, nfc, prefix } = vocabulary
     this.size = added.reduce((size, { id }) => Math.max(size, id + 1), count)
     this.special = new Map(added.filter(token => token.special).map(({ id, text }) => [text, id]))
-    const parsed = added.filter(token => special === 'parse' || !token.special)
-    this.finder = parsed.length === 0 ? undefined : new TokenFinder(parsed)
     this.eod = eod
     this.fatal = invalid === 'fatal'
-    this.kernel = newKernel(tables.end)
-    this.memory = this.kernel.bytes()
-    this.memory.set(memory)
-    this.kernel.grow(tables.end + (4 << 20))
-    this.scratch = useWordTables(this.kernel, tables.end)
-    this.kernel.use(tables, this.scratch)
-    this.reserve(WINDOW)
+    const parsed = added.filter(token => special === 'parse' || !token.special)
+    this.raw = finderOf(parsed.filter(token => !token.normalized))
+    this.normal = finderOf(
+      parsed
+        .filter(token => token.normalized)
+        .map(token => (nfc ? { ...token, text: token.text.normalize('NFC') } : token)),
+    )
+    this.plain = !this.raw && !this.normal && !nfc && prefix === undefined
+    this.memory = new KernelMemory(vocabulary)
+  }
+
+  room(bytes: number): number {
+    // A wrong byte becomes the three of U+FFFD, and NFC may make a character three times as long. A blank may be put before a text, and
+    // behind each added token, which has a byte at least.
+    return this.vocabulary.prefix === undefined ? 3 * bytes : 4 * bytes + 1
   }
 
   encode(text: Uint8Array, out: Uint32Array, at: number): number {
-    const right = this.checked(text)
-    if (this.finder === undefined) return this.encodePlain(right, out, at)
-    let done = 0
-    for (;;) {
-      const found = this.finder.next(right, done)
-      if (found === undefined) return this.encodePlain(right.subarray(done), out, at)
-      at = this.encodePlain(right.subarray(done, found.from), out, at)
-      out[at++] = found.id
-      done = found.to
-    }
+    const valid = this.validated(text)
+    if (this.plain) return this.memory.encode(valid, out, at)
+    if (this.raw === undefined) return this.encodeNormal(valid, true, out, at)
+    let end = at
+    this.raw.pieces(valid, (from, to, id) => {
+      if (id >= 0) out[end++] = id
+      else end = this.encodeNormal(valid.subarray(from, to), from === 0, out, end)
+    })
+    return checkRoom(end, out)
   }
 
   decode(tokens: ArrayLike<number>): Uint8Array {
-    const { tables, count, memory, added } = this.vocabulary
+    const { tables, count, memory, added, characters, prefix } = this.vocabulary
     const starts = new Uint32Array(memory.buffer, memory.byteOffset + tables.starts, count + 1)
     const others = new Map(added.map(({ id, text }) => [id, Buffer.from(text)]))
     const pieces = Array.from(tokens, token => {
@@ -100,61 +103,70 @@ export class BpeTokenizer implements Tokenizer {
         throw new DecodeError(`there is no token ${token}: the vocabulary has ${this.size}`)
       return memory.subarray(tables.spelled + starts[token], tables.spelled + starts[token + 1])
     })
-    return Buffer.concat(pieces)
+    const text = Buffer.concat(pieces)
+    // The blank that was put before the text.
+    return characters && prefix !== undefined && text[0] === BLANK[0] ? text.subarray(1) : text
   }
 
   /** Where each word of a text ends: for tests. */
   borders(text: Uint8Array): Uint32Array {
-    this.reserve(text.length)
-    this.memory.set(text, this.text)
-    const count = this.kernel.code.borders(this.vocabulary.pattern, this.text, text.length, this.tokens)
-    return new Uint32Array(this.memory.buffer, this.tokens, count).slice()
+    return this.memory.borders(text)
   }
 
-  private encodePlain(text: Uint8Array, out: Uint32Array, at: number): number {
-    const { code } = this.kernel
-    for (let done = 0; done < text.length; ) {
-      const length = Math.min(this.window, text.length - done)
-      const last = done + length === text.length
-      this.memory.set(length === text.length ? text : text.subarray(done, done + length), this.text)
-      const count = code.encode(this.vocabulary.pattern, this.text, length, this.tokens, last ? 1 : 0)
-      if (at + count > out.length)
-        throw new RangeError(
-          `there is room for ${out.length - at} tokens more, and the text has ${count} at least`,
-        )
-      out.set(new Uint32Array(this.memory.buffer, this.tokens, count), at)
-      at += count
-      const consumed = code.consumed()
-      done += consumed
-      // A word is longer than what was looked at.
-      if (consumed === 0) this.reserve(2 * this.window)
-    }
-    return at
+  /** `first`: it is the beginning of the text. */
+  private encodeNormal(text: Uint8Array, first: boolean, out: Uint32Array, at: number): number {
+    const normal = this.vocabulary.nfc ? composed(text) : text
+    if (this.normal === undefined) return this.encodePart(normal, first, out, at)
+    let end = at
+    this.normal.pieces(normal, (from, to, id) => {
+      if (id >= 0) out[end++] = id
+      else end = this.encodePart(normal.subarray(from, to), first && from === 0, out, end)
+    })
+    return checkRoom(end, out)
   }
 
-  /** Makes room for texts of so many bytes. */
-  private reserve(window: number): void {
-    if (window <= this.window) return
-    this.window = window
-    this.text = (this.scratch + SCRATCH * window + SLACK) & ~63
-    this.tokens = (this.text + window + 2 * SLACK) & ~63
-    this.kernel.grow(this.tokens + 4 * window + SLACK)
-    this.memory = this.kernel.bytes()
+  private encodePart(text: Uint8Array, first: boolean, out: Uint32Array, at: number): number {
+    const { prefix, characters } = this.vocabulary
+    const wanted =
+      text.length > 0 &&
+      prefix !== undefined &&
+      (prefix === 'always' || ((first || prefix === 'unlessBlank') && !beginsBlank(text, characters)))
+    return this.memory.encode(wanted ? Buffer.concat([BLANK, text]) : text, out, at)
   }
 
-  /** The text as the vocabulary wants it. */
-  private checked(text: Uint8Array): Uint8Array {
-    let right = text
-    if (!isUtf8(text)) {
-      if (this.fatal) throw new DecodeError('the text is no UTF-8')
-      this.replaced++
-      right = Buffer.from(DECODER.decode(text))
-    }
-    if (!this.vocabulary.nfc || !right.some(byte => byte >= MAY_COMPOSE)) return right
-    const given = Buffer.from(right.buffer, right.byteOffset, right.length).toString()
-    const composed = given.normalize('NFC')
-    return composed === given ? right : Buffer.from(composed)
+  private validated(text: Uint8Array): Uint8Array {
+    if (isUtf8(text)) return text
+    if (this.fatal) throw new DecodeError('the text is no UTF-8')
+    this.replaced++
+    return Buffer.from(DECODER.decode(text))
   }
 }
 
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
+
+function finderOf(tokens: readonly AddedToken[]): TokenFinder | undefined {
+  return tokens.length === 0 ? undefined : new TokenFinder(tokens)
+}
+
+/** Numbers that were written behind the end of `out` are lost. */
+function checkRoom(end: number, out: Uint32Array): number {
+  if (end <= out.length) return end
+  throw new RangeError(`there is room for ${out.length} tokens, and the text has ${end - out.length} more`)
+}
+
+function beginsBlank(text: Uint8Array, characters: boolean): boolean {
+  return text[0] === BLANK[0] || (characters && MARK.every((byte, i) => text[i] === byte))
+}
+
+/** In the form NFC. */
+function composed(text: Uint8Array): Uint8Array {
+  if (isAscii(text) || !mayCompose(text)) return text
+  const given = Buffer.from(text.buffer, text.byteOffset, text.length).toString()
+  const normal = given.normalize('NFC')
+  return normal === given ? text : Buffer.from(normal)
+}
+
+function mayCompose(text: Uint8Array): boolean {
+  for (let i = 0; i < text.length; i++) if (text[i] >= MAY_COMPOSE) return true
+  return false
+}

@@ -1,5 +1,5 @@
 /** A tokenizer is found, opened once, attached in any thread, and what is wrong with it is told. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import type { openTokenizer as OpenTokenizer } from '../../src/tokenize/open.js'
@@ -60,6 +60,22 @@ it('the vocabulary that ships is opened by its name, and posted without a copy',
   expect(parsed.hash).not.toBe(opened.hash)
   // The second time the tables come from the cache.
   expect((await openTokenizer('millrace-4k', folder)).hash).toBe(opened.hash)
+})
+
+it('tables that are kept and damaged are made anew', async () => {
+  const opened = await openTokenizer('millrace-4k', folder)
+  const kept = join(folder, 'cache/tokenizers')
+  const [name] = readdirSync(kept)
+  const whole = readFileSync(join(kept, name))
+  for (const wrong of [
+    whole.subarray(0, -1),
+    whole.subarray(0, 7),
+    Buffer.concat([whole.subarray(0, -9), Buffer.alloc(9, 7)]),
+  ]) {
+    writeFileSync(join(kept, name), wrong)
+    expect(tokensOf(await openTokenizer('millrace-4k', folder), TEXT)).toEqual(tokensOf(opened, TEXT))
+    expect(readFileSync(join(kept, name)).equals(whole)).toBe(true)
+  }
 })
 
 it('the vocabulary that ships has the tokens of the package tokenizers', async () => {

@@ -24,11 +24,14 @@ interface Code {
   useWhole(whole: number, mask: number, starts: number, spelled: number): void
   useWords(small: number, smallMask: number, large: number, largeMask: number): void
   addPair(left: number, right: number, rank: number): void
+  addPoint(point: number, symbol: number): void
   addWhole(id: number): void
   fillFirstPairs(): void
   encode(pattern: number, from: number, length: number, to: number, whole: number): number
   borders(pattern: number, from: number, length: number, to: number): number
   consumed(): number
+  queueBytes(ranks: number): number
+  useQueue(at: number, ranks: number): void
 }
 
 export interface Kernel {

@@ -4,6 +4,7 @@ export interface Tables {
   places: number
   blocks: number
   bytes: number
+  /** 0: words are made of characters. */
   firstPairs: number
   pairs: number
   pairsMask: number

@@ -46,6 +46,11 @@ export class PackageTokenizer implements Tokenizer {
     this.answer()
   }
 
+  room(bytes: number): number {
+    // Normalizers may write a character as several others.
+    return 4 * bytes + 64
+  }
+
   encode(text: Uint8Array, out: Uint32Array, at: number): number {
     if (!isUtf8(text)) {
       if (this.fatal) throw new DecodeError('the text is no UTF-8')

@@ -1,7 +1,19 @@
 /** The patterns by which tokenizers cut a text into words, as far as there is a scanner for them. They are known by their text. */
 
-/** The numbers are those of the kernel. */
-export const PATTERNS = { gpt2: 0, cl100k: 1, qwen2: 2, o200k: 3 } as const
+/**
+ * The numbers are those of the kernel. SentencePiece's words begin with blanks: all that stand there (`spaces`), or one (`space`). `none`: the
+ * text is one word.
+ */
+export const PATTERNS = {
+  gpt2: 0,
+  cl100k: 1,
+  qwen2: 2,
+  o200k: 3,
+  tekken: 4,
+  spaces: 5,
+  space: 6,
+  none: 7,
+} as const
 
 export type PatternName = keyof typeof PATTERNS
 
@@ -12,23 +24,27 @@ const LEAD = String.raw`[^\r\n\p{L}\p{N}]?`
 
 const cl100k = (digits: string): string =>
   String.raw`(?i:${ENDINGS})|${LEAD}\p{L}+|${digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-const o200k = (digits: string): string =>
+const o200k = (digits: string, endings: string): string =>
   [
-    `${LEAD}${FRONTS}*${BACKS}+(?i:${ENDINGS})?`,
-    `${LEAD}${FRONTS}+${BACKS}*(?i:${ENDINGS})?`,
+    `${LEAD}${FRONTS}*${BACKS}+${endings}`,
+    `${LEAD}${FRONTS}+${BACKS}*${endings}`,
     String.raw`${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   ].join('|')
 
+/** Those that are patterns of text. */
+export type TextPattern = Exclude<PatternName, 'spaces' | 'space' | 'none'>
+
 /** The usual spelling of each. */
-export const PATTERN_TEXTS: Readonly<Record<PatternName, string>> = {
+export const PATTERN_TEXTS: Readonly<Record<TextPattern, string>> = {
   gpt2: String.raw`${ENDINGS}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`,
   cl100k: cl100k(String.raw`\p{N}{1,3}`),
   qwen2: cl100k(String.raw`\p{N}`),
-  o200k: o200k(String.raw`\p{N}{1,3}`),
+  o200k: o200k(String.raw`\p{N}{1,3}`, `(?i:${ENDINGS})?`),
+  tekken: o200k(String.raw`\p{N}`, ''),
 }
 
 /** Other spellings of the same: OpenAI's, with possessive quantifiers. */
-const OTHERS: readonly (readonly [PatternName, string])[] = [
+const OTHERS: readonly (readonly [TextPattern, string])[] = [
   ['gpt2', String.raw`'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`],
   ['gpt2', String.raw`'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s`],
   [
@@ -42,7 +58,7 @@ const OTHERS: readonly (readonly [PatternName, string])[] = [
 ]
 
 /** The pattern that a text is; undefined where there is no scanner for it. */
-export function patternOf(text: string): PatternName | undefined {
-  const named = Object.entries(PATTERN_TEXTS) as [PatternName, string][]
+export function patternOf(text: string): TextPattern | undefined {
+  const named = Object.entries(PATTERN_TEXTS) as [TextPattern, string][]
   return [...named, ...OTHERS].find(([, known]) => known === text)?.[0]
 }

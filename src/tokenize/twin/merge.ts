@@ -2,7 +2,7 @@
 import type { Model } from '../vocabulary/model.js'
 import { wordsOf } from './words.js'
 
-/** Encodes a text by the model alone. */
+/** Encodes a text by the model alone: without added tokens, NFC and what is put before it. */
 export function twinOf(model: Model): (text: string) => number[] {
   const ranks = new Map<number, number>()
   for (let i = 0; i < model.pairs.length; i += 3) {
@@ -14,16 +14,19 @@ export function twinOf(model: Model): (text: string) => number[] {
     model.tokens.forEach((bytes, id) => {
       whole.set(Buffer.from(bytes).toString('latin1'), id)
     })
+  const { bytes: ofBytes, characters } = model
+  const symbols = (word: string): number[] => {
+    if (characters === undefined) return Array.from(Buffer.from(word), byte => ofBytes[byte])
+    return [...word].flatMap(
+      character =>
+        characters.get(character.codePointAt(0)!) ??
+        Array.from(Buffer.from(character), byte => ofBytes[byte]),
+    )
+  }
   const encodeWord = (word: string): number[] => {
     const bytes = Buffer.from(word)
     const id = whole.get(bytes.toString('latin1'))
-    return id === undefined
-      ? merged(
-          Array.from(bytes, byte => model.bytes[byte]),
-          ranks,
-          model.made,
-        )
-      : [id]
+    return id === undefined ? merged(symbols(word), ranks, model.made) : [id]
   }
   return text => wordsOf(text, model.pattern).flatMap(encodeWord)
 }

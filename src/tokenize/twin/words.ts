@@ -2,8 +2,7 @@
  * The words of a text, in plain TypeScript: the same patterns as the kernel's scanners (kernels/assembly/parts/scan.ts), over the same
  * classes of characters. Slower, and easier to read; tests hold one against the other.
  */
-import { inflateRawSync } from 'node:zlib'
-import { CLASS_TABLE } from '../scan/class-table.js'
+import { classOf } from '../scan/class-of.js'
 import type { PatternName } from '../scan/patterns.js'
 
 const [OTHER, SPACE, BREAK, NUMBER, UPPER, LOWER, CASELESS, MARK] = [0, 1, 2, 3, 4, 5, 6, 7]
@@ -22,19 +21,10 @@ interface Text {
   kinds: readonly number[]
 }
 
-let table: Buffer | undefined
-
-function kindOf(character: string): number {
-  table ??= inflateRawSync(Buffer.from(CLASS_TABLE, 'base64'))
-  const point = character.codePointAt(0)!
-  const block = table.readUInt16LE(2 * (point >> 7))
-  return table[2 * 8704 + 128 * block + (point & 127)]
-}
-
 /** Cuts a text into words. */
 export function wordsOf(text: string, pattern: PatternName): string[] {
   const characters = [...text]
-  const all: Text = { characters, kinds: characters.map(kindOf) }
+  const all: Text = { characters, kinds: characters.map(character => classOf(character.codePointAt(0)!)) }
   const words: string[] = []
   for (let at = 0; at < characters.length; ) {
     const end = ENDS[pattern](all, at)
@@ -48,7 +38,20 @@ const ENDS: Readonly<Record<PatternName, (text: Text, at: number) => number>> = 
   gpt2,
   cl100k: (text, at) => cl100k(text, at, 3),
   qwen2: (text, at) => cl100k(text, at, 1),
-  o200k,
+  o200k: (text, at) => o200k(text, at, true),
+  tekken: (text, at) => o200k(text, at, false),
+  spaces: (text, at) => spaced(text, at, Number.POSITIVE_INFINITY),
+  space: (text, at) => spaced(text, at, 1),
+  none: ({ kinds }) => kinds.length,
+}
+
+/** Blanks, up to so many, and what stands before the next one. */
+function spaced({ characters }: Text, at: number, most: number): number {
+  const isBlank = (i: number): boolean => characters[i] === ' ' || characters[i] === '\u2581'
+  let end = at
+  while (end < characters.length && isBlank(end) && end - at < most) end++
+  while (end < characters.length && !isBlank(end)) end++
+  return end
 }
 
 function gpt2(text: Text, at: number): number {
@@ -72,18 +75,18 @@ function cl100k(text: Text, at: number, digits: number): number {
   return breaks(text, at)
 }
 
-function o200k(text: Text, at: number): number {
+function o200k(text: Text, at: number, endings: boolean): number {
   const { characters, kinds } = text
   const starts = isLead(kinds[at]) ? [at + 1, at] : [at]
   for (const from of starts) {
     const end = cased(text, from)
-    if (end > from) return Math.max(end, contraction(text, end))
+    if (end > from) return endings ? Math.max(end, contraction(text, end)) : end
   }
   for (const from of starts) {
     const end = run(text, isFront, from)
-    if (end > from) return Math.max(end, contraction(text, end))
+    if (end > from) return endings ? Math.max(end, contraction(text, end)) : end
   }
-  if (isNumber(kinds[at])) return Math.min(run(text, isNumber, at), at + 3)
+  if (isNumber(kinds[at])) return Math.min(run(text, isNumber, at), at + (endings ? 3 : 1))
   const signs = characters[at] === ' ' ? at + 1 : at
   if (isSign(kinds[signs])) {
     let end = run(text, isSign, signs)

@@ -3,16 +3,17 @@
  * what it was made of; what is not as it was written is made anew.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { cacheFolder } from '../../system/files/cache-folder.js'
 import { Draft } from '../../system/files/draft.js'
 import type { CompiledVocabulary } from './compile.js'
 
 /** Changes with the tables and the kernel. */
-const VERSION = 1
-/** The file: u32 bytes of the header, 16 bytes checksum of all that follows, the header as JSON, the tables. */
-const FRONT = 20
+const VERSION = 3
+/** The file: u32 bytes of the header, u32 CRC of the header, u32 CRC of the tables, the header as JSON, the tables. */
+const FRONT = 12
 
 /** Where the tables of a vocabulary file are kept. */
 export function compiledPath(text: Uint8Array, detail: string): string {
@@ -22,35 +23,52 @@ export function compiledPath(text: Uint8Array, detail: string): string {
 
 /** The compiled vocabulary that is kept; undefined where there is none that can be believed. */
 export function readCompiled(path: string): CompiledVocabulary | undefined {
-  let bytes: Buffer
+  let file: number
   try {
-    bytes = readFileSync(path)
+    file = openSync(path, 'r')
   } catch {
     return undefined
   }
-  if (bytes.length < FRONT) return undefined
-  const header = bytes.readUInt32LE(0)
-  const body = bytes.subarray(FRONT)
-  if (header > body.length || !checksum(body).equals(bytes.subarray(4, FRONT))) return undefined
-  const told = JSON.parse(body.toString('utf8', 0, header)) as Omit<CompiledVocabulary, 'memory'>
-  const memory = new Uint8Array(new SharedArrayBuffer(body.length - header))
-  memory.set(body.subarray(header))
-  return { ...told, memory }
+  try {
+    const { size } = fstatSync(file)
+    const front = Buffer.alloc(FRONT)
+    if (!readAll(file, front, 0)) return undefined
+    const length = front.readUInt32LE(0)
+    if (FRONT + length > size) return undefined
+    const header = Buffer.alloc(length)
+    if (!readAll(file, header, FRONT) || crc32(header) !== front.readUInt32LE(4)) return undefined
+    // Straight into shared memory: it goes to other threads without a copy.
+    const memory = new Uint8Array(new SharedArrayBuffer(size - FRONT - length))
+    if (!readAll(file, memory, FRONT + length) || crc32(memory) !== front.readUInt32LE(8)) return undefined
+    return { ...(JSON.parse(header.toString()) as Omit<CompiledVocabulary, 'memory'>), memory }
+  } catch {
+    return undefined
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readAll(file: number, into: Uint8Array, from: number): boolean {
+  for (let at = 0; at < into.length; ) {
+    const read = readSync(file, into, at, into.length - at, from + at)
+    if (read === 0) return false
+    at += read
+  }
+  return true
 }
 
 /** Keeps a compiled vocabulary. Where that can't be, it is compiled again next time. */
 export function keepCompiled(path: string, { memory, ...told }: CompiledVocabulary): void {
   const header = Buffer.from(JSON.stringify(told))
-  const body = Buffer.concat([header, memory])
   const front = Buffer.alloc(FRONT)
   front.writeUInt32LE(header.length)
-  checksum(body).copy(front, 4)
+  front.writeUInt32LE(crc32(header), 4)
+  front.writeUInt32LE(crc32(memory), 8)
   try {
     mkdirSync(dirname(path), { recursive: true })
     const draft = Draft.open(path)
     try {
-      draft.write(front)
-      draft.write(body)
+      for (const part of [front, header, memory]) draft.write(part)
       draft.commit(false)
     } catch (error) {
       draft.discard()
@@ -59,8 +77,4 @@ export function keepCompiled(path: string, { memory, ...told }: CompiledVocabula
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
   }
-}
-
-function checksum(bytes: Uint8Array): Buffer {
-  return createHash('md5').update(bytes).digest()
 }

@@ -7,17 +7,22 @@ import { newKernel } from '../kernels/load.js'
 import type { Tables } from '../kernels/tables.js'
 import { CLASS_TABLE } from '../scan/class-table.js'
 import { PATTERNS } from '../scan/patterns.js'
-import type { AddedToken, Model } from './model.js'
+import type { AddedToken, Model, Prefix } from './model.js'
 
 /** Plain data: it goes to every thread, and into the cache. */
 export interface CompiledVocabulary {
   pattern: number
   /** Tokens, with those in the middle that are none; without added ones that come behind. */
   count: number
+  /** Greatest rank of a pair + 1. */
+  ranks: number
   tables: Tables
   memory: Uint8Array
   added: readonly AddedToken[]
   nfc: boolean
+  /** Words are made of characters, and "▁" is a blank. */
+  characters: boolean
+  prefix?: Prefix
 }
 
 const PLACES = 8704
@@ -25,10 +30,10 @@ const PLACES = 8704
 const FIRST = 64
 
 export function compileVocabulary(model: Model): CompiledVocabulary {
-  const { tokens, bytes, pairs, made, whole } = model
+  const { tokens, bytes, pairs, made, whole, characters } = model
   const classes = inflateRawSync(Buffer.from(CLASS_TABLE, 'base64'))
   const spelled = tokens.reduce((sum, { length }) => sum + length, 0)
-  const pairSlots = slotsFor(pairs.length / 3)
+  const pairSlots = slotsFor(pairs.length / 3 + (characters?.size ?? 0))
   const wholeSlots = whole ? slotsFor(tokens.length) : 0
   let end = FIRST
   const take = (size: number): number => {
@@ -40,7 +45,7 @@ export function compileVocabulary(model: Model): CompiledVocabulary {
     places: take(2 * PLACES),
     blocks: take(classes.length - 2 * PLACES),
     bytes: take(4 * 256),
-    firstPairs: take(4 * 65536),
+    firstPairs: characters ? 0 : take(4 * 65536),
     pairs: take(8 * pairSlots),
     pairsMask: pairSlots - 1,
     made: take(4 * made.length),
@@ -70,17 +75,21 @@ export function compileVocabulary(model: Model): CompiledVocabulary {
 
   kernel.use(tables, end)
   for (let i = 0; i < pairs.length; i += 3) kernel.code.addPair(pairs[i], pairs[i + 1], pairs[i + 2])
-  kernel.code.fillFirstPairs()
+  if (characters) for (const [point, id] of characters) kernel.code.addPoint(point, id)
+  else kernel.code.fillFirstPairs()
   if (whole) for (const [id, { length }] of tokens.entries()) if (length > 0) kernel.code.addWhole(id)
   const shared = new Uint8Array(new SharedArrayBuffer(end))
   shared.set(memory.subarray(0, end))
   return {
     pattern: PATTERNS[model.pattern],
     count: tokens.length,
+    ranks: made.length,
     tables,
     memory: shared,
     added: model.added,
     nfc: model.nfc,
+    characters: characters !== undefined,
+    ...(model.prefix && { prefix: model.prefix }),
   }
 }
 

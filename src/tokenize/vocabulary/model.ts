@@ -6,14 +6,26 @@ export interface AddedToken {
   text: string
   /** It stands for no text, such as <|endoftext|>. */
   special: boolean
+  /** It is looked for after the text was normalised. */
+  normalized?: boolean
+  /** Blanks before and behind it belong to it. */
+  lstrip?: boolean
+  rstrip?: boolean
+  /** It is none where a letter stands beside it. */
+  singleWord?: boolean
 }
+
+/** Where a blank is put before a text, and before what follows an added token: always, unless there is one, or at the beginning alone unless there is one. */
+export type Prefix = 'always' | 'unlessBlank' | 'firstUnlessBlank'
 
 export interface Model {
   pattern: PatternName
   /** By id, the bytes that a token stands for; empty where there is no such token. */
   tokens: readonly Uint8Array[]
-  /** The token of each byte. */
+  /** The token of each byte. Where words are made of characters: of ASCII, and of the bytes of characters that have no token. */
   bytes: Uint32Array
+  /** Where words are made of characters: the token of each beyond ASCII, by code point. */
+  characters?: ReadonlyMap<number, number>
   /** Three numbers for each pair of tokens that are merged: left, right, rank. */
   pairs: Uint32Array
   /** By rank, the token that a pair becomes. */
@@ -23,4 +35,9 @@ export interface Model {
   added: readonly AddedToken[]
   /** Texts are brought to Unicode's form NFC before. */
   nfc: boolean
+  prefix?: Prefix
 }
+
+/** Numbers of tokens are below this, and ranks below that: what the kernel's table of pairs has bits for. */
+export const MOST_TOKENS = 2 ** 19 - 4
+export const MOST_RANKS = 2 ** 26 - 1

@@ -4,7 +4,7 @@
  */
 import { SourceError } from '../../basics/errors.js'
 import type { PatternName } from '../scan/patterns.js'
-import type { AddedToken, Model } from './model.js'
+import { type AddedToken, MOST_TOKENS, type Model } from './model.js'
 
 /** Known sets of ranks, by the number of their lines. */
 const KNOWN: Readonly<Record<number, { pattern: PatternName; special: Readonly<Record<string, number>> }>> = {
@@ -58,10 +58,13 @@ function ranksIn(text: string, file: string): Map<string, number> {
     if (line === '') return
     const [spelling, number, ...rest] = line.trimEnd().split(' ')
     const rank = Number(number)
-    if (rest.length > 0 || !/^\d+$/.test(number ?? '') || rank >= 2 ** 18)
-      throw new SourceError(`${file}, line ${i + 1}: it should be base64, a space and a rank below 262144`, {
-        file,
-      })
+    if (rest.length > 0 || !/^\d+$/.test(number ?? '') || rank >= MOST_TOKENS)
+      throw new SourceError(
+        `${file}, line ${i + 1}: it should be base64, a space and a rank below ${MOST_TOKENS}`,
+        {
+          file,
+        },
+      )
     ranks.set(Buffer.from(spelling, 'base64').toString('latin1'), rank)
   })
   return ranks

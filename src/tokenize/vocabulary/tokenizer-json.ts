@@ -1,12 +1,12 @@
 /**
- * `tokenizer.json` of Hugging Face, as far as the kernel can do what it says: BPE over bytes, cut into words by a pattern that has a
- * scanner. What else it may say gives a reason, and the package `tokenizers` is asked instead (other.ts).
+ * `tokenizer.json` of Hugging Face, as far as the kernel can do what it says: BPE over bytes, or over characters with bytes for the
+ * others. What else it may say gives a reason, and the package `tokenizers` is asked instead (package/).
  */
 import { SourceError } from '../../basics/errors.js'
-import { type PatternName, patternOf } from '../scan/patterns.js'
-import type { AddedToken, Model } from './model.js'
-
-type Json = Record<string, unknown>
+import type { PatternName } from '../scan/patterns.js'
+import { BYTE_LETTERS, bytesOfLetters } from './byte-letters.js'
+import { type AddedToken, MOST_RANKS, MOST_TOKENS, type Model } from './model.js'
+import { BLANK, type Json, stepsIn } from './steps.js'
 
 /** The file, parsed. */
 export interface TokenizerFileJson extends Json {
@@ -14,13 +14,13 @@ export interface TokenizerFileJson extends Json {
 }
 
 export function parseTokenizerJson(text: string, file: string): TokenizerFileJson {
-  let json: Json
+  let json: Json | null
   try {
-    json = JSON.parse(text) as Json
+    json = JSON.parse(text) as Json | null
   } catch (cause) {
     throw new SourceError(`${file} is no JSON: ${(cause as Error).message}`, { file, cause })
   }
-  const { model } = json
+  const model = json?.model
   if (typeof model !== 'object' || model === null)
     throw new SourceError(`${file} has no "model": it is no tokenizer.json`, { file })
   return { ...json, model: model as Json }
@@ -30,133 +30,167 @@ export function parseTokenizerJson(text: string, file: string): TokenizerFileJso
 export function readTokenizerJson(text: string, file: string): Model | { why: string } {
   const json = parseTokenizerJson(text, file)
   const { model } = json
+  if (model.dropout)
+    throw new SourceError(
+      `${file} drops merges at random ("dropout": ${model.dropout}), so that a text has other tokens each time: set it to null`,
+      { file },
+    )
   const why = unlikeOurs(model)
   if (why !== undefined) return { why }
-  const pattern = patternIn(json.pre_tokenizer as Json | null)
-  if (typeof pattern !== 'string') return pattern
-  const normal = normalizerIn(json.normalizer as Json | null)
-  if (typeof normal !== 'boolean') return normal
-  const vocabulary = model.vocab as Record<string, number>
-  const added = addedIn(json.added_tokens as Json[] | undefined, normal)
-  if (!Array.isArray(added)) return added
-  return { pattern, nfc: normal, added, ...merges(model, vocabulary, file) }
+  const steps = stepsIn(json.normalizer, json.pre_tokenizer)
+  if ('why' in steps) return steps
+  const { of, pattern, prefix, nfc } = steps
+  const ids = new Map(Object.entries(model.vocab as Record<string, number>))
+  const merges = mergesIn(model.merges as Merge[], ids, file)
+  if (ids.size > MOST_TOKENS || merges.made.length > MOST_RANKS)
+    return { why: `it has ${ids.size} tokens, more than ${MOST_TOKENS}` }
+  const added = addedTokens(json)
+  if (of === 'bytes') {
+    const bytes = symbolsOf(BYTE_LETTERS, ids)
+    if (bytes === undefined) return { why: 'it has no tokens for some of the bytes' }
+    const tokens = tokensOf(ids, text => bytesOfLetters(text) ?? NOTHING)
+    return {
+      pattern,
+      nfc,
+      added,
+      tokens,
+      bytes,
+      ...merges,
+      whole: model.ignore_merges === true,
+      ...(prefix && { prefix }),
+    }
+  }
+  if (model.byte_fallback !== true) return { why: 'it has no bytes for characters without a token' }
+  if (model.ignore_merges === true) return { why: 'it does not merge words of characters that are tokens' }
+  if (added.some(token => token.normalized && !token.special))
+    return { why: 'it looks for added tokens in texts whose blanks are replaced' }
+  const bytes = symbolsOf(
+    Array.from({ length: 256 }, (_, byte) => byteToken(byte)),
+    ids,
+  )
+  if (bytes === undefined || !ids.has(BLANK)) return { why: 'it has no tokens for some of the bytes' }
+  for (let byte = 0; byte < 128; byte++)
+    bytes[byte] = ids.get(byte === 32 ? BLANK : String.fromCharCode(byte)) ?? bytes[byte]
+  return {
+    pattern: wordsAt(pattern, model.merges as Merge[]),
+    nfc,
+    added,
+    tokens: tokensOf(ids, bytesOfPiece),
+    bytes,
+    characters: charactersIn(ids),
+    ...merges,
+    whole: false,
+    ...(prefix && { prefix }),
+  }
 }
+
+const NOTHING = new Uint8Array(0)
 
 function unlikeOurs(model: Json): string | undefined {
   if (model.type !== 'BPE' && model.type !== undefined) return `its model is ${model.type}`
-  if (model.dropout) return 'it drops merges at random'
   if (model.continuing_subword_prefix) return 'it marks parts of words'
   if (model.end_of_word_suffix) return 'it marks ends of words'
-  if (model.byte_fallback) return 'it is made of characters, with bytes for the others'
   return undefined
 }
 
-/** The pattern, or why there is none. */
-function patternIn(json: Json | null): PatternName | { why: string } {
-  const steps = json?.type === 'Sequence' ? (json.pretokenizers as Json[]) : json === null ? [] : [json]
-  const last = steps.at(-1)
-  if (last?.type !== 'ByteLevel') return { why: 'its words are not made of bytes' }
-  if (last.add_prefix_space) return { why: 'it puts a space before the text' }
-  if (steps.length === 1 && last.use_regex !== false) return 'gpt2'
-  const [split] = steps
-  if (steps.length !== 2 || split.type !== 'Split' || last.use_regex !== false || split.invert)
-    return { why: 'it cuts words in several steps' }
-  const { Regex: text } = split.pattern as Json
-  const known = typeof text === 'string' ? patternOf(text) : undefined
-  if (known === undefined || split.behavior !== 'Isolated')
-    return { why: `there is no scanner for its pattern ${JSON.stringify(split.pattern)}` }
-  return known
-}
-
-function normalizerIn(json: Json | null): boolean | { why: string } {
-  if (json === null || json === undefined) return false
-  if (json.type === 'NFC') return true
-  return { why: `its normalizer is ${json.type}` }
-}
-
-/** The added tokens, by number and text. */
+/** The added tokens. */
 export function addedTokens({ added_tokens: list }: TokenizerFileJson): AddedToken[] {
-  return ((list ?? []) as Json[]).map(({ id, content, special }) => ({
-    id: id as number,
-    text: content as string,
-    special: Boolean(special),
-  }))
+  return ((list ?? []) as Json[]).map(
+    ({ id, content, special, normalized, lstrip, rstrip, single_word }) => ({
+      id: id as number,
+      text: content as string,
+      special: Boolean(special),
+      ...(normalized === true && { normalized }),
+      ...(lstrip === true && { lstrip }),
+      ...(rstrip === true && { rstrip }),
+      ...(single_word === true && { singleWord: true }),
+    }),
+  )
 }
 
-function addedIn(list: Json[] | undefined, nfc: boolean): AddedToken[] | { why: string } {
-  const added: AddedToken[] = []
-  for (const { id, content, special, lstrip, rstrip, single_word, normalized } of list ?? []) {
-    if (
-      lstrip ||
-      rstrip ||
-      single_word ||
-      (normalized && nfc && content !== (content as string).normalize('NFC'))
-    )
-      return { why: `its token ${JSON.stringify(content)} takes in the spaces around it` }
-    added.push({ id: id as number, text: content as string, special: Boolean(special) })
-  }
-  return added
-}
-
-function merges(
-  model: Json,
-  vocabulary: Readonly<Record<string, number>>,
-  file: string,
-): Pick<Model, 'tokens' | 'bytes' | 'pairs' | 'made' | 'whole'> {
-  const ids = new Map(Object.entries(vocabulary))
+function tokensOf(ids: ReadonlyMap<string, number>, spelled: (text: string) => Uint8Array): Uint8Array[] {
   let size = 0
   for (const id of ids.values()) size = Math.max(size, id + 1)
-  const tokens: Uint8Array[] = new Array(size).fill(new Uint8Array(0))
-  for (const [text, id] of ids) tokens[id] = bytesOf(text) ?? new Uint8Array(0)
-  const list = model.merges as (string | [string, string])[]
-  const pairs = new Uint32Array(3 * list.length)
+  const tokens: Uint8Array[] = new Array(size).fill(NOTHING)
+  for (const [text, id] of ids) tokens[id] = spelled(text)
+  return tokens
+}
+
+/** The tokens of texts; undefined where one has none. */
+function symbolsOf(texts: readonly string[], ids: ReadonlyMap<string, number>): Uint32Array | undefined {
+  const found = texts.map(text => ids.get(text))
+  return found.includes(undefined) ? undefined : Uint32Array.from(found as number[])
+}
+
+/** A merge is two tokens; older files write them as one text, with a blank between. */
+type Merge = string | [string, string]
+
+function partsOf(merge: Merge): [string, string] {
+  if (typeof merge !== 'string') return merge
+  const blank = merge.indexOf(' ')
+  return [merge.slice(0, blank), merge.slice(blank + 1)]
+}
+
+function mergesIn(
+  list: readonly Merge[],
+  ids: ReadonlyMap<string, number>,
+  file: string,
+): Pick<Model, 'pairs' | 'made'> {
   const made = new Uint32Array(list.length)
+  /** Of a pair that is there twice, the last counts. */
+  const ranks = new Map<number, number>()
   list.forEach((merge, rank) => {
-    const [left, right] = typeof merge === 'string' ? splitMerge(merge) : merge
+    const [left, right] = partsOf(merge)
     const [a, b, c] = [ids.get(left), ids.get(right), ids.get(left + right)]
     if (a === undefined || b === undefined || c === undefined)
       throw new SourceError(
         `${file}: merge ${rank}, ${JSON.stringify(merge)}, is of tokens that are not in "vocab"`,
-        {
-          file,
-        },
+        { file },
       )
-    pairs.set([a, b, rank], 3 * rank)
+    ranks.set(a * 2 ** 20 + b, rank)
     made[rank] = c
   })
-  const bytes = Uint32Array.from(ALPHABET, (letter, byte) => {
-    const id = ids.get(letter)
-    if (id !== undefined) return id
-    throw new SourceError(
-      `${file}: its "vocab" has no token for the byte ${byte} (${JSON.stringify(letter)})`,
-      {
-        file,
-      },
-    )
+  const pairs = new Uint32Array(3 * ranks.size)
+  let at = 0
+  for (const [key, rank] of ranks) {
+    pairs[at++] = Math.floor(key / 2 ** 20)
+    pairs[at++] = key % 2 ** 20
+    pairs[at++] = rank
+  }
+  return { pairs, made }
+}
+
+function byteToken(byte: number): string {
+  return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`
+}
+
+/** What a token of characters stands for. */
+function bytesOfPiece(text: string): Uint8Array {
+  const byte = /^<0x([0-9A-F]{2})>$/.exec(text)
+  return byte === null
+    ? Buffer.from(text.replaceAll(BLANK, ' '))
+    : Uint8Array.of(Number.parseInt(byte[1], 16))
+}
+
+/** Tokens of one character beyond ASCII. */
+function charactersIn(ids: ReadonlyMap<string, number>): Map<number, number> {
+  const characters = new Map<number, number>()
+  for (const [text, id] of ids) {
+    const point = text.codePointAt(0) ?? 0
+    if (point >= 128 && text.length === (point > 0xffff ? 2 : 1)) characters.set(point, id)
+  }
+  return characters
+}
+
+/**
+ * Where no merge reaches from a character to the blank behind it, what stands on the two sides of such a place never meets: the text can be cut
+ * there, and each part is merged by itself.
+ */
+function wordsAt(pattern: PatternName, merges: readonly Merge[]): PatternName {
+  if (pattern !== 'none') return pattern
+  const crossing = merges.some(merge => {
+    const [left, right] = partsOf(merge)
+    return !left.endsWith(BLANK) && right.startsWith(BLANK)
   })
-  return { tokens, bytes, pairs, made, whole: model.ignore_merges === true }
-}
-
-/** Older files write a merge as one text, with a space between; a token may begin with none. */
-function splitMerge(merge: string): [string, string] {
-  const space = merge.indexOf(' ')
-  return [merge.slice(0, space), merge.slice(space + 1)]
-}
-
-/** The letter that stands for each byte: itself where it can be seen, otherwise one from U+0100 on. */
-const ALPHABET: readonly string[] = alphabet()
-const BYTES: ReadonlyMap<string, number> = new Map(ALPHABET.map((letter, byte) => [letter, byte]))
-
-function alphabet(): string[] {
-  let next = 256
-  return Array.from({ length: 256 }, (_, byte) => {
-    const seen = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173)
-    return String.fromCharCode(seen ? byte : next++)
-  })
-}
-
-/** The bytes that a token of the vocabulary spells; undefined where it has other letters: an added one. */
-function bytesOf(text: string): Uint8Array | undefined {
-  const bytes = Array.from(text, letter => BYTES.get(letter))
-  return bytes.includes(undefined) ? undefined : Uint8Array.from(bytes as number[])
+  return crossing ? 'none' : 'spaces'
 }

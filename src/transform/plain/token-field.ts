@@ -35,8 +35,7 @@ export function tokenRows(
   const bytes = DTYPES[dtype].bytes
   let tokens = new Uint32Array(4096)
   return (text, { work }) => {
-    // A text has no more tokens than bytes, save for what a tokenizer puts before it.
-    const room = text.length + MORE
+    const room = tokenizer.room(text.length)
     if (tokens.length < room) tokens = new Uint32Array(2 * room)
     const found = tokenizer.encode(text, tokens, 0)
     const count = Math.min(found, most)
@@ -48,9 +47,6 @@ export function tokenRows(
     return { at, length }
   }
 }
-
-/** Tokens that a text may have beside one a byte. */
-const MORE = 16
 
 function bytesOf(value: FieldValue): Uint8Array {
   if (value instanceof Uint8Array) return value

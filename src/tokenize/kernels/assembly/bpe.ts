@@ -5,15 +5,20 @@
  * of the processor's cache; a new word takes the place of an older one.
  */
 import { useClasses } from './parts/classes'
-import { addPair, fillFirstPairs, mergeWord, rankOf, useMerges } from './parts/merge'
-import { cl100k, gpt2, o200k } from './parts/scan'
+import { addPair, addPoint, fillFirstPairs, mergeWord, useMerges } from './parts/merge'
+import { queueBytes, useQueue } from './parts/queue'
+import { cl100k, gpt2, o200k, spaced } from './parts/scan'
 
-export { addPair, fillFirstPairs, rankOf, useClasses, useMerges }
+export { addPair, addPoint, fillFirstPairs, queueBytes, useClasses, useMerges, useQueue }
 
 /** The patterns, by number. */
 const GPT2: i32 = 0
 const CL100K: i32 = 1
 const QWEN2: i32 = 2
+const O200K: i32 = 3
+const TEKKEN: i32 = 4
+const SPACES: i32 = 5
+const SPACE: i32 = 6
 
 /** A slot for words of up to 16 bytes: the word, u8 its length, u8 number of tokens, u32 tokens. */
 const SMALL: usize = 32
@@ -125,7 +130,11 @@ export function encode(pattern: i32, from: usize, length: usize, to: usize, whol
 function endOfWord(pattern: i32, at: usize, end: usize): usize {
   if (pattern == GPT2) return gpt2(at, end)
   if (pattern == CL100K) return cl100k(at, end, 3)
-  return pattern == QWEN2 ? cl100k(at, end, 1) : o200k(at, end)
+  if (pattern == O200K) return o200k(at, end, true)
+  if (pattern == QWEN2) return cl100k(at, end, 1)
+  if (pattern == TEKKEN) return o200k(at, end, false)
+  // Otherwise the text is one word.
+  return pattern == SPACES || pattern == SPACE ? spaced(at, end, pattern == SPACE) : end
 }
 
 /** Writes where each word of a text ends (u32, from its beginning); gives their number. */

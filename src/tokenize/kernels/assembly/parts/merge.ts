@@ -1,14 +1,21 @@
 /**
  * Byte pair encoding of one word. Symbols that stand beside each other are merged, the pair of the lowest rank first, of several
- * such the leftmost. Short words in arrays, longer ones with a heap.
+ * such the leftmost. Short words in arrays; longer ones with a queue (queue.ts), in linear time.
  */
+import { addPlace, nextRank, takePlaces, usePool } from './queue'
 
 /** No pair. */
 export const NONE: u32 = 0xffffffff
-const RANK_BITS: u64 = 28
-const RANK_MASK: u64 = (1 << 28) - 1
-const ID_BITS: u64 = 18
+const RANK_BITS: u64 = 26
+const RANK_MASK: u64 = (1 << 26) - 1
+const ID_BITS: u64 = 19
 const EMPTY: u64 = 0xffffffffffffffff
+/**
+ * A code point stands in the table of pairs, too: its upper bits in the place of the left symbol, which is none of so great a number. All ones
+ * would be an empty slot.
+ */
+const POINTS: u32 = 0x7fffe
+const LOW: u32 = 0x7ffff
 
 /** Symbols that a short word has at most. */
 export const SHORT: i32 = 48
@@ -21,9 +28,10 @@ let merged: usize = 0
 let scratch: usize = 0
 
 /**
- * `bytesAt`: the symbol of each byte (u32). `firstAt`: the rank of each pair of bytes (u32). `pairsAt`: a hash table of left symbol,
- * right symbol and rank, 18, 18 and 28 bits (u64). `mergedAt`: by rank, the symbol that it makes (u32). `scratchAt`: memory to
- * work in, 40 bytes for each byte of the longest word.
+ * `bytesAt`: the symbol of each byte (u32). `firstAt`: the rank of each pair of bytes (u32); 0: words are made of characters, and the
+ * symbols of bytes are those of ASCII and of bytes of other characters that have no symbol. `pairsAt`: a hash table of left symbol,
+ * right symbol and rank, 19, 19 and 26 bits (u64); it also has the symbols of characters. `mergedAt`: by rank, the symbol that it makes (u32).
+ * `scratchAt`: memory to work in, 40 bytes for each byte of the longest word.
  */
 export function useMerges(
   bytesAt: usize,
@@ -73,6 +81,11 @@ export function rankOf(left: u32, right: u32): u32 {
   }
 }
 
+/** Puts the symbol of a character into the table. */
+export function addPoint(point: u32, symbol: u32): void {
+  addPair(POINTS - (point >> 19), point & LOW, symbol)
+}
+
 /** Fills the table of pairs of bytes. */
 export function fillFirstPairs(): void {
   for (let left: u32 = 0; left < 256; left++)
@@ -85,27 +98,75 @@ export function fillFirstPairs(): void {
 
 /** Writes the symbols of a word to `to`; gives their number. */
 export function mergeWord(from: usize, length: i32, to: usize): i32 {
-  return length <= SHORT ? mergeShort(from, length, to) : mergeLong(from, length, to)
+  if (firstPairs == 0) {
+    const count = characters(from, length, to)
+    if (count > SHORT) return mergeLong(0, count, to)
+    for (let i = 0; i + 1 < count; i++)
+      store<u32>(scratch + (<usize>i << 2), rankOf(load<u32>(to + (<usize>i << 2)), load<u32>(to + (<usize>i << 2), 4)))
+    return mergeShort(count, to)
+  }
+  for (let i = 0; i < length; i++)
+    store<u32>(to + (<usize>i << 2), load<u32>(bytes + ((<usize>load<u8>(from + i)) << 2)))
+  if (length > SHORT) return mergeLong(from, length, to)
+  for (let i = 0; i + 1 < length; i++) store<u32>(scratch + (<usize>i << 2), firstRank(from + i))
+  return mergeShort(length, to)
+}
+
+/** The rank of the pair of bytes at `at`. */
+@inline
+function firstRank(at: usize): u32 {
+  return load<u32>(firstPairs + (((<usize>load<u8>(at)) << 10) | ((<usize>load<u8>(at, 1)) << 2)))
+}
+
+/** Writes the symbols of the characters of a word; of a character that has none, those of its bytes. */
+function characters(from: usize, length: i32, to: usize): i32 {
+  const end = from + length
+  let out = to
+  let at = from
+  while (at < end) {
+    const first: u32 = load<u8>(at)
+    let width: usize = 1
+    let symbol = NONE
+    if (first < 128) symbol = load<u32>(bytes + (<usize>first << 2))
+    else {
+      const second: u32 = load<u8>(at, 1) & 63
+      const third: u32 = load<u8>(at, 2) & 63
+      let point: u32 = ((first & 31) << 6) | second
+      width = 2
+      if (first >= 0xf0) {
+        point = ((first & 7) << 18) | (second << 12) | (third << 6) | (load<u8>(at, 3) & 63)
+        width = 4
+      } else if (first >= 0xe0) {
+        point = ((first & 15) << 12) | (second << 6) | third
+        width = 3
+      }
+      symbol = rankOf(POINTS - (point >> 19), point & LOW)
+    }
+    if (symbol != NONE) {
+      store<u32>(out, symbol)
+      out += 4
+    } else
+      for (let i: usize = 0; i < width; i++) {
+        store<u32>(out, load<u32>(bytes + ((<usize>load<u8>(at + i)) << 2)))
+        out += 4
+      }
+    at += width
+  }
+  return <i32>((out - to) >> 2)
 }
 
 /** `to` has the symbols, `scratch` the rank of each with its right neighbour. */
-function mergeShort(from: usize, length: i32, to: usize): i32 {
+function mergeShort(length: i32, to: usize): i32 {
   let count = length
-  const last = count - 1
   let lowest = NONE
   let at = 0
-  for (let i = 0; i < last; i++) {
-    const rank = load<u32>(
-      firstPairs + (((<usize>load<u8>(from + i)) << 10) | ((<usize>load<u8>(from + i, 1)) << 2)),
-    )
-    store<u32>(to + (<usize>i << 2), load<u32>(bytes + ((<usize>load<u8>(from + i)) << 2)))
-    store<u32>(scratch + (<usize>i << 2), rank)
+  for (let i = 0; i + 1 < count; i++) {
+    const rank = load<u32>(scratch + (<usize>i << 2))
     if (rank < lowest) {
       lowest = rank
       at = i
     }
   }
-  store<u32>(to + (<usize>last << 2), load<u32>(bytes + ((<usize>load<u8>(from + last)) << 2)))
   while (lowest != NONE) {
     count--
     const symbol = load<u32>(merged + (<usize>lowest << 2))
@@ -133,116 +194,86 @@ function mergeShort(from: usize, length: i32, to: usize): i32 {
   return count
 }
 
-/** A symbol of a long word: u32 symbol, left and right neighbour. The symbol NONE: it was merged into its left neighbour. */
-const NODE: usize = 12
+/**
+ * A place of a long word: 19 bits symbol, 19 bits its length in places, 26 bits its rank with the next symbol, all ones where it has none. A symbol
+ * stands at its first place; its last one has the length, too, so that the symbol before another is found. Other places have no rank.
+ */
+const SYMBOL_MASK: u64 = (1 << 19) - 1
+const LENGTH_SHIFT: u64 = 19
+const RANK_SHIFT: u64 = 38
+const UNRANKED: u64 = 0xffffffc000000000
 
 @inline
-function nodeAt(i: u32): usize {
-  return scratch + <usize>i * NODE
+function placeAt(i: u32): usize {
+  return scratch + (<usize>i << 3)
 }
 
-/** The heap lies behind the nodes: u64 entries of rank and place, the lowest first. */
-let heap: usize = 0
-let heaped: u32 = 0
+@inline
+function lengthOf(place: u64): u32 {
+  return <u32>((place >> LENGTH_SHIFT) & SYMBOL_MASK)
+}
 
+/** The rank as it stands in a place. */
+@inline
+function ranked(rank: u32): u64 {
+  return rank == NONE ? UNRANKED : (<u64>rank) << RANK_SHIFT
+}
+
+/**
+ * `to` has the symbols. Takes the places of all pairs of the lowest rank, from left to right, and merges those that are still there. What
+ * is merged makes other pairs. Where one of them has a lower rank still, it comes first, and the places that are left wait.
+ */
 function mergeLong(from: usize, length: i32, to: usize): i32 {
   const count: u32 = length
-  heap = (nodeAt(count) + 7) & ~7
-  heaped = 0
+  usePool(placeAt(count), count)
   for (let i: u32 = 0; i < count; i++) {
-    const node = nodeAt(i)
-    store<u32>(node, load<u32>(bytes + ((<usize>load<u8>(from + i)) << 2)))
-    store<u32>(node, i - 1, 4)
-    store<u32>(node, i + 1 < count ? i + 1 : NONE, 8)
+    const symbol = load<u32>(to + (<usize>i << 2))
+    let rank = NONE
+    if (i + 1 < count) rank = from != 0 ? firstRank(from + i) : rankOf(symbol, load<u32>(to + (<usize>i << 2), 4))
+    store<u64>(placeAt(i), <u64>symbol | ((<u64>1) << LENGTH_SHIFT) | ranked(rank))
+    if (rank != NONE) addPlace(rank, i)
   }
-  for (let i: u32 = 0; i + 1 < count; i++) {
-    const rank = rankOf(load<u32>(nodeAt(i)), load<u32>(nodeAt(i + 1)))
-    if (rank != NONE) append(((<u64>rank) << 32) | i)
-  }
-  for (let i: i32 = <i32>(heaped >> 1) - 1; i >= 0; i--) sink(i)
-  while (heaped > 0) {
-    const least = pop()
-    const i = <u32>least
-    const node = nodeAt(i)
-    const symbol = load<u32>(node)
-    const right = load<u32>(node, 8)
-    if (symbol == NONE || right == NONE) continue
-    // One of the two may have changed since.
-    const rank = <u32>(least >> 32)
-    if (rankOf(symbol, load<u32>(nodeAt(right))) != rank) continue
+  for (let rank = nextRank(); rank != NONE; rank = nextRank()) {
     const made = load<u32>(merged + (<usize>rank << 2))
-    const after = load<u32>(nodeAt(right), 8)
-    store<u32>(node, made)
-    store<u32>(node, after, 8)
-    store<u32>(nodeAt(right), NONE)
-    if (after != NONE) {
-      store<u32>(nodeAt(after), i, 4)
-      const next = rankOf(made, load<u32>(nodeAt(after)))
-      if (next != NONE) push(((<u64>next) << 32) | i)
-    }
-    const left = load<u32>(node, 4)
-    if (left != NONE) {
-      const next = rankOf(load<u32>(nodeAt(left)), made)
-      if (next != NONE) push(((<u64>next) << 32) | left)
+    const places = takePlaces(rank)
+    const end = places + (<usize>load<u32>(places) << 2)
+    for (let place = places + 4; place <= end; place += 4) {
+      const i = load<u32>(place)
+      // One of the two may have been merged since.
+      if (<u32>(load<u64>(placeAt(i)) >> RANK_SHIFT) != rank || mergeAt(i, made, count) >= rank) continue
+      for (place += 4; place <= end; place += 4) addPlace(rank, load<u32>(place))
     }
   }
   let written: i32 = 0
-  for (let i: u32 = 0; i != NONE; i = load<u32>(nodeAt(i), 8)) {
-    store<u32>(to + (<usize>written << 2), load<u32>(nodeAt(i)))
-    written++
+  for (let i: u32 = 0; i < count; written++) {
+    const place = load<u64>(placeAt(i))
+    store<u32>(to + (<usize>written << 2), <u32>(place & SYMBOL_MASK))
+    i += lengthOf(place)
   }
   return written
 }
 
+/** Merges a symbol and the one behind it; gives the lowest rank of the two pairs that are new. */
 @inline
-function entry(i: u32): usize {
-  return heap + (<usize>i << 3)
-}
-
-@inline
-function append(value: u64): void {
-  store<u64>(entry(heaped++), value)
-}
-
-function push(value: u64): void {
-  let i = heaped++
-  while (i > 0) {
-    const parent = (i - 1) >> 1
-    const above = load<u64>(entry(parent))
-    if (above <= value) break
-    store<u64>(entry(i), above)
-    i = parent
+function mergeAt(i: u32, made: u32, count: u32): u32 {
+  const right = i + lengthOf(load<u64>(placeAt(i)))
+  const after = right + lengthOf(load<u64>(placeAt(right)))
+  const size = (<u64>(after - i)) << LENGTH_SHIFT
+  store<u64>(placeAt(right), UNRANKED)
+  store<u64>(placeAt(after - 1), UNRANKED | size)
+  let lowest = NONE
+  if (i > 0) {
+    const left = i - lengthOf(load<u64>(placeAt(i - 1)))
+    const before = load<u64>(placeAt(left))
+    lowest = rankOf(<u32>(before & SYMBOL_MASK), made)
+    store<u64>(placeAt(left), (before & ~UNRANKED) | ranked(lowest))
+    if (lowest != NONE) addPlace(lowest, left)
   }
-  store<u64>(entry(i), value)
-}
-
-function pop(): u64 {
-  const least = load<u64>(heap)
-  heaped--
-  if (heaped > 0) {
-    store<u64>(heap, load<u64>(entry(heaped)))
-    sink(0)
+  let rank = NONE
+  if (after < count) {
+    rank = rankOf(made, <u32>(load<u64>(placeAt(after)) & SYMBOL_MASK))
+    if (rank != NONE) addPlace(rank, i)
   }
-  return least
-}
-
-function sink(from: u32): void {
-  let i = from
-  const value = load<u64>(entry(i))
-  while (true) {
-    let child: u32 = 2 * i + 1
-    if (child >= heaped) break
-    let below = load<u64>(entry(child))
-    if (child + 1 < heaped) {
-      const other = load<u64>(entry(child + 1))
-      if (other < below) {
-        below = other
-        child++
-      }
-    }
-    if (below >= value) break
-    store<u64>(entry(i), below)
-    i = child
-  }
-  store<u64>(entry(i), value)
+  store<u64>(placeAt(i), <u64>made | size | ranked(rank))
+  return min(lowest, rank)
 }

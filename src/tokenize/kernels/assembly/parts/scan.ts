@@ -75,28 +75,29 @@ export function cl100k(at: usize, end: usize, digits: i32): usize {
  * Pattern: [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
  * [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
  * \p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ * Without `endings`: the same without (?i:…)?, and one number, as Mistral's Tekken has it.
  */
-export function o200k(at: usize, end: usize): usize {
+export function o200k(at: usize, end: usize, endings: bool): usize {
   const first: u32 = load<u8>(at)
   const kind = classAt(at)
   const from = at + width
-  if (kind == NUMBER) return numbers(from, end, 2)
+  if (kind == NUMBER) return endings ? numbers(from, end, 2) : from
   const lead = among(LEADS, kind)
   const own = kind == MARK || among(LETTERS, kind)
   if (lead) {
     const to = cased(from, end)
-    if (to != from) return suffixed(to, end)
+    if (to != from) return suffixed(to, end, endings)
   }
   if (own) {
     const to = cased(at, end)
-    if (to != at) return suffixed(to, end)
+    if (to != at) return suffixed(to, end, endings)
   }
   // What is left has no letter but of upper case.
   if (lead) {
     const to = runOf(FRONTS, from, end)
-    if (to != from) return suffixed(to, end)
+    if (to != from) return suffixed(to, end, endings)
   }
-  if (own) return suffixed(runOf(FRONTS, at, end), end)
+  if (own) return suffixed(runOf(FRONTS, at, end), end, endings)
   if (first == BLANK && from < end && among(SIGNS, classAt(from)))
     return breaksAndSlashes(runOf(SIGNS, from + width, end), end)
   if (among(SIGNS, kind)) return breaksAndSlashes(runOf(SIGNS, from, end), end)
@@ -119,9 +120,26 @@ function cased(at: usize, end: usize): usize {
   return last == 0 ? at : last
 }
 
+/** A word of SentencePiece: blanks, or "▁", and what stands before the next of them. `each`: it begins with one blank. */
+export function spaced(at: usize, end: usize, each: bool): usize {
+  let to = at + blankAt(at, end)
+  if (!each) for (let more = blankAt(to, end); more != 0; more = blankAt(to, end)) to += more
+  while (to < end && blankAt(to, end) == 0) to++
+  return to
+}
+
+/** Bytes of the blank at `at`; 0 where there is none. */
 @inline
-function suffixed(at: usize, end: usize): usize {
-  return at < end && load<u8>(at) == <u8>APOSTROPHE ? contraction(at, end) : at
+function blankAt(at: usize, end: usize): usize {
+  if (at >= end) return 0
+  const byte: u32 = load<u8>(at)
+  if (byte == BLANK) return 1
+  return byte == 0xe2 && at + 2 < end && load<u8>(at, 1) == 0x96 && load<u8>(at, 2) == 0x81 ? 3 : 0
+}
+
+@inline
+function suffixed(at: usize, end: usize, endings: bool): usize {
+  return endings && at < end && load<u8>(at) == <u8>APOSTROPHE ? contraction(at, end) : at
 }
 
 @inline
