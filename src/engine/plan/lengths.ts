@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { DefinitionError } from '../../basics/errors.js'
 import { BY_TOKENS } from '../../define/batching.js'
+import { contentHash } from '../../define/hash.js'
 import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { Lengths } from '../../order/bins/plan.js'
 import { NumberBuilder } from '../../source/index/columns.js'
@@ -16,6 +17,7 @@ import { writeIndex } from '../../source/index/write.js'
 import type { IndexColumn, OnProgress, Source } from '../../source/source.js'
 import { cachedPath } from '../../system/files/cache-folder.js'
 import { makeFolder } from '../../system/files/folder.js'
+import type { OpenedTokenizer } from '../../tokenize/open.js'
 import type { JobSource } from './job.js'
 
 /** A feed whose sources are open. */
@@ -26,6 +28,8 @@ export interface OfSources {
   attached: readonly Source[]
   /** Bytes that the indexes take. */
   indexBytes: number
+  /** The tokenizers of fields that have one, by field. */
+  tokenizers?: Readonly<Record<string, OpenedTokenizer>>
 }
 
 /** Makes a field of all samples of a source once, and returns the length of each; bad ones have none (engine/pool/measure.ts). */
@@ -44,6 +48,8 @@ export interface LengthOptions {
 }
 
 const KIND = 'lengths'
+/** What becomes of bad samples is no matter of lengths. */
+const ANY_ERROR = { policy: 'fail', budget: 0 } as const
 /** Part of what kept lengths are called by: counted up when they are measured in another way. */
 const VERSION = 1
 
@@ -139,18 +145,26 @@ async function kept(
   const { count } = attached[source]
   const { manifest } = sources[source]
   const { fingerprint, stamp, content } = manifest
-  const { map, layout, ...plain } = field
+  const { name, shape, max } = field.layout
   // How rows lie in a batch does not matter, as long as they have room.
-  const program = [plain, layout.max, layout.shape, map?.call.hash, feed.map?.call.hash, feed.seed]
+  const layout = { name, dtype: 'u8', form: 'ragged', shape, max } as const
+  const made = contentHash(
+    { ...feed, fields: [{ ...field, layout }], batch: { last: 'keep', apply: [] }, onError: ANY_ERROR },
+    content,
+    of.tokenizers,
+  )
   const about = createHash('sha256')
-    .update(JSON.stringify([VERSION, fingerprint.digest, fingerprint.values, stamp, content, program]))
+    .update(JSON.stringify([VERSION, fingerprint.digest, fingerprint.values, stamp, made, feed.seed]))
     .digest('hex')
   const path = cachedPath(`lengths-${field.name}-${about}`)
   // Without a stamp there is no telling whether the data are the same.
   const before = stamp === undefined ? undefined : read(path, about, count)
   if (before !== undefined) return before
   if (measure === undefined)
-    throw new DefinitionError('batch', 'the lengths of its samples are not known here: open the feed once')
+    throw new DefinitionError(
+      'batch',
+      'the lengths of its samples are not known yet: millrace run measures and keeps them',
+    )
   notice?.(
     `The lengths of "${field.name}" are not known yet: all ${count} samples are made once to measure them.`,
   )

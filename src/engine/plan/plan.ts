@@ -89,7 +89,11 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
   const drawn = planOrder(feed.order, attached, blend && { ...blend, group, changes })
   const indexBytes = sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0)
   const batches = goesByLengths(feed)
-    ? await (await import('./batches.js')).batchesOf({ feed, sources, attached, indexBytes }, drawn, options)
+    ? await (await import('./batches.js')).batchesOf(
+        { feed, sources, attached, indexBytes, tokenizers },
+        drawn,
+        options,
+      )
     : undefined
   const orderData = batches?.data ?? drawn
   const order = compileOrder(orderData)

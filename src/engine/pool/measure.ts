@@ -74,6 +74,7 @@ function planOf(of: OfSources, field: NormalField, source: number): FeedPlan {
     feed,
     sources: [of.sources[source]],
     attached,
+    ...(of.tokenizers && { tokenizers: of.tokenizers }),
     orderData,
     order,
     hashes,

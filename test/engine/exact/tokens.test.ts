@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { FeedPlan } from '../../../src/engine/plan/plan.js'
 import {
   type AnyBatch,
   type AnyLoader,
@@ -226,6 +227,34 @@ describe('lengths', () => {
     expect(await measured(json)).toBe(false)
   })
 
+  test('of text that is tokenised on the fly', async () => {
+    const field = (tokenize: object) => ({
+      fields: {
+        text: {
+          from: 'text',
+          as: 'text' as const,
+          apply: [{ tokenize: { tokenizer: 'millrace-4k', ...tokenize } }],
+          ragged: {},
+        },
+        i: { from: 'i', as: 'int' as const },
+      },
+    })
+    const json = textFeed({ ...field({ max: 64 }), batch: { tokens: 100, last: 'keep' } })
+    const tokens: number[] = []
+    const rows = await using(json, quiet, loader =>
+      rowsOf(loader, batch => {
+        tokens.push((batch.text as { values: BigInt64Array }).values.length)
+      }),
+    )
+    expect(inOrder(rows)).toEqual(all)
+    expect(Math.max(...tokens)).toBeLessThanOrEqual(100)
+    expect(tokens.reduce((a, b) => a + b, 0) / tokens.length).toBeGreaterThan(70)
+    expect(await measured(json)).toBe(false)
+    // Cut otherwise, or by another tokenizer, they are others.
+    expect(await measured({ ...json, ...field({ max: 8 }) })).toBe(true)
+    expect(await measured({ ...json, ...field({ max: 64, special: 'parse' }) })).toBe(true)
+  })
+
   test('come from a column that is named, and both make the same batches', async () => {
     const batch = { tokens: 400, by: 'size', last: 'keep' as const }
     expect(await measured(textFeed({ batch }))).toBe(false)
@@ -255,6 +284,20 @@ describe('lengths', () => {
     const rows = await using(json, quiet, loader => rowsOf(loader))
     expect(inOrder(rows)).toEqual(all.filter(i => i !== 100))
     await expect(using({ ...json, onError: 'fail' }, quiet, loader => rowsOf(loader))).rejects.toThrow(/80/)
+  })
+})
+
+test('the table of the next epoch is made by a worker before it is wanted', async () => {
+  const json = numberFeed(20_000, { batch: { tokens: 4 * 50, last: 'keep' } }, 64)
+  await using(json, { workers: 1, notice: () => {} }, async loader => {
+    await loader.ready
+    const { words } = (loader as unknown as { plan: FeedPlan }).plan.orderData.bins!.shared
+    // The first word of each table is its epoch, counted from 1.
+    const tables = () => [words[0], words[words.length / 2]]
+    expect(tables()).toEqual([1, 0])
+    let steps = 0
+    for await (const _ of loader) if (++steps === 200) expect(tables()).toEqual([1, 2])
+    expect(steps).toBe(400)
   })
 })
 
