@@ -174,7 +174,12 @@ export function compileOrder(data: OrderData): CompiledOrder {
       : data.blend !== undefined
         ? new BlendOrder(data.blend, sources)
         : new SingleOrder(sources[0])
-  const order: CompiledOrder = group === undefined ? inner : new GroupedOrder(inner, group)
+  // What a blend says of changed weights stays, so that a change is refused with the reason.
+  const { changed } = inner
+  const order: CompiledOrder =
+    group === undefined
+      ? inner
+      : Object.assign(new GroupedOrder(inner, group), changed && { changed: changed.bind(inner) })
   return bins === undefined ? order : Object.assign(order, { bins: new Bins(bins, order) })
 }
 

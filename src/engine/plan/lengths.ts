@@ -4,21 +4,15 @@
  * folder until the data or the field change.
  */
 import { createHash } from 'node:crypto'
-import { dirname } from 'node:path'
 import { DefinitionError } from '../../basics/errors.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { contentHash } from '../../define/hash.js'
 import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { Lengths } from '../../order/bins/plan.js'
-import { NumberBuilder } from '../../source/index/columns.js'
-import { IndexFile, readHeader } from '../../source/index/file.js'
-import { distrust } from '../../source/index/trust.js'
-import { writeIndex } from '../../source/index/write.js'
 import type { IndexColumn, OnProgress, Source } from '../../source/source.js'
-import { cachedPath } from '../../system/files/cache-folder.js'
-import { makeFolder } from '../../system/files/folder.js'
 import type { OpenedTokenizer } from '../../tokenize/open.js'
 import type { JobSource } from './job.js'
+import { keptLengths } from './kept-lengths.js'
 
 /** A feed whose sources are open. */
 export interface OfSources {
@@ -47,7 +41,6 @@ export interface LengthOptions {
   notice?: (text: string) => void
 }
 
-const KIND = 'lengths'
 /** What becomes of bad samples is no matter of lengths. */
 const ANY_ERROR = { policy: 'fail', budget: 0 } as const
 /** Part of what kept lengths are called by: counted up when they are measured in another way. */
@@ -135,7 +128,7 @@ function toldBySource(feed: NormalFeed, field: NormalField, source: Source): Uin
 }
 
 /** Measured lengths of a source: those of the last time, or new ones, which are kept. */
-async function kept(
+function kept(
   of: OfSources,
   field: NormalField,
   source: number,
@@ -156,50 +149,17 @@ async function kept(
   const about = createHash('sha256')
     .update(JSON.stringify([VERSION, fingerprint.digest, fingerprint.values, stamp, made, feed.seed]))
     .digest('hex')
-  const path = cachedPath(`lengths-${field.name}-${about}`)
-  // Without a stamp there is no telling whether the data are the same.
-  const before = stamp === undefined ? undefined : read(path, about, count)
-  if (before !== undefined) return before
-  if (measure === undefined)
-    throw new DefinitionError(
-      'batch',
-      'the lengths of its samples are not known yet: millrace run measures and keeps them',
+  const make = (): Promise<Uint32Array> => {
+    if (measure === undefined)
+      throw new DefinitionError(
+        'batch',
+        'the lengths of its samples are not known yet: millrace run measures and keeps them',
+      )
+    notice?.(
+      `The lengths of "${field.name}" are not known yet: all ${count} samples are made once to measure them.`,
     )
-  notice?.(
-    `The lengths of "${field.name}" are not known yet: all ${count} samples are made once to measure them.`,
-  )
-  const lengths = await measure(of, field, source, progress)
-  if (stamp !== undefined) write(path, about, lengths)
-  return lengths
-}
-
-/** Kept lengths, if they are whole and ours. */
-function read(path: string, about: string, count: number): Uint32Array | undefined {
-  try {
-    const header = readHeader(path, stats => {
-      const foreign = distrust(path, stats)
-      if (foreign !== undefined) throw new Error(foreign)
-    })
-    if (header.kind !== KIND || header.meta.about !== about || header.count !== count) return undefined
-    const numbers = new IndexFile(path, false, header).numbers('lengths')
-    if (numbers.length !== count) return undefined
-    const lengths = shared(count)
-    lengths.set(numbers)
-    return lengths
-  } catch {
-    // There are none, or they are damaged: they are measured again.
-    return undefined
+    return measure(of, field, source, progress)
   }
-}
-
-/** Where they can't be kept, the next open measures again. */
-function write(path: string, about: string, lengths: Uint32Array): void {
-  try {
-    const column = new NumberBuilder()
-    for (let row = 0; row < lengths.length; row++) column.push(lengths[row])
-    makeFolder(dirname(path))
-    writeIndex(path, KIND, lengths.length, { about }, { lengths: column })
-  } catch {
-    // No place for it.
-  }
+  // Without a stamp there is no telling whether the data are the same.
+  return stamp === undefined ? make() : keptLengths(`lengths-${field.name}`, about, count, make, notice)
 }

@@ -56,7 +56,9 @@ function newId(): number {
 /** Bytes of the cache that the feed's units go through. */
 function cacheOf(plan: FeedPlan, options: FeedingOptions, batch: number): number {
   const sources = cachedSources(plan)
-  const bytes = options.cacheBytes ?? usualCache(sources, options.depth * batch * options.world)
+  const bytes =
+    options.cacheBytes ??
+    usualCache(sources, options.depth * batch * options.world + (plan.order.window ?? 0))
   checkUnitsFit(sources, bytes)
   return bytes
 }

@@ -1,5 +1,5 @@
 /** Batches by tokens and batches of like lengths, made by the engine: exactly once, on any ranks, by lengths that are kept. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FeedPlan } from '../../../src/engine/plan/plan.js'
@@ -197,7 +197,6 @@ describe('lengths', () => {
     expect(progress.at(-1)).toBe(told ? COUNT : undefined)
     return told
   }
-  const kept = (): string[] => readdirSync(join(cache, 'index')).filter(name => name.startsWith('lengths-'))
 
   test('are measured once and kept, by data and by what is made of them', async () => {
     const file = join(folder, 'b.jsonl')
@@ -212,19 +211,25 @@ describe('lengths', () => {
     expect(await measured(textFeed({ source }))).toBe(true)
   })
 
-  test('that were damaged are measured again', async () => {
-    const file = join(folder, 'c.jsonl')
-    const json = textFeed({ source: { jsonl: file } })
+  test('are measured by one of several ranks that open at the same time', async () => {
+    const file = join(folder, 'f.jsonl')
     writeFileSync(file, `${LINES.join('\n')}\n`)
-    const others = kept()
-    expect(await measured(json)).toBe(true)
-    const [own] = kept().filter(name => !others.includes(name))
-    const path = join(cache, 'index', own)
-    const bytes = readFileSync(path)
-    bytes[bytes.length - 300] ^= 1
-    writeFileSync(path, bytes)
-    expect(await measured(json)).toBe(true)
-    expect(await measured(json)).toBe(false)
+    const notices: string[] = []
+    const loaders = [0, 1, 2].map(rank =>
+      open(textFeed({ source: { jsonl: file } }), {
+        workers: 1,
+        rank,
+        world: 3,
+        notice: text => notices.push(text),
+      }),
+    )
+    await Promise.all(loaders.map(loader => loader.ready))
+    const [one, other] = loaders.map(
+      loader => (loader as unknown as { plan: FeedPlan }).plan.orderData.bins!.lengths[0],
+    )
+    expect(other).toBe(one)
+    await Promise.all(loaders.map(loader => loader.close()))
+    expect(notices.filter(text => text.includes('made once'))).toHaveLength(1)
   })
 
   test('of text that is tokenised on the fly', async () => {
