@@ -144,7 +144,15 @@ class ConcatSource implements EveryMember {
       const value = columns[i]?.at(row - this.rows[i])
       return number || value === undefined ? value : String(value)
     }
-    return { type: number ? 'number' : 'string', ...(digits && { digits }), at }
+    const lengthOf = columns[0]?.lengthOf?.filter(one =>
+      columns.every(column => column?.lengthOf?.includes(one)),
+    )
+    return {
+      type: number ? 'number' : 'string',
+      ...(digits && { digits }),
+      ...(lengthOf && { lengthOf }),
+      at,
+    }
   }
 
   need(row: number, epoch: number, columns: readonly string[], out: Need): void {

@@ -54,7 +54,7 @@ interface Wanted {
 export class TokensSource implements Source {
   readonly count: number
   readonly columns: readonly string[]
-  readonly indexed = ['file', 'row']
+  readonly indexed: readonly string[]
   readonly movesWithEpoch: Source['movesWithEpoch']
   readonly runs: Float64Array
   readonly tokenRows: TokenRows | undefined
@@ -78,6 +78,7 @@ export class TokensSource implements Source {
     this.movesWithEpoch = this.rows.moves ? 'own' : undefined
     this.names = tokenColumns(shape)
     this.columns = [...this.names.keys()]
+    this.indexed = shape.ragged ? ['file', 'row', 'length'] : ['file', 'row']
     const maskFirst = shape.shift === 'model' && shape.pack !== 'concat'
     this.maker = new RowColumns(shape, files[0].dtype, pad, maskFirst, vocabulary)
     this.runs = this.runStarts()
@@ -102,6 +103,9 @@ export class TokensSource implements Source {
 
   index(name: string): IndexColumn | undefined {
     if (name === 'row') return { type: 'number', at: row => row }
+    const { rows } = this
+    if (name === 'length' && this.shape.ragged && rows.places !== undefined)
+      return { type: 'number', at: row => rows.places!(row), lengthOf: this.columns }
     if (name !== 'file') return undefined
     return { type: 'string', at: row => this.files[this.rows.begin(row, 0).file].name }
   }

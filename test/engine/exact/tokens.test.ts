@@ -15,6 +15,7 @@ import {
   using,
 } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { documentsOf, writeMegatron } from '../../support/tokens.js'
 
 const folder = temporaryFolder()
 const cache = temporaryFolder()
@@ -259,6 +260,49 @@ describe('lengths', () => {
     expect(await measured({ ...json, ...field({ max: 8 }) })).toBe(true)
     expect(await measured({ ...json, ...field({ max: 64, special: 'parse' }) })).toBe(true)
   })
+
+  test.each([{}, { insert: { bos: 1, eod: 2 } }, { shift: 'model' as const, long: 'truncate' as const }])(
+    'of documents come from their files: %j',
+    async more => {
+      const at = temporaryFolder()
+      const documents = documentsOf(Array.from({ length: 200 }, (_, i) => 2 + ((i * 31) % 90)))
+      writeMegatron(at, 'one', documents.slice(0, 120))
+      writeMegatron(at, 'two', documents.slice(120))
+      const tokens = (path: string) => ({
+        tokens: { path, length: 64, pack: 'document' as const, ragged: true, ...more },
+      })
+      for (const source of [
+        tokens(join(at, '*.bin')),
+        { concat: [tokens(join(at, 'one.bin')), tokens(join(at, 'two.bin'))] },
+        { subset: { source: tokens(join(at, '*.bin')), range: [0, 150] as [number, number] } },
+      ]) {
+        const input = 'shift' in more ? 'tokens' : 'input'
+        const json: FeedJson = {
+          source,
+          order: { shuffle: 'global', seed: 4, group: { batches: 4 } },
+          fields: { x: { from: input, as: 'npy', dtype: 'i32', shape: [64], ragged: { max: 64 } } },
+          batch: { tokens: 256, last: 'keep' },
+        }
+        const notices: string[] = []
+        await using(json, { workers: 1, notice: text => notices.push(text) }, async loader => {
+          const ids: string[] = []
+          const lengths: number[] = []
+          for await (const batch of loader) {
+            const { values, offsets } = batch.x as { values: Int32Array; offsets: Int32Array }
+            expect(values.length).toBeLessThanOrEqual(256)
+            ids.push(...batch.ids)
+            for (let row = 0; row < batch.count; row++) lengths.push(offsets[row + 1] - offsets[row])
+          }
+          const { attached, orderData } = (loader as unknown as { plan: FeedPlan }).plan
+          expect(new Set(ids).size).toBe(attached[0].count)
+          // The lengths that bins were made by are those that came.
+          const sorted = (numbers: Iterable<number>) => [...numbers].sort((a, b) => a - b)
+          expect(sorted(lengths)).toEqual(sorted(orderData.bins!.lengths[0]))
+        })
+        expect(notices.filter(text => text.includes('made once'))).toEqual([])
+      }
+    },
+  )
 
   test('come from a column that is named, and both make the same batches', async () => {
     const batch = { tokens: 400, by: 'size', last: 'keep' as const }

@@ -29,15 +29,29 @@ export class DocumentRows implements RowPlaces {
 
   stretches(row: number, _epoch: number, out: Stretches): void {
     const { rules, stream } = this
-    const number = lastFirst(this.first, row)
+    const number = this.documentOf(row)
     const from = (row - this.first[number]) * rules.length
     const document = { start: this.at[number], all: this.tokens[number] }
-    const tokens = Math.min(rules.length + rules.extra, tokensWith(rules, document.all) - from)
-    addPiece(rules, stream, document, from, tokens, 0, out)
+    addPiece(rules, stream, document, from, this.tokensFrom(number, from), 0, out)
+  }
+
+  places(row: number): number {
+    const number = this.documentOf(row)
+    return this.tokensFrom(number, (row - this.first[number]) * this.rules.length) - this.rules.extra
+  }
+
+  private documentOf(row: number): number {
+    return this.first.length === this.count + 1 ? row : lastFirst(this.first, row)
+  }
+
+  /** Tokens of a document's row that begins with one of them. */
+  private tokensFrom(document: number, from: number): number {
+    const { rules } = this
+    return Math.min(rules.length + rules.extra, tokensWith(rules, this.tokens[document]) - from)
   }
 
   begin(row: number): RowPlace {
-    const number = lastFirst(this.first, row)
+    const number = this.documentOf(row)
     const from = (row - this.first[number]) * this.rules.length
     // What is put before a document is no token of the file.
     const offset = from === 0 || this.rules.bos === undefined ? from : from - 1

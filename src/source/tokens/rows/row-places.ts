@@ -15,6 +15,8 @@ export interface RowPlaces {
   stretches(row: number, epoch: number, out: Stretches): void
   /** Where its first token lies. */
   begin(row: number, epoch: number): RowPlace
+  /** Places that a row fills, where rows are as long as their documents. */
+  places?(row: number): number
   /** The row's id behind the source's name; undefined: by where it begins. */
   id?(row: number): string
   /** Whether rows are other tokens in another epoch. */
