@@ -284,7 +284,7 @@ describe('lengths', () => {
           batch: { tokens: 256, last: 'keep' },
         }
         const notices: string[] = []
-        await using(json, { workers: 1, notice: text => notices.push(text) }, async loader => {
+        await using(json, { workers: 1, epochs: 1, notice: text => notices.push(text) }, async loader => {
           const ids: string[] = []
           const lengths: number[] = []
           for await (const batch of loader) {
