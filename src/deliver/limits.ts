@@ -23,13 +23,15 @@ export function checkNotOver({ order }: NormalFeed, { epoch }: Place): void {
  * Megatron's order, which has one epoch.
  */
 export function loopLimits(
-  { rowTokens, order }: NormalFeed,
+  { rowTokens, order, batch: { bins } }: NormalFeed,
   { epochs, steps, tokens }: LoopLimits & { tokens?: number },
   { world, batch }: StepShare,
 ): LoopLimits {
-  if (tokens !== undefined && rowTokens === undefined)
+  // A batch by tokens is full, or nearly so.
+  const batchTokens = bins?.tokens ?? (rowTokens === undefined ? undefined : rowTokens * batch)
+  if (tokens !== undefined && batchTokens === undefined)
     throw new DefinitionError('options.tokens', 'only a feed of tokens ends after tokens: give "steps"')
-  const enough = tokens === undefined ? undefined : Math.ceil(tokens / (rowTokens! * world * batch))
+  const enough = tokens === undefined ? undefined : Math.ceil(tokens / (batchTokens! * world))
   const fewest = enough === undefined || steps === undefined ? (steps ?? enough) : Math.min(steps, enough)
   if (order.kind === 'megatron') {
     if (typeof epochs === 'number' && epochs > 1)

@@ -63,8 +63,8 @@ class Opened:
     #: Samples in an epoch, and steps of one.
     length: int
     steps: int
-    #: Batches by tokens: epochs have different numbers of steps, which the engine tells.
-    bins: bool
+    #: Batches by tokens: so many each. Epochs have different numbers of steps then, which the engine tells.
+    bins: Optional[int]
     #: Feeds of tokens: places of a row.
     row_tokens: Optional[int]
     #: The order has one epoch, as Megatron's has.
@@ -106,7 +106,7 @@ class Opened:
             world=told["world"],
             length=told["length"],
             steps=told["steps"]["epoch"],
-            bins=told.get("bins", False),
+            bins=told.get("bins"),
             row_tokens=told.get("rowTokens"),
             once=told.get("once", False),
             last=told["last"],

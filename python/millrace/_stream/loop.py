@@ -33,11 +33,14 @@ class Limits:
         one."""
         row_tokens = opened.row_tokens
         if tokens is not None:
-            if row_tokens is None:
+            a_batch = None if row_tokens is None else row_tokens * rows
+            if opened.bins is not None:
+                a_batch = opened.bins  # which is full, or nearly so
+            if a_batch is None:
                 raise DefinitionError("tokens: only a feed of tokens ends after tokens: give steps")
             if tokens < 1:
                 raise DefinitionError(f"tokens: expected a whole number from 1, not {tokens}")
-            enough = -(-tokens // (row_tokens * rows * opened.world))
+            enough = -(-tokens // (a_batch * opened.world))
             steps = enough if steps is None else min(steps, enough)
         if opened.once:
             if isinstance(epochs, int) and epochs > 1:

@@ -100,7 +100,7 @@ class Run:
     def steps(self, place: Optional[Place] = None) -> Optional[int]:
         """Steps of a loop that begins at a place, or with an epoch; None when it never ends."""
         opened = self.stream.opened
-        if opened.bins and self._limits.epochs is not None:
+        if opened.bins is not None and self._limits.epochs is not None:
             return self._limits.least(self._bins(place or Place(self.epoch, 0), self._limits.epochs)["total"])
         return self._limits.total(opened, self.rows, place or Place(0, 0))
 
@@ -111,7 +111,7 @@ class Run:
 
     def _settled(self, place: Place) -> Place:
         """The same place; where no step of its epoch is left, the beginning of the next one."""
-        if self.stream.opened.bins:
+        if self.stream.opened.bins is not None:
             return Place(**self._bins(place, 0)["place"])
         return self.stream.opened.settled(place, self.rows)
 

@@ -209,6 +209,8 @@ def test_batches_by_tokens_have_their_own_steps_in_each_epoch(tmp_path):
         feed.load_state_dict({**expected[5]["state"], "position": epochs[0]})
         assert feed.epoch == 1
         assert next(iter(feed)).ids == expected[epochs[0]]["ids"]
+    with millrace.Feed(bins, workers=1, tokens=1000) as feed:
+        assert len(list(feed)) == 4
     with millrace.Feed(bins, workers=1, epochs=3) as feed:
         assert len(feed) == sum(epochs[:3])
         assert [batch.ids for batch in feed] == [batch["ids"] for batch in expected[: sum(epochs[:3])]]

@@ -61,7 +61,7 @@ export function describeOpened(
     ...(plan.feed.rowTokens !== undefined && { rowTokens: plan.feed.rowTokens }),
     ...(plan.feed.order.kind === 'megatron' && { once: true }),
     steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
-    ...(share.bins && { bins: true }),
+    ...(plan.feed.batch.bins && { bins: plan.feed.batch.bins.tokens }),
     place,
     depth: feeding.depth,
     generation: ring.generation,

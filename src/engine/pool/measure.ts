@@ -29,7 +29,7 @@ export async function measureLengths(
   const batches = Math.ceil(count / size)
   const feeding = await Feeding.start(
     plan,
-    { ...options, rank: 0, world: 1, decode: 'cpu', ready: undefined },
+    { ...options, rank: 0, world: 1, decode: 'cpu', ready: undefined, sequence: undefined },
     { epoch: 0, position: 0, limit: batches },
   )
   try {

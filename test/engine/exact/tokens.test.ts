@@ -336,6 +336,13 @@ describe('lengths', () => {
   })
 })
 
+test('a loop ends after so many tokens', async () => {
+  await using(textFeed(), { ...quiet, tokens: 2001, world: 2, rank: 0 }, async loader => {
+    // Steps of two batches of 400.
+    expect((await rowsOf(loader)).length).toBe(3)
+  })
+})
+
 test('the table of the next epoch is made by a worker before it is wanted', async () => {
   const json = numberFeed(20_000, { batch: { tokens: 4 * 50, last: 'keep' } }, 64)
   await using(json, { workers: 1, notice: () => {} }, async loader => {
