@@ -8,6 +8,7 @@ import { epochsByCorpus } from '../../define/check/combine/blend.js'
 import type { BlendJson, SourceJson } from '../../define/types.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext } from '../source.js'
 import { combinedFingerprint } from './combined.js'
+import { FewNotices } from './few-notices.js'
 import type { NamedManifest } from './named.js'
 
 /** One source of a blend that was opened. */
@@ -54,20 +55,23 @@ export async function openBlend(
   nesting: Nesting,
 ): Promise<OpenedSources> {
   const entries = json.list === undefined ? written(json) : await listed(json, json.list, context)
-  const contexts = await megatronContexts(entries, context)
+  const few = context.notice && new FewNotices(context.notice)
+  const quiet = { ...context, ...(few && { notice: few.notice }) }
+  const contexts = await megatronContexts(entries, quiet)
   const sources: OpenedSources['sources'] = []
   const opened: OpenedEntry[] = []
   for (const [i, { source, rename = {}, shown, where, ...entry }] of entries.entries()) {
     const { corpus } = entry
     const manifest = await openEntry(
       { source, rename, shown, corpus, where },
-      contexts?.[i] ?? context,
+      contexts?.[i] ?? quiet,
       nesting,
     )
     sources.push({ manifest, name: entry.name })
     const { trained, fingerprint } = manifest.child
     opened.push({ ...entry, ...(trained !== undefined && { fill: trained / fingerprint.count }) })
   }
+  few?.end()
   const { list, tokens: _, entries: __, epochs: ___, per = 'sample', ...rules } = json
   if (rules.by === 'tokens') checkFills(opened)
   const prints = sources.map(({ manifest }) => manifest.fingerprint)

@@ -99,6 +99,14 @@ describe('a list of token files', () => {
     )
   })
 
+  it('what is said of each of many files is said of three', async () => {
+    const notices: string[] = []
+    const options = { root: folder, workers: 0, notice: (text: string) => notices.push(text) }
+    await using(listed(), options, loader => loader.ready)
+    expect(notices.filter(text => text.startsWith('tokens: an epoch has'))).toHaveLength(3)
+    expect(notices.filter(text => text.startsWith('the same of 1 more sources'))).toHaveLength(1)
+  })
+
   it('epochs by corpus stand in place of the weights', async () => {
     const json = feedOf(
       { list: 'files.txt', tokens, schedule: 'deficit', epochs: { web: 1, wiki: 0.5, code: 4 } },
