@@ -102,7 +102,7 @@ export class PartWriter {
 
   /** Adds the tokens of a text. One without a token is counted only. */
   add(text: Uint8Array): void {
-    const room = roomFor(text.length)
+    const room = this.tokenizer.room(text.length)
     if (this.gathering.tokens.length - this.at < room) {
       this.flush()
       this.gathering.reserve(room)
@@ -144,11 +144,6 @@ export class PartWriter {
     this.crc = crc32(bytes, this.crc)
     this.draft.write(bytes)
   }
-}
-
-/** A text has no more tokens than bytes, but a tokenizer of the package may put some around it, or words before it. */
-function roomFor(bytes: number): number {
-  return bytes + Math.min(bytes, GATHERED) + 64
 }
 
 function narrow(tokens: Uint32Array): Uint16Array {
