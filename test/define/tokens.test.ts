@@ -149,6 +149,12 @@ describe('refused is', () => {
       /u16/,
     ],
     [
+      'a split of packed rows',
+      { ...good, source: { split: { source: { tokens: base }, parts: { train: 0.9 }, take: 'train' } } },
+      'source.split.source',
+      /a document would be in train and in val: .*"documents"/,
+    ],
+    [
       'a blend of rows of different length',
       {
         ...good,

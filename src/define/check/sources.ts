@@ -127,8 +127,21 @@ const splitShape = exactlyOne(
   }),
 )
 
+/** Rows that are put together of documents can't be divided: one document would be in several parts. */
+function refusePacked(source: SourceJson, path: string): void {
+  for (const found of allSources(source)) {
+    if (!('tokens' in found.source) || found.source.tokens.pack === 'document') continue
+    throw new DefinitionError(
+      path,
+      `rows of "tokens" are made of several documents, and a document would be in train and in val: divide the documents ` +
+        'before they are packed, with "documents": {"split": [969, 30, 1], "take": 0} in "tokens"',
+    )
+  }
+}
+
 const split: Parser<SplitJson> = (value, path) => {
   const json = splitShape(value, path) as SplitJson
+  refusePacked(json.source, at(path, 'source'))
   const { parts, folds, take } = json
   if (parts !== undefined) {
     const sum = Object.values(parts).reduce((a, b) => a + b, 0)

@@ -1,7 +1,7 @@
 /** Opens token files as rows: finds them, packs their documents where that is asked for, and says how many rows there are. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
-import { type TokenShape, tokenColumns, tokenShape } from '../../define/check/tokens/fields.js'
+import { type TokenShape, tokenColumns, tokenSchema, tokenShape } from '../../define/check/tokens/fields.js'
 import { canonicalJson } from '../../define/hash.js'
 import type { TokenColumn, TokensJson } from '../../define/token-types.js'
 import { schemeOf } from '../../store/stores.js'
@@ -29,7 +29,7 @@ export async function openTokens(json: TokensJson, context: OpenContext): Promis
   const pad = json.eod ?? insert?.eod ?? 0
   return {
     kind: 'tokens',
-    fingerprint: fingerprintOf(files, opened),
+    fingerprint: fingerprintOf(files, shape, opened),
     stamp: digest(files.map(({ version }) => version)),
     content: digest([shape.shift, pad, masks?.map(({ size }) => size) ?? null]),
     trained: opened.trained,
@@ -81,9 +81,17 @@ function areWanted(
 }
 
 /** What selects rows: names, sizes and tokens of the files, and how rows are made of them. */
-function fingerprintOf(files: readonly TokenFile[], { rows, cut }: OpenedRows): Fingerprint {
-  const parts = files.map(({ name, tokens, size }) => ({ name, count: tokens, bytes: size }))
-  const kinds = files.map(({ begin, dtype }) => [begin, dtype])
+function fingerprintOf(
+  files: readonly TokenFile[],
+  { length }: TokenShape,
+  { rows, cut }: OpenedRows,
+): Fingerprint {
+  const parts = files.map(({ name, tokens, size }) => ({
+    name,
+    count: Math.floor(tokens / length),
+    bytes: size,
+  }))
+  const kinds = files.map(({ begin, dtype, tokens }) => [begin, dtype, tokens])
   return {
     kind: 'tokens',
     count: rows.count,
@@ -96,16 +104,11 @@ function fingerprintOf(files: readonly TokenFile[], { rows, cut }: OpenedRows): 
 const MOST_PARTS = 4096
 
 function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, told }: OpenedRows): Layout {
-  const { length, capacity } = shape
-  const typeOf = (column: TokenColumn): string => {
-    if (column === 'cuCount' || column === 'cuLongest') return 'i32'
-    return column === 'cuSeqlens' || column === 'seqLens' ? `i32 [${capacity}]` : `[${length}]`
-  }
   const tokens = files.reduce((sum, file) => sum + file.tokens, 0)
   const many = files.length === 1 ? '1 file' : `${files.length} files`
   return {
-    schema: [...tokenColumns(shape)].map(([name, column]) => ({ name, type: typeOf(column) })),
-    chunks: `${rows.count} rows of ${length} from ${tokens} tokens of type ${files[0].dtype} in ${many}: ${told}`,
+    schema: tokenSchema(shape),
+    chunks: `${rows.count} rows of ${shape.length} from ${tokens} tokens of type ${files[0].dtype} in ${many}: ${told}`,
   }
 }
 

@@ -97,7 +97,12 @@ export class TokensSource implements Source {
     return `${name}:${before + document}+${within}`
   }
 
+  /** What splits go by: all pieces of a document have the same. */
   key(row: number): string {
+    if (this.shape.pack === 'document') {
+      const { file, offset } = this.rows.begin(row, 0)
+      return `${this.files[file].name}:${this.documentAt(file, offset).document}`
+    }
     return `${this.manifest.name ?? this.files[0].name}#${row}`
   }
 

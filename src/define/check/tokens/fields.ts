@@ -77,6 +77,15 @@ export function tokenColumns({ shift, naming, ragged }: TokenShape): Map<string,
   )
 }
 
+/** The columns of rows, and what they usually are: `i64 [2048]`. */
+export function tokenSchema(shape: TokenShape): { name: string; type: string }[] {
+  return [...tokenColumns(shape)].map(([name, column]) => {
+    const { dtypes, of } = COLUMNS.find(facts => facts.column === column)!
+    const places = of === 'row' ? shape.length : shape.capacity
+    return { name, type: of === 'number' ? dtypes[0] : `${dtypes[0]} [${shape.ragged ? '≤ ' : ''}${places}]` }
+  })
+}
+
 /** Columns that a feed has where it names none. */
 function usual({ pack, shift, naming }: TokenShape): string[] {
   if (naming === 'hf')
