@@ -11,8 +11,10 @@ import {
 
 const LONG: readonly Long[] = ['split', 'truncate', 'drop']
 
+/** A mark beyond 32 bits. */
+const FAR = 2 ** 40
 const pack = (lengths: readonly number[], places: number, long?: Long): Packed =>
-  packBestFit(lengths.length, i => lengths[i], places, long)
+  packBestFit({ count: lengths.length, taken: i => lengths[i], mark: i => FAR + i }, places, long)
 
 /** Best fit as it is defined: looks at every row for every document. */
 function plainly(lengths: readonly number[], places: number, long: Long): number[] {
@@ -32,8 +34,8 @@ function plainly(lengths: readonly number[], places: number, long: Long): number
 function rowsOf(packed: Packed): number[][] {
   return Array.from({ length: packed.others }, (_, row) => {
     const documents: number[] = []
-    packed.documents(row, documents)
-    return documents
+    packed.marks(row, documents)
+    return documents.map(mark => mark - FAR)
   })
 }
 
@@ -55,10 +57,9 @@ it('packs as best fit is defined', () => {
       expect(packed.padding).toBe(taken.reduce((sum, used) => sum + places - used, 0))
       expect(packed.rows).toBe(packed.full + rows.length)
       expect(packed.pieces).toBe(wanted.length)
-      expect(packed.most).toBe(Math.max(0, ...rows.map(row => row.length)))
       rows.forEach((row, i) => {
         const rests: number[] = []
-        expect([packed.rests(i, rests), packed.count(i)]).toEqual([row.length, row.length])
+        expect(packed.sizes(i, rests)).toBe(row.length)
         expect(rests).toEqual(row.map(document => restOf(lengths[document], places, long)))
       })
     }),

@@ -2,58 +2,66 @@
  * Packs documents into rows of `places` tokens, none cut where it fits whole: the longest first, each into the row with the least
  * room that is enough. What is longer than a row is cut into full rows and a rest.
  *
- * Memory: 8 bytes a document and 8 a row. What is looked up together lies together: for a hundred million
+ * Memory: 10 bytes a document and 8 a row. Documents are gone through in their order, and rows in theirs: for a hundred million
  * documents it is memory that takes the time.
  */
 
 /** What becomes of documents that are longer than a row: cut into several; the first row of it alone; nothing. */
 export type Long = 'split' | 'truncate' | 'drop'
 
-const NONE = 0xffffffff
+export interface PackInput {
+  /** Documents. */
+  count: number
+  /** The places that a document takes. Documents without any are left out. */
+  taken(document: number): number
+  /** A number that stands for the rest of a document in its row, from 0 to 2^48 − 1. Asked for in the order of documents. */
+  mark(document: number): number
+}
 
-/** Packs `count` documents; `taken` tells the places that each takes. Documents without any are left out. */
-export function packBestFit(
-  count: number,
-  taken: (document: number) => number,
-  places: number,
-  long: Long = 'split',
-): Packed {
-  const { entries, counts, full, used } = byLength(count, taken, places, long)
-  const { table, rows } = assign(entries, counts, places, Math.ceil(used / places))
-  return new Packed(entries, table, counts, rows, full, rows * places - used)
+const NONE = 0xffffffff
+const LOW = 2 ** 32
+
+export function packBestFit(input: PackInput, places: number, long: Long = 'split'): Packed {
+  const { entries, full, used } = byLength(input, places, long)
+  const { table, rows } = assign(entries, places, Math.ceil(used / places))
+  return new Packed(entries, table, rows, full, rows * places - used)
+}
+
+/** Documents with a rest, the longest rest first, those of equal ones in their order. */
+interface Entries {
+  count: number
+  /** The marks: their low and high bits. */
+  low: Uint32Array
+  high: Uint16Array
+  /** The entry that was put into the same row before. */
+  link: Uint32Array
+  /** How many have each rest, and how many have a longer one. */
+  counts: Uint32Array
+  before: Uint32Array
 }
 
 /** The rows of packed documents. The first `full` are full pieces of long documents, in the order of the documents. */
 export class Packed {
-  /** Documents in one of the other rows, at most. */
-  readonly most: number
-  /** Entries whose rest is longer, for each rest. */
-  private readonly before: Float64Array
+  /** For every BLOCK-th entry, its rest. */
+  private readonly rests: Uint32Array
 
   constructor(
-    /** For each document with a rest: its number, and the entry of the one that was put into the same row before it. */
-    private readonly entries: Uint32Array,
-    /** For each other row: its last entry, and a word for packing, in whose place the number of its entries comes. */
+    private readonly entries: Entries,
+    /** For each other row: its last entry, and a word that only packing needs. */
     private readonly table: Uint32Array,
-    counts: Uint32Array,
     /** Rows behind the full ones. */
     readonly others: number,
     readonly full: number,
     /** Places that no token takes. */
     readonly padding: number,
   ) {
-    this.before = new Float64Array(counts.length)
-    for (let rest = counts.length - 2; rest > 0; rest--)
-      this.before[rest] = this.before[rest + 1] + counts[rest + 1]
-    this.before[0] = Infinity
-    let most = 0
-    for (let row = 0; row < others; row++) {
-      let count = 0
-      for (let entry = table[2 * row]; entry !== NONE; entry = entries[2 * entry + 1]) count++
-      table[2 * row + 1] = count
-      if (count > most) most = count
+    const { count, before } = entries
+    this.rests = new Uint32Array(Math.ceil(count / BLOCK))
+    let rest = before.length - 2
+    for (let block = 0; block < this.rests.length; block++) {
+      while (rest > 1 && before[rest - 1] <= block * BLOCK) rest--
+      this.rests[block] = rest
     }
-    this.most = most
   }
 
   /** All rows. */
@@ -63,43 +71,45 @@ export class Packed {
 
   /** Documents in all rows behind the full ones. */
   get pieces(): number {
-    return this.entries.length / 2
+    return this.entries.count
   }
 
-  /** Documents of a row behind the full ones. */
+  /** Writes the marks of the documents in a row behind the full ones; says how many there are. */
+  marks(row: number, out: number[]): number {
+    const { low, high, link } = this.entries
+    let count = 0
+    for (let entry = this.table[2 * row]; entry !== NONE; entry = link[entry])
+      out[count++] = high[entry] * LOW + low[entry]
+    // Packing is done with this word.
+    this.table[2 * row + 1] = count
+    return count
+  }
+
+  /** How many they are, once they were asked for. */
   count(row: number): number {
     return this.table[2 * row + 1]
   }
 
-  /** Writes the documents of which a row behind the full ones has what their full pieces leave; says how many. */
-  documents(row: number, out: number[]): number {
-    let count = 0
-    for (let entry = this.table[2 * row]; entry !== NONE; entry = this.entries[2 * entry + 1])
-      out[count++] = this.entries[2 * entry]
-    return count
-  }
-
   /** Writes the places that each of these documents takes in the row. */
-  rests(row: number, out: number[]): number {
+  sizes(row: number, out: number[]): number {
+    const { link } = this.entries
     let count = 0
-    for (let entry = this.table[2 * row]; entry !== NONE; entry = this.entries[2 * entry + 1])
+    for (let entry = this.table[2 * row]; entry !== NONE; entry = link[entry])
       out[count++] = this.restOf(entry)
     return count
   }
 
-  /** Entries are sorted by their rests, the longest first: it is the least rest before which there are not more entries. */
+  /** Entries are sorted by their rests: that of an entry is the one of its block, or somewhat less. */
   private restOf(entry: number): number {
-    const { before } = this
-    let low = 1
-    let high = before.length - 2
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (before[middle] <= entry) high = middle
-      else low = middle + 1
-    }
-    return low
+    const { before } = this.entries
+    let rest = this.rests[Math.floor(entry / BLOCK)]
+    while (rest > 1 && before[rest - 1] <= entry) rest--
+    return rest
   }
 }
+
+/** Entries between two of which the rest is kept. */
+const BLOCK = 256
 
 /** Full rows that a document takes. */
 export function piecesOf(length: number, places: number, long: Long): number {
@@ -114,13 +124,11 @@ export function restOf(length: number, places: number, long: Long): number {
   return long === 'split' ? length % places : 0
 }
 
-/** Entries of documents with a rest, the longest rest first, those of equal ones in their order; how many have each rest. */
 function byLength(
-  documents: number,
-  taken: (document: number) => number,
+  { count: documents, taken, mark }: PackInput,
   places: number,
   long: Long,
-): { entries: Uint32Array; counts: Uint32Array; full: number; used: number } {
+): { entries: Entries; full: number; used: number } {
   const counts = new Uint32Array(places + 1)
   let full = 0
   for (let i = 0; i < documents; i++) {
@@ -131,27 +139,32 @@ function byLength(
       counts[restOf(length, places, long)]++
     }
   }
-  const at = new Uint32Array(places + 1)
+  const before = new Uint32Array(places + 1)
   let count = 0
   let used = 0
   for (let rest = places - 1; rest > 0; rest--) {
-    at[rest] = count
+    before[rest] = count
     count += counts[rest]
     used += counts[rest] * rest
   }
-  const entries = new Uint32Array(2 * count)
+  const next = before.slice()
+  const low = new Uint32Array(count)
+  const high = new Uint16Array(count)
   for (let i = 0; i < documents; i++) {
     const length = taken(i)
     const rest = length < places ? length : restOf(length, places, long)
-    if (rest > 0) entries[2 * at[rest]++] = i
+    if (rest === 0) continue
+    const entry = next[rest]++
+    const marked = mark(i)
+    low[entry] = marked
+    high[entry] = marked / LOW
   }
-  return { entries, counts, full, used }
+  return { entries: { count, low, high, link: new Uint32Array(count), counts, before }, full, used }
 }
 
 /** Gives each entry a row, and links those of a row. `least`: rows that there are at least. */
 function assign(
-  entries: Uint32Array,
-  counts: Uint32Array,
+  { link, counts }: Entries,
   places: number,
   least: number,
 ): { table: Uint32Array; rows: number } {
@@ -169,12 +182,12 @@ function assign(
         space = places
         row = rows++
         if (2 * row === table.length) table = grown(table)
-        entries[2 * entry + 1] = NONE
+        link[entry] = NONE
       } else {
         row = heads[space]
         heads[space] = table[2 * row + 1]
         if (heads[space] === NONE) spaces.remove(space)
-        entries[2 * entry + 1] = table[2 * row]
+        link[entry] = table[2 * row]
       }
       table[2 * row] = entry
       const left = space - rest

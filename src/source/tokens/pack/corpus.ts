@@ -1,11 +1,8 @@
-/** The documents of all files, counted through them, while they are packed: 4 bytes each, and where each begins. */
+/** The documents of all files, counted through them, while they are packed: 4 bytes each. */
 import type { OnProgress } from '../../source.js'
 import { attachDocuments, type OpenedDocuments } from '../formats/documents.js'
 import { documentLengths } from '../formats/lengths.js'
 import type { Choice } from './choice.js'
-
-/** Documents between two of which the start is kept: a cache line of lengths. */
-const STEP = 16
 
 export class Corpus {
   readonly count: number
@@ -13,9 +10,8 @@ export class Corpus {
   constructor(
     /** Tokens of each document. */
     readonly lengths: Uint32Array,
-    /** First token of every STEP-th document, or, where files have holes between documents, of every one. */
-    private readonly starts: Float64Array,
-    private readonly step: 1 | typeof STEP,
+    /** First token of each document, where files have holes between them; else lengths tell. */
+    private readonly places: Float64Array | undefined,
     private readonly choice: Choice | undefined,
   ) {
     this.count = lengths.length
@@ -26,14 +22,16 @@ export class Corpus {
     return this.choice === undefined || this.choice.has(document) ? this.lengths[document] : 0
   }
 
-  /** Its first token, counted through all files. */
-  start(document: number): number {
-    const { step, lengths } = this
-    if (step === 1) return this.starts[document]
-    let at = Math.floor(document / STEP) * STEP
-    let start = this.starts[at / STEP]
-    for (; at < document; at++) start += lengths[at]
-    return start
+  /** Tells the first token of documents, counted through all files. They are asked for in ascending order. */
+  starts(): (document: number) => number {
+    const { places, lengths } = this
+    if (places !== undefined) return document => places[document]
+    let next = 0
+    let start = 0
+    return document => {
+      for (; next < document; next++) start += lengths[next]
+      return start
+    }
   }
 }
 
@@ -45,7 +43,7 @@ export async function readCorpus(
   const lengths = await documentLengths(opened, (done, total) =>
     progress?.(done, total, 'reading lengths of documents', 'documents'),
   )
-  return isDense(opened, lengths) ? dense(lengths, choice) : walked(opened, lengths, choice)
+  return new Corpus(lengths, isDense(opened, lengths) ? undefined : placesIn(opened, lengths.length), choice)
 }
 
 /** Whether documents fill their files without holes, so that lengths tell where each begins. */
@@ -58,23 +56,13 @@ function isDense(opened: OpenedDocuments, lengths: Uint32Array): boolean {
   })
 }
 
-function dense(lengths: Uint32Array, choice: Choice | undefined): Corpus {
-  const starts = new Float64Array(Math.ceil(lengths.length / STEP))
-  let start = 0
-  for (let i = 0; i < lengths.length; i++) {
-    if (i % STEP === 0) starts[i / STEP] = start
-    start += lengths[i]
-  }
-  return new Corpus(lengths, starts, STEP, choice)
-}
-
-function walked(opened: OpenedDocuments, lengths: Uint32Array, choice: Choice | undefined): Corpus {
-  const starts = new Float64Array(lengths.length)
+function placesIn(opened: OpenedDocuments, count: number): Float64Array {
+  const places = new Float64Array(count)
   let at = 0
   let base = 0
   attachDocuments(opened).forEach((documents, i) => {
-    for (let k = 0; k < documents.count; k++) starts[at++] = base + documents.start(k)
+    for (let k = 0; k < documents.count; k++) places[at++] = base + documents.start(k)
     base += opened[i].file.tokens
   })
-  return new Corpus(lengths, starts, 1, choice)
+  return places
 }

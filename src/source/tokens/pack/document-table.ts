@@ -35,16 +35,17 @@ export function buildDocuments(rules: PackRules, corpus: Corpus): DocumentsBuilt
     rows += here
     used += Math.min(placesOf(rules, corpus.tokens(i)), here * rules.length)
   }
-  const ofDocuments = (type: NumberType, value: (document: number) => number): MadeColumn =>
+  const ofDocuments = (type: NumberType, value: () => (document: number) => number): MadeColumn =>
     new MadeColumn(type, documents, function* (put) {
-      for (let i = 0; i < count; i++) if (rowsHere(i) > 0 && put(value(i))) yield
+      const of = value()
+      for (let i = 0; i < count; i++) if (rowsHere(i) > 0 && put(of(i))) yield
     })
   const first = new MadeColumn(rows < 2 ** 32 ? 'u32' : 'f64', documents + 1, function* (put) {
     let next = 0
     put(0)
     for (let i = 0; i < count; i++) if (rowsHere(i) > 0 && put((next += rowsHere(i)))) yield
   })
-  const at = ofDocuments('f64', document => corpus.start(document))
-  const tokens = ofDocuments('u32', document => corpus.tokens(document))
+  const at = ofDocuments('f64', () => corpus.starts())
+  const tokens = ofDocuments('u32', () => document => corpus.tokens(document))
   return { rows, padding: rows * rules.length - used, columns: { first, at, tokens } }
 }

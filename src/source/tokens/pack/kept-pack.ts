@@ -23,8 +23,6 @@ export interface PackMeta {
   rows: number
   /** Places that no token takes. */
   padding: number
-  /** Pieces of a row, at most. */
-  most: number
   full: number
   /** A digest of the lengths of all documents, for the order hash. */
   lengths: string
@@ -71,14 +69,14 @@ export async function obtainPack(
       context.progress?.(0, 0, 'packing documents', 'documents')
       const built =
         pack === 'bestFit' ? buildBins(rules, corpus) : { ...buildDocuments(rules, corpus), most: 1, full: 0 }
-      const { rows, padding, most, full, columns } = built
+      const { rows, padding, full, columns } = built
       const bytes = new Uint8Array(
         corpus.lengths.buffer,
         corpus.lengths.byteOffset,
         corpus.lengths.byteLength,
       )
       const lengths = crc32(bytes).toString(16)
-      const meta: PackMeta = { about, rows, padding, most, full, lengths }
+      const meta: PackMeta = { about, rows, padding, full, lengths }
       writeIndex(target, kind, rows, { ...meta }, columns)
     },
   })

@@ -18,7 +18,6 @@ export class BinRows implements RowPlaces {
   private readonly first: NumberArray
   private readonly at: NumberArray
   private readonly size: NumberArray
-  private readonly whole: NumberArray | undefined
   private readonly longFirst: NumberArray
   private readonly longAt: NumberArray
   private readonly longTokens: NumberArray
@@ -32,7 +31,6 @@ export class BinRows implements RowPlaces {
     this.first = index.numbers('first')
     this.at = index.numbers('at')
     this.size = index.numbers('size')
-    this.whole = index.has('whole') ? index.numbers('whole') : undefined
     this.longFirst = index.numbers('longFirst')
     this.longAt = index.numbers('longAt')
     this.longTokens = index.numbers('longTokens')
@@ -48,9 +46,9 @@ export class BinRows implements RowPlaces {
     let place = 0
     for (let piece = first[row - this.full]; piece < first[row - this.full + 1]; piece++) {
       const size = this.size[piece]
-      const start = this.at[piece]
-      if (bos === undefined && eod === undefined) stream.stretches(start, start + size + extra, place, out)
-      else this.piece(start, size + extra, this.whole?.[piece] === 1, place, out)
+      const at = this.at[piece]
+      if (bos === undefined && eod === undefined) stream.stretches(at, at + size + extra, place, out)
+      else this.piece(at < 0 ? -1 - at : at, size + extra, at >= 0, place, out)
       place += size
     }
   }

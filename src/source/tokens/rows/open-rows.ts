@@ -2,6 +2,7 @@
 import { SourceError } from '../../../basics/errors.js'
 import type { TokenShape } from '../../../define/check/tokens/fields.js'
 import type { TokensJson } from '../../../define/token-types.js'
+import { IndexFile } from '../../index/file.js'
 import type { OpenContext } from '../../source.js'
 import { attachDocuments, type OpenedDocuments } from '../formats/documents.js'
 import type { TokenFile } from '../formats/token-file.js'
@@ -144,7 +145,7 @@ async function packedRows(
   choice: Choice | undefined,
   context: OpenContext,
 ): Promise<Streamed> {
-  const { length, capacity, varlen, ragged } = shape
+  const { length, capacity, ragged } = shape
   const pack = shape.pack as 'bestFit' | 'document'
   const rules = packRules(json, shape.shift)
   const { index, meta } = await obtainPack(
@@ -157,7 +158,7 @@ async function packedRows(
     },
     context,
   )
-  const { rows: count, padding, most, full } = meta
+  const { rows: count, padding, full } = meta
   if (count === 0)
     throw new SourceError(
       `${files[0].path}: none of the documents makes a row of ${length}: they have no tokens, or "long" and "documents" leave none`,
@@ -169,12 +170,15 @@ async function packedRows(
     : `${pack === 'bestFit' ? 'whole documents, best fit' : 'a document each'}, ${percent(share)} padding`
   if (!ragged)
     context.notice?.(`tokens: ${count} rows of ${length}, ${percent(share)} of their places are padding`)
-  // Padding is a segment as well.
-  const segments = Math.min(length, most + (varlen === undefined && padding > 0 ? 1 : 0))
-  if (pack === 'bestFit' && json.capacity !== undefined && segments > capacity)
-    throw new SourceError(
-      `"capacity" is ${capacity}, and a row has up to ${segments} segments: raise it to ${segments}, or leave it out`,
-    )
+  if (pack === 'bestFit' && json.capacity !== undefined) {
+    const [most] = new IndexFile(index.path, false, index.header).numbers('most')
+    // Padding is a segment as well.
+    const segments = Math.min(length, most + (padding > 0 ? 1 : 0))
+    if (segments > capacity)
+      throw new SourceError(
+        `"capacity" is ${capacity}, and a row has up to ${segments} segments: raise it to ${segments}, or leave it out`,
+      )
+  }
   const rows: KeptRows = {
     pack,
     runs: streamRuns(files),

@@ -13,6 +13,9 @@ import type { Segments } from './segments.js'
 /** The target of a place that has none: PyTorch's ignore_index. */
 const NO_TARGET = -100
 
+/** Batches hold tokens in signed integers of 32 bits or more. */
+const MOST_TOKENS = 2 ** 31
+
 /** The file of a stretch that stands in no file: one token, `offset`, that is put in. */
 export const INSERTED = -1
 
@@ -32,6 +35,8 @@ const READ: Readonly<Record<TokenDtype, (view: DataView, at: number) => number>>
 
 export class RowColumns {
   private readonly bytes: number
+  /** Whether tokens are looked at: there is a vocabulary, or their type holds numbers that are no tokens. */
+  private readonly checks: boolean
 
   constructor(
     private readonly shape: TokenShape,
@@ -43,6 +48,7 @@ export class RowColumns {
     private readonly vocabulary: number | undefined,
   ) {
     this.bytes = TOKEN_BYTES[dtype]
+    this.checks = vocabulary !== undefined || TOKEN_BYTES[dtype] > 2
   }
 
   /** Some of the columns. `segments` is asked for where they need it. */
@@ -54,26 +60,26 @@ export class RowColumns {
     named: (stretch: number, token: number) => string,
   ): Record<string, Column> {
     const out: Record<string, Column> = {}
-    if (this.vocabulary !== undefined) this.check(row, got, named)
+    if (this.checks) this.check(row, got, named)
     let values: Values | undefined
     const whole = this.isWhole(row, got)
     for (const [name, column] of columns) {
       switch (column) {
         case 'input':
         case 'tokens':
-          out[name] = whole ? this.view(row, got, 0) : array((values ??= this.values(row, got, named)).input)
+          out[name] = whole ? this.view(row, got, 0) : array((values ??= this.values(row, got)).input)
           break
         case 'target':
-          out[name] = whole ? this.view(row, got, 1) : array((values ??= this.values(row, got, named)).target)
+          out[name] = whole ? this.view(row, got, 1) : array((values ??= this.values(row, got)).target)
           break
         case 'labels':
           out[name] =
             whole && !this.maskFirst
               ? this.view(row, got, 0)
-              : array((values ??= this.values(row, got, named)).target)
+              : array((values ??= this.values(row, got)).target)
           break
         case 'lossMask':
-          out[name] = this.lossMask(whole, row, () => (values ??= this.values(row, got, named)))
+          out[name] = this.lossMask(whole, () => (values ??= this.values(row, got)))
           break
         default:
           out[name] = segmentColumn(column, segments(), this.shape)
@@ -110,7 +116,7 @@ export class RowColumns {
     return { dtype: this.dtype, shape: [length], tiles }
   }
 
-  private values(row: Stretches, got: RowBytes, named: (stretch: number, token: number) => string): Values {
+  private values(row: Stretches, got: RowBytes): Values {
     const { extra, pad } = this
     const filled = filledPlaces(row, extra)
     const length = this.shape.ragged ? filled : this.shape.length
@@ -128,10 +134,6 @@ export class RowColumns {
       const view = bytes && new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
       for (let j = 0; j < row.tokens[i]; j++) {
         const token = view === undefined ? row.offset[i] : read(view, j * this.bytes)
-        if (!(token >= 0 && token < 2 ** 31))
-          throw new DecodeError(
-            `${named(i, j)} is ${token}, which is no token: the file is damaged, or of another dtype`,
-          )
         if (j < inputs) input[place + j] = token
         const at = place + j - extra
         const first = place + j === start
@@ -142,10 +144,8 @@ export class RowColumns {
     return { input, target }
   }
 
-  private lossMask(whole: boolean, row: Stretches, values: () => Values): ArrayColumn {
-    const { length } = this.shape
-    if (whole && !this.maskFirst) return array(new Uint8Array(length).fill(1), 'bool')
-    void row
+  private lossMask(whole: boolean, values: () => Values): ArrayColumn {
+    if (whole && !this.maskFirst) return array(new Uint8Array(this.shape.length).fill(1), 'bool')
     return array(
       Uint8Array.from(values().target, token => (token === NO_TARGET ? 0 : 1)),
       'bool',
@@ -158,17 +158,19 @@ export class RowColumns {
     named: (stretch: number, token: number) => string,
   ): void {
     const read = READ[this.dtype]
+    const limit = this.vocabulary ?? MOST_TOKENS
     for (let i = 0; i < row.count; i++) {
       const bytes = tokens[i]
       if (bytes === undefined) continue
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
       for (let j = 0; j < row.tokens[i]; j++) {
         const token = read(view, j * this.bytes)
-        if (token >= 0 && token < this.vocabulary!) continue
-        throw new DecodeError(
-          `${named(i, j)} is ${token}, and the vocabulary has ${this.vocabulary} tokens: the file was made with another tokenizer, ` +
-            'is of another dtype, or is damaged',
-        )
+        if (token >= 0 && token < limit) continue
+        const why =
+          this.vocabulary === undefined
+            ? 'which is no token'
+            : `and the vocabulary has ${this.vocabulary} tokens: the file was made with another tokenizer`
+        throw new DecodeError(`${named(i, j)} is ${token}, ${why}; is it of another dtype, or damaged?`)
       }
     }
   }

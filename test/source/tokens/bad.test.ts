@@ -1,0 +1,138 @@
+/** Bad token files in a run: named, and never delivered. */
+import { closeSync, openSync, statSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { TokensJson } from '../../../src/define/token-types.js'
+import { type FeedJson, type OpenOptions, using } from '../../support/engine.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { documentsOf, writeMegatron, writeNanogpt } from '../../support/tokens.js'
+
+process.env.MILLRACE_CACHE = temporaryFolder()
+
+const ROWS = 400
+const LENGTH = 16
+
+const feedOf = (json: Partial<TokensJson>, rest: object = {}): FeedJson =>
+  ({ source: { tokens: { path: 'a', length: LENGTH, ...json } }, batch: 4, ...rest }) as unknown as FeedJson
+
+const PACKS: [string, Partial<TokensJson>][] = [
+  ['a stream', {}],
+  ['packed', { pack: 'bestFit' }],
+  ['packed, with borders', { pack: 'bestFit', shift: 'model' }],
+]
+
+describe.each([0, 2])('with %i workers', workers => {
+  const options = (folder: string): OpenOptions => ({
+    root: folder,
+    workers,
+    depth: 2,
+    epochs: 1,
+    notice: () => {},
+  })
+
+  /** A run in which something happens to the files after a few steps: what it says, and the tokens that came before. */
+  async function disturbed(json: Partial<TokensJson>, disturb: (folder: string) => void): Promise<string> {
+    const folder = temporaryFolder()
+    writeMegatron(folder, 'a', documentsOf(Array<number>(ROWS).fill(LENGTH + 1)))
+    let said = ''
+    await using(feedOf(json), options(folder), async loader => {
+      let step = 0
+      for await (const batch of loader) {
+        const values = (batch.input ?? batch.tokens) as BigInt64Array
+        // What was written over the file is never delivered.
+        expect(values.includes(0n)).toBe(false)
+        if (++step === 3) disturb(folder)
+      }
+    }).catch((error: Error) => {
+      said = error.message
+    })
+    return said
+  }
+
+  test.each(PACKS)('a file that is shortened is named: %s', async (_, json) => {
+    const said = await disturbed(json, folder => truncateSync(join(folder, 'a.bin'), 1000))
+    expect(said).toMatch(/a\.bin/)
+    expect(said).toMatch(/changed|had .* bytes/)
+  })
+
+  test.each(PACKS)('a file that is written over is named: %s', async (_, json) => {
+    const said = await disturbed(json, folder => {
+      const path = join(folder, 'a.bin')
+      const { size, mtime } = statSync(path)
+      const file = openSync(path, 'r+')
+      writeSync(file, new Uint8Array(size))
+      closeSync(file)
+      utimesSync(path, mtime, new Date(mtime.getTime() + 5000))
+    })
+    expect(said).toMatch(/a\.bin/)
+    expect(said).toMatch(/changed/)
+  })
+
+  test('a token beyond the vocabulary is named by file, document and offset, or dropped', async () => {
+    const folder = temporaryFolder()
+    const documents = documentsOf([20, 30, 40])
+    documents[1][7] = 9999
+    writeMegatron(folder, 'a', documents)
+    const json = { vocabulary: 500, phase: 0 as const, length: 8 }
+    const run = (rest: object) =>
+      using(feedOf(json, rest), options(folder), async loader => {
+        let rows = 0
+        for await (const batch of loader) rows += batch.count
+        return rows
+      })
+    await expect(run({})).rejects.toThrow(/token 27 of .*a\.bin \(document 1, offset 7\) is 9999/)
+    expect(await run({ onError: 'drop', batch: { size: 4, last: 'keep' } })).toBe(10)
+  })
+
+  test('a number that is no token is named, also without a vocabulary', async () => {
+    const folder = temporaryFolder()
+    const documents = documentsOf([20, 30])
+    documents[1][3] = -7
+    writeMegatron(folder, 'a', documents, 'i32')
+    for (const pack of ['concat', 'bestFit'] as const) {
+      const feed = feedOf({ length: 8, pack }, { batch: { size: 2, last: 'keep' } })
+      const read = using(feed, options(folder), async loader => {
+        for await (const batch of loader) expect(Array.from(batch.input as BigInt64Array)).not.toContain(-7n)
+      })
+      await expect(read).rejects.toThrow(
+        /token 23 of .*a\.bin \(document 1, offset 3\) is -7, which is no token/,
+      )
+    }
+  })
+})
+
+describe('when it is opened', () => {
+  const open = (folder: string, json: Partial<TokensJson>) =>
+    using(feedOf(json), { root: folder, workers: 0, notice: () => {} }, async loader => {
+      await loader.ready
+    })
+
+  test('a .bin that is cut off, and an .idx of another .bin, are named', async () => {
+    const folder = temporaryFolder()
+    writeMegatron(folder, 'a', documentsOf([30, 40]))
+    truncateSync(join(folder, 'a.bin'), 139)
+    await expect(open(folder, {})).rejects.toThrow(/a\.bin/)
+    truncateSync(join(folder, 'a.bin'), 100)
+    await expect(open(folder, {})).rejects.toThrow(/a\.(bin|idx)/)
+  })
+
+  test('files of no tokens, and of empty documents alone', async () => {
+    const folder = temporaryFolder()
+    writeMegatron(folder, 'a', documentsOf([0, 0]))
+    await expect(open(folder, {})).rejects.toThrow(/0 tokens are too few/)
+    await expect(open(folder, { pack: 'bestFit' })).rejects.toThrow(/none of the documents makes a row/)
+    writeNanogpt(folder, 'n.bin', [])
+    await expect(open(folder, { path: 'n.bin', dtype: 'u16' })).rejects.toThrow(/n\.bin/)
+  })
+
+  test('an index that is damaged is made anew', async () => {
+    const folder = temporaryFolder()
+    writeMegatron(folder, 'a', documentsOf([30, 40]))
+    await open(folder, { pack: 'bestFit' })
+    const { readdirSync } = await import('node:fs')
+    const [kept] = readdirSync(folder).filter(name => name.endsWith('.millrace'))
+    writeFileSync(join(folder, kept), 'nonsense')
+    await open(folder, { pack: 'bestFit' })
+    expect(statSync(join(folder, kept)).size).toBeGreaterThan(100)
+  })
+})
