@@ -36,8 +36,12 @@ export class ChatTokenizer {
     /** The text as it was tokenised. */
     let whole = ''
     buffers.forEach((buffer, i) => {
-      const end = this.tokenizer(pieces[i]).encode(buffer, this.tokens, count)
-      const text = this.aligned(buffer, pieces[i].text, count, end, bytes)
+      const tokenizer = this.tokenizer(pieces[i])
+      const end = tokenizer.encode(buffer, this.tokens, count)
+      const text =
+        tokenizer.starts === undefined
+          ? this.aligned(buffer, pieces[i].text, count, end, bytes)
+          : this.placed(tokenizer.starts, pieces[i].text, count, bytes)
       bytes = this.starts[end]
       whole += text
       count = end
@@ -94,6 +98,18 @@ export class ChatTokenizer {
     )
   }
 
+  /** The same, where the tokenizer tells the first character of each. */
+  private placed(starts: Uint32Array, text: string, from: number, base: number): string {
+    let [point, byte, next] = [0, base, 0]
+    for (const char of text) {
+      while (next < starts.length && starts[next] <= point) this.starts[from + next++] = byte
+      byte += Buffer.byteLength(char)
+      point++
+    }
+    while (next <= starts.length) this.starts[from + next++] = byte
+    return text
+  }
+
   private length(token: number): number {
     if (this.lengths[token] === 0) this.lengths[token] = this.parsing.decode([token]).length
     return this.lengths[token]
@@ -107,6 +123,8 @@ export class ChatTokenizer {
       if (this.starts[middle] <= byte) low = middle
       else high = middle - 1
     }
+    // Of several tokens of one character, the first.
+    while (low > 0 && this.starts[low - 1] === this.starts[low]) low--
     return low
   }
 

@@ -18,6 +18,8 @@ export interface Tokenizer {
   readonly eod: number | undefined
   /** Texts so far that were no UTF-8, and had what is wrong replaced. */
   readonly replaced: number
+  /** Of tokenizers whose tokens are no stretches of bytes: the first character of each token of the last text, in code points. */
+  readonly starts?: Uint32Array
   /** Tokens that a text of so many bytes has at most. */
   room(bytes: number): number
   /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. */

@@ -52,6 +52,47 @@ function runs(mask: Uint8Array): [number, number][] {
   return out
 }
 
+test('a tokenizer that the package tokenizers does gives the same tokens and mask', async () => {
+  const json = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'))
+  // A normalizer that changes nothing here, and that our own tokenizer does not know.
+  json.normalizer = { type: 'Replace', pattern: { String: '\u0007' }, content: '\u0007' }
+  const other = mkdtempSync(join(tmpdir(), 'millrace-chat-'))
+  try {
+    writeFileSync(join(other, 'tokenizer.json'), JSON.stringify(json))
+    // The package runs in a thread, which is a built file.
+    const dist = new URL('../../dist/', import.meta.url)
+    const built = (await import(
+      new URL('chat/tokens.js', dist).href
+    )) as typeof import('../../src/chat/tokens.js')
+    const tokenize = (await import(
+      new URL('tokenize/open.js', dist).href
+    )) as typeof import('../../src/tokenize/open.js')
+    const packaged = new built.ChatTokenizer(
+      await tokenize.openTokenizer({ path: other, special: 'parse' }, '/'),
+    )
+    for (const spans of [
+      [[6, 9]],
+      [
+        [0, 4],
+        [10, 12],
+      ],
+      [[7, 13]],
+    ] as [number, number][][]) {
+      const text = {
+        pieces: [
+          { text: 'a 😀 Größe <|im_end|>\n', literal: false },
+          { text: '<|im_end|>', literal: true },
+        ],
+        spans,
+        named: false,
+      }
+      expect(packaged.encode(text)).toEqual(tokenizer.encode(text))
+    }
+  } finally {
+    rmSync(other, { recursive: true })
+  }
+})
+
 describe('rendered and tokenised as transformers does', () => {
   const names = readdirSync(join(GOLDEN, 'templates')).map(name => name.replace('.jinja', ''))
   test.for(names)('%s', async name => {

@@ -19,12 +19,14 @@ export type Question = { encode: string } | { decode: number[] }
 
 export interface Answer {
   tokens: Uint32Array
+  /** The first character of each token, counted in code points. */
+  starts: Uint32Array
   text: string
   error?: string
 }
 
 const { text, path, added, special, port, answered } = workerData as Setup
-const NOTHING: Answer = { tokens: new Uint32Array(0), text: '' }
+const NOTHING: Answer = { tokens: new Uint32Array(0), starts: new Uint32Array(0), text: '' }
 
 function answer(given: Partial<Answer>): void {
   port.postMessage({ ...NOTHING, ...given })
@@ -55,7 +57,7 @@ async function encoder(): Promise<(question: Question) => Promise<Partial<Answer
     const encoding = await tokenizer.encode(question.encode, null, { addSpecialTokens: false })
     const tokens = Uint32Array.from(encoding.getIds())
     if (moved.size > 0) for (const [i, id] of tokens.entries()) tokens[i] = moved.get(id) ?? id
-    return { tokens }
+    return { tokens, starts: Uint32Array.from(encoding.getOffsets(), ([start]) => start) }
   }
 }
 

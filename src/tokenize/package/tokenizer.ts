@@ -18,6 +18,7 @@ export class PackageTokenizer implements Tokenizer {
   readonly special: ReadonlyMap<string, number>
   readonly eod: number | undefined
   replaced = 0
+  starts: Uint32Array = new Uint32Array(0)
   private readonly fatal: boolean
   private readonly port: MessagePort
   /** How many answers have come. */
@@ -56,7 +57,8 @@ export class PackageTokenizer implements Tokenizer {
       if (this.fatal) throw new DecodeError('the text is no UTF-8')
       this.replaced++
     }
-    const { tokens } = this.ask({ encode: DECODER.decode(text) })
+    const { tokens, starts } = this.ask({ encode: DECODER.decode(text) })
+    this.starts = starts
     if (at + tokens.length > out.length)
       throw new RangeError(
         `there is room for ${out.length - at} tokens more, and the text has ${tokens.length}`,
