@@ -2,9 +2,10 @@
  * A tokenizer: from bytes of text to numbers, and back. It is made from a compiled vocabulary, in any thread, and belongs to
  * that thread.
  */
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { DecodeError } from '../basics/errors.js'
 import { KernelMemory } from './kernels/memory.js'
+import { composed, composedText } from './nfc.js'
 import { TokenFinder } from './token-finder.js'
 import type { CompiledVocabulary } from './vocabulary/compile.js'
 import type { AddedToken } from './vocabulary/model.js'
@@ -37,8 +38,6 @@ export interface TokenizerOptions {
   eod?: number
 }
 
-/** Characters below U+0300 are in the form NFC: their bytes are below this. */
-const MAY_COMPOSE = 0xcc
 const BLANK = Buffer.from(' ')
 /** In vocabularies of characters, "▁" is a blank, too. */
 const MARK = Buffer.from('\u2581')
@@ -70,7 +69,7 @@ export class BpeTokenizer implements Tokenizer {
     this.normal = finderOf(
       parsed
         .filter(token => token.normalized)
-        .map(token => (nfc ? { ...token, text: token.text.normalize('NFC') } : token)),
+        .map(token => (nfc ? { ...token, text: composedText(token.text) } : token)),
     )
     this.plain = !this.raw && !this.normal && !nfc && prefix === undefined
     this.memory = new KernelMemory(vocabulary)
@@ -158,17 +157,4 @@ function checkRoom(end: number, out: Uint32Array): number {
 
 function beginsBlank(text: Uint8Array, characters: boolean): boolean {
   return text[0] === BLANK[0] || (characters && MARK.every((byte, i) => text[i] === byte))
-}
-
-/** In the form NFC. */
-function composed(text: Uint8Array): Uint8Array {
-  if (isAscii(text) || !mayCompose(text)) return text
-  const given = Buffer.from(text.buffer, text.byteOffset, text.length).toString()
-  const normal = given.normalize('NFC')
-  return normal === given ? text : Buffer.from(normal)
-}
-
-function mayCompose(text: Uint8Array): boolean {
-  for (let i = 0; i < text.length; i++) if (text[i] >= MAY_COMPOSE) return true
-  return false
 }

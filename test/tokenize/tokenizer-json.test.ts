@@ -61,6 +61,14 @@ describe('byte level', () => {
     await agrees({ ...shipped(), ...more })
   })
 
+  it('NFC leaves marks as they are that are younger than the tables of the package', async () => {
+    // Marks that came with Unicode 10 to 17, and what is composed since 13 and 16.
+    const marks = Array.from('\u07fd\u0898\u08ca\u09fe\u1abf\u1acf\u1dfa\u{10eab}\u{11a47}\u{1e08f}\u{1e4ec}')
+    const pairs = ['\u{11935}\u{11930}', '\u{105d2}\u0307', '\u{1611e}\u{1611f}', '\u{16d67}\u{16d67}']
+    const texts = [...marks.map(mark => `e${mark}\u0301\u0323 ${mark}`), ...pairs]
+    await agrees({ ...shipped(), normalizer: { type: 'NFC' } }, [...texts, texts.join('e\u0301')])
+  })
+
   it('ignore_merges', async () => {
     const json = shipped()
     // A token that no merge makes.
