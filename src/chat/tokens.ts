@@ -5,6 +5,8 @@
 import { DecodeError } from '../basics/errors.js'
 import { attachTokenizer, type OpenedTokenizer } from '../tokenize/open.js'
 import type { Tokenizer } from '../tokenize/tokenizer.js'
+import type { AddedToken } from '../tokenize/vocabulary/model.js'
+import { type Alphabet, align } from './align.js'
 import type { RenderedPair } from './pairs.js'
 import type { Piece } from './pieces.js'
 import type { TrainedText } from './render.js'
@@ -18,15 +20,16 @@ export interface TrainedTokens {
 export class ChatTokenizer {
   private readonly parsing: Tokenizer
   private literal: Tokenizer | undefined
-  /** Bytes of each token, as far as they were asked for; 0: not yet. */
-  private readonly lengths: Uint32Array
+  /** Bytes of tokens, as far as they were asked for. */
+  private readonly known = new Map<number, Uint8Array>()
+  private readonly added: ReadonlyMap<number, AddedToken>
   private tokens = new Uint32Array(1 << 16)
   /** First byte of each token in the text, and the end. */
   private starts = new Uint32Array(1 << 16)
 
   constructor(private readonly opened: OpenedTokenizer) {
     this.parsing = attachTokenizer({ ...opened, special: 'parse' })
-    this.lengths = new Uint32Array(opened.size)
+    this.added = new Map(opened.vocabulary.added.map(token => [token.id, token]))
   }
 
   encode({ pieces, spans }: TrainedText): TrainedTokens {
@@ -40,7 +43,7 @@ export class ChatTokenizer {
       const end = tokenizer.encode(buffer, this.tokens, count)
       const text =
         tokenizer.starts === undefined
-          ? this.aligned(buffer, pieces[i].text, count, end, bytes)
+          ? this.aligned(buffer, pieces[i], count, end, bytes)
           : this.placed(tokenizer.starts, pieces[i].text, count, bytes)
       bytes = this.starts[end]
       whole += text
@@ -83,19 +86,24 @@ export class ChatTokenizer {
   }
 
   /** Finds the first byte of each token. Gives the text that they stand for: the given one, or its form NFC. */
-  private aligned(buffer: Buffer, text: string, from: number, to: number, base: number): string {
-    let at = base
-    for (let i = from; i < to; i++) {
-      this.starts[i] = at
-      at += this.length(this.tokens[i])
+  private aligned(buffer: Buffer, { text, literal }: Piece, from: number, to: number, base: number): string {
+    const [tokens, starts] = [this.tokens.subarray(from, to), this.starts.subarray(from, to + 1)]
+    const alphabet: Alphabet = {
+      bytes: token => this.bytes(token),
+      added: token => (literal ? undefined : this.added.get(token)),
     }
-    this.starts[to] = at
-    if (at - base === buffer.length) return text
     const composed = text.normalize('NFC')
-    if (at - base === Buffer.byteLength(composed)) return composed
-    throw new DecodeError(
-      `the tokens of the tokenizer ${this.opened.name} do not add up to the text, so what is trained on can't be found in it`,
-    )
+    const found = align(buffer, tokens, alphabet, starts)
+      ? text
+      : composed !== text && align(Buffer.from(composed), tokens, alphabet, starts)
+        ? composed
+        : undefined
+    if (found === undefined)
+      throw new DecodeError(
+        `the tokens of the tokenizer ${this.opened.name} do not add up to the text, so what is trained on can't be found in it`,
+      )
+    for (let i = 0; i < starts.length; i++) starts[i] += base
+    return found
   }
 
   /** The same, where the tokenizer tells the first character of each. */
@@ -110,9 +118,14 @@ export class ChatTokenizer {
     return text
   }
 
-  private length(token: number): number {
-    if (this.lengths[token] === 0) this.lengths[token] = this.parsing.decode([token]).length
-    return this.lengths[token]
+  private bytes(token: number): Uint8Array {
+    const known = this.known.get(token)
+    if (known !== undefined) return known
+    // A blank at the beginning of a text is one that was put there: so it is looked at as the second of two.
+    const [one, two] = [[token], [token, token]].map(tokens => this.parsing.decode(tokens))
+    const bytes = two.slice(one.length)
+    this.known.set(token, bytes)
+    return bytes
   }
 
   /** The first token that has a byte. */

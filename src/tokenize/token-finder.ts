@@ -93,7 +93,7 @@ function spacesBefore(text: Uint8Array, at: number): number {
   }
 }
 
-function spacesBehind(text: Uint8Array, at: number): number {
+export function spacesBehind(text: Uint8Array, at: number): number {
   for (let to = at; ; ) {
     const character = behind(text, to)
     if (!SPACE.test(character)) return to
