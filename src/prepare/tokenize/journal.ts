@@ -47,6 +47,8 @@ export class Journal {
     const differ = [...new Set([...Object.keys(was), ...Object.keys(facts)])].filter(
       name => was[name] !== facts[name],
     )
+    // A run that failed at once, such as one with a wrong --key, has nothing that could be lost or mixed up.
+    if (differ.length > 0 && rest.every(({ part }) => part === undefined)) return this.begin(facts)
     if (differ.length > 0) {
       const how = differ.map(name => `${name}: ${was[name] ?? 'none'} then, ${facts[name] ?? 'none'} now`)
       throw new SourceError(

@@ -366,6 +366,14 @@ describe('a run that was stopped', () => {
     expect(readdirSync(folder)).not.toContain(parts)
   })
 
+  test('that made no part binds nothing: a wrong key is corrected in the next command', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'a.jsonl'), jsonl(many))
+    await expect(tokenized(folder, ['a.jsonl'], { key: 'body' })).rejects.toThrow(/has no "body"/)
+    expect((await tokenized(folder, ['a.jsonl'])).reused).toBe(0)
+    expect(readdirSync(folder).sort()).toEqual(['a.jsonl', 'out.bin', 'out.idx'])
+  })
+
   test('goes on with another format, seed or policy, which change no part', async () => {
     const folder = temporaryFolder()
     await half(folder)
