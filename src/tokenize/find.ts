@@ -67,9 +67,10 @@ function hint(path: string, full: string): string {
   } catch {}
   const other = nearest(basename(full), beside)
   if (other !== undefined) return `; did you mean ${join(dirname(path), other)}?`
-  if (/^[\w.-]+(\/[\w.-]+)?$/.test(path) && extname(path) === '')
+  // Names such as Llama-3.1-8B have dots, too.
+  if (/^[\w.-]+(\/[\w.-]+)?$/.test(path) && !/\.(json|tiktoken|model|bpe|txt)$/.test(path))
     return `: names of models are not looked up; download its tokenizer.json (hf download ${path} tokenizer.json --local-dir FOLDER) and name that folder`
-  return ': name a tokenizer.json, its folder, or a .tiktoken file'
+  return ': name a tokenizer.json, its folder, a .tiktoken file, or millrace-4k, which comes along'
 }
 
 function nameOf(file: string): string {

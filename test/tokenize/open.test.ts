@@ -137,6 +137,8 @@ it('mistakes are told with what to do', async () => {
     ['piece', /did you mean pieces/],
     ['millrace-4', /did you mean "millrace-4k"/],
     ['openai-community/gpt2', /hf download openai-community\/gpt2 tokenizer.json/],
+    ['meta-llama/Llama-3.1-8B', /hf download meta-llama\/Llama-3.1-8B tokenizer.json/],
+    ['llama/tokenizer.json', /there is no tokenizer .*: name a tokenizer.json, .* or millrace-4k/],
     ['words.txt', /neither a tokenizer.json nor a .tiktoken file/],
   ]
   for (const [path, message] of wrong)

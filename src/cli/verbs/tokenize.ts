@@ -28,7 +28,7 @@ export const tokenize = command({
     tokenizer: {
       type: 'text',
       value: 'T',
-      about: 'a tokenizer.json, its folder, or a .tiktoken file (needed)',
+      about: 'a tokenizer.json, its folder, a .tiktoken file, or millrace-4k, for trials (needed)',
     },
     out: { type: 'text', value: 'PREFIX', about: 'path of the outputs, without ending (needed)' },
     format: { type: 'text', value: 'F', default: 'megatron', about: 'megatron, nanogpt, llmc or npy' },
@@ -91,7 +91,7 @@ export const tokenize = command({
     const { tokenizer: path, out } = values
     if (path === undefined)
       throw new UsageError(
-        'millrace tokenize needs --tokenizer T: a tokenizer.json, its folder, or a .tiktoken file',
+        'millrace tokenize needs --tokenizer T: a tokenizer.json, its folder, a .tiktoken file, or millrace-4k',
       )
     if (out === undefined || out === '')
       throw new UsageError('millrace tokenize needs --out PREFIX, the path of the outputs without ending')
