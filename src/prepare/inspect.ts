@@ -1,10 +1,12 @@
 /** What is in a source: counts, sizes, columns, classes, and the sizes of some of its images. */
 import { imageInfo } from '../decode/picture/image.js'
 import type { SourceJson } from '../define/types.js'
+import type { OpenedBlend } from '../source/combine/blend.js'
+import type { NamedManifest } from '../source/combine/named.js'
 import type { Layout } from '../source/layout.js'
-import { attachSource, openSource } from '../source/registry.js'
+import { attachSource, openSource, openSources } from '../source/registry.js'
 import { needOf, RowReader, storedBytes, unreadBytes } from '../source/row-reader.js'
-import type { OnProgress, Source } from '../source/source.js'
+import type { Manifest, OnProgress, OpenContext, Source } from '../source/source.js'
 import { Reader } from '../store/reader.js'
 import { Stores } from '../store/stores.js'
 import { commonClasses, namesBeside } from './class-names.js'
@@ -25,6 +27,13 @@ export interface Summary {
   indexBytes: number
   /** What the definition may want to say otherwise. */
   hint?: string
+}
+
+/** An entry of a blend: its weight, or how often it is seen. */
+export interface InspectedEntry extends Summary {
+  name: string
+  weight: number | undefined
+  epochs: number | undefined
 }
 
 /** From the headers of a few images, evenly spread over the source. */
@@ -49,13 +58,33 @@ export interface InspectOptions {
 }
 
 export async function inspect(json: SourceJson, options: InspectOptions): Promise<Summary> {
-  const manifest = await openSource(json, {
-    root: options.root,
-    wanted: ['cls'],
-    check: 'files',
-    progress: options.onProgress,
-    notice: options.onNotice,
-  })
+  return summaryOf(await openSource(json, contextOf(options)))
+}
+
+/** What is in each entry of a blend. */
+export async function inspectBlend(
+  json: SourceJson & { blend: unknown },
+  options: InspectOptions,
+): Promise<InspectedEntry[]> {
+  const { sources, blend } = await openSources(json, contextOf(options))
+  const all: InspectedEntry[] = []
+  for (const [i, { manifest }] of sources.entries()) {
+    const summary = await summaryOf(manifest)
+    const { name, weight, epochs } = (blend as OpenedBlend).entries[i]
+    all.push({ name, weight, epochs, ...summary, kind: (manifest as NamedManifest).child.kind })
+  }
+  return all
+}
+
+const contextOf = (options: InspectOptions): OpenContext => ({
+  root: options.root,
+  wanted: ['cls'],
+  check: 'files',
+  progress: options.onProgress,
+  notice: options.onNotice,
+})
+
+async function summaryOf(manifest: Manifest): Promise<Summary> {
   const source = attachSource(manifest)
   const sizes = sampleBytes(source)
   const layout = source.layout?.()

@@ -178,6 +178,21 @@ describe('errors', () => {
     expect((await millrace('index', feed, '--json')).code).toBe(0)
   })
 
+  it('of inspect: a blend is told entry by entry', async () => {
+    const { source } = JSON.parse(INLINE)
+    const entries = [3, 1].map(weight => ({ name: `of ${weight}`, weight, source }))
+    const feed = join(folder, 'blended.json')
+    writeFileSync(feed, JSON.stringify({ ...JSON.parse(INLINE), source: { blend: { entries } } }))
+    const told = await millrace('inspect', feed)
+    expect(told.stderr).toBe('')
+    expect(told.stdout).toMatch(/of 3 +3 +synthetic +8 .*\n *of 1 +1 +synthetic +8 /)
+    const { stdout } = await millrace('inspect', feed, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'blend',
+      entries: [{ name: 'of 3', weight: 3, samples: 8 }, { name: 'of 1' }],
+    })
+  })
+
   it('of a feed point into its definition', async () => {
     const feed = join(folder, 'typo.json')
     writeFileSync(feed, JSON.stringify({ source: { taar: 'x' }, fields: {}, batch: 1 }))

@@ -2,7 +2,7 @@
 
 import { printable } from '../../basics/errors.js'
 import type { SourceJson } from '../../define/types.js'
-import type { Summary } from '../../prepare/inspect.js'
+import type { InspectedEntry, Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
@@ -34,7 +34,7 @@ export const inspect = command({
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
   async run({ args: [path], values }) {
-    const [{ inspect }, { givenPlugins, locate }] = await Promise.all([
+    const [{ inspect, inspectBlend }, { givenPlugins, locate }] = await Promise.all([
       import('../../prepare/inspect.js'),
       import('../locate.js'),
     ])
@@ -42,11 +42,13 @@ export const inspect = command({
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const { source, root } = await locate(path, values['allow-code'], plugins)
-    const summary = await inspect(source, {
-      root,
-      onProgress: (...told) => progress.set(...told),
-      onNotice,
-    })
+    const options = { root, onProgress: progress.set.bind(progress), onNotice }
+    if ('blend' in source) {
+      const entries = await inspectBlend(source, options)
+      progress.end()
+      return { json: { kind: 'blend', entries, source, notices }, text: describeBlend(path, entries) }
+    }
+    const summary = await inspect(source, options)
     progress.end()
     return { json: { ...summary, source, notices }, text: describe(path, source, summary) }
   },
@@ -84,6 +86,25 @@ function describe(path: string, source: SourceJson, summary: Summary): string {
   if (hint !== undefined) facts.push(['hint', hint])
   const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
   return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
+}
+
+/** A line for each entry. More is said of one that is inspected by itself. */
+function describeBlend(path: string, entries: readonly InspectedEntry[]): string {
+  const right = (title: string) => ({ title, align: 'right' as const })
+  const heads = ['entry', right('weight'), 'kind', right('samples'), right('size')]
+  const shown = entries.slice(0, COLUMNS_SHOWN)
+  const rows = shown.map(({ name, weight, epochs, kind, samples, bytes: size }) => [
+    printable(name),
+    weight ?? (epochs === undefined ? '' : `${epochs} ×`),
+    kind,
+    count(samples),
+    bytes(size),
+  ])
+  const made = shown.flatMap(({ name, layout }) =>
+    layout?.chunks === undefined ? [] : [`${printable(name)}: ${layout.chunks}`],
+  )
+  const listed = table(heads, rows) + more(entries.length - shown.length, 'entry', 'entries')
+  return [`${printable(path)}: blend`, listed, made.join('\n')].filter(Boolean).join('\n\n')
 }
 
 /** A source of many files or indices is not printed whole. */
