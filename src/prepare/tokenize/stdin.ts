@@ -11,7 +11,8 @@ export async function* blocksOf(stream: AsyncIterable<Uint8Array>, json: boolean
   let bytes = 0
   let number = 0
   let line = 1
-  const task = (block: Buffer): Task => {
+  const task = (given: Buffer): Task => {
+    const block = number === 0 ? withoutMark(given) : given
     const shared = new Uint8Array(new SharedArrayBuffer(block.length))
     shared.set(block)
     const made: Task = { number, pieces: [{ kind: 'block', bytes: shared, json, line }], bytes: block.length }
@@ -33,6 +34,11 @@ export async function* blocksOf(stream: AsyncIterable<Uint8Array>, json: boolean
     bytes = all.length - end
   }
   if (bytes > 0) yield task(Buffer.concat(pieces))
+}
+
+/** Without the byte order mark that a file may begin with. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
 function refusePacked(head: Uint8Array): void {

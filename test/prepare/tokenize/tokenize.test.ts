@@ -271,6 +271,8 @@ describe('stdin', () => {
     const all = many.slice(0, 3000)
     expect(await run('json', jsonl(all).trimEnd())).toMatchObject({ code: 0, stderr: '' })
     expect(digests(filesAt(join(folder, 'json')))).toEqual(digests(megatron(await tokensOf(all))))
+    expect(await run('mark', '\ufeffone\ntwo', '--lines')).toMatchObject({ code: 0 })
+    expect(documentsAt(join(folder, 'mark'))).toEqual(await tokensOf(['one', 'two']))
     expect(await run('text', 'one\ntwo', '--lines')).toMatchObject({ code: 0 })
     expect(documentsAt(join(folder, 'text'))).toEqual(await tokensOf(['one', 'two']))
     expect((await run('bad', `${jsonl(texts(5))}{"text":7}\n`)).stderr).toMatch(
