@@ -14,7 +14,7 @@ const KINDS: readonly { begins: RegExp; what: string; todo: string }[] = [
   { begins: /^504b0304/, what: 'a zip archive', todo: 'unpack it (unzip FILE)' },
   { begins: /^5041523115/, what: 'a Parquet file', todo: 'use the source of that name, {"parquet": …}' },
   { begins: /^4152524f57310000/, what: 'an Arrow file', todo: 'use the source of that name, {"arrow": …}' },
-  { begins: /^(?!00)..00(?!00)..00/, what: 'UTF-16, or no text', todo: 'save it as UTF-8' },
+  { begins: /^(?:fffe|feff|(?!00)..00(?!00)..00)/, what: 'UTF-16, or no text', todo: 'save it as UTF-8' },
 ]
 
 /** Bytes that tell all of these. */
