@@ -133,7 +133,7 @@ export function describe(
 
 function failure(bad: BadDocument): SourceError {
   return new SourceError(
-    `${describe(bad)}. Mend it, or give --on-error skip to leave such documents out; the same command goes on where it was`,
+    `${describe(bad)}. Mend it and give --restart, or give --on-error skip to leave such documents out, which goes on where this run was`,
     { file: bad.file },
   )
 }

@@ -50,12 +50,16 @@ export async function findInputs(
     if (schemeOf(path) !== undefined)
       throw new SourceError(`${path}: copy it to a local disk, or pipe it in (give - for stdin)`)
     const full = resolve(root, path)
-    if (statSync(full, { throwIfNoEntry: false })?.isDirectory()) {
+    const there = statSync(full, { throwIfNoEntry: false })
+    if (there?.isDirectory()) {
       const found = below(full).filter(file => kindOf(file, lines) !== undefined)
       if (found.length === 0)
         throw new SourceError(`${full} has no file to tokenise: known are ${KNOWN}`, { file: full })
       named.push(...found.map(file => ({ file, pattern: path })))
-    } else named.push(...(await expandPattern(path, full, stores, words)))
+    }
+    // The name of a file may look like a pattern.
+    else if (there !== undefined) named.push({ file: full, pattern: path })
+    else named.push(...(await expandPattern(path, full, stores, words)))
   }
   const seen = new Set<string>()
   return (await describeFiles(named, stores, words)).map(({ file, bytes, version }) => {

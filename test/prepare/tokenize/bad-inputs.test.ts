@@ -107,6 +107,8 @@ describe('a file', () => {
     ['no zstd', 'a.jsonl.zst', jsonl(texts(3)), /a\.jsonl\.zst \(zstd\) is damaged near byte 0/],
     ['compressed', 'a.jsonl', packed, /a\.jsonl is compressed with gzip: give it the ending \.gz/],
     ['compressed text', 'a.txt', packed, /a\.txt is compressed with gzip/],
+    ['UTF-16 with its mark', 'a.txt', Buffer.from('\ufefftext', 'utf16le'), /a\.txt is UTF-16/],
+    ['UTF-16 of other order', 'a.txt', Buffer.from('\ufefftext', 'utf16le').swap16(), /a\.txt is UTF-16/],
     ['UTF-16', 'a.txt', Buffer.from('text of two bytes', 'utf16le'), /a\.txt is UTF-16/],
     ['unknown', 'a.doc', 'x', /a\.doc: its ending does not tell what it is: known are \.jsonl.*--lines/],
     ['a list', 'a.json', '[\n{"text":"x"}\n]\n', /a\.json, line 1, is no JSON/],
@@ -116,6 +118,12 @@ describe('a file', () => {
     const { folder, run } = given({ [name]: data })
     await expect(run([name])).rejects.toThrow(message)
     expect(readdirSync(folder).filter(name => /\.(bin|idx|lock)$|draft/.test(name))).toEqual([])
+  })
+
+  test('whose name looks like a pattern is found', async () => {
+    const { folder, run } = given({ 'a[1].jsonl': jsonl(['good']), 'a1.jsonl': jsonl(['other']) })
+    await run(['a[1].jsonl'])
+    expect(documentsAt(join(folder, 'out'))).toEqual(await tokensOf(['good']))
   })
 
   test('zstd that is cut off', async () => {
