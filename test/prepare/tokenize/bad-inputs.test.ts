@@ -1,10 +1,12 @@
 /** Inputs, disks and command lines that are wrong: each is named, nothing half is left, and what was done stays done. */
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { LineMemory } from '../../../src/prepare/tokenize/json/line-memory.js'
 import type { TokenizeOptions } from '../../../src/prepare/tokenize/options.js'
+import { readRange } from '../../../src/prepare/tokenize/read/lines.js'
 import { tokenize } from '../../../src/prepare/tokenize/tokenize.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { millrace, start } from '../helpers.js'
@@ -144,20 +146,26 @@ describe('a file', () => {
     await expect(run(['f'])).rejects.toThrow(/f has no file to tokenise: known are \.jsonl/)
   })
 
-  test('that changes meanwhile', async () => {
-    const { folder, run } = given({ 'a.jsonl': jsonl(texts(14_000)) })
-    let changed = false
-    await expect(
-      run(['a.jsonl'], {
-        onNotice: () => {},
-        // Between two tasks of the calling thread.
-        onProgress: ({ done }) => {
-          if (done > 0 && !changed) appendFileSync(join(folder, 'a.jsonl'), '{"text":"more"}\n')
-          changed = true
+  test('that changes while it is read, or between two ranges of it', () => {
+    const { folder } = given({ 'a.jsonl': jsonl(texts(100)) })
+    const file = join(folder, 'a.jsonl')
+    const { size: bytes, mtimeMs } = statSync(file)
+    let lines = 0
+    const read = () =>
+      readRange(
+        { file, kind: 'json', bytes, mtimeMs },
+        0,
+        bytes,
+        new LineMemory('text'),
+        () => {
+          if (++lines === 50) appendFileSync(file, '{"text":"more"}\n')
         },
-        workers: 0,
-      }),
-    ).rejects.toThrow(/a\.jsonl changed while it was tokenised/)
+        () => {},
+      )
+    expect(read).toThrow(/a\.jsonl changed while it was tokenised/)
+    expect(lines).toBe(100)
+    expect(read).toThrow(/a\.jsonl changed while it was tokenised/)
+    expect(lines).toBe(100)
   })
 })
 
