@@ -59,6 +59,12 @@ describe('a bad document', () => {
     expect(documentsAt(join(folder, 'out'))).toEqual(await tokensOf(good))
   })
 
+  test('that was left out of a part is an error again without --on-error skip', async () => {
+    const { run } = given({ 'a.jsonl': `${jsonl(texts(3))}bad\n` })
+    await expect(run(['a.jsonl'], { onError: 'skip', budget: 0 })).rejects.toThrow(/--budget 0/)
+    await expect(run(['a.jsonl'])).rejects.toThrow(/a\.jsonl, line 4, is no JSON/)
+  })
+
   test('one in many ranges, in a compressed file, and in a table', async () => {
     const many = texts(14_000)
     const lines = jsonl(many).split('\n')
