@@ -222,7 +222,14 @@ describe('best fit', () => {
   test('says when there is no room for the borders of a row', async () => {
     const { folder } = written([[2, 2, 2, 2]])
     const json: TokensJson = { path: 'f0', length: 8, pack: 'bestFit', capacity: 3 }
-    await expect(openRows(folder, json)).rejects.toThrow(/"capacity" is 3, and a row has up to 5 segments/)
+    await expect(openRows(folder, json)).rejects.toThrow(
+      /"capacity" is 3, and a row has up to 5 segments: raise it to 5/,
+    )
+    const exact = { ...json, capacity: 5 }
+    await expect(openRows(folder, exact, ['seqLens'])).resolves.toBeDefined()
+    // One batch of such rows only would have no place for its end.
+    await expect(openRows(folder, exact, ['cuSeqlens'])).rejects.toThrow(/raise it to 6/)
+    await expect(openRows(folder, { ...json, capacity: 6 }, ['cuSeqlens'])).resolves.toBeDefined()
   })
 })
 

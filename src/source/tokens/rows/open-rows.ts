@@ -174,9 +174,11 @@ async function packedRows(
     const [most] = new IndexFile(index.path, false, index.header).numbers('most')
     // Padding is a segment as well.
     const segments = Math.min(length, most + (padding > 0 ? 1 : 0))
-    if (segments > capacity)
+    // A batch whose rows all have so many needs a place for its end, too.
+    const places = Math.min(length, segments + (context.wanted.includes('cuSeqlens') ? 1 : 0))
+    if (places > capacity)
       throw new SourceError(
-        `"capacity" is ${capacity}, and a row has up to ${segments} segments: raise it to ${segments}, or leave it out`,
+        `"capacity" is ${capacity}, and a row has up to ${segments} segments: raise it to ${places}, or leave it out`,
       )
   }
   const rows: KeptRows = {
