@@ -2,7 +2,7 @@
  * Renders a conversation and finds the characters that are trained on: what the template's generation tags say, or, where it has
  * none, what each of the assistant's messages adds to the text of the messages before it.
  */
-import { DecodeError } from '../basics/errors.js'
+import { DecodeError, SourceError } from '../basics/errors.js'
 import {
   type Conversation,
   isAssistant,
@@ -73,8 +73,9 @@ export class ChatRenderer {
   private chat({ messages, prompt, tools, variables }: Conversation): TrainedText {
     const { template, settings } = this
     if (template === undefined)
-      throw new DecodeError(
-        'the tokenizer has no chat template beside it (chat_template.jinja, or chat_template in tokenizer_config.json): name one with "template"',
+      // Not a fault of this conversation: none of them can be rendered.
+      throw new SourceError(
+        'chat: the tokenizer has no chat template beside it (chat_template.jinja, or chat_template in tokenizer_config.json): name the file of one with "template"',
       )
     const texts = textsOf(messages) + textsOf(tools) + textsOf(variables)
     const marks = this.contentMarks(texts)

@@ -49,7 +49,7 @@ export interface ChatRunDone {
 export function chatRows(setup: ChatSetup, attach: Nesting['attach']): Handler<ChatRun, ChatRunDone> {
   const source = attach(setup.manifest)
   const reader = new RowReader(source, new Reader(new Stores({ access: 'sequential' })))
-  const columns = chatColumns(source, setup.pairs ? PAIR_COLUMNS : CHAT_COLUMNS)
+  const columns = chatColumns(source, columnsOf(setup))
   const ready = encoderOf(setup)
   return async ({ begin, end }, report) => {
     const encode = await ready
@@ -60,7 +60,9 @@ export function chatRows(setup: ChatSetup, attach: Nesting['attach']): Handler<C
     for (let row = begin; row < end; row++) {
       try {
         const { sample } = await reader.read(row, columns)
-        const { encoded, named } = encode(sampleJson(sample))
+        const json = sampleJson(sample)
+        if (json.size === 0) throw new DecodeError(noneOf(columnsOf(setup), source.columns))
+        const { encoded, named } = encode(json)
         encoded.forEach(({ tokens }, i) => {
           lengths[documents * (row - begin) + i] = tokens.length
         })
@@ -77,6 +79,14 @@ export function chatRows(setup: ChatSetup, attach: Nesting['attach']): Handler<C
     return { ...joined(parts), lengths, ...done }
   }
 }
+
+const columnsOf = ({ pairs }: ChatSetup): readonly string[] => (pairs ? PAIR_COLUMNS : CHAT_COLUMNS)
+
+/** Columns that make no conversation by themselves. */
+const BESIDE: ReadonlySet<string> = new Set(['tools', 'chat_template_kwargs'])
+
+const noneOf = (wanted: readonly string[], columns: readonly string[]): string =>
+  `it has none of ${wanted.filter(name => !BESIDE.has(name)).join(', ')}; columns of the data are ${columns.slice(0, 20).join(', ')}`
 
 type Encode = (sample: JsonObject) => { encoded: TrainedTokens[]; named: boolean }
 

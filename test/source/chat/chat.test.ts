@@ -346,12 +346,31 @@ test('pairs in a feed: padded with masks, or ragged, with the names of TRL', asy
   })
 })
 
+test('without a template no conversation is to blame, and none is dropped', async () => {
+  const bare = { ...chatOf({}, 'talks.jsonl').chat, tokenizer: 'millrace-4k', template: undefined }
+  for (const bad of ['fail', 'drop'] as const)
+    await expect(openRows(folder, { chat: bare } as SourceJson, [], { bad })).rejects.toThrow(
+      /^chat: the tokenizer has no chat template beside it .*"template"$/,
+    )
+})
+
+test('data that are no conversations are told with their columns', async () => {
+  lines('texts.jsonl', [{ text: 'a', meta: 1 }])
+  await expect(openRows(folder, chatOf({}, 'texts.jsonl') as SourceJson)).rejects.toThrow(
+    /line 1: it has none of messages, prompt, completion, conversations; columns of the data are text, meta/,
+  )
+})
+
 test('pairs that are none, that are too long, or say how they are packed', async () => {
   lines('same.jsonl', [{ chosen: [user('x'), bot('y')], rejected: [user('x'), bot('y')] }])
   await expect(openRows(folder, chatOf({ pairs: true }, 'same.jsonl') as SourceJson)).rejects.toThrow(
     'line 1: chosen and rejected are the same',
   )
   await expect(openRows(folder, chatOf({ pairs: true }, 'talks.jsonl') as SourceJson)).rejects.toThrow(
+    'it has none of prompt, chosen, rejected; columns of the data are messages',
+  )
+  lines('half.jsonl', [{ prompt: [user('x')], rejected: [bot('y')] }])
+  await expect(openRows(folder, chatOf({ pairs: true }, 'half.jsonl') as SourceJson)).rejects.toThrow(
     'it is no pair: it has no "chosen"',
   )
   lines('wide.jsonl', [PAIR, { ...PAIR, chosen: [bot('word '.repeat(300))] }])
