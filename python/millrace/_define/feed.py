@@ -157,11 +157,19 @@ class Builder:
         self: B,
         fields: Union[Mapping[str, AnyField], Sequence[str], None] = None,
         /,
+        *columns: str,
         **more: AnyField,
     ) -> B:
         """What a sample becomes, by name. Called again, it adds fields, and replaces those of the same name.
-        A mapping serves for names that Python reserves, such as ``class``. Of tokens, a list of columns:
-        ``fields(["input", "target", "cuSeqlens"])``, or ``fields(x={"from": "input", "dtype": "i32"})``."""
+        A mapping serves for names that Python reserves, such as ``class``. Of tokens, columns:
+        ``fields("input", "target", "cuSeqlens")`` or a list of them, or
+        ``fields(x={"from": "input", "dtype": "i32"})``."""
+        if isinstance(fields, str):
+            fields = (fields, *columns)
+        elif columns:
+            raise TypeError(
+                "fields takes columns, a list of columns, or fields by name, not several of these"
+            )
         if isinstance(fields, (list, tuple)):
             if more:
                 raise TypeError("fields takes a list of columns, or fields by name, not both")

@@ -15,6 +15,7 @@ _RANKS = "give rank= and world=, or nothing: under torchrun, Slurm and others th
 
 #: Options of PyTorch's DataLoader, its samplers, tf.data, DALI and others, and what serves here.
 ELSEWHERE: Dict[str, str] = {
+    "batch": 'the feed says it: .batch(256), or "batch" of the definition',
     "batch_sampler": "the feed says the order (.shuffle, .weighted) and the size (.batch(256))",
     "batch_size": "the feed says it: .batch(256)",
     "buffer_size": "the feed says the order: .shuffle(seed=7), or .shuffle(seed=7, window=10_000)",

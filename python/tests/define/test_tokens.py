@@ -35,6 +35,10 @@ def test_definition():
     assert built.json() == {"source": {"tokens": source}, "batch": 4}
     listed = built.fields(["input", "cuSeqlens"])
     assert listed.json()["fields"] == ["input", "cuSeqlens"]
+    assert built.fields("input", "cuSeqlens").json() == listed.json()
+    assert built.fields("input").json()["fields"] == ["input"]
+    with pytest.raises(TypeError, match="not several of these"):
+        built.fields(["input"], "cuSeqlens")
     assert listed.variants(val={"batch": 2}).json()["variants"] == {"val": {"batch": 2}}
     named = built.fields(x={"from": "input", "dtype": "i32"})
     assert named.json()["fields"] == {"x": {"from": "input", "dtype": "i32"}}
