@@ -89,7 +89,7 @@ export class Progress {
     const perMs = (amount: 'done' | 'tokens') =>
       last.at > first.at ? (last[amount] - first[amount]) / (last.at - first.at) : 0
     const perSecond = 1000 * perMs('done')
-    const tokens = perMs('tokens') > 0 ? `  ${rate(1000 * perMs('tokens'))} tokens` : ''
+    const tokens = perMs('tokens') > 0 ? `  ${rate(1000 * perMs('tokens'), 'tokens')}` : ''
     const speed = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}${tokens}`
     if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
     const fraction = Math.min(1, this.done / this.total)

@@ -92,8 +92,8 @@ export function duration(seconds: number): string {
 }
 
 /** Three significant digits for small rates, whole numbers for large ones: `2,431/s`. */
-export function rate(perSecond: number): string {
-  return `${perSecond >= 100 ? count(perSecond) : digits3(perSecond)}/s`
+export function rate(perSecond: number, unit = ''): string {
+  return `${perSecond >= 100 ? count(perSecond) : digits3(perSecond)}${unit && ` ${unit}`}/s`
 }
 
 /** `0.934` → `93.4 %`. */

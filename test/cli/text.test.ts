@@ -115,7 +115,7 @@ describe('progress', () => {
     progress.set(0, 2 ** 22, 'tokenising', 'bytes', 0)
     wait(1000)
     progress.set(2 ** 21, 2 ** 22, 'tokenising', 'bytes', 500_000)
-    expect(written[1]).toContain('2.00 MiB of 4.00 MiB  2.00 MiB/s  500,000/s tokens  1.00 s left')
+    expect(written[1]).toContain('2.00 MiB of 4.00 MiB  2.00 MiB/s  500,000 tokens/s  1.00 s left')
   })
 
   it('writes a line now and then elsewhere', () => {

@@ -141,7 +141,7 @@ export const tokenize = command({
         json: { ...result, notices, seconds, mbPerSecond: mb, tokensPerSecond: result.tokens / seconds },
         text: [
           `${counted(result.documents, 'document')}, ${counted(result.tokens, 'token')} (${result.dtype}) in ${bytes(result.bytes)}, ` +
-            `from ${bytes(result.textBytes)} of text, in ${duration(seconds)} (${mb.toFixed(1)} MB/s, ${rate(result.tokens / seconds)} tokens)`,
+            `from ${bytes(result.textBytes)} of text, in ${duration(seconds)} (${mb.toFixed(1)} MB/s, ${rate(result.tokens / seconds, 'tokens')})`,
           ...leftOut(result),
           result.outputs.join('\n'),
           next(result, part),

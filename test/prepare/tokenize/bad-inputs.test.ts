@@ -253,7 +253,7 @@ describe('the command line', () => {
     )
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^58 documents, [\d,]+ tokens \(u16\) in .* KiB, from .* MB\/s, [\d,]+\/s tokens\)$/m,
+      /^58 documents, [\d,]+ tokens \(u16\) in .* KiB, from .* MB\/s, [\d,]+ tokens\/s\)$/m,
     )
     expect(stdout).toMatch(/^skipped: .*a\.jsonl, line 61, is no JSON/m)
     expect(stdout).toMatch(/^2 empty documents left out; 1 bad document skipped$/m)
