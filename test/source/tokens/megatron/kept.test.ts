@@ -2,13 +2,13 @@
 import { readdirSync, truncateSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { tokenShape } from '../../../src/define/check/tokens/fields.js'
-import { openTokenFiles } from '../../../src/source/tokens/formats/open.js'
-import { megatronRows } from '../../../src/source/tokens/megatron/open.js'
-import { type MegatronData, MegatronRows } from '../../../src/source/tokens/rows/megatron-rows.js'
-import { Stretches } from '../../../src/source/tokens/token-rows.js'
-import { temporaryFolder } from '../../support/folder.js'
-import { documentsOf, writeMegatron } from '../../support/tokens.js'
+import { tokenShape } from '../../../../src/define/check/tokens/fields.js'
+import { openTokenFiles } from '../../../../src/source/tokens/formats/open.js'
+import { megatronRows } from '../../../../src/source/tokens/megatron/open.js'
+import { type MegatronData, MegatronRows } from '../../../../src/source/tokens/rows/megatron-rows.js'
+import { Stretches } from '../../../../src/source/tokens/token-rows.js'
+import { temporaryFolder } from '../../../support/folder.js'
+import { documentsOf, writeMegatron } from '../../../support/tokens.js'
 
 const folder = temporaryFolder()
 const cache = temporaryFolder()

@@ -10,9 +10,9 @@ import {
   type OpenOptions,
   open,
   using,
-} from '../../support/engine.js'
-import { temporaryFolder } from '../../support/folder.js'
-import { writeMegatron } from '../../support/tokens.js'
+} from '../../../support/engine.js'
+import { temporaryFolder } from '../../../support/folder.js'
+import { writeMegatron } from '../../../support/tokens.js'
 
 interface Told {
   shape: number[]
@@ -45,7 +45,7 @@ interface BlendCase extends Case {
   tokens: Told
 }
 
-const golden = join(import.meta.dirname, '../../golden/megatron/expected.json')
+const golden = join(import.meta.dirname, '../../../golden/megatron/expected.json')
 const expected = JSON.parse(readFileSync(golden, 'utf8')) as {
   gpt: FileCase[]
   feeds: BlendCase[]

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { gptIndex } from '../../../src/source/tokens/megatron/gpt-index.js'
-import { splitRange } from '../../../src/source/tokens/megatron/split.js'
+import { gptIndex } from '../../../../src/source/tokens/megatron/gpt-index.js'
+import { splitRange } from '../../../../src/source/tokens/megatron/split.js'
 
-const golden = join(import.meta.dirname, '../../golden/megatron')
+const golden = join(import.meta.dirname, '../../../golden/megatron')
 
 interface Told {
   shape: number[]
