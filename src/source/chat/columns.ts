@@ -56,15 +56,18 @@ export function sampleJson(sample: Record<string, Column>): JsonObject {
 function jsonOf(name: string, column: Column): Json {
   if (typeof column === 'number' || typeof column === 'bigint') return column
   const text = textOf(name, column)
-  // A list of messages and a text look alike here.
-  if (PLAIN.includes(name) && !/^\s*\[\s*\{/.test(text)) return text
+  if (!PLAIN.includes(name)) return parseJson(text)
+  // A list of messages and a text look alike here, and an answer may be JSON, too.
+  if (!/^\s*\[\s*\{/.test(text)) return text
   try {
-    return parseJson(text)
-  } catch (error) {
-    if (PLAIN.includes(name)) return text
-    throw error
+    const json = parseJson(text)
+    return Array.isArray(json) && json.some(isMessage) ? json : text
+  } catch {
+    return text
   }
 }
+
+const isMessage = (json: Json): boolean => json instanceof Map && (json.has('role') || json.has('content'))
 
 function textOf(name: string, column: Column): string {
   if (typeof column === 'string') return column

@@ -307,6 +307,17 @@ test('pairs of plain texts: what both begin with is the prompt, up to a word', a
   ])
 })
 
+test('answers that are JSON are texts, and lists of messages are messages', async () => {
+  const [chosen, rejected] = ['[{"name": "Paris"}]', '[{"name": "Rome"}, 1]']
+  lines('answers.jsonl', [{ prompt: 'Cities:', chosen, rejected }])
+  const json = chatOf({ pairs: true }, 'answers.jsonl') as SourceJson
+  const [row] = (await openRows(folder, json, ['chosen', 'rejected'])).rows(['chosen', 'rejected'])
+  expect([row.chosen, row.rejected].map(textOf)).toEqual([`${chosen}<|im_end|>`, `${rejected}<|im_end|>`])
+  lines('roleless.jsonl', [{ prompt: [user('a')], chosen: [{ content: 'b' }], rejected: [bot('c')] }])
+  const bad = chatOf({ pairs: true }, 'roleless.jsonl') as SourceJson
+  await expect(openRows(folder, bad, ['chosen'])).rejects.toThrow('chosen[0] has no role')
+})
+
 test('pairs in a feed: padded with masks, or ragged, with the names of TRL', async () => {
   lines('three.jsonl', [
     PAIR,
