@@ -142,10 +142,14 @@ class Turns {
 
   /** The template's own tags say it; which message a block belongs to is asked only where it matters. */
   private tagged(assistants: number[], trained: number[], wanted: number[]): [number, number][] {
-    const { generated } = this.whole
+    const { generated, owners } = this.whole
     if (trained.length === assistants.length) return generated
     if (trained.length === 0) return []
-    if (generated.length === assistants.length) return trained.map(i => generated[assistants.indexOf(i)])
+    // A message that says something and has no block may stand in the block of another.
+    const apart =
+      owners.every(owner => owner !== undefined && assistants.includes(owner)) &&
+      assistants.every(i => owners.includes(i) || !says(this.messages[i]))
+    if (apart) return generated.filter((_, k) => trained.includes(owners[k]!))
     if (wanted.length === 1 && wanted[0] === this.messages.length - 1) {
       const from = this.prefix(wanted[0], true)
       return generated.filter(([, to]) => to > from)
@@ -178,6 +182,9 @@ class Turns {
     )
   }
 }
+
+const says = (message: JsonObject): boolean =>
+  ['content', 'tool_calls'].some(name => textsOf(message.get(name) ?? null) !== '')
 
 const REMEDY =
   'use a template with {% generation %} tags (TRL has such ones for many models), or train on "last", "completion" or "all"'

@@ -26,6 +26,8 @@ export interface Given {
 export interface Rendered {
   text: string
   generated: [number, number][]
+  /** Of each part the number of its message, where that is known. */
+  owners: (number | undefined)[]
 }
 
 export class ChatTemplate {
@@ -71,9 +73,10 @@ export class ChatTemplate {
     scope.setVariable('tools', toValue(jinja, given.tools))
     if (!given.variables.has('documents')) scope.setVariable('documents', jinja.none)
     scope.setVariable('add_generation_prompt', new jinja.Bool(prompt))
+    const numbers = new Map(messages.map((message, i) => [message, i]))
     let printed: string
     try {
-      printed = newInterpreter(jinja, scope, marks).run(this.program).value as string
+      printed = newInterpreter(jinja, scope, marks, numbers).run(this.program).value as string
     } catch (cause) {
       if (cause instanceof MillraceError) throw cause
       // What overflows the stack is no fault of ours: the template calls itself.
@@ -115,20 +118,26 @@ export class ChatTemplate {
   }
 }
 
-/** Takes the marks out of what was printed. A block inside another belongs to it. */
+/** Takes the marks out of what was printed, and the numbers of messages behind the first of them. A block inside another belongs to it. */
 function cut(printed: string, { open, close }: Marks): Rendered {
   const generated: [number, number][] = []
+  const owners: (number | undefined)[] = []
   let [text, done, depth, from] = ['', 0, 0, 0]
   for (let at = 0; at < printed.length; at++) {
     const char = printed[at]
     if (char !== open && char !== close) continue
     text += printed.slice(done, at)
-    done = at + 1
     if (char === open) {
-      if (depth++ === 0) from = text.length
+      const number = printed.slice(at + 1, printed.indexOf(open, at + 1))
+      at += number.length + 1
+      if (depth++ === 0) {
+        from = text.length
+        owners.push(number === '' ? undefined : Number(number))
+      }
     } else if (--depth === 0) generated.push([from, text.length])
+    done = at + 1
   }
-  return { text: text + printed.slice(done), generated }
+  return { text: text + printed.slice(done), generated, owners }
 }
 
 /** Names of tokens that a template may write: special ones, and others that it mentions. What people write must not become them. */

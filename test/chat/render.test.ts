@@ -66,6 +66,19 @@ describe('what is trained on', () => {
     await expect(render(CHATML, { messages: [bot('x', { weight: 0.5 })] })).rejects.toThrow('0 or 1')
   })
 
+  test('of weights and several blocks of a message: all of its blocks', async () => {
+    const calls = `{% for m in messages %}<{{ m.role }}>{% if m.content and m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}{% endif %}{% for c in m.tool_calls or [] %}{% generation %}({{ c }}){% endgeneration %}{% endfor %}{% endfor %}`
+    const called = bot('b', { weight: 0, tool_calls: ['x'] })
+    // As many blocks as messages of the assistant, but the first has two of them, and the second none.
+    const messages = [user('a'), called, bot(''), user('c'), bot('d')]
+    expect(await trained(calls, { messages })).toEqual(['d'])
+    expect(
+      await trained(calls, { messages: messages.slice(0, 3).concat(called) }, { train: 'last' }),
+    ).toEqual([])
+    const macro = `{% macro say(x) %}{% generation %}{{ x.content }}{% endgeneration %}{% endmacro %}{% for i in range(messages | length) %}{{ messages[i].role }}{% if messages[i].role == 'assistant' %}{{ say(messages[i]) }}{% endif %}{% endfor %}`
+    expect(await trained(macro, { messages })).toEqual(['', 'd'])
+  })
+
   test('of prompt and completion the completion, in messages or plain texts', async () => {
     const sample = { prompt: [user('a'), bot('b'), user('c')], completion: [bot('d')] }
     expect(await trained(CHATML, sample)).toEqual(['d<|im_end|>\n'])
@@ -133,9 +146,15 @@ describe('what is refused, and why', () => {
     )
     const messages = [user('a'), bot('b', { weight: 0 }), user('c'), bot('d')]
     expect(await trained(twice, two)).toEqual(['b', '</s>', 'd', '</s>'])
-    await expect(render(twice, { messages })).rejects.toThrow(
-      "marks 4 parts as the assistant's, and 2 messages are",
+    expect(await trained(twice, { messages })).toEqual(['d', '</s>'])
+    // The block stands in no loop over messages, or one has those of several.
+    const gathered = `{% set ns = namespace(t='') %}{% for m in messages %}{% set ns.t = ns.t ~ m.content %}{% endfor %}`
+    const block = '{% generation %}{{ ns.t }}{% endgeneration %}'
+    await expect(render(gathered + block, { messages })).rejects.toThrow(
+      "marks 1 parts as the assistant's, and 2 messages are",
     )
+    const last = gathered.replace('{% endfor %}', `{% if loop.last %}${block}{% endif %}{% endfor %}`)
+    await expect(render(last, { messages })).rejects.toThrow("can't be told")
   })
 
   test('samples without a conversation, messages without a role', async () => {

@@ -5,6 +5,7 @@
  */
 import { DecodeError } from '../../basics/errors.js'
 import { applyFilter, hasFilter, itemsOf, pairs } from './filters.js'
+import { type MessageNumbers, messageAt } from './message-at.js'
 import type { BaseInterpreter, Jinja, MapValue, Node, Scope, TextValue, Value } from './package.js'
 import { textMethod } from './text.js'
 import {
@@ -46,11 +47,14 @@ export interface Marks {
   close: string
 }
 
-export function newInterpreter(jinja: Jinja, scope: Scope, marks: Marks): BaseInterpreter {
-  return new (interpreterClass(jinja))(scope, marks)
+export function newInterpreter(
+  jinja: Jinja,
+  ...of: ConstructorParameters<InterpreterClass>
+): BaseInterpreter {
+  return new (interpreterClass(jinja))(...of)
 }
 
-type InterpreterClass = new (scope: Scope, marks: Marks) => BaseInterpreter
+type InterpreterClass = new (scope: Scope, marks: Marks, messages: MessageNumbers) => BaseInterpreter
 const classes = new WeakMap<Jinja, InterpreterClass>()
 
 function interpreterClass(jinja: Jinja): InterpreterClass {
@@ -70,6 +74,7 @@ function defineInterpreter(jinja: Jinja): InterpreterClass {
     constructor(
       scope: Scope,
       private readonly marks: Marks,
+      private readonly messages: MessageNumbers,
     ) {
       super(scope)
     }
@@ -93,10 +98,11 @@ function defineInterpreter(jinja: Jinja): InterpreterClass {
         throw new DecodeError(`the template takes more than ${STEPS} steps for one conversation`)
     }
 
-    /** The text of a generation block, between marks. Its variables are its own, as in transformers. */
+    /** The text of a generation block, between marks, after the number of its message. Its variables are its own, as in transformers. */
     private generation(node: Node, scope: Scope): Value {
       const { value } = this.evaluateBlock(node.body as Node[], jinja.scopeIn(scope))
-      return new jinja.Text(this.marks.open + value + this.marks.close)
+      const { open, close } = this.marks
+      return new jinja.Text(`${open}${messageAt(scope, this.messages) ?? ''}${open}${value}${close}`)
     }
 
     override evaluateBlock(nodes: Node[], scope: Scope): TextValue {
