@@ -1,5 +1,13 @@
 /** The source `chat`: conversations become packed rows of tokens with the loss where it belongs, once, and are kept. */
-import { readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ChatJson, FeedJson, SourceJson } from '../../../src/define/types.js'
@@ -247,7 +255,9 @@ test('conversations of Parquet and Arrow, which are lists of structs', async () 
     '<|im_start|>user\nGröße?<|im_end|>\n<|im_start|>assistant\n14 px<|im_end|>\n',
     '<|im_start|>system\ns<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nx<|im_end|>\n',
   ]
-  for (const source of [{ parquet: join(golden, 'talks.parquet') }, { arrow: join(golden, 'talks.arrow') }]) {
+  // Copies, since an index is written beside each.
+  for (const name of ['talks.parquet', 'talks.arrow']) copyFileSync(join(golden, name), join(folder, name))
+  for (const source of [{ parquet: 'talks.parquet' }, { arrow: 'talks.arrow' }]) {
     const json = chatOf({ source, pack: 'document', shift: 'model' }) as SourceJson
     const rows = (await openRows(folder, json)).rows(['tokens'])
     expect(rows.map(({ tokens }, i) => tokens.slice(0, tokensOf(texts[i]).length))).toEqual(
