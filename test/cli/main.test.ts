@@ -178,6 +178,13 @@ describe('errors', () => {
     expect((await millrace('index', feed, '--json')).code).toBe(0)
   })
 
+  it('of inspect: a .bin may be tokens', async () => {
+    const file = join(folder, 'train.bin')
+    writeFileSync(file, Buffer.alloc(64))
+    const { stdout } = await millrace('inspect', file)
+    expect(stdout).toContain(`if these are tokens: millrace tokens inspect ${file}`)
+  })
+
   it('of inspect: a blend is told entry by entry', async () => {
     const { source } = JSON.parse(INLINE)
     const entries = [3, 1].map(weight => ({ name: `of ${weight}`, weight, source }))

@@ -48,7 +48,7 @@ export const inspect = command({
       progress.end()
       return { json: { kind: 'blend', entries, source, notices }, text: describeBlend(path, entries) }
     }
-    const summary = await inspect(source, options)
+    const summary = withTokensHint(path, await inspect(source, options))
     progress.end()
     return { json: { ...summary, source, notices }, text: describe(path, source, summary) }
   },
@@ -86,6 +86,12 @@ function describe(path: string, source: SourceJson, summary: Summary): string {
   if (hint !== undefined) facts.push(['hint', hint])
   const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
   return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
+}
+
+/** A .bin is mostly a file of tokens, of which only `tokens inspect` knows more. */
+function withTokensHint(path: string, summary: Summary): Summary {
+  if (summary.kind !== 'files' || !path.endsWith('.bin')) return summary
+  return { ...summary, hint: `if these are tokens: millrace tokens inspect ${printable(path)}` }
 }
 
 /** A line for each entry. More is said of one that is inspected by itself. */
