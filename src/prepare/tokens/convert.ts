@@ -148,6 +148,8 @@ function commonDtype(
   if (vocabulary !== undefined) return undefined
   const possible = dtypesOf(format)
   const types = [...new Set(pieces.map(({ file }) => file.dtype))]
+  // nanoGPT reads u16, and its files don't tell their type: another one has to be asked for.
+  if (format === 'nanogpt' && pieces.some(({ file }) => file.format !== format)) return 'u16'
   if (types.length === 1 && possible.includes(types[0])) return types[0]
   const wide = types.some(type => type !== 'u8' && type !== 'u16')
   return wide ? (format === 'megatron' ? 'i32' : 'u32') : 'u16'

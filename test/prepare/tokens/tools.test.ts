@@ -93,6 +93,9 @@ describe('convert', () => {
   test('another type, and several files as one', async () => {
     copies('nanogpt.bin', 'u16.bin', 'u16.idx')
     await convert('nanogpt.bin', 'wide', { format: 'npy', dtype: 'i64' })
+    // A file without a header is what nanoGPT reads, whatever it was made of.
+    await convert('wide.npy', 'short', { format: 'nanogpt' })
+    expect(same('short.bin', 'nanogpt.bin')).toBe(true)
     expect(same('wide.npy', 'array-i64.npy')).toBe(true)
     const both = await convertTokens(await open(['u16', 'nanogpt.bin']), join(folder, 'both'), {
       ...{ format: 'megatron', eod: EOD, context: context() },
@@ -112,8 +115,8 @@ describe('convert', () => {
     expect(same('copy.idx', 'multi.idx') && same('copy.bin', 'multi.bin')).toBe(true)
     const made = await convert('multi', 'flat', { format: 'nanogpt', eod: 99 })
     const documents: number[][] = expected.multi.map((one: number[][]) => [...one.flat(), 99])
-    expect(made).toMatchObject({ documents: 6, marksAdded: 6, dtype: 'i32' })
-    const read = new Int32Array(Uint8Array.from(bytes('flat.bin')).buffer)
+    expect(made).toMatchObject({ documents: 6, marksAdded: 6, dtype: 'u16' })
+    const read = new Uint16Array(Uint8Array.from(bytes('flat.bin')).buffer)
     expect([...read]).toEqual(documents.flat())
   })
 

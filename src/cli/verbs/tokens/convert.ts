@@ -18,7 +18,7 @@ export const convert = command({
     'to-dtype': {
       type: 'text',
       value: 'TYPE',
-      about: 'type of the new tokens (that of the files, or what holds them)',
+      about: 'type of the new tokens (that of the files, or what holds them; nanogpt: u16)',
     },
     vocabulary: { type: 'count', least: 1, about: 'tokens from it on are refused; it decides the type, too' },
     ...OVERWRITE,
