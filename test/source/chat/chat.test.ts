@@ -317,6 +317,18 @@ test('pairs of plain texts: what both begin with is the prompt, up to a word', a
   ])
 })
 
+test('another tokenizer under the same name makes other tokens', async () => {
+  const made = async (merges: number) => {
+    const vocabulary = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'))
+    vocabulary.model.merges = vocabulary.model.merges.slice(0, merges)
+    writeFileSync(join(folder, 'changing.json'), JSON.stringify(vocabulary))
+    const json = chatOf({ tokenizer: 'changing.json', pack: 'document', shift: 'model', length: 512 })
+    return (await openRows(folder, json as SourceJson)).rows(['tokens'])[0].tokens
+  }
+  const [before, behind] = [await made(2000), await made(10)]
+  expect(behind).not.toEqual(before)
+})
+
 test('answers that are JSON are texts, and lists of messages are messages', async () => {
   const [chosen, rejected] = ['[{"name": "Paris"}]', '[{"name": "Rome"}, 1]']
   lines('answers.jsonl', [{ prompt: 'Cities:', chosen, rejected }])
