@@ -215,7 +215,12 @@ describe('what is wrong is named', () => {
     [
       'pointers that go back',
       (b: Buffer) => b.writeBigInt64LE(4n, pointers + 16),
-      /entry 2: it begins at token 2, before .* 11/,
+      /entry 2: it begins at token 2, but .* 11/,
+    ],
+    [
+      'a length that leaves tokens out',
+      (b: Buffer) => b.writeInt32LE(4, 34 + 4),
+      /entry 2: it begins at token 11, but what is in front of it ends at 9/,
     ],
     [
       'a document that reaches beyond the end',
@@ -228,6 +233,13 @@ describe('what is wrong is named', () => {
     const { documents, opened } = await documentsOf(folder, 'wrong')
     expect(() => told(documents[0])).toThrow(message)
     await expect(documentLengths(opened)).rejects.toThrow(message)
+  })
+
+  test('a hole where a block of entries ends', async () => {
+    const folder = temporaryFolder()
+    writeMegatron(folder, 'wrong', Array<number>(3000).fill(2), b => b.writeInt32LE(1, 34 + 4 * 2047))
+    const { documents } = await documentsOf(folder, 'wrong')
+    expect(() => documents[0].start(2500)).toThrow(/entry 2048: it begins at token 4096, but .* 4095/)
   })
 
   test('an .idx, or tokens, that change during the run', async () => {
@@ -320,9 +332,11 @@ test('a file of 100 GB with 100 million documents is opened without reading it',
   header.writeBigUInt64LE(BigInt(sequences), 18)
   header.writeBigUInt64LE(BigInt(sequences + 1), 26)
   writeSync(index, header, 0, 34, 0)
-  const last = Buffer.alloc(8)
-  last.writeBigInt64LE(BigInt(size))
-  writeSync(index, last, 0, 8, 34 + 4 * sequences + 8 * (sequences - 1))
+  // All tokens are in the last 25 documents.
+  const first = sequences - 25
+  writeSync(index, new Int32Array(25).fill(size / 2 / 25), 0, 100, 34 + 4 * first)
+  const pointers = BigInt64Array.from({ length: 25 }, (_, i) => BigInt((size / 25) * i))
+  writeSync(index, pointers, 0, 200, 34 + 4 * sequences + 8 * first)
   closeSync(index)
   const tokens = openSync(join(folder, 'huge.bin'), 'w')
   ftruncateSync(tokens, size)
@@ -335,7 +349,7 @@ test('a file of 100 GB with 100 million documents is opened without reading it',
   expect(opened[0].file.tokens).toBe(size / 2)
   expect(documents.count).toBe(sequences)
   expect(documents.end(sequences - 1)).toBe(size / 2)
-  expect(documents.find(size / 2 - 1)).toBe(sequences - 2)
+  expect(documents.find(size / 2 - 1)).toBe(sequences - 1)
   const after = process.resourceUsage()
   // Reading all of it would take seconds, and gigabytes: this takes neither.
   expect(after.maxRSS - before.maxRSS).toBeLessThan(64 << 10)

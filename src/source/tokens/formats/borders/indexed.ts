@@ -75,18 +75,23 @@ export class IndexedDocuments implements Documents {
     const from = number * BLOCK
     const count = Math.min(BLOCK, this.count - from)
     const places = indexPlaces(this.index)
-    const pointers = this.read(places.pointers + 8 * from, 8 * count)
-    const lengths = this.read(places.lengths + 4 * from, 4 * count)
+    // With the one in front of the block, whose end is the block's start.
+    const front = from === 0 ? 0 : 1
+    const pointers = this.read(places.pointers + 8 * (from - front), 8 * (count + front))
+    const lengths = this.read(places.lengths + 4 * (from - front), 4 * (count + front))
     const starts = new Float64Array(count)
     const ends = new Float64Array(count)
-    for (let i = 0; i < count; i++) {
-      const length = lengths.readInt32LE(4 * i)
-      const start = this.startOf(pointers, i, from + i)
+    let before = from === 0 ? 0 : undefined
+    for (let i = -front; i < count; i++) {
+      const length = lengths.readInt32LE(4 * (front + i))
+      const start = this.startOf(pointers, front + i, from + i)
       if (length < 0) throw wrongLength(this.file, from + i, length)
       if (start + length > this.file.tokens) throw beyondEnd(this.file, from + i, start, length)
-      if (i > 0 && start < ends[i - 1]) throw wrongOrder(this.file, from + i, start, ends[i - 1])
+      if (start !== (before ?? start)) throw wrongOrder(this.file, from + i, start, before as number)
+      before = start + length
+      if (i < 0) continue
       starts[i] = start
-      ends[i] = start + length
+      ends[i] = before
     }
     return { starts, ends }
   }
@@ -127,7 +132,7 @@ export function wrongOrder(file: TokenFile, entry: number, start: number, before
   return wrong(
     file,
     entry,
-    `it begins at token ${start}, before the end of the one in front of it, ${before}: documents follow one another`,
+    `it begins at token ${start}, but what is in front of it ends at ${before}: documents follow one another`,
   )
 }
 

@@ -34,7 +34,7 @@ export async function goThroughIndex(file: TokenFile, read: ReadBytes, found: On
       if (length < 0) throw wrongLength(file, first + i, length)
       if (!Number.isSafeInteger(start) || start < 0 || start > file.tokens)
         throw wrongPointer(file, first + i, pointer)
-      if (start < before) throw wrongOrder(file, first + i, start, before)
+      if (start !== before) throw wrongOrder(file, first + i, start, before)
       if (start + length > file.tokens) throw beyondEnd(file, first + i, start, length)
       starts[i] = start
       before = start + length
