@@ -1,5 +1,5 @@
 /** Rows of whole documents: every token but a document's first is a target once, and columns tell where documents are. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -123,6 +123,25 @@ describe('best fit', () => {
         row.tokens.map((token, i) => (token === PAD || row.positionIds[i] === 0 ? -100 : token)),
       )
   })
+
+  test.each(['megatron', 'nanogpt'] as const)(
+    'follows files that are replaced by others of the same size and time of change: %s',
+    async format => {
+      const folder = temporaryFolder()
+      const json: TokensJson = { path: 'f.bin', length: 8, pack: 'bestFit', eod: PAD, format }
+      const rowsOf = async (lengths: number[]): Promise<RowValues[]> => {
+        const documents = documentsOf(lengths).map(document => [...document, PAD])
+        if (format === 'megatron') writeMegatron(folder, 'f', documents)
+        else writeNanogpt(folder, 'f.bin', documents)
+        for (const name of readdirSync(folder))
+          if (!name.startsWith('.')) utimesSync(join(folder, name), 1e9, 1e9)
+        return (await openRows(folder, json, ['input', 'segments'])).rows(['input', 'segments'])
+      }
+      const first = await rowsOf([7, 2, 5, 3])
+      expect(await rowsOf([3, 5, 2, 7])).not.toEqual(first)
+      expect(await rowsOf([7, 2, 5, 3])).toEqual(first)
+    },
+  )
 
   test("by Hugging Face's names, with the lengths of documents", async () => {
     const { folder } = written([[3, 2]])

@@ -5,6 +5,7 @@
  * then scanned once, and what is found is kept as an index (borders/kept-index.ts). `attachDocuments` makes of what it gives, which is plain data,
  * something that any thread can ask, without waiting.
  */
+import { crc32 } from '../../../codec/checksum.js'
 import { Stores, schemeOf } from '../../../store/stores.js'
 import type { OpenContext } from '../../source.js'
 import type { BordersFile, DocumentMarks, Documents, OpenedDocuments } from './borders/contract.js'
@@ -13,6 +14,9 @@ import { KeptDocuments } from './borders/kept.js'
 import type { TokenFile } from './token-file.js'
 
 export type { DocumentMarks, Documents, OpenedDocuments } from './borders/contract.js'
+
+/** Documents of a file that tell whether it has others. */
+const TELLING = 1024
 
 export async function openDocuments(
   files: readonly TokenFile[],
@@ -42,6 +46,19 @@ export async function openDocuments(
 /** The documents of files, in any thread. */
 export function attachDocuments(files: OpenedDocuments): Documents[] {
   return files.map(one => (one.by === 'index' ? new IndexedDocuments(one.file) : new KeptDocuments(one)))
+}
+
+/**
+ * A number for each file that differs where its documents do: where those in its middle begin, which follows from the lengths of
+ * all before them. Other files may have come under an old size and time of change.
+ */
+export function bordersDigest(files: OpenedDocuments): number[] {
+  return attachDocuments(files).map(documents => {
+    const length = Math.min(documents.count, TELLING)
+    const first = Math.floor((documents.count - length) / 2)
+    const starts = Float64Array.from({ length }, (_, i) => documents.start(first + i))
+    return crc32(new Uint8Array(starts.buffer))
+  })
 }
 
 function isAtHand(file: TokenFile): file is TokenFile & Required<Pick<TokenFile, 'index'>> {

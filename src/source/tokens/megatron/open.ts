@@ -2,9 +2,10 @@
 import { SourceError } from '../../../basics/errors.js'
 import type { TokenShape } from '../../../define/check/tokens/fields.js'
 import { readRange } from '../../../store/access.js'
-import { Stores } from '../../../store/stores.js'
+import { Stores, schemeOf } from '../../../store/stores.js'
 import type { OpenContext } from '../../source.js'
 import { goThroughIndex } from '../formats/borders/scan-index.js'
+import { bordersDigest } from '../formats/documents.js'
 import type { TokenFile, TokenIndex } from '../formats/token-file.js'
 import type { MegatronData } from '../rows/megatron-rows.js'
 import type { OpenedRows } from '../rows/open-rows.js'
@@ -43,7 +44,9 @@ export async function megatronRows(
   const entries = to - from + (samples ?? file.tokens / length)
   let made: { tables: MegatronData['tables']; meta: MegatronMeta; bytes: number }
   if (entries >= large) {
-    const { index, meta } = await obtainTables(file, [order, length], make, context)
+    const { path, sequences: count } = file.index
+    const borders = schemeOf(path) === undefined ? bordersDigest([{ by: 'index', count, file }]) : []
+    const { index, meta } = await obtainTables(file, [order, length, borders], make, context)
     const { bytes, checksum } = index.header
     made = { tables: { path: index.path, checksum }, meta, bytes }
   } else {

@@ -32,7 +32,7 @@ export interface PackWanted {
   pack: 'bestFit' | 'document'
   files: readonly TokenFile[]
   rules: PackRules
-  /** All else that decides which documents there are: their marks, and which are chosen. */
+  /** All else that decides which documents there are: their marks, their borders, and which are chosen. */
   documents: unknown
   corpus(): Promise<Corpus>
 }

@@ -4,7 +4,7 @@ import type { TokenShape } from '../../../define/check/tokens/fields.js'
 import type { TokensJson } from '../../../define/token-types.js'
 import { IndexFile } from '../../index/file.js'
 import type { OpenContext } from '../../source.js'
-import { attachDocuments, type OpenedDocuments } from '../formats/documents.js'
+import { attachDocuments, bordersDigest, type OpenedDocuments } from '../formats/documents.js'
 import type { TokenFile } from '../formats/token-file.js'
 import { type Choice, chooseDocuments } from '../pack/choice.js'
 import { readCorpus } from '../pack/corpus.js'
@@ -153,7 +153,7 @@ async function packedRows(
       pack,
       files,
       rules,
-      documents: [json.documents, json.eod, json.eodAt],
+      documents: [json.documents, json.eod, json.eodAt, bordersDigest(documents)],
       corpus: () => readCorpus(documents, choice, context.progress),
     },
     context,

@@ -56,6 +56,15 @@ it('the same rows, made once, and anew when the file or the order is another', a
     utimesSync(join(folder, 'web.bin'), 1, 1)
     expect(await rowsOf(1)).toEqual(first)
     expect(kept()).toHaveLength(3)
+    // Another file of the same size and time of change.
+    const again = (lengths: number[]) => {
+      writeMegatron(folder, 'web', documentsOf(lengths))
+      for (const ending of ['bin', 'idx']) utimesSync(join(folder, `web.${ending}`), 1, 1)
+      return rowsOf(1)
+    }
+    expect(await again([30, 0, 50, 12, 9, 40])).toEqual(first)
+    expect((await again([30, 0, 12, 50, 9, 40])).stretches).not.toEqual(first.stretches)
+    expect(await again([30, 0, 50, 12, 9, 40])).toEqual(first)
     // Tables that are cut off are made anew.
     for (const name of kept()) truncateSync(join(cache, 'index', name), 200)
     expect((await rowsOf(1)).stretches).toEqual(first.stretches)
