@@ -40,6 +40,9 @@ const LARGEST_READ = 2 ** 30
 /** Bytes beyond which a hint is cut off: a range of that size is read faster than it is waited for. */
 const LARGEST_HINT = 64 << 20
 
+/** Size and time of modification are the same, ctime or inode are not, and nothing is known of the contents. */
+const MOVED = 'it was removed, replaced or written to, or it got another mode, owner or link'
+
 const LIMITS: MergeLimits = {
   // Warm, 64 KiB too many cost 5–10 µs of copying; cold, a second request costs ten times that on an SSD and a
   // thousand times on a disk. The kernel's own read-ahead of 128 KiB would mostly fetch the gap anyway.
@@ -154,7 +157,7 @@ export class FileStore implements Store {
     const now = fstatSync(fd)
     refuseOthers(path, now)
     if (was.probes === undefined) {
-      if (likeness(was, now) !== 'same') throw changed(path, was, changeOf(was, fd, now) as string)
+      if (likeness(was, now) !== 'same') throw changed(path, was, changeOf(was, fd, now) ?? MOVED)
       return
     }
     const known = this.believed.get(path)

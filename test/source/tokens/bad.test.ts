@@ -1,5 +1,15 @@
 /** Bad token files in a run: named, and never delivered. */
-import { closeSync, openSync, statSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { TokensJson } from '../../../src/define/token-types.js'
@@ -66,6 +76,19 @@ describe.each([0, 2])('with %i workers', workers => {
     })
     expect(said).toMatch(/a\.bin/)
     expect(said).toMatch(/changed/)
+  })
+
+  test.each(PACKS)('a file that is removed, or replaced under an old time, is named: %s', async (_, json) => {
+    const gone = await disturbed(json, folder => rmSync(join(folder, 'a.bin')))
+    expect(gone).toMatch(/a\.bin changed during the run: it (is gone|was removed)/)
+    const replaced = await disturbed(json, folder => {
+      const path = join(folder, 'a.bin')
+      const { size, atime, mtime } = statSync(path)
+      writeFileSync(`${path}.new`, new Uint8Array(size))
+      utimesSync(`${path}.new`, atime, mtime)
+      renameSync(`${path}.new`, path)
+    })
+    expect(replaced).toMatch(/a\.bin changed during the run: it (was removed, replaced|has another time)/)
   })
 
   test('a token beyond the vocabulary is named by file, document and offset, or dropped', async () => {
