@@ -9,7 +9,7 @@ import { type Kernel, newKernel, useWordTables } from './load.js'
 /** Bytes of text that are encoded at a time; more where a word is longer. */
 const WINDOW = 256 << 10
 /** Bytes to work in for each byte of a word. */
-const SCRATCH = 40
+const SCRATCH = 64
 /** Bytes that a kernel may read or write over the end of what it is given. */
 const SLACK = 64
 

@@ -31,7 +31,7 @@ let scratch: usize = 0
  * `bytesAt`: the symbol of each byte (u32). `firstAt`: the rank of each pair of bytes (u32); 0: words are made of characters, and the
  * symbols of bytes are those of ASCII and of bytes of other characters that have no symbol. `pairsAt`: a hash table of left symbol,
  * right symbol and rank, 19, 19 and 26 bits (u64); it also has the symbols of characters. `mergedAt`: by rank, the symbol that it makes (u32).
- * `scratchAt`: memory to work in, 40 bytes for each byte of the longest word.
+ * `scratchAt`: memory to work in, 64 bytes for each byte of the longest word.
  */
 export function useMerges(
   bytesAt: usize,

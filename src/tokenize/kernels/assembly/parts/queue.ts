@@ -4,6 +4,8 @@
  */
 
 const NONE: u32 = 0xffffffff
+const LINK_BITS: u32 = 30
+const LINK_MASK: u32 = 0x3fffffff
 
 /** By rank the first entry of its list (u32), NONE where it is empty. Behind them bits of lists, and bits of words of bits: three levels of u64. */
 let heads: usize = 0
@@ -12,7 +14,10 @@ let bits1: usize = 0
 let bits2: usize = 0
 let words2: u32 = 0
 
-/** Entries: u32 place, u32 the next entry. Those that are free are a list, too. */
+/**
+ * Entries: u32 the next entry, with the number of places in its upper two bits; then up to three places (u32). Several a list, so that fewer lines of
+ * memory are touched. Those that are free are a list, too.
+ */
 let entries: usize = 0
 let used: u32 = 0
 let free: u32 = 0xffffffff
@@ -46,7 +51,7 @@ export function usePool(at: usize, symbols: u32): void {
   entries = at
   used = 0
   free = NONE
-  sorted = at + <usize>symbols * 24
+  sorted = at + <usize>symbols * 48
   beside = sorted + (<usize>symbols + 1) * 4
 }
 
@@ -66,16 +71,32 @@ function clearBit(bits: usize, i: u32): bool {
 }
 
 @inline
+function entryAt(entry: u32): usize {
+  return entries + (<usize>entry << 4)
+}
+
 export function addPlace(rank: u32, place: u32): void {
-  let entry = free
-  if (entry != NONE) free = load<u32>(entries + (<usize>entry << 3), 4)
-  else entry = used++
   const head = heads + (<usize>rank << 2)
-  const next = load<u32>(head)
-  store<u32>(entries + (<usize>entry << 3), place)
-  store<u32>(entries + (<usize>entry << 3), next, 4)
+  const first = load<u32>(head)
+  if (first != NONE) {
+    const at = entryAt(first)
+    const link = load<u32>(at)
+    const count = link >> LINK_BITS
+    if (count < 3) {
+      store<u32>(at, link + (1 << LINK_BITS))
+      store<u32>(at + (<usize>(count + 1) << 2), place)
+      return
+    }
+  }
+  let entry = free
+  if (entry != NONE) {
+    const link = load<u32>(entryAt(entry)) & LINK_MASK
+    free = link == LINK_MASK ? NONE : link
+  } else entry = used++
+  store<u32>(entryAt(entry), (1 << LINK_BITS) | (first & LINK_MASK))
+  store<u32>(entryAt(entry), place, 4)
   store<u32>(head, entry)
-  if (next != NONE) return
+  if (first != NONE) return
   setBit(bits0, rank)
   setBit(bits1, rank >> 6)
   setBit(bits2, rank >> 12)
@@ -101,11 +122,17 @@ export function takePlaces(rank: u32): usize {
   if (clearBit(bits0, rank) && clearBit(bits1, rank >> 6)) clearBit(bits2, rank >> 12)
   let count: u32 = 0
   let last = first
-  for (let entry = first; entry != NONE; entry = load<u32>(entries + (<usize>entry << 3), 4)) {
-    store<u32>(sorted + (<usize>++count << 2), load<u32>(entries + (<usize>entry << 3)))
+  for (let entry = first; entry != NONE; ) {
+    const at = entryAt(entry)
+    const link = load<u32>(at)
+    // The last that came is the first, here and in the list.
+    for (let i = link >> LINK_BITS; i > 0; i--)
+      store<u32>(sorted + (<usize>++count << 2), load<u32>(at + (<usize>i << 2)))
     last = entry
+    const next = link & LINK_MASK
+    entry = next == LINK_MASK ? NONE : next
   }
-  store<u32>(entries + (<usize>last << 3), free, 4)
+  store<u32>(entryAt(last), free & LINK_MASK)
   free = first
   reverse(sorted + 4, count)
   sort(count)
