@@ -161,16 +161,14 @@ const drawn = open(stripes, { device: 'cuda' })
 same<BatchIn<typeof drawn>['label'], DeviceArray>(true)
 // @ts-expect-error the kernel makes no such field
 type NotMade = BatchIn<typeof drawn>['lable']
-feed({
-  source: kernel('stripes.cu', {
-    entry: 'stripes',
-    count: 9,
-    fields: { image: { dtype: 'f32', shape: [3] } },
-  }),
-  // @ts-expect-error the kernel makes no such field
-  fields: { picture: { from: 'imgae' } },
-  batch: 8,
+const small = kernel('stripes.cu', {
+  entry: 'stripes',
+  count: 9,
+  fields: { image: { dtype: 'f32', shape: [3] } },
 })
+// On one line: of several overloads, compilers tell the mistake at different places of the call.
+// @ts-expect-error the kernel makes no such field
+feed({ source: small, fields: { picture: { from: 'imgae' } }, batch: 8 })
 
 // ------------------------------------------------------------------ what is only known as JSON
 

@@ -54,8 +54,8 @@ export function memoryLimit(machine = thisMachine()): MemoryLimit {
   return { ...least, bytes: Math.max(0, least.bytes) }
 }
 
-/** Files that a feed keeps open besides those of its workers: sockets, libraries, logs. */
-export const OTHER_FILES = 64
+/** Files that a process has open besides those of its workers: sockets, libraries, logs; at its start, modules that it loads side by side. */
+export const OTHER_FILES = 96
 
 /** From this limit on, files are plenty. */
 const PLENTY = 8192
