@@ -47,7 +47,7 @@ export async function demoText(
   for (const pack of ['concat', 'bestFit'] as const) {
     runs.push(await feedTrainer(pack, feedOf(pack, join(out, 'tokens')), stepMs, workers))
   }
-  const feed = join(out, 'feed.json')
+  const feed = join(out, 'text.json') // the demo of pictures has a feed.json there
   writeWhole(feed, `${JSON.stringify(feedOf('bestFit', 'tokens'), null, 2)}\n`)
   const { textBytes, seconds, tokens, documents } = tokenised
   const text = [
@@ -62,7 +62,7 @@ export async function demoText(
     tableOf(runs),
     '',
     `Next: ${program} tokens inspect ${join(outDir, 'tokens')}`,
-    `      ${program} run ${join(outDir, 'feed.json')} --steps 1000 --step-ms ${stepMs}`,
+    `      ${program} run ${join(outDir, 'text.json')} --steps 1000 --step-ms ${stepMs}`,
   ].join('\n')
   return { json: { tokenised: { ...tokenised, mbPerSecond: textBytes / 1e6 / seconds }, runs, feed }, text }
 }
