@@ -7,29 +7,14 @@ import { describe, expect, test } from 'vitest'
 import { LineMemory } from '../../../src/prepare/tokenize/json/line-memory.js'
 import type { TokenizeOptions } from '../../../src/prepare/tokenize/options.js'
 import { readRange } from '../../../src/prepare/tokenize/read/lines.js'
-import { tokenize } from '../../../src/prepare/tokenize/tokenize.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { millrace, start } from '../helpers.js'
-import { documentsAt, lineOf, TOKENIZER, texts, tokensOf } from './helpers.js'
+import { documentsAt, lineOf, TOKENIZER, texts, tokenized, tokensOf } from './helpers.js'
 
 function given(files: Record<string, string | Uint8Array>) {
   const folder = temporaryFolder()
   writeFiles(folder, files)
-  const run = (paths: string[], more: Partial<TokenizeOptions> = {}) =>
-    tokenize(paths, {
-      tokenizer: { path: TOKENIZER },
-      out: 'out',
-      format: 'megatron',
-      key: 'text',
-      lines: false,
-      eod: false,
-      workers: 0,
-      onError: 'fail',
-      budget: 100,
-      restart: false,
-      root: folder,
-      ...more,
-    })
+  const run = (paths: string[], more: Partial<TokenizeOptions> = {}) => tokenized(folder, paths, more)
   return { folder, run }
 }
 

@@ -1,10 +1,34 @@
 /** Documents, and what becomes of them by the shortest way: JSON.parse, the tokenizer, Megatron's layout written by hand. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { TokenizeOptions, TokenizeResult } from '../../../src/prepare/tokenize/options.js'
+import { tokenize } from '../../../src/prepare/tokenize/tokenize.js'
 import { attachTokenizer, openTokenizer } from '../../../src/tokenize/open.js'
 
 /** The vocabulary that ships with Millrace. */
 export const TOKENIZER = 'millrace-4k'
+
+/** Tokenises files of a folder into `out` there, in the calling thread, unless told otherwise. */
+export function tokenized(
+  folder: string,
+  paths: string[],
+  more: Partial<TokenizeOptions> = {},
+): Promise<TokenizeResult> {
+  return tokenize(paths, {
+    tokenizer: { path: TOKENIZER },
+    out: 'out',
+    format: 'megatron',
+    key: 'text',
+    lines: false,
+    eod: false,
+    workers: 0,
+    onError: 'fail',
+    budget: 100,
+    restart: false,
+    root: folder,
+    ...more,
+  })
+}
 
 export async function tokensOf(texts: readonly string[], eod = false): Promise<number[][]> {
   const opened = await openTokenizer(TOKENIZER, '.')

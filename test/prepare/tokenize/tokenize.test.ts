@@ -12,7 +12,6 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TokenizeOptions } from '../../../src/prepare/tokenize/options.js'
-import { tokenize } from '../../../src/prepare/tokenize/tokenize.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { millrace, start } from '../helpers.js'
 import {
@@ -24,24 +23,9 @@ import {
   megatron,
   TOKENIZER,
   texts,
+  tokenized,
   tokensOf,
 } from './helpers.js'
-
-const tokenized = (folder: string, paths: string[], more: Partial<TokenizeOptions> = {}) =>
-  tokenize(paths, {
-    tokenizer: { path: TOKENIZER },
-    out: 'out',
-    format: 'megatron',
-    key: 'text',
-    lines: false,
-    eod: false,
-    workers: 0,
-    onError: 'fail',
-    budget: 100,
-    restart: false,
-    root: folder,
-    ...more,
-  })
 
 const GOLDEN = join(import.meta.dirname, '../../golden/tokenize')
 /** What the files there hold. */
