@@ -13,6 +13,7 @@ const ELSEWHERE: Record<string, string> = {
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
+  'src/observe/': 'accounting, model and verdicts come next: what binds them stands already',
   'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 
