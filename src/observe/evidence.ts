@@ -21,6 +21,10 @@ export interface Evidence {
   ranks?: RankTimes[]
   /** Records that were written over before they could be read. */
   lost: number
+  /** Waits for a batch (ms, how many steps waited about so long), where steps are joined: percentiles are made of them. */
+  waits?: [ms: number, steps: number][]
+  /** Where rows share units: how many were found in the cache, waited for, and loaded. */
+  cache?: { hits: number; waits: number; loads: number }
 }
 
 /** How the run was set up. */
@@ -42,6 +46,8 @@ export interface Facts {
   /** Bytes of the whole source where known, and memory that the page cache could still take. */
   sourceBytes?: number
   freeBytes?: number
+  /** When the feed was opened (ms of CLOCK_MONOTONIC). */
+  begun?: number
   /** A loader that is not ours (`diagnose --loader`): its makers are processes. */
   foreign?: string
 }
@@ -186,10 +192,11 @@ export interface Accounting {
   parts: Parts
   /** 95 % intervals of the parts, over blocks of steps. Null: too few steps. */
   intervals: Record<keyof Parts, [number, number]> | null
-  /** Wait for a batch per step (ms): supply and hand-over together. */
+  /** Wait for a batch per step (ms): supply and hand-over together. `over50us`: share of the steps that waited longer than 0.05 ms. */
   wait: { mean: number; p50: number; p95: number; p99: number; max: number; over50us: number }
   /** Accelerator utilisation as DLIO's code counts it (measured compute / wall, first step left out), and by its rules (ideal × steps / wall). */
   au: { dlio: number; nominal: number }
+  /** From the opening to the first batch, where the window has it; the mean wait for the first batch of a later epoch. */
   firstBatchMs: number | null
   epochGapMs: number | null
   /** Share of all waiting that fell on the first batch and on epoch starts. */
@@ -200,6 +207,11 @@ export interface Accounting {
     queued: number
     blocked: number
     noSlot: number
+    /**
+     * How work was divided: by CPU time and run delay; by kinds, where the system does not say these (opening and reading
+     * count as blocked, all else as running); or not at all, since no maker was seen (then all supply counts as noSlot).
+     */
+    from?: 'cpu' | 'kinds' | 'none'
     /** ms a sample by kind of work; the largest is `stage`. */
     work: MakerWork
     stage: keyof MakerWork | null
@@ -212,9 +224,12 @@ export interface Accounting {
     bytesPerSecond: number
     meanRead: number | null
     opens: number
+    /** Opening as a share of opening and reading. */
     openShare: number
+    /** Share of the wanted units that were in the cache. Null: there is none. */
     cacheHits: number | null
   }
+  /** Garbage collection of the trainer's process within its waits. */
   gcMs: number
   host: HostSignals | null
 }
