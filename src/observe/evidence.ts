@@ -15,6 +15,8 @@ export interface Evidence {
   makers: MakerSlice[]
   /** What the machine did in the window. Null: it was not looked at. */
   host: HostSignals | null
+  /** Single claims, oldest first, where they were recorded apart (some thousand at most). Slices alone hide slow samples. */
+  claims?: ClaimTimes[]
   /** Results of experiments. */
   probes: Probes
   /** The ranks of the run, where more than one was seen. */
@@ -104,6 +106,12 @@ export interface MakerSlice {
   claims: number
   reads: number
   opens: number
+}
+
+/** One claim of a maker: how long it worked on it (ms, running, queued and blocked together), and its rows. */
+export interface ClaimTimes {
+  ms: number
+  rows: number
 }
 
 /** What the machine did between two looks. Cores are numbers of cores: 1.5 is one and a half cores busy. */
@@ -306,8 +314,8 @@ export interface Diagnosis {
   parts: Parts
   /** The numbers that decided, in words. */
   evidence: string[]
-  /** The most that fixing the data could gain: step / ideal − 1. */
-  ceiling: number
+  /** The most that fixing the data could gain: step / ideal − 1. Null: without a trainer (a step of no length) there is no bound. */
+  ceiling: number | null
   lost: number
   remedies: Remedy[]
 }

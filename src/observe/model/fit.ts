@@ -1,0 +1,158 @@
+/** The figures that the model needs, from a window of a run. The letters are those of docs/verdicts.md. */
+import type { Accounting, Evidence, MakerSlice, MakerWork } from '../evidence.js'
+import { clamp, type Estimate, mean, ratio, sum } from './estimate.js'
+
+export interface Fit {
+  /** c: CPU time a sample (ms), all makers together. */
+  cpu: Estimate
+  /** b: time a sample in which its maker neither ran nor waited for a core (ms). */
+  blocked: Estimate
+  /** q: bytes a sample, and β: bytes/ms that the storage gives at most. Null: no limit is known. */
+  bytes: number
+  bytesPerMs: number | null
+  /** g: the trainer's own work a step, and h: what taking a batch costs it (ms). */
+  step: Estimate
+  consumer: Estimate
+  /** B: rows of a batch. */
+  rows: number
+  /** P: cores that makers could have, at the rate that was measured, and what the trainer's process uses a step (core-ms). */
+  cores: Estimate
+  trainerCpu: number
+  makers: number
+  depth: number
+  /** Claims a batch. */
+  claims: number
+  /** A step as measured, and one with its batch at hand and makers at rest (ms). */
+  measured: Estimate
+  ideal: number
+  /** Whether the system told CPU time and run delay. If not, reading counts as blocked and all else as CPU. */
+  timed: boolean
+}
+
+/** Cores that makers have at least, whatever was measured: others' use is never so exact that nothing is left. */
+const LEAST_CORES = 0.05
+/** Standard error of others' cores, as a share of the allowed ones: looks and windows don't begin at the same moment. */
+const CORES_SIGMA = 0.04
+/** With at least so much of the work waiting for a core, cores are full: where the machine was not looked at. */
+const QUEUED = 0.2
+/** Twice the reads in flight gain less than this: the storage gives no more. */
+export const DOUBLED_GAIN = 0.1
+
+export function fit(e: Evidence, a: Accounting): Fit {
+  const steps = e.steps.filter(step => !step.first && step.count > 0)
+  const step = ratio(
+    steps,
+    s => s.compute,
+    s => s.count,
+  )
+  const consumer = ratio(
+    steps,
+    s => s.handOver + s.transfer,
+    s => s.count,
+  )
+  const whole = ratio(
+    steps,
+    s => s.supply + s.handOver + s.transfer + s.compute,
+    s => s.count,
+  )
+  const measured = steps.length === 0 ? { value: Math.max(a.stepMs, 0), sigma: 0 } : whole
+  const rows =
+    ratio(
+      steps,
+      s => s.samples,
+      s => s.count,
+    ).value ||
+    e.facts.rows ||
+    1
+  const { cpu, blocked, bytes, timed } = perSample(e, rows, measured.value)
+  const T = Math.max(measured.value, 1e-6)
+  const used = (cpu.value * rows) / T
+  const trainer = e.host === null ? 0 : e.host.trainerCores
+  // Without workers the trainer's process makes the rows: their CPU is counted once.
+  const trainerCpu = Math.max(0, trainer - (e.facts.workers === 0 ? used : 0)) * T
+  return {
+    cpu,
+    blocked,
+    bytes,
+    bytesPerMs: storageLimit(e, a, bytes, rows / T),
+    step,
+    consumer,
+    rows,
+    cores: {
+      value: Math.max(LEAST_CORES, makerCores(e, used, trainerCpu / T), used),
+      sigma: CORES_SIGMA * Math.max(e.facts.cores, 1),
+    },
+    trainerCpu,
+    makers: e.facts.workers,
+    depth: e.facts.workers === 0 ? 1 : Math.max(1, e.facts.depth),
+    claims: Math.max(1, e.facts.claims),
+    measured,
+    ideal: clamp(a.idealMs, 0, T),
+    timed,
+  }
+}
+
+export function workOf({ open, read, decode, transform, map, close }: MakerWork): number {
+  return open + read + decode + transform + map + close
+}
+
+/** CPU and blocked time a sample. Slices are taken in the order of time, so that blocks are moments, not makers. */
+function perSample(
+  e: Evidence,
+  rows: number,
+  stepMs: number,
+): Pick<Fit, 'cpu' | 'blocked' | 'bytes' | 'timed'> {
+  const slices = e.makers.filter(slice => workOf(slice.work) > 0).sort((a, b) => a.from - b.from)
+  const made = sum(slices, slice => slice.rows)
+  if (slices.length === 0 || made <= 0) {
+    // Nothing is known of the makers: they are as fast as they were, and all of it is CPU.
+    const makers = Math.max(1, Math.min(e.facts.workers || 1, e.facts.depth * e.facts.claims || 1))
+    const cpu = { value: (stepMs * makers) / rows, sigma: (stepMs * makers) / rows / 4 }
+    return { cpu, blocked: { value: 0, sigma: 0 }, bytes: 0, timed: false }
+  }
+  const bytes = sum(slices, slice => slice.bytes) / made
+  const timed = slices.filter(slice => slice.cpu !== null)
+  if (sum(timed, slice => slice.rows) > made / 2) {
+    const of = (value: (slice: MakerSlice) => number) => ratio(timed, value, slice => slice.rows)
+    return { cpu: of(slice => slice.cpu!), blocked: of(blockedOf), bytes, timed: true }
+  }
+  const waits = ({ work }: MakerSlice) => work.open + work.read
+  const cpu = ratio(
+    slices,
+    slice => workOf(slice.work) - waits(slice),
+    slice => slice.rows,
+  )
+  return { cpu, blocked: ratio(slices, waits, slice => slice.rows), bytes, timed: false }
+}
+
+/** What a maker was neither running nor waiting for a core, within its work (ms). */
+function blockedOf({ work, cpu, delay }: MakerSlice): number {
+  return Math.max(0, workOf(work) - (cpu ?? 0) - (delay ?? 0))
+}
+
+/** Cores that makers could have: those that neither others nor the trainer used. */
+function makerCores(e: Evidence, used: number, trainer: number): number {
+  const { host, facts } = e
+  if (host !== null) return Math.min(host.allowed, facts.cores || host.allowed) - host.otherCores - trainer
+  const cpu = sum(e.makers, slice => slice.cpu ?? 0)
+  const delay = sum(e.makers, slice => slice.delay ?? 0)
+  // The machine was not looked at. Makers that wait for cores have all there are.
+  return delay > QUEUED * (cpu + delay) && delay > 0 ? used : facts.cores
+}
+
+/** Bytes/ms of a storage that gave no more when twice as much was asked for. Null: no such limit was met. */
+function storageLimit(e: Evidence, a: Accounting, bytes: number, rate: number): number | null {
+  const gain = doubledGain(e)
+  if (gain === null || bytes <= 0 || a.parts.blocked <= 0) return null
+  // What ends at the trainer says nothing of the storage.
+  const room = a.idealMs > 0 ? a.stepMs / a.idealMs - 1 : Infinity
+  if (gain >= Math.min(DOUBLED_GAIN, room / 2)) return null
+  return Math.max(rate * bytes, (e.probes.bytesPerSecond ?? 0) / 1000)
+}
+
+/** What twice the reads in flight gained. Null: that was not tried. */
+export function doubledGain({ probes: { doubled } }: Evidence): number | null {
+  if (doubled === undefined || doubled.before.length === 0 || doubled.after.length === 0) return null
+  const before = mean(doubled.before)
+  return before > 0 ? mean(doubled.after) / before - 1 : null
+}

@@ -1,0 +1,111 @@
+/** A window, its accounting and its fit: what every test of a verdict looks at. */
+import type { Accounting, Evidence } from '../evidence.js'
+import { clamp, median, sum } from '../model/estimate.js'
+import { type Fit, fit, workOf } from '../model/fit.js'
+import { capacity } from '../model/predict.js'
+import {
+  ALWAYS_RUNNING,
+  AMPLE,
+  FREE_CORE,
+  GPU_USED,
+  LAUNCH_SM,
+  MOST,
+  QUEUED,
+  STRAGGLER,
+} from './thresholds.js'
+
+export interface Case {
+  e: Evidence
+  a: Accounting
+  f: Fit
+}
+
+export function caseOf(e: Evidence, a: Accounting): Case {
+  // biome-ignore lint/suspicious/noFocusedTests: no test, but the model
+  return { e, a, f: fit(e, a) }
+}
+
+/** Idle cores. Without a look at the machine: makers that hardly queue, on fewer than all cores, leave the others idle. */
+export function idleCores({ e, a }: Case): number | null {
+  if (e.host !== null) return e.host.idleCores
+  const { running, queued } = a.makers
+  const free = e.facts.cores - Math.max(1, e.facts.workers) - 1
+  return a.makers.delayMsPerSample !== null && queued < (QUEUED / 2) * (running + queued) && free >= 0
+    ? free + FREE_CORE
+    : null
+}
+
+/** Samples/ms that the trainer would take, had it every batch at once. Infinite: there is no trainer. */
+export function demand({ f }: Case): number {
+  const ms = f.step.value + f.consumer.value
+  return ms > 1e-3 * Math.max(f.measured.value, 1e-6) ? f.rows / ms : Infinity
+}
+
+/** Whether makers could make all that is asked for, with room to spare, and batches ahead of the trainer. */
+export function ample(c: Case): boolean {
+  return c.f.depth > 1 && capacity(c.f).rate >= AMPLE * demand(c)
+}
+
+/** Cores that makers lack to keep up. Without a trainer: to have all of them running. */
+export function missingCores(c: Case): number {
+  const { f } = c
+  const makers = Math.max(1, Math.min(f.makers, f.depth * f.claims))
+  const most = makers / Math.max(f.cpu.value + f.blocked.value, 1e-9)
+  return f.cpu.value * Math.min(demand(c), Math.max(most, 0)) - f.cores.value
+}
+
+/** Makers run all the time: in the waits, and where batches are made ahead also between them. */
+export function alwaysRunning(c: Case, runningInWaits: number): boolean {
+  const { running, queued } = c.a.makers
+  if (runningInWaits < ALWAYS_RUNNING) return false
+  return c.f.depth < 2 || running + queued >= ALWAYS_RUNNING * ALWAYS_RUNNING
+}
+
+/** What garbage collection covers: of the trainer's waits, or of the makers' work. */
+export function gcShare({ e, f }: Case): number {
+  const steps = e.steps.filter(step => !step.first)
+  const waits = sum(steps, step => step.supply + step.handOver)
+  const trainer =
+    waits > 0 ? sum(steps, step => Math.min(step.gc ?? 0, step.supply + step.handOver)) / waits : 0
+  const work = sum(e.makers, slice => workOf(slice.work))
+  const makers = work > 0 && f.rows > 0 ? sum(e.makers, slice => slice.gc) / work : 0
+  return clamp(Math.max(trainer, makers), 0, 1)
+}
+
+/** A maker or rank that is much slower than the others, in words. */
+export function straggler({ e }: Case): { what: string; share: number } | null {
+  const makers = new Map<number, { rows: number; work: number }>()
+  for (const { maker, rows, work } of e.makers) {
+    const all = makers.get(maker) ?? { rows: 0, work: 0 }
+    makers.set(maker, { rows: all.rows + rows, work: all.work + workOf(work) })
+  }
+  const speeds = [...makers].filter(([, m]) => m.work > 0 && m.rows > 0)
+  const ranks = (e.ranks ?? []).filter(rank => (rank.capacity ?? 0) > 0)
+  return (
+    slowest(speeds.map(([maker, { rows, work }]) => ({ what: `worker ${maker}`, speed: rows / work }))) ??
+    slowest(ranks.map(({ rank, capacity }) => ({ what: `rank ${rank}`, speed: capacity! })))
+  )
+}
+
+function slowest(all: { what: string; speed: number }[]): { what: string; share: number } | null {
+  if (all.length < 2) return null
+  const middle =
+    all.length === 2 ? Math.max(all[0].speed, all[1].speed) : median(all.map(({ speed }) => speed))
+  const { what, speed } = all.reduce((least, one) => (one.speed < least.speed ? one : least))
+  return speed < STRAGGLER * middle ? { what, share: speed / middle } : null
+}
+
+/** The GPU has work, on few of its multiprocessors. */
+export function launchBound({ e }: Case): boolean {
+  const gpu = e.host?.gpu
+  if (gpu === undefined || gpu.smActive === null) return false
+  return gpu.smActive < LAUNCH_SM && (gpu.hasWork === null || gpu.hasWork > GPU_USED)
+}
+
+/** Whether makers were blocked in a function of the user's: that part of its time that was not CPU. */
+export function blockedInFunction({ a, f }: Case): boolean {
+  const { work, delayMsPerSample } = a.makers
+  const always = work.decode + work.transform + work.close
+  const cpuOfMap = Math.max(0, f.cpu.value + (delayMsPerSample ?? 0) - always)
+  return work.map - cpuOfMap >= MOST * f.blocked.value && work.map - cpuOfMap > 0
+}

@@ -1,0 +1,105 @@
+/** Remedies that change workers or depth: the values are computed, and what they gain is predicted. */
+import type { Change, Remedy } from '../evidence.js'
+import { predict } from '../model/predict.js'
+import type { Case } from './case.js'
+import { LEAST_GAIN } from './thresholds.js'
+import { bytes, cores } from './units.js'
+
+/** The most that can be asked for: as src/batch/control-words.ts has it. */
+const MOST_WORKERS = 256
+const MOST_DEPTH = 32
+/** Steps that are this near to the best are as good; fewer workers cost less. */
+const NEAR = 1.02
+/** More depth may take at most this share of the memory that is free. */
+const FREE_SHARE = 0.5
+
+/** The fewest workers that reach the demand, or what is nearest to it. Undefined: no other number is better. */
+export function bestWorkers({ f }: Case): number | undefined {
+  const step = (workers: number) => predict(f, { workers }).stepMs
+  // Beyond this, makers have no claim, or no core and nothing to wait for.
+  const running = f.cpu.value + f.blocked.value > 0 ? f.cpu.value / (f.cpu.value + f.blocked.value) : 1
+  const useful = Math.ceil((f.cores.value + 1) / Math.max(running, 0.02))
+  const most = Math.max(1, Math.min(MOST_WORKERS, f.depth < 2 ? f.claims : f.depth * f.claims, useful))
+  const all = Array.from({ length: most }, (_, i) => step(i + 1))
+  const best = Math.min(...all)
+  const workers = all.findIndex(ms => ms <= best * NEAR) + 1
+  return workers === f.makers ? undefined : workers
+}
+
+/** More workers, if that gains. */
+export function moreWorkers(c: Case): Remedy[] {
+  const workers = bestWorkers(c)
+  if (workers === undefined || workers <= c.f.makers) return []
+  const { gain, interval } = predict(c.f, { workers })
+  if (gain < LEAST_GAIN) return []
+  const cpu = Math.min(workers, c.f.cores.value) * shareOfCpu(c)
+  const warning =
+    cpu > 0.8 * c.f.cores.value
+      ? `They use up to ${cores(cpu)} cores: look whether the trainer's own step gets longer`
+      : undefined
+  return [{ ...setting(c, { workers }), predictedGain: gain, interval, ...(warning && { warning }) }]
+}
+
+function shareOfCpu({ f }: Case): number {
+  return f.cpu.value / Math.max(f.cpu.value + f.blocked.value, 1e-9)
+}
+
+/** Batches made ahead, where there are none. */
+export function aheadOfTrainer(c: Case): Remedy[] {
+  if (c.f.makers === 0 || c.f.depth > 1) return []
+  const { gain, interval } = predict(c.f, { depth: 2 })
+  return gain < LEAST_GAIN ? [] : [{ ...setting(c, { depth: 2 }), predictedGain: gain, interval }]
+}
+
+/** More batches ahead, for the waits that come now and then. */
+export function moreDepth(c: Case): Remedy[] {
+  const { facts } = c.e
+  if (facts.workers === 0) return []
+  const depth = Math.min(MOST_DEPTH, Math.max(2, facts.depth * 2))
+  const more = (depth - facts.depth) * facts.slotBytes
+  if (depth <= facts.depth || (facts.freeBytes !== undefined && more > FREE_SHARE * facts.freeBytes))
+    return []
+  const { gain, interval } = predict(c.f, { depth })
+  if (gain < LEAST_GAIN) return []
+  const warning = more > 0 ? `It takes ${bytes(more)} more of memory` : undefined
+  return [{ ...setting(c, { depth }), predictedGain: gain, interval, ...(warning && { warning }) }]
+}
+
+/** Fewer workers, where they only crowd the trainer: none is taken that it needs. */
+export function fewerWorkers(c: Case): Remedy[] {
+  const workers = bestWorkers(c)
+  if (workers === undefined || workers >= c.f.makers) return []
+  return [
+    {
+      ...setting(c, { workers }),
+      predictedGain: null,
+      interval: null,
+      warning: 'How much less they slow the trainer is not predicted: measure it',
+    },
+  ]
+}
+
+/** A number of workers or a depth, as each program takes it. */
+function setting(
+  { e: { facts } }: Case,
+  { workers, depth }: Change,
+): Pick<Remedy, 'action' | 'command' | 'set'> {
+  const what = workers !== undefined ? `${workers} workers` : `Depth ${depth}`
+  const was = workers !== undefined ? `${facts.workers}` : `${facts.depth}`
+  const name = workers !== undefined ? 'workers' : 'depth'
+  const value = workers ?? depth!
+  if (facts.foreign !== undefined) {
+    const option =
+      workers !== undefined
+        ? `num_workers=${workers}`
+        : `prefetch_factor=${Math.ceil(depth! / Math.max(1, facts.workers))}`
+    return { action: `${what} in place of ${was}: ${option}`, command: option }
+  }
+  const live = facts.workers === 0 ? '' : `, or feed.tune(${name}=${value}) while it runs`
+  const set = workers !== undefined ? { workers } : { depth }
+  return {
+    action: `${what} in place of ${was}: --${name} ${value}${live}`,
+    command: `--${name} ${value}`,
+    set,
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Names why a step takes longer than it must. Inconclusive is tested first; then the largest part of a step that is at
+ * least 3 % is named, by the tests of its kind, and the second beside it. docs/verdicts.md has the table.
+ */
+import { account } from '../account/account.js'
+import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'
+import { type Case, caseOf, launchBound } from './case.js'
+import { type Cause, causes, supplyOf, tied } from './causes.js'
+import { evidenceLines } from './lines.js'
+import { remediesFor } from './remedies.js'
+import { type Division, specialVerdict, supplyVerdict } from './supply.js'
+import { GPU_STEP, LEAST_PART, LEAST_STEPS, SLOWED_STEP } from './thresholds.js'
+
+export function judge(e: Evidence): Diagnosis {
+  return conclude(e, account(e))
+}
+
+/** The diagnosis of a window whose accounting is there already. */
+export function conclude(e: Evidence, a: Accounting): Diagnosis {
+  const c = caseOf(e, a)
+  const { verdict, second, why } = decide(c)
+  const named = verdict === 'inconclusive' ? [second] : [verdict, second]
+  return {
+    verdict,
+    second,
+    stage: STAGED.has(verdict) || (second !== null && STAGED.has(second)) ? a.makers.stage : null,
+    parts: a.parts,
+    evidence: [...why, ...evidenceLines(c, verdict, second)],
+    ceiling: a.idealMs > GPU_STEP * a.stepMs ? Math.max(0, a.stepMs / a.idealMs - 1) : null,
+    lost: a.lost,
+    remedies: remediesFor(
+      c,
+      named.filter(name => name !== null),
+    ),
+  }
+}
+
+/** Verdicts that a stage of the makers' work belongs to. */
+const STAGED = new Set<VerdictName>([
+  ...(['under-parallel', 'cpu-saturated', 'crowded-host', 'running', 'queued', 'variance'] as const),
+  ...(['your-function', 'small-files', 'io-latency', 'storage-bandwidth', 'blocked', 'straggler'] as const),
+])
+
+interface Decision {
+  verdict: VerdictName
+  second: VerdictName | null
+  why: string[]
+}
+
+function decide(c: Case): Decision {
+  const { a } = c
+  if (a.steps < LEAST_STEPS) {
+    const why = `only ${a.steps} steps were seen; causes are told apart from ${LEAST_STEPS} on`
+    return {
+      verdict: 'inconclusive',
+      second: a.steps > 0 && a.lost >= LEAST_PART ? named(c)[0] : null,
+      why: [why],
+    }
+  }
+  if (a.lost < LEAST_PART)
+    return { verdict: launchBound(c) ? 'launch-bound' : 'compute-bound', second: null, why: [] }
+  const [verdict, second = null] = named(c)
+  const unsure = tied(a)
+  if (unsure === null) return { verdict, second, why: [] }
+  const [x, y] = unsure.map(
+    ({ share, interval }) => `${percent(share)} (${interval!.map(percent).join(' to ')})`,
+  )
+  const either = second === null ? verdict : `${verdict} or ${second}`
+  const why = `${either}: their parts, ${x} and ${y}, are not certainly different`
+  return { verdict: 'inconclusive', second: verdict, why: [why] }
+}
+
+/** The verdicts of the parts that are worth one, largest part first, and then what else is seen of the first. */
+function named(c: Case): VerdictName[] {
+  const { parts } = c.a
+  const supply = supplyOf(parts)
+  const all = causes(c.a)
+  const ofTrainer = all.filter(({ name }) => name === 'slowed' || name === 'handOver' || name === 'transfer')
+  const ofMakers = all.filter(cause => !ofTrainer.includes(cause))
+  const found: { share: number; verdict: VerdictName }[] = []
+  for (const cause of ofTrainer) found.push({ share: cause.share, verdict: trainerVerdict(c, cause) })
+  if (supply > 0) {
+    const verdict = supplyVerdict(c, divide(parts))
+    found.push({ share: supply, verdict })
+    // What would be named if the first cause were gone.
+    const rest = leftOver(verdict, ofMakers)
+    const left = rest.reduce((sum, { share }) => sum + share, 0)
+    const division = divide(parts, rest)
+    if (left >= LEAST_PART) found.push({ share: left - 1e-9, verdict: supplyVerdict(c, division) })
+  }
+  found.sort((x, y) => y.share - x.share)
+  const worth = found.filter(({ share }, i) => i === 0 || share >= LEAST_PART)
+  const also = worth[0]?.verdict !== undefined && supply >= LEAST_PART ? alsoSeen(c, worth[0].verdict) : []
+  const names = [...worth.map(({ verdict }) => verdict), ...also]
+  return names.filter((name, i) => names.indexOf(name) === i)
+}
+
+function trainerVerdict(c: Case, { name }: Cause): VerdictName {
+  if (name === 'handOver') return 'hand-over'
+  if (name === 'transfer') return 'transfer-bound'
+  return crowding(c) ? 'crowding-trainer' : 'slowed'
+}
+
+/** Whether it is the makers that slow the trainer: its step was measured with them and without. */
+function crowding({ e, a, f }: Case): boolean {
+  const { atWork } = e.probes
+  if (atWork !== undefined) return atWork.ms > SLOWED_STEP * a.idealMs
+  const measured = a.idealFrom === 'held' || a.idealFrom === 'cached' || a.idealFrom === 'events'
+  return measured && f.step.value > SLOWED_STEP * a.idealMs
+}
+
+/** Shares of supply, of all or of some causes. */
+function divide(parts: Accounting['parts'], only?: Cause[]): Division {
+  const has = (name: Cause['name']) => only === undefined || only.some(cause => cause.name === name)
+  const { running, queued, blocked, noSlot } = parts
+  const d = {
+    running: has('cpu') ? running : 0,
+    queued: has('cpu') ? queued : 0,
+    blocked: has('blocked') ? blocked : 0,
+    noSlot: has('noSlot') ? noSlot : 0,
+  }
+  const all = supplyOf(d as Accounting['parts'])
+  if (all <= 0) return d
+  return {
+    running: d.running / all,
+    queued: d.queued / all,
+    blocked: d.blocked / all,
+    noSlot: d.noSlot / all,
+  }
+}
+
+const OF_BLOCKED = new Set<VerdictName>([
+  ...(['storage-bandwidth', 'cache-warm-up', 'io-latency', 'small-files', 'your-function'] as const),
+  ...(['blocked', 'memory-pressure'] as const),
+])
+const OF_CPU = new Set<VerdictName>(['under-parallel', 'cpu-saturated', 'crowded-host', 'running', 'queued'])
+
+/** The makers' causes that a verdict does not cover. Uneven makers, stragglers and starts cover all. */
+function leftOver(verdict: VerdictName, all: Cause[]): Cause[] {
+  if (OF_BLOCKED.has(verdict)) return all.filter(({ name }) => name === 'cpu')
+  return OF_CPU.has(verdict) ? all.filter(({ name }) => name === 'blocked') : []
+}
+
+/** What is seen beside the first verdict, and is no part of its own. */
+function alsoSeen(c: Case, first: VerdictName): VerdictName[] {
+  const also: VerdictName[] = []
+  const special = specialVerdict(c)
+  if (special !== null) also.push(special)
+  const others = c.e.host?.otherCores ?? 0
+  if (first === 'cpu-saturated' && others >= 0.25 && c.a.parts.queued >= LEAST_PART) also.push('crowded-host')
+  return also
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`
+}

@@ -1,0 +1,193 @@
+/** The numbers behind a verdict, as sentences. */
+import type { VerdictName } from '../evidence.js'
+import { sum } from '../model/estimate.js'
+import { doubledGain } from '../model/fit.js'
+import { capacity } from '../model/predict.js'
+import { type Case, demand, gcShare, missingCores, straggler } from './case.js'
+import { supplyOf } from './causes.js'
+import { bytes, cores, count, ms, percent, rate, STAGES } from './units.js'
+
+type Line = (c: Case) => (string | null)[]
+
+export function evidenceLines(c: Case, verdict: VerdictName, second: VerdictName | null): string[] {
+  const lines = [
+    ...stepLine(c),
+    ...LINES[verdict](c),
+    ...(second === null ? [] : LINES[second](c)),
+    ...caveats(c),
+  ]
+  const found = lines.filter(line => line !== null)
+  return found.filter((line, i) => found.indexOf(line) === i)
+}
+
+function stepLine({ a }: Case): string[] {
+  const from = a.idealFrom === 'upper' ? ', at most' : ''
+  const without =
+    a.idealMs > 0.001 * a.stepMs ? `; with every batch at hand it would take ${ms(a.idealMs)}${from}` : ''
+  return [`a step took ${ms(a.stepMs)} over ${count(a.steps)} steps${without}`]
+}
+
+/** What could not be known. */
+function caveats({ e, a }: Case): (string | null)[] {
+  return [
+    a.idealFrom === 'upper'
+      ? 'whether the workers slow the trainer is not known: its step was not measured without them'
+      : null,
+    a.makers.cpuMsPerSample === null && e.makers.length > 0
+      ? "the system tells no CPU time of threads: the workers' time is divided by kind of work"
+      : null,
+    e.host === null ? 'the machine was not looked at: other processes may have used its cores' : null,
+    e.lost > 0 ? `${count(e.lost)} records were written over before they were read` : null,
+  ]
+}
+
+/** What the makers did while they were waited for. */
+const division: Line = ({ a }) => {
+  const { running, queued, blocked, noSlot } = a.parts
+  const all = supplyOf(a.parts)
+  if (all <= 0) return []
+  const parts = [
+    [running, 'ran'],
+    [queued, 'waited for a core'],
+    [blocked, 'were blocked'],
+    [noSlot, 'had no slot to fill'],
+  ] as const
+  const said = parts
+    .filter(([share]) => share >= 0.05 * all)
+    .map(([share, did]) => `${did} ${percent(share / all)}`)
+  return [`while the trainer waited (${percent(all)} of a step), workers ${said.join(', ')} of the time`]
+}
+
+const idle: Line = ({ e, a }) => [
+  e.host === null ? null : `${cores(e.host.idleCores)} of ${cores(e.host.allowed)} cores were idle`,
+  a.makers.running > 0 ? `workers ran ${percent(a.makers.running)} of the whole time` : null,
+]
+
+const stage: Line = ({ a }) => {
+  const { stage, work } = a.makers
+  const all = sum(Object.values(work), value => value)
+  if (stage === null || !(all > 0)) return []
+  return [
+    `${STAGES[stage]} takes ${percent(work[stage] / all)} of a worker's time: ${ms(work[stage])} of ${ms(all)} a sample`,
+  ]
+}
+
+const need: Line = c => {
+  const can = capacity(c.f)
+  const wants = demand(c)
+  const asks = Number.isFinite(wants) ? `; the trainer takes up to ${rate(1000 * wants)}` : ''
+  return [`by what they did, workers can make ${rate(1000 * can.rate)}${asks}`]
+}
+
+const busy: Line = c => {
+  const { host } = c.e
+  if (host === null) return []
+  const missing = missingCores(c)
+  return [
+    `of ${cores(host.allowed)} cores the engine used ${cores(host.engineCores)}, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}; ${cores(host.idleCores)} were idle`,
+    missing > 0.05 ? `workers lack ${cores(missing)} cores to keep up` : null,
+    host.throttled !== null && host.throttled >= 0.01
+      ? `the control group's quota stopped them ${percent(host.throttled)} of the time`
+      : null,
+  ]
+}
+
+const doubled: Line = ({ e }) => {
+  const gain = doubledGain(e)
+  const { doubled } = e.probes
+  if (gain === null || doubled === undefined)
+    return ['whether more reads at a time would help was not tried: `millrace diagnose` tries it']
+  return [
+    `twice the reads in flight (${doubled.doubledWorkers} workers in place of ${doubled.workers}) gained ${percent(gain)}`,
+  ]
+}
+
+const storage: Line = ({ a, f, e }) => [
+  a.io.bytes > 0 ? `${bytes(a.io.bytesPerSecond)}/s were read, ${bytes(f.bytes)} a sample` : null,
+  e.probes.absent === undefined
+    ? null
+    : `${percent(e.probes.absent.share)} of the rows that were looked at are not in memory`,
+]
+
+const opening: Line = ({ a }) => {
+  const { open, read } = a.makers.work
+  return [
+    open + read > 0
+      ? `opening files takes ${percent(open / (open + read))} of the time of opening and reading`
+      : null,
+    a.io.meanRead === null ? null : `a read brings ${bytes(a.io.meanRead)}`,
+  ]
+}
+
+const first: Line = ({ a }) => [
+  `${percent(a.startUpShare)} of all waiting was at the first batch and at the beginning of epochs`,
+  a.firstBatchMs === null ? null : `the first batch came after ${ms(a.firstBatchMs)}`,
+  a.epochGapMs === null ? null : `the first batch of an epoch was waited for ${ms(a.epochGapMs)}`,
+]
+
+const slowed: Line = ({ e, a, f }) => [
+  `the trainer's own work took ${ms(e.probes.atWork?.ms ?? f.step.value)} with workers at work, ${ms(a.idealMs)} without`,
+  e.host === null
+    ? null
+    : `the engine used ${cores(e.host.engineCores)} of ${cores(e.host.allowed)} cores, the trainer ${cores(e.host.trainerCores)}`,
+]
+
+const uneven: Line = ({ a }) => [
+  `half the steps waited less than ${ms(a.wait.p50)}, one in a hundred more than ${ms(a.wait.p99)}`,
+]
+
+const slowest: Line = c => {
+  const found = straggler(c)
+  return [
+    found === null
+      ? null
+      : `${found.what} makes ${percent(found.share)} of what the others make in the same time`,
+  ]
+}
+
+const memory: Line = ({ e }) => [
+  `tasks waited for memory ${percent(e.host?.psi.memory ?? 0)} of the time`,
+  e.host?.memoryLimitBytes
+    ? `the processes hold ${bytes(e.host.rssBytes)} of ${bytes(e.host.memoryLimitBytes)}`
+    : null,
+]
+
+const pauses: Line = c => [`garbage collection covers ${percent(gcShare(c))} of it`]
+
+const gpu: Line = ({ e }) => {
+  const { smActive = null, hasWork = null } = e.host?.gpu ?? {}
+  if (smActive === null) return []
+  const work = hasWork === null ? '' : `, though it had work ${percent(hasWork)} of the time`
+  return [`${percent(smActive)} of the GPU's multiprocessors were active${work}`]
+}
+
+const LINES: Record<VerdictName, Line> = {
+  'compute-bound': c => gpu(c),
+  'launch-bound': gpu,
+  'crowding-trainer': slowed,
+  slowed,
+  'hand-over': ({ a }) => [
+    `batches were complete, but taking them took ${percent(a.parts.handOver)} of a step (${ms(a.parts.handOver * a.stepMs)})`,
+  ],
+  'transfer-bound': ({ a }) => [
+    `the trainer waited for the copy to the device ${percent(a.parts.transfer)} of a step (${ms(a.parts.transfer * a.stepMs)})`,
+  ],
+  'start-up': first,
+  'storage-bandwidth': c => [...division(c), ...doubled(c), ...storage(c)],
+  'cache-warm-up': c => [...division(c), ...doubled(c), ...storage(c)],
+  'io-latency': c => [...division(c), ...doubled(c), ...storage(c)],
+  'small-files': c => [...division(c), ...opening(c)],
+  'your-function': c => [...division(c), ...stage(c)],
+  'under-parallel': c => [...division(c), ...idle(c), ...stage(c), ...need(c)],
+  'cpu-saturated': c => [...division(c), ...busy(c), ...stage(c)],
+  'crowded-host': c => [...division(c), ...busy(c)],
+  variance: c => [...division(c), ...need(c), ...uneven(c)],
+  straggler: c => [...division(c), ...slowest(c)],
+  'memory-pressure': c => [...division(c), ...memory(c)],
+  'runtime-pause': c => [...division(c), ...pauses(c)],
+  inconclusive: () => [],
+  running: c => [...division(c), ...idle(c), ...stage(c), ...need(c)],
+  queued: c => [...division(c), ...busy(c)],
+  blocked: c => [...division(c), ...doubled(c), ...stage(c)],
+  'no-slot': c => [...division(c), ...need(c)],
+}

@@ -1,0 +1,86 @@
+/** Why makers are waited for: the tests of the table in docs/verdicts.md, from top to bottom. */
+import type { VerdictName } from '../evidence.js'
+import { DOUBLED_GAIN, doubledGain } from '../model/fit.js'
+import {
+  alwaysRunning,
+  ample,
+  blockedInFunction,
+  type Case,
+  gcShare,
+  idleCores,
+  missingCores,
+  straggler,
+} from './case.js'
+import * as limit from './thresholds.js'
+
+/** Shares of what the makers did while they were waited for: they add up to 1. */
+export interface Division {
+  running: number
+  queued: number
+  blocked: number
+  noSlot: number
+}
+
+export function supplyVerdict(c: Case, d: Division): VerdictName {
+  if (c.a.startUpShare >= limit.MOST) return 'start-up'
+  if (d.blocked >= limit.MOST) return blockedVerdict(c)
+  // A collection of garbage runs, but it makes nothing.
+  const pauses = gcShare(c)
+  const idle = idleCores(c)
+  if (alwaysRunning(c, d.running) && pauses < limit.MOST && (idle ?? 0) >= limit.FREE_CORE)
+    return 'under-parallel'
+  if (d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)) return coresVerdict(c)
+  if (ample(c)) return 'variance'
+  const also = specialVerdict(c)
+  if (also !== null) return also
+  // All cores busy and the trainer waiting: that is CPU, though makers as many as cores hardly queue.
+  const cpu = d.running + d.queued
+  if (cpu >= limit.ALWAYS_RUNNING && idle !== null && idle < limit.FREE_CORE) return coresVerdict(c)
+  return largest(d)
+}
+
+/** Makers wait for something outside of the machine's cores. */
+function blockedVerdict(c: Case): VerdictName {
+  const { e, a } = c
+  if (blockedInFunction(c)) return 'your-function'
+  const { memory = null, io = null } = e.host?.psi ?? {}
+  // Memory that is taken back and read again looks like a slow storage.
+  if ((memory ?? 0) >= limit.MEMORY_PSI && (memory ?? 0) >= limit.MOST * (io ?? 0)) return 'memory-pressure'
+  const { open, read } = a.makers.work
+  if (open > 0 && open >= limit.MOST * (open + read)) return 'small-files'
+  const gain = doubledGain(e)
+  if (gain === null) return 'blocked'
+  // Where the trainer soon is the limit, even the best storage gains less than a tenth.
+  const room = a.idealMs > 0 ? a.stepMs / a.idealMs - 1 : Infinity
+  if (gain >= Math.min(DOUBLED_GAIN, room * limit.MOST)) return 'io-latency'
+  return unreadFits(c) ? 'cache-warm-up' : 'storage-bandwidth'
+}
+
+/** Rows that were not read yet, of data that the page cache can hold. */
+function unreadFits({ e: { facts, probes } }: Case): boolean {
+  const { absent } = probes
+  if (absent === undefined || absent.share < limit.UNREAD) return false
+  const { sourceBytes, freeBytes } = facts
+  return sourceBytes !== undefined && freeBytes !== undefined && sourceBytes * absent.share <= freeBytes
+}
+
+/** Makers wait for cores: are there too few, or do others use them? */
+export function coresVerdict(c: Case): VerdictName {
+  const others = c.e.host?.otherCores ?? 0
+  const throttled = (c.e.host?.throttled ?? 0) >= limit.THROTTLED
+  return throttled || others < Math.max(missingCores(c), limit.FREE_CORE) ? 'cpu-saturated' : 'crowded-host'
+}
+
+/** Tests that no share of the makers' time decides. */
+export function specialVerdict(c: Case): VerdictName | null {
+  if (straggler(c) !== null) return 'straggler'
+  if ((c.e.host?.psi.memory ?? 0) >= limit.MEMORY_PSI) return 'memory-pressure'
+  return gcShare(c) >= limit.MOST ? 'runtime-pause' : null
+}
+
+function largest({ running, queued, blocked, noSlot }: Division): VerdictName {
+  const most = Math.max(running, queued, blocked, noSlot)
+  if (running === most) return 'running'
+  if (queued === most) return 'queued'
+  return blocked === most ? 'blocked' : 'no-slot'
+}

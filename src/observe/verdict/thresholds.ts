@@ -1,0 +1,34 @@
+/** The numbers that decide a verdict, and why each is what it is. Shares are 0…1. */
+
+/** Less than this of a step is not worth a cause: rates over a second vary by more. */
+export const LEAST_PART = 0.03
+/** Fewer steps than this say nothing about causes. */
+export const LEAST_STEPS = 100
+/** A GPU of which fewer multiprocessors are active waits for its host to launch kernels. */
+export const LAUNCH_SM = 0.3
+/** A GPU that has work for less than this of the time is not what the trainer uses. */
+export const GPU_USED = 0.05
+/** A step with makers at work that is longer than this, times the step while they were held, was slowed by them. */
+export const SLOWED_STEP = 1.03
+/** From half on, a cause explains most of the waiting. */
+export const MOST = 0.5
+/** A share of unread rows from which the page cache is still being filled. */
+export const UNREAD = 0.1
+/** Makers that run for so much of the time do nothing else: only more of them, or less work, helps. */
+export const ALWAYS_RUNNING = 0.9
+/** Idle cores from which another maker finds one. */
+export const FREE_CORE = 0.25
+/** Waiting for a core, as a share of running and waiting for one: below it is what schedulers cost anyway. */
+export const QUEUED = 0.2
+/** Makers that could make so many times what is asked for, and still are waited for, are too uneven, not too slow. */
+export const AMPLE = 1.2
+/** A maker or rank that does less than this, times the median, is a straggler. */
+export const STRAGGLER = 0.7
+/** Share of the time in which tasks waited for memory. */
+export const MEMORY_PSI = 0.05
+/** Share of the time in which the control group's quota stopped it. */
+export const THROTTLED = 0.05
+/** A remedy that gains less is not worth a change; it would not be told from noise. */
+export const LEAST_GAIN = 0.03
+/** An ideal step shorter than this, as a share of the step, is none: there is no trainer, the feed alone is measured. */
+export const GPU_STEP = 0.001

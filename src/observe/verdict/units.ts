@@ -1,0 +1,61 @@
+/** Numbers in words. */
+import type { MakerWork } from '../evidence.js'
+
+/** What each kind of work is called. */
+export const STAGES: Record<keyof MakerWork, string> = {
+  open: 'opening files',
+  read: 'reading',
+  decode: 'decoding',
+  transform: 'transforming',
+  map: 'your function',
+  close: 'closing batches',
+}
+
+export function percent(share: number): string {
+  const value = 100 * share
+  return `${Math.abs(value) < 10 && value !== 0 ? Math.round(value * 10) / 10 : Math.round(value)} %`
+}
+
+export function ms(value: number): string {
+  if (value >= 9950) return `${round(value / 1000)} s`
+  return value > 0 && value < 0.1 ? `${Math.round(value * 1000)} µs` : `${round(value)} ms`
+}
+
+/** Two or three digits that count. */
+function round(value: number): string {
+  const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0
+  return String(Number(value.toFixed(digits)))
+}
+
+export function cores(value: number): string {
+  return value.toFixed(1).replace(/\.0$/, '')
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+export function rate(samplesPerSecond: number): string {
+  return `${samplesPerSecond < 10 ? round(samplesPerSecond) : count(samplesPerSecond)} samples/s`
+}
+
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let unit = 0
+  let left = value
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000
+    unit++
+  }
+  return `${round(left)} ${units[unit]}`
+}
+
+/** A gain with its interval: `+38 % (±8)`; where it is lopsided, both ends. */
+export function gain(value: number, interval: readonly [number, number] | null): string {
+  const number = (share: number) => Math.round(100 * share)
+  const sign = number(value) < 0 ? '−' : '+'
+  const text = `${sign}${Math.abs(number(value))} %`
+  if (interval === null) return text
+  const half = Math.max(value - interval[0], interval[1] - value)
+  return `${text} (±${Math.max(1, number(half))})`
+}

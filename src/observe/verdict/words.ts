@@ -1,0 +1,110 @@
+/** A diagnosis in words: one line, or the text that `millrace diagnose` prints. */
+import type { Diagnosis, MakerWork, Parts, Remedy, VerdictName } from '../evidence.js'
+import { gain, percent } from './units.js'
+
+/** Why and what to do, in one line. */
+export function sentence(d: Diagnosis): string {
+  return [`${loses(d)}${why(d)}.`, ...best(d)].join(' ')
+}
+
+/** The text of `millrace diagnose`. */
+export function explain(d: Diagnosis): string {
+  const second =
+    d.second === null ? '' : d.verdict === 'inconclusive' ? ` (perhaps ${d.second})` : ` (then ${d.second})`
+  const lines = [sentence(d), '', `verdict   ${d.verdict}${second}`, ...bars(d.parts)]
+  if (d.ceiling !== null && d.lost > 0)
+    lines.push(`ceiling   ${gain(d.ceiling, null)} with every batch at hand`)
+  lines.push('', 'evidence', ...d.evidence.map(line => `  - ${line}`))
+  if (d.remedies.length > 0) lines.push('', 'what to do', ...d.remedies.flatMap(remedy))
+  return `${lines.join('\n')}\n`
+}
+
+function loses(d: Diagnosis): string {
+  if (d.verdict === 'inconclusive') return ''
+  if (d.ceiling === null) return 'The feed alone, without a trainer: '
+  if (d.verdict === 'compute-bound' || d.verdict === 'launch-bound') return ''
+  return `Your trainer loses ${percent(d.lost)}: `
+}
+
+function why(d: Diagnosis): string {
+  if (d.verdict !== 'inconclusive') return WHY[d.verdict](verb(d.stage), d)
+  return d.second === null
+    ? 'Too little was seen to name a cause'
+    : `Not certain; perhaps ${WHY[d.second](verb(d.stage), d)}`
+}
+
+/** What makers do most, as a verb. */
+function verb(stage: keyof MakerWork | null): string {
+  return stage === null ? 'make batches' : VERBS[stage]
+}
+
+const VERBS: Record<keyof MakerWork, string> = {
+  open: 'open files',
+  read: 'read',
+  decode: 'decode',
+  transform: 'transform',
+  map: 'run your function',
+  close: 'close batches',
+}
+
+const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
+  'compute-bound': (_, d) => `The trainer is the limit: the data costs it ${percent(d.lost)}`,
+  'launch-bound': () => 'The data is in time, but the GPU waits for its kernels to be launched',
+  'crowding-trainer': () => 'workers take cores that the trainer needs',
+  'hand-over': () => 'batches are complete, but taking them takes too long',
+  'transfer-bound': () => 'it waits for batches to be copied to the device',
+  'start-up': () => 'it waits at the first batch and when epochs begin',
+  'storage-bandwidth': () => 'the storage gives no more bytes a second',
+  'cache-warm-up': () => 'the data is read for the first time; it fits into memory',
+  'io-latency': () => 'too few reads are in flight for how long each takes',
+  'small-files': () => 'opening many small files takes longer than reading them',
+  'your-function': () => 'your function waits for something',
+  'under-parallel': verb => `the workers can't ${verb} fast enough, and cores are free`,
+  'cpu-saturated': verb => `all cores are busy; there are too few to ${verb} fast enough`,
+  'crowded-host': () => 'other processes use the cores that the workers need',
+  variance: () => 'workers are fast enough on average, but some batches take much longer',
+  straggler: () => 'one worker or rank is much slower than the others',
+  'memory-pressure': () => 'memory is short',
+  'runtime-pause': () => 'garbage collection stops the work',
+  inconclusive: () => 'not certain',
+  slowed: () => 'its own work takes longer than it should',
+  running: verb => `the workers can't ${verb} fast enough`,
+  queued: () => 'workers wait for cores',
+  blocked: () => 'workers wait for the storage or for a function',
+  'no-slot': () => 'workers had no free slot while it waited',
+}
+
+/** The best remedy, where its gain is known; otherwise the first. */
+function best({ remedies }: Diagnosis): string[] {
+  if (remedies.length === 0) return []
+  const { action, predictedGain, interval } = remedies[0]
+  const what = action.split(':')[0].replace(/ in place of \d+$/, '')
+  return [predictedGain === null ? `${what}.` : `${what}: ${gain(predictedGain, interval)}.`]
+}
+
+const NAMES: Record<keyof Parts, string> = {
+  ideal: 'training',
+  slowed: 'slowed by workers',
+  handOver: 'hand-over',
+  transfer: 'copy to device',
+  running: 'workers running',
+  queued: 'workers queued for a core',
+  blocked: 'workers blocked',
+  noSlot: 'workers without a slot',
+}
+
+/** Each part as a bar of up to 40 characters. */
+function bars(parts: Parts): string[] {
+  const some = (Object.keys(NAMES) as (keyof Parts)[]).filter(
+    part => part === 'ideal' || parts[part] >= 0.005,
+  )
+  return some.map((part, i) => {
+    const bar = '█'.repeat(Math.max(0, Math.round(40 * parts[part])))
+    return `${(i === 0 ? 'a step' : '').padEnd(10)}${NAMES[part].padEnd(26)}${percent(parts[part]).padStart(6)}  ${bar}`.trimEnd()
+  })
+}
+
+function remedy({ action, predictedGain, interval, warning }: Remedy): string[] {
+  const gains = predictedGain === null ? 'gain not predicted' : gain(predictedGain, interval)
+  return [`  - ${action}`, `    ${gains}${warning === undefined ? '' : `. ${warning}`}`]
+}
