@@ -13,6 +13,7 @@ import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { useDoor } from '../../system/node/unbroken.js'
 import { giveWay } from '../../system/process/priority.js'
+import { MAKER_THREAD, nameThread } from '../../system/process/thread-name.js'
 import type { BadReport, Job } from '../plan/job.js'
 import { noteChild } from '../pool/children.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from '../pool/messages.js'
@@ -173,6 +174,7 @@ const live = (life: number): void => {
 }
 useDoor(data.door)
 giveWay()
+nameThread(`${MAKER_THREAD}${data.maker}`)
 shareMappings(data.mappings)
 live(Life.Running)
 process.on('exit', () => live(Life.None))

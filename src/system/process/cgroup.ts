@@ -25,9 +25,16 @@ interface Mount {
   point: string
 }
 
-/** The levels that rule over this process for a controller, its own group first. `root` is `/`, except in tests. */
-export function cgroupLevels(controller: 'cpu' | 'memory', root = '/'): CgroupLevel[] {
-  const groups = ownGroups(root)
+/**
+ * The levels that rule over a process for a controller, its own group first. `root` is `/`, except in tests. Another
+ * process is looked for where this one sees the trees.
+ */
+export function cgroupLevels(
+  controller: 'cpu' | 'memory',
+  root = '/',
+  pid: number | 'self' = 'self',
+): CgroupLevel[] {
+  const groups = groupsOf(root, pid)
   return mounts(root).flatMap(mount => {
     if (mount.version === 1 && !mount.controllers.includes(controller)) return []
     const group = groups.get(mount.version === 2 ? '' : controller)
@@ -36,9 +43,9 @@ export function cgroupLevels(controller: 'cpu' | 'memory', root = '/'): CgroupLe
 }
 
 /** Controller to group path; version 2 under the empty name. Lines look like `4:cpu,cpuacct:/docker/3f2a`. */
-function ownGroups(root: string): Map<string, string> {
+function groupsOf(root: string, pid: number | 'self'): Map<string, string> {
   const groups = new Map<string, string>()
-  for (const line of lines(root, '/proc/self/cgroup')) {
+  for (const line of lines(root, `/proc/${pid}/cgroup`)) {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
     for (const controller of controllers?.split(',') ?? []) groups.set(controller, path)
   }
