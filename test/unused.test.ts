@@ -14,7 +14,6 @@ const ELSEWHERE: Record<string, string> = {
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
   'src/observe/': 'accounting, model and verdicts come next: what binds them stands already',
-  'src/system/nvml/gpm.ts GpmSampler': 'bench/gpu/check-nvml.mjs measures with it',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */
