@@ -22,7 +22,7 @@ from ._open.options import named
 from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank, find_sequence
 from ._open.request import options_of, request_of
-from ._spans.reader import SpanRead
+from ._spans.records import SpanRead
 from ._stream.loop import ONCE, Limits, Once
 from ._stream.run import Run
 from ._stream.stats import Stats

@@ -176,14 +176,20 @@ export async function generatedFiles(root, importModule) {
   )
 
   python('span_words', 'src/spans/span-words.ts', 'Spans: their kinds, and how they lie in memory.', [
-    ...['SpanKind', 'LaneKind', 'HeadAt', 'LaneAt', 'RingAt', 'RecordAt'].map(name => constants(spans(name))),
-    ...['SPAN_NAMES', 'LAST_WORK', 'LANE_NAMES', 'SPANS_MAGIC', 'SPANS_VERSION', 'SPANS_NAME'].map(name =>
+    ...['SpanKind', 'SpanLevel', 'LaneKind', 'HeadAt', 'LaneAt', 'RingAt'].map(name =>
+      constants(spans(name)),
+    ),
+    ...['RecordAt', 'OwnAt', 'SumAt'].map(name => constants(spans(name))),
+    ...['SPAN_NAMES', 'LAST_WORK', 'LEVEL_NAMES', 'LANE_NAMES', 'SPANS_MAGIC', 'SPANS_VERSION'].map(name =>
       constant(spans(name)),
     ),
-    ...['LANES', 'FIRST_OTHER_LANE', 'RINGS', 'RECORD_BYTES', 'RECORDS', 'LANE_BYTES', 'RING_BYTES'].map(
+    ...['SPANS_NAME', 'LANES', 'FIRST_OTHER_LANE', 'RINGS', 'RECORD_BYTES', 'RECORDS', 'LANE_BYTES'].map(
       name => constant(spans(name)),
     ),
-    ...['LANES_AT', 'RINGS_AT', 'RECORDS_AT', 'JOIN_MS'].map(name => constant(spans(name))),
+    ...['RING_BYTES', 'COUNTER_BYTES', 'OWN_BYTES', 'SUM_BYTES', 'SUMS'].map(name => constant(spans(name))),
+    ...['LANES_AT', 'RINGS_AT', 'COUNTERS_AT', 'RECORDS_AT', 'JOIN_MS', 'COUNTERS_JOIN_MS'].map(name =>
+      constant(spans(name)),
+    ),
   ])
 
   python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [

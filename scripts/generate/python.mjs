@@ -51,7 +51,9 @@ export function literal(value) {
 
 /** One constant. */
 export function constant({ name, value, says }, as = name) {
-  return `${comment(says)}${as} = ${literal(value)}`
+  const line = `${as} = ${literal(value)}`
+  if (!Array.isArray(value) || line.length <= WIDTH) return comment(says) + line
+  return `${comment(says)}${as} = (\n${value.map(one => `    ${literal(one)},\n`).join('')})`
 }
 
 /** A constant of 32 bits. */

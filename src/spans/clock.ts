@@ -9,11 +9,15 @@ export class SpanClock {
   readonly sums = new Float64Array(SPAN_NAMES.length)
   /** The last mark, on the clock of `performance.now()`. */
   last = 0
+  /** Reads of a store, and files that were opened or looked up. */
+  reads = 0
+  opens = 0
   private begun = false
 
   /** A claim begins. */
   begin(): void {
     this.sums.fill(0)
+    this.reads = this.opens = 0
     this.last = performance.now()
     this.begun = true
     current = this

@@ -8,6 +8,8 @@ import { monotonicMs } from './clock.js'
 import { SpanLane } from './lane.js'
 import { SpanReader } from './reader.js'
 import {
+  COUNTER_BYTES,
+  COUNTERS_AT,
   FIRST_OTHER_LANE,
   HeadAt,
   LANE_BYTES,
@@ -15,6 +17,7 @@ import {
   LANES_AT,
   LaneAt,
   LaneKind,
+  OWN_BYTES,
   RECORD_BYTES,
   RECORDS,
   RECORDS_AT,
@@ -25,6 +28,9 @@ import {
   SPANS_MAGIC,
   SPANS_NAME,
   SPANS_VERSION,
+  SpanLevel,
+  SUM_BYTES,
+  SUMS,
 } from './span-words.js'
 
 const LANE_RECORDS = RECORDS * RECORD_BYTES
@@ -36,12 +42,28 @@ export interface LaneRef {
   lane: number
 }
 
+/** How a ring is filled: what a reader needs to judge its spans. */
+export interface RingFacts {
+  /** Workers that fill it; 0: the consumer's thread does. */
+  workers: number
+  /** Slots in use. */
+  depth: number
+  /** Claims that a batch is divided into. */
+  claims: number
+  /** Rows of a batch. */
+  rows: number
+  slotBytes: number
+  /** Batches of an epoch; 0: not known, or epochs differ. */
+  steps: number
+}
+
 /** A ring, as the table names it. */
-export interface NamedRing {
+export interface NamedRing extends Partial<RingFacts> {
   id: number
   name: string
   rank: number
   world: number
+  level?: SpanLevel
 }
 
 /** The variable by which spans are turned off, to measure what they cost. */
@@ -66,7 +88,7 @@ export class SpanFile {
     private readonly address: bigint,
   ) {
     const whole = viewOf(address, BYTES)
-    this.tables = new DataView(whole, 0, RECORDS_AT)
+    this.tables = new DataView(whole, 0, COUNTERS_AT)
     this.writeHead()
     this.reader = new SpanReader({ read: (at, bytes) => new Uint8Array(whole.slice(at, at + bytes)) })
   }
@@ -110,9 +132,10 @@ export class SpanFile {
   }
 
   /** Names a ring, whose workers are those of this process. */
-  openRing({ id, name, rank, world }: NamedRing): void {
+  openRing({ id, name, rank, world, level = SpanLevel.Spans, ...facts }: NamedRing): void {
     const at = ringAt(id)
     const u32 = (offset: number, value: number) => this.tables.setUint32(at + offset, value, true)
+    const f64 = (offset: number, value: number) => this.tables.setFloat64(at + offset, value, true)
     // A reader takes an entry for whole when both ids are equal.
     u32(RingAt.Id, 0)
     u32(RingAt.Again, 0)
@@ -121,10 +144,25 @@ export class SpanFile {
     u32(RingAt.Open, 1)
     u32(RingAt.Engine, process.pid)
     u32(RingAt.EngineRing, id)
-    this.tables.setFloat64(at + RingAt.Begun, monotonicMs(), true)
+    f64(RingAt.Begun, monotonicMs())
+    u32(RingAt.Workers, facts.workers ?? 0)
+    u32(RingAt.Depth, facts.depth ?? 0)
+    u32(RingAt.Claims, facts.claims ?? 0)
+    u32(RingAt.Rows, facts.rows ?? 0)
+    u32(RingAt.Level, level)
+    f64(RingAt.SlotBytes, facts.slotBytes ?? 0)
+    f64(RingAt.Steps, facts.steps ?? 0)
     this.writeText(at + RingAt.Name, at + RingAt.Again, name)
     u32(RingAt.Again, id)
     u32(RingAt.Id, id)
+  }
+
+  /** The number of workers or the depth of a ring has changed. */
+  tuneRing(id: number, { workers, depth }: Partial<Pick<RingFacts, 'workers' | 'depth'>>): void {
+    const at = ringAt(id)
+    if (this.tables.getUint32(at + RingAt.Id, true) !== id) return
+    if (workers !== undefined) this.tables.setUint32(at + RingAt.Workers, workers, true)
+    if (depth !== undefined) this.tables.setUint32(at + RingAt.Depth, depth, true)
   }
 
   closeRing(id: number): void {
@@ -135,6 +173,7 @@ export class SpanFile {
   private open(lane: number, kind: LaneKind, number: number, name: string): LaneRef | undefined {
     const at = LANES_AT + lane * LANE_BYTES
     try {
+      reserveSync(this.region, COUNTER_BYTES, COUNTERS_AT + lane * COUNTER_BYTES)
       reserveSync(this.region, LANE_RECORDS, RECORDS_AT + lane * LANE_RECORDS)
     } catch {
       return undefined // no memory: the thread works without spans
@@ -158,6 +197,11 @@ export class SpanFile {
       [HeadAt.Rings, RINGS],
       [HeadAt.RingsAt, RINGS_AT],
       [HeadAt.RingBytes, RING_BYTES],
+      [HeadAt.CountersAt, COUNTERS_AT],
+      [HeadAt.CounterBytes, COUNTER_BYTES],
+      [HeadAt.OwnBytes, OWN_BYTES],
+      [HeadAt.SumBytes, SUM_BYTES],
+      [HeadAt.Sums, SUMS],
       [HeadAt.Pid, process.pid],
       [HeadAt.Version, SPANS_VERSION],
     ]
@@ -176,9 +220,11 @@ export class SpanFile {
 
 /** Opens a lane in the thread that writes it. */
 export function openLane({ address, lane }: LaneRef): SpanLane {
-  const entry = viewOf(address, RECORDS_AT)
+  const entry = viewOf(address, COUNTERS_AT)
+  const counters = viewOf(address + BigInt(COUNTERS_AT + lane * COUNTER_BYTES), COUNTER_BYTES)
   const records = viewOf(address + BigInt(RECORDS_AT + lane * LANE_RECORDS), LANE_RECORDS)
-  return new SpanLane({ entry, entryAt: LANES_AT + lane * LANE_BYTES, records, recordsAt: 0 })
+  const entryAt = LANES_AT + lane * LANE_BYTES
+  return new SpanLane({ entry, entryAt, counters, countersAt: 0, records, recordsAt: 0 })
 }
 
 function ringAt(id: number): number {
@@ -197,7 +243,7 @@ function make(): SpanFile | null {
 export function newSpanFile(): SpanFile {
   const region = createRegion(BYTES, SPANS_NAME)
   try {
-    reserveSync(region, RECORDS_AT)
+    reserveSync(region, COUNTERS_AT)
     const file = new SpanFile(region, mapRegion(region))
     seal(region, true)
     return file

@@ -1,10 +1,13 @@
 /**
- * One thread's lane of spans: the only writer of its records. Spans that follow each other within a few milliseconds are
- * joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work is.
+ * One thread's lane of spans: the only writer of its records and counters. Spans that follow each other within a few
+ * milliseconds are joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work
+ * is. With counters alone they are joined for a second; at the level "full" not at all.
  */
 import { crc32 } from 'node:zlib'
 import { monotonicMs, type SpanClock } from './clock.js'
+import { BYTES, CLAIMS, CounterWriter, OPENS, READS, ROWS } from './counters.js'
 import {
+  COUNTERS_JOIN_MS,
   JOIN_MS,
   LAST_WORK,
   LaneAt,
@@ -13,11 +16,20 @@ import {
   RecordAt,
   SPAN_NAMES,
   SpanKind,
+  SpanLevel,
 } from './span-words.js'
 import { ThreadTimes } from './thread-times.js'
 
 /** CPU time is looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
+/** Counters are written out at most this often (ms). */
+const COUNT_MS = JOIN_MS
+/** For so long (ms) spans are joined, by level. */
+const WINDOWS: Readonly<Record<SpanLevel, number>> = {
+  [SpanLevel.Counters]: COUNTERS_JOIN_MS,
+  [SpanLevel.Spans]: JOIN_MS,
+  [SpanLevel.Full]: 0,
+}
 
 /** What a span was about, where that is known. */
 export interface Work {
@@ -27,6 +39,8 @@ export interface Work {
   rows?: number
 }
 
+const NONE: Work = {}
+
 /** Spans of one ring and kind that wait to be written. */
 interface Joined extends Required<Work> {
   start: number
@@ -34,10 +48,12 @@ interface Joined extends Required<Work> {
   count: number
 }
 
-/** Memory of a lane: its entry in the table of lanes, and its records. */
+/** Memory of a lane: its entry in the table of lanes, its counters, and its records. */
 export interface LaneMemory {
   entry: ArrayBufferLike
   entryAt: number
+  counters: ArrayBufferLike
+  countersAt: number
   records: ArrayBufferLike
   recordsAt: number
 }
@@ -55,26 +71,41 @@ export class SpanLane {
   /** Start of the first of them, and whether any were joined. */
   private since = 0
   private joined = false
+  private readonly counters: CounterWriter
+  /** Whether there are sums that are not written out, and when they last were. */
+  private counted = false
+  private published = Number.NEGATIVE_INFINITY
   private readonly times = new ThreadTimes()
-  private timed = -Infinity
+  private timed = Number.NEGATIVE_INFINITY
+  /** CPU time and delay that no record tells yet. */
+  private cpu = Number.NaN
+  private delay = Number.NaN
+  /** The most that one of its rings asks for. */
+  private level: SpanLevel = SpanLevel.Spans
 
   /** Goes on after the records that are there. Made by the thread that writes: its CPU time is looked up. */
-  constructor({ entry, entryAt, records, recordsAt }: LaneMemory) {
+  constructor({ entry, entryAt, counters, countersAt, records, recordsAt }: LaneMemory) {
     const bytes = RECORDS * RECORD_BYTES
     this.written = new BigInt64Array(entry, entryAt + LaneAt.Written, 1)
+    this.counters = new CounterWriter(counters, countersAt)
     this.u8 = new Uint8Array(records, recordsAt, bytes)
     this.u32 = new Uint32Array(records, recordsAt, bytes / 4)
     this.f32 = new Float32Array(records, recordsAt, bytes / 4)
     this.f64 = new Float64Array(records, recordsAt, bytes / 8)
     this.count = Number(Atomics.load(this.written, 0))
+    this.times.since() // from now on
   }
 
-  /** Where spans of a ring are put; 0: those that are about none. */
-  of(ring: number): RingSpans {
+  /** Where spans of a ring are put; 0: those that are about none. The lane writes as much as the ring that wants most. */
+  of(ring: number, level?: SpanLevel): RingSpans {
     let spans = this.rings.get(ring)
     if (spans === undefined) {
-      spans = new RingSpans(this, ring)
+      spans = new RingSpans(this, ring, this.counters.sumsOf(ring))
       this.rings.set(ring, spans)
+    }
+    if (level !== undefined && level !== spans.level) {
+      spans.level = level
+      this.setLevel()
     }
     return spans
   }
@@ -83,6 +114,13 @@ export class SpanLane {
   forget(ring: number): void {
     this.flush()
     this.rings.delete(ring)
+    this.counters.leave(ring)
+    this.setLevel()
+  }
+
+  private setLevel(): void {
+    const levels = [...this.rings.values()].flatMap(({ level }) => level ?? [])
+    if (levels.length > 0) this.level = Math.max(...levels) as SpanLevel
   }
 
   /** Called before a ring's first span of a window is put. */
@@ -95,25 +133,59 @@ export class SpanLane {
     this.joined = true
   }
 
-  /** Writes what waits, if it has waited long enough at `now`. */
+  /** The thread has collected garbage, within what else it did. */
+  gc(start: number, duration: number): void {
+    this.counters.addGc(duration)
+    this.of(0).add(SpanKind.Gc, start, duration)
+  }
+
+  /** Sums have grown: writes what has waited long enough at `now`. */
   settle(now: number): void {
-    if (now - this.since >= JOIN_MS * this.waiting.length) this.flush(now)
+    this.counted = true
+    const window = WINDOWS[this.level]
+    if (this.waiting.length > 0 && now - this.since >= window * this.waiting.length) this.writeRecords(now)
+    if (now - this.published >= COUNT_MS) this.publish(now)
   }
 
-  /** Whether spans wait to be written. */
+  /** Whether anything waits to be written that should not wait for long. */
   get pending(): boolean {
-    return this.waiting.length > 0
+    return this.counted || (this.waiting.length > 0 && this.level !== SpanLevel.Counters)
   }
 
-  /** Writes what waits. Joined spans are written one after the other: when each was, is not known any more. */
+  /** Writes what waits. */
   flush(now = performance.now()): void {
-    if (this.waiting.length === 0) return
-    let cpu = Number.NaN
-    let delay = Number.NaN
-    if (now - this.timed >= TIMES) {
-      this.timed = now
-      ;[cpu, delay] = this.times.since()
+    if (this.waiting.length > 0) this.writeRecords(now)
+    if (this.counted) this.publish(now)
+  }
+
+  /** Writes the sums out. */
+  private publish(now: number): void {
+    this.counted = false
+    this.published = now
+    this.look(now)
+    const at = monotonicMs(now)
+    for (const spans of this.rings.values()) {
+      if (spans.counted) this.counters.write(spans.ring, spans.sums, at)
+      spans.counted = false
     }
+  }
+
+  /** Looks CPU time up, if that is some time ago. */
+  private look(now: number): void {
+    if (now - this.timed < TIMES) return
+    this.timed = now
+    const [cpu, delay] = this.times.since()
+    this.counters.addTimes(cpu, delay)
+    this.counters.writeOwn(monotonicMs(now))
+    this.cpu = Number.isNaN(this.cpu) ? cpu : this.cpu + cpu
+    this.delay = Number.isNaN(this.delay) ? delay : this.delay + delay
+  }
+
+  /** Joined spans are written one after the other: when each was, is not known any more. */
+  private writeRecords(now: number): void {
+    this.look(now)
+    let { cpu, delay } = this
+    this.cpu = this.delay = Number.NaN
     let at = this.since
     for (const spans of this.waiting) {
       const { ring, kinds } = spans
@@ -121,9 +193,10 @@ export class SpanLane {
       for (let kind = 1; kind < kinds.length; kind++) {
         const span = kinds[kind]
         if (span.count === 0) continue
-        this.write(this.joined ? at : span.start, kind, ring, span, cpu, delay)
+        const beside = kind === SpanKind.Gc
+        this.write(this.joined && !beside ? at : span.start, kind, ring, span, cpu, delay)
         cpu = delay = Number.NaN
-        at += span.duration
+        if (!beside) at += span.duration
         span.count = 0
       }
     }
@@ -165,32 +238,54 @@ export class RingSpans {
   }))
   /** Whether any of them wait to be written. */
   waits = false
+  /** Whether its sums have grown since they were written out. */
+  counted = false
+  level: SpanLevel | undefined
 
   constructor(
     private readonly lane: SpanLane,
     readonly ring: number,
+    /** Since the beginning, as SumAt has them. */
+    readonly sums: Float64Array,
   ) {}
 
   /** A span that has just ended. Times are those of this thread's `performance.now()`. */
   add(kind: SpanKind, start: number, duration: number, work?: Work): void {
-    if (duration > 0) this.put(kind, start, duration, work)
-    if (this.lane.pending) this.lane.settle(start + duration)
+    if (duration > 0) {
+      this.put(kind, start, duration, work)
+      if (kind === SpanKind.Step || kind === SpanKind.Stage) this.count(work?.rows ?? 0)
+      this.sums[BYTES] += work?.bytes ?? 0
+      this.counted = true
+    }
+    if (this.counted || this.lane.pending) this.lane.settle(start + duration)
   }
 
   /** The work of a claim that has just ended: one span a kind, one after the other. */
-  addClaim({ sums, last }: SpanClock, work: Work): void {
+  addClaim({ sums, last, reads, opens }: SpanClock, work: Work): void {
     let start = last
     for (let kind = 1; kind <= LAST_WORK; kind++) start -= sums[kind]
     for (let kind = 1; kind <= LAST_WORK; kind++) {
       if (sums[kind] > 0) this.put(kind, start, sums[kind], work)
       start += sums[kind]
     }
-    if (this.lane.pending) this.lane.settle(last)
+    this.count(work.rows ?? 0)
+    this.sums[BYTES] += work.bytes ?? 0
+    this.sums[READS] += reads
+    this.sums[OPENS] += opens
+    this.counted = true
+    this.lane.settle(last)
   }
 
-  private put(kind: number, start: number, duration: number, work: Work = {}): void {
+  /** A claim, a step, or a batch of a device. */
+  private count(rows: number): void {
+    this.sums[CLAIMS]++
+    this.sums[ROWS] += rows
+  }
+
+  private put(kind: number, start: number, duration: number, work: Work = NONE): void {
     if (!this.waits) this.lane.begin(this, start)
     this.waits = true
+    this.sums[kind] += duration
     const span = this.kinds[kind]
     // Only reading brings bytes in; of the other kinds of a claim they are not known.
     const bytes = kind === SpanKind.Read || kind > LAST_WORK ? (work.bytes ?? 0) : 0

@@ -5,14 +5,19 @@
 
 import { crc32 } from 'node:zlib'
 import { MillraceError } from '../basics/errors.js'
+import { countersOf, type LaneCounters } from './read-counters.js'
+import type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from './records.js'
 import {
+  COUNTER_BYTES,
+  COUNTERS_AT,
   HeadAt,
   LANE_BYTES,
   LANE_NAMES,
   LANES,
   LANES_AT,
   LaneAt,
-  type LaneName,
+  LEVEL_NAMES,
+  OWN_BYTES,
   RECORD_BYTES,
   RECORDS,
   RECORDS_AT,
@@ -25,72 +30,11 @@ import {
   SPANS_MAGIC,
   SPANS_VERSION,
   type SpanName,
+  SUM_BYTES,
+  SUMS,
 } from './span-words.js'
 
-/** One record: something that a thread did, or several small things of a kind, joined. */
-export interface SpanRecord {
-  /** Who did it. */
-  lane: LaneInfo
-  kind: SpanName
-  /** The ring that it was done for: see `rings()`. 0: for none. */
-  ring: number
-  /** ms of CLOCK_MONOTONIC. */
-  start: number
-  /** ms; of joined spans the sum. */
-  duration: number
-  bytes: number
-  /** Number of the batch in its ring, −1: none; of joined spans that of the first, as `firstRow` is. */
-  batch: number
-  firstRow: number
-  rows: number
-  /** ms of CPU time, and of waiting for a core, since the last record of the lane that has them. NaN: not known. */
-  cpu: number
-  delay: number
-  /** How many spans were joined into this one. */
-  joined: number
-  /** Which one of its lane: 0 is the first that was ever written. */
-  number: number
-}
-
-/** A thread that writes spans. */
-export interface LaneInfo {
-  /** Its place in the file. */
-  lane: number
-  kind: LaneName
-  /** Which one of its kind. */
-  number: number
-  name: string
-  /** Whether a thread writes it at present. */
-  open: boolean
-  /** How many records were written, since the beginning. */
-  written: number
-}
-
-/** What spans are about: one feed and rank. */
-export interface RingInfo {
-  ring: number
-  /** The feed's. */
-  name: string
-  rank: number
-  world: number
-  open: boolean
-  /** The process whose workers fill the ring, and the ring's number in the spans of that process. */
-  engine: number
-  engineRing: number
-  /** When it was opened (ms of CLOCK_MONOTONIC). */
-  begun: number
-}
-
-/** Where a reader has come to: how many records of each lane it has passed. Plain JSON. */
-export type SpanCursor = readonly number[]
-
-export interface SpanRead {
-  /** By lane, oldest first. */
-  records: SpanRecord[]
-  cursor: SpanCursor
-  /** Records, of any ring, that were written over before they could be read, or are half written. */
-  lost: number
-}
+export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from './records.js'
 
 /** A file of spans. */
 export interface SpanBytes {
@@ -109,6 +53,11 @@ const SIZES: readonly (readonly [at: number, least: number, most: number])[] = [
   [HeadAt.Rings, RINGS, RINGS],
   [HeadAt.RingsAt, RINGS_AT, RINGS_AT],
   [HeadAt.RingBytes, RING_BYTES, RING_BYTES],
+  [HeadAt.CountersAt, COUNTERS_AT, COUNTERS_AT],
+  [HeadAt.CounterBytes, COUNTER_BYTES, COUNTER_BYTES],
+  [HeadAt.OwnBytes, OWN_BYTES, OWN_BYTES],
+  [HeadAt.SumBytes, SUM_BYTES, SUM_BYTES],
+  [HeadAt.Sums, SUMS, SUMS],
 ]
 
 export class SpanReader {
@@ -121,7 +70,7 @@ export class SpanReader {
     private readonly file: SpanBytes,
     what = 'this memory',
   ) {
-    this.head = viewOf(file.read(0, 64))
+    this.head = viewOf(file.read(0, LANES_AT))
     const magic = Buffer.from(this.head.buffer, this.head.byteOffset, 8).toString('latin1')
     if (magic !== SPANS_MAGIC) throw new MillraceError(`${what} holds no spans of Millrace`)
     const version = this.u32(HeadAt.Version)
@@ -174,9 +123,28 @@ export class SpanReader {
         engine: u32(RingAt.Engine),
         engineRing: u32(RingAt.EngineRing),
         begun: table.getFloat64(at + RingAt.Begun, true),
+        workers: u32(RingAt.Workers),
+        depth: u32(RingAt.Depth),
+        claims: u32(RingAt.Claims),
+        rows: u32(RingAt.Rows),
+        slotBytes: table.getFloat64(at + RingAt.SlotBytes, true),
+        stepsInEpoch: table.getFloat64(at + RingAt.Steps, true),
+        level: LEVEL_NAMES[u32(RingAt.Level)] || 'spans',
       })
     }
     return rings.sort((a, b) => a.ring - b.ring)
+  }
+
+  /** Sums since the beginning, of all lanes; with a ring, of the lanes that worked for it, and of that ring alone. */
+  counters(ring?: number): LaneCounters[] {
+    const found: LaneCounters[] = []
+    for (const lane of this.lanes()) {
+      const part = this.file.read(COUNTERS_AT + lane.lane * COUNTER_BYTES, COUNTER_BYTES)
+      const counters = countersOf(lane, part)
+      if (ring !== undefined) counters.rings = counters.rings.filter(one => one.ring === ring)
+      if (ring === undefined || counters.rings.length > 0) found.push(counters)
+    }
+    return found
   }
 
   /** The place behind everything that is written by now: what comes later is read from there. */

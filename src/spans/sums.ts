@@ -1,31 +1,26 @@
 /** The time that workers have spent on one ring, by kind of work: for `stats()` and the line after an epoch. */
-import type { SpanCursor, SpanReader } from './reader.js'
-import { LAST_WORK, SPAN_NAMES } from './span-words.js'
+import type { SpanReader } from './reader.js'
+import { LAST_WORK, SPAN_NAMES, type SpanName } from './span-words.js'
 
-const WORK: readonly string[] = SPAN_NAMES.slice(1, LAST_WORK + 1)
+const WORK = SPAN_NAMES.slice(1, LAST_WORK + 1) as SpanName[]
 
 export class SpanSums {
-  private readonly sums: Record<string, number> = {}
-  private cursor: SpanCursor
+  /** By lane. One that works for very many rings at once shows only the latest: then the sums that it showed last hold. */
+  private readonly seen = new Map<number, Record<SpanName, number>>()
 
-  /** Counts from now on. */
   constructor(
     private readonly reader: SpanReader,
     private readonly ring: number,
-  ) {
-    this.cursor = reader.end()
-  }
+  ) {}
 
-  /**
-   * ms since the beginning. It reads on from where the last call ended: where a worker has written more records in between
-   * than its lane keeps, the older ones are missing.
-   */
+  /** ms since the ring was opened, up to some milliseconds ago. */
   read(): Record<string, number> {
-    const { records, cursor } = this.reader.readSince(this.cursor, this.ring)
-    this.cursor = cursor
-    for (const { kind, duration } of records) {
-      if (WORK.includes(kind)) this.sums[kind] = (this.sums[kind] ?? 0) + duration
+    for (const { lane, rings } of this.reader.counters(this.ring)) this.seen.set(lane.lane, rings[0].ms)
+    const sums: Record<string, number> = {}
+    for (const kind of WORK) {
+      const ms = [...this.seen.values()].reduce((sum, one) => sum + one[kind], 0)
+      if (ms > 0) sums[kind] = ms
     }
-    return { ...this.sums }
+    return sums
   }
 }

@@ -1,5 +1,6 @@
 /** The spans of a feed: its own alone, of every thread that works for it. */
 import { describe, expect, test } from 'vitest'
+import type { SpanReader } from '../../src/spans/reader.js'
 import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { until } from '../support/until.js'
@@ -125,6 +126,42 @@ test('a ring that stays open keeps its name while others come and go', async () 
     await validation.close()
   }
   expect(ringOf(feedingOf(training))).toMatchObject({ open: true })
+})
+
+test('a ring says how it is filled, also after tune()', async () => {
+  await using(NUMBERS, { workers: 2, depth: 3, maxDepth: 6 }, async loader => {
+    await loader.ready
+    const feeding = feedingOf(loader)
+    const { chunks, rows, bytes } = feeding.layout
+    const facts = { workers: 2, depth: 3, claims: chunks, rows, slotBytes: bytes, stepsInEpoch: 12 }
+    expect(ringOf(feeding)).toMatchObject(facts)
+    expect([rows, bytes > 0, chunks > 0]).toEqual([8, true, true])
+    await loader.tune({ workers: 1, depth: 5 })
+    expect(ringOf(feeding)).toMatchObject({ ...facts, workers: 1, depth: 5 })
+  })
+  await using(NUMBERS, { workers: 0 }, async loader => {
+    await loader.ready
+    expect(ringOf(feedingOf(loader))).toMatchObject({ workers: 0 })
+  })
+})
+
+test('counters of a ring have all of its rows and claims, and stats() its times', async () => {
+  await using(NUMBERS, { workers: 2, epochs: 3, steps: 36 }, async loader => {
+    await loader.ready
+    const feeding = feedingOf(loader)
+    const { reader } = (feeding as unknown as { spans: { reader: SpanReader } }).spans
+    const workers = () => reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'worker')
+    const sum = (of: 'rows' | 'claims') => workers().reduce((all, { rings }) => all + rings[0][of], 0)
+    await loop(loader)
+    // Workers may have begun with the next loop: of each claim, they count its rows.
+    await until(() => sum('rows') >= 3 * COUNT)
+    const { chunks, rows: size } = feeding.layout
+    expect(sum('rows') / sum('claims')).toBe(size / chunks)
+    const transform = () => workers().reduce((all, { rings }) => all + rings[0].ms.transform, 0)
+    await until(() => transform() > 0 && loader.stats().spans.transform === transform())
+    const [trainer] = reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'consumer')
+    expect(trainer.rings[0]).toMatchObject({ rows: 3 * COUNT, claims: 3 * 12 })
+  })
 })
 
 test('a ring is named by its source, and is closed with its loader', async () => {

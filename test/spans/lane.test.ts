@@ -8,17 +8,24 @@ import { type LaneRef, newSpanFile, openLane, type SpanFile } from '../../src/sp
 import type { SpanLane } from '../../src/spans/lane.js'
 import { SpanReader, type SpanRecord } from '../../src/spans/reader.js'
 import {
+  COUNTER_BYTES,
+  COUNTERS_AT,
   HeadAt,
   LANE_BYTES,
   LANES_AT,
   LaneKind,
+  OWN_BYTES,
   RECORD_BYTES,
   RECORDS,
   RECORDS_AT,
   RING_BYTES,
   RINGS_AT,
   RingAt,
+  SPAN_NAMES,
   SpanKind,
+  SUM_BYTES,
+  SUMS,
+  SumAt,
 } from '../../src/spans/span-words.js'
 import { viewOf } from '../../src/system/memory/foreign.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -277,7 +284,7 @@ describe('the tables', () => {
     expect(rings.at(-1)).toMatchObject({ ring: 300, engine: process.pid, engineRing: 300 })
     expect(rings.filter(({ open }) => !open).map(({ ring }) => ring)).toEqual([299])
     file.openRing({ id: 301, name: 'é'.repeat(100), rank: 0, world: 1 })
-    expect(file.reader.rings().at(-1)?.name).toBe('é'.repeat(46))
+    expect(file.reader.rings().at(-1)?.name).toBe('é'.repeat(58))
   })
 
   test('keep the name of a ring that stays open while others come and go', () => {
@@ -307,7 +314,10 @@ describe('the tables', () => {
 
   test('fit before the records', () => {
     expect(LANES_AT + 320 * LANE_BYTES).toBe(RINGS_AT)
-    expect(RINGS_AT + 256 * RING_BYTES).toBeLessThanOrEqual(RECORDS_AT)
+    expect(RINGS_AT + 256 * RING_BYTES).toBeLessThanOrEqual(COUNTERS_AT)
+    expect(2 * (OWN_BYTES + SUMS * SUM_BYTES)).toBeLessThanOrEqual(COUNTER_BYTES)
+    expect(COUNTERS_AT + 320 * COUNTER_BYTES).toBe(RECORDS_AT)
+    expect(SumAt.Ms + 8 * (SPAN_NAMES.length - 1)).toBeLessThanOrEqual(SumAt.Bytes)
   })
 })
 

@@ -6,7 +6,8 @@ import weakref
 from typing import Any, Mapping, Optional, Sequence
 
 from .._spans.file import shared
-from .._spans.reader import SpanRead, Spans
+from .._spans.reader import Spans
+from .._spans.records import SpanRead
 from ..errors import MillraceError
 
 

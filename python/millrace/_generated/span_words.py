@@ -15,18 +15,37 @@ class SpanKind:
     DECODE = 2
     #: A worker transforms values and writes them into the slot.
     TRANSFORM = 3
-    #: A worker waits for a function of the user's.
+    #: A worker runs a function of the user's, or waits for one.
     MAP = 4
     #: A worker closes a batch: moves rows, mixes.
     CLOSE = 5
-    #: A worker waits for a free slot, a device stage for the GPU, a consumer for a batch.
-    WAIT = 6
+    #: A worker opens files, or asks how large they are and when they were changed.
+    OPEN = 6
+    #: A worker waits for a free slot, a device stage for the GPU, a consumer until a batch is complete.
+    WAIT = 7
     #: There is nothing to do.
-    IDLE = 7
+    IDLE = 8
     #: A device stage copies, decodes and transforms a batch, as far as its thread takes part in that.
-    STAGE = 8
+    STAGE = 9
     #: The consumer's own work between two batches: a training step.
-    STEP = 9
+    STEP = 10
+    #: The consumer takes a batch that is complete.
+    HAND = 11
+    #: The consumer waits until a batch is copied to its device.
+    COPY = 12
+    #: The thread collects garbage, within whatever else it does meanwhile.
+    GC = 13
+
+
+class SpanLevel:
+    """How much is written: the more, the more it costs."""
+
+    #: Sums alone, and a record a second.
+    COUNTERS = 1
+    #: Records; what follows each other within a few milliseconds is joined.
+    SPANS = 2
+    #: A record for each claim and kind: nothing is joined.
+    FULL = 3
 
 
 class LaneKind:
@@ -67,6 +86,16 @@ class HeadAt:
     RING_BYTES = 44
     #: u32: the process that writes.
     PID = 48
+    #: u32: COUNTERS_AT.
+    COUNTERS_AT = 64
+    #: u32: COUNTER_BYTES.
+    COUNTER_BYTES = 68
+    #: u32: OWN_BYTES.
+    OWN_BYTES = 72
+    #: u32: SUM_BYTES.
+    SUM_BYTES = 76
+    #: u32: SUMS.
+    SUMS = 80
     #: f64: when the file was made (ms of CLOCK_MONOTONIC).
     BEGUN = 56
 
@@ -103,10 +132,24 @@ class RingAt:
     ENGINE_RING = 20
     #: f64: when it was opened (ms of CLOCK_MONOTONIC).
     BEGUN = 24
+    #: u32: workers that fill it; 0: the consumer's thread does. Changes while it runs, as the depth does.
+    WORKERS = 32
+    #: u32: slots in use.
+    DEPTH = 36
+    #: u32: claims that a batch is divided into.
+    CLAIMS = 40
+    #: u32: rows of a batch.
+    ROWS = 44
+    #: u32: SpanLevel.
+    LEVEL = 48
+    #: f64: bytes of a slot.
+    SLOT_BYTES = 56
+    #: f64: batches of an epoch, or 0.
+    STEPS = 64
     #: UTF-8, filled with zeros.
-    NAME = 32
+    NAME = 72
     #: u32: the id again. An entry whose two ids differ is being written.
-    AGAIN = 124
+    AGAIN = 188
 
 
 class RecordAt:
@@ -138,11 +181,73 @@ class RecordAt:
     CHECK = 60
 
 
+class OwnAt:
+    """Byte offsets in a copy of the counters that a lane has of itself. All are sums since the beginning."""
+
+    #: u32: how often it was written. Of two copies that are whole, the one with the higher number holds.
+    NUMBER = 0
+    #: f64: ms of CPU time of the lane's threads, or NaN.
+    CPU = 8
+    #: f64: ms that they waited for a core, or NaN.
+    DELAY = 16
+    #: f64: ms of collecting garbage.
+    GC = 24
+    #: f64: when CPU time was looked up (ms of CLOCK_MONOTONIC).
+    AT = 32
+    #: u32: CRC-32 of the 60 bytes before it.
+    CHECK = 60
+
+
+class SumAt:
+    """Byte offsets in a copy of the counters that a lane has of a ring. All but the first two and the time
+    are sums since the beginning.
+    """
+
+    #: u32: how often it was written.
+    NUMBER = 0
+    #: u32: the ring's id, or 0.
+    RING = 4
+    #: f64: ms of SpanKind 1; those of kind k are 8 · (k − 1) bytes behind. There is room for 15.
+    MS = 8
+    #: f64: bytes read, or copied.
+    BYTES = 128
+    #: f64: rows of claims; of a consumer, of its steps.
+    ROWS = 136
+    #: f64: claims; of a consumer steps, of a device stage batches.
+    CLAIMS = 144
+    #: f64: reads of a store.
+    READS = 152
+    #: f64: files that were opened or looked up.
+    OPENS = 160
+    #: f64: up to when it counts (ms of CLOCK_MONOTONIC).
+    AT = 168
+    #: u32: CRC-32 of the 188 bytes before it.
+    CHECK = 188
+
+
 #: The kinds by name, in the order of their numbers.
-SPAN_NAMES = ("", "read", "decode", "transform", "map", "close", "wait", "idle", "stage", "step")
+SPAN_NAMES = (
+    "",
+    "read",
+    "decode",
+    "transform",
+    "map",
+    "close",
+    "open",
+    "wait",
+    "idle",
+    "stage",
+    "step",
+    "hand",
+    "copy",
+    "gc",
+)
 
 #: Kinds up to this one are work of workers: `stats().spans` and the line after an epoch are about them.
-LAST_WORK = 5
+LAST_WORK = 6
+
+#: The same by name, in the order of their numbers.
+LEVEL_NAMES = ("", "counters", "spans", "full")
 
 #: The same by name, in the order of their numbers.
 LANE_NAMES = ("", "worker", "reader", "device", "consumer")
@@ -151,7 +256,7 @@ LANE_NAMES = ("", "worker", "reader", "device", "consumer")
 SPANS_MAGIC = "MILLSPAN"
 
 #: The version of this layout.
-SPANS_VERSION = 1
+SPANS_VERSION = 2
 
 #: By this name /proc shows the memory of spans among a process's descriptors.
 SPANS_NAME = "millrace-spans"
@@ -175,17 +280,36 @@ RECORDS = 16384
 LANE_BYTES = 64
 
 #: Bytes of an entry in the table of rings.
-RING_BYTES = 128
+RING_BYTES = 192
+
+#: Bytes of the counters of a lane: two copies of its own, then two of each of its rings.
+COUNTER_BYTES = 4096
+
+#: Bytes of a copy of the counters that a lane has of itself.
+OWN_BYTES = 64
+
+#: Bytes of a copy of the counters that a lane has of a ring.
+SUM_BYTES = 192
+
+#: Rings that a lane has counters of. The first is ring 0; a new one takes the place of one that is closed, or
+#: not used for longest.
+SUMS = 9
 
 #: Where the table of lanes begins.
-LANES_AT = 64
+LANES_AT = 128
 
 #: Where the table of rings begins.
-RINGS_AT = 20544
+RINGS_AT = 20608
+
+#: Where the counters of lane 0 begin.
+COUNTERS_AT = 73728
 
 #: Where the records of lane 0 begin.
-RECORDS_AT = 65536
+RECORDS_AT = 1384448
 
 #: For so long (ms) spans are joined; with several rings, as many times as long. Six kinds of work: 1,000
 #: records a second.
 JOIN_MS = 6
+
+#: The same where there are only counters.
+COUNTERS_JOIN_MS = 1000

@@ -15,8 +15,11 @@ import time
 from typing import Dict, Optional, Set
 
 from .._generated.span_words import (
+    COUNTER_BYTES,
+    COUNTERS_AT,
     LANE_BYTES,
     LANES_AT,
+    OWN_BYTES,
     RECORD_BYTES,
     RECORDS,
     RECORDS_AT,
@@ -26,8 +29,12 @@ from .._generated.span_words import (
     SPANS_MAGIC,
     SPANS_NAME,
     SPANS_VERSION,
+    SUM_BYTES,
+    SUMS,
+    HeadAt,
     LaneAt,
     RingAt,
+    SpanLevel,
 )
 from .lane import SpanLane
 
@@ -49,14 +56,16 @@ class SpanFile:
         self._fd = os.memfd_create(SPANS_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self._fd, _BYTES)
-            os.posix_fallocate(self._fd, 0, RECORDS_AT)
+            os.posix_fallocate(self._fd, 0, COUNTERS_AT)
             self.memory = mmap.mmap(self._fd, _BYTES)
         except BaseException:
             os.close(self._fd)
             raise
         head = (SPANS_VERSION, RECORD_BYTES, RECORDS, RECORDS_AT, LANES, LANES_AT, LANE_BYTES)
         struct.pack_into("<11I", self.memory, 8, *head, RINGS, RINGS_AT, RING_BYTES, os.getpid())
-        struct.pack_into("<d", self.memory, 56, time.monotonic() * 1000)
+        struct.pack_into("<d", self.memory, HeadAt.BEGUN, time.monotonic() * 1000)
+        counters = (COUNTERS_AT, COUNTER_BYTES, OWN_BYTES, SUM_BYTES, SUMS)
+        struct.pack_into("<5I", self.memory, HeadAt.COUNTERS_AT, *counters)
         self.memory[:8] = SPANS_MAGIC.encode()
         for seals in (_SEAL_SIZE, _SEAL_FUTURE_WRITE):
             try:
@@ -91,7 +100,15 @@ class SpanFile:
             self._taken.discard(lane.lane)
             struct.pack_into("<I", self.memory, LANES_AT + lane.lane * LANE_BYTES + LaneAt.OPEN, 0)
 
-    def open_ring(self, name: str, rank: int, world: int, engine: int, engine_ring: int) -> int:
+    def open_ring(
+        self,
+        name: str,
+        rank: int,
+        world: int,
+        engine: int,
+        engine_ring: int,
+        level: int = SpanLevel.SPANS,
+    ) -> int:
         """Names a ring that the workers of another process fill; its number here."""
         with self._lock:
             ring = self._rings = self._free_ring()
@@ -99,6 +116,9 @@ class SpanFile:
             # A reader takes an entry for whole when both ids are equal.
             self.memory[at : at + 4] = self.memory[at + RingAt.AGAIN : at + RING_BYTES] = bytes(4)
             struct.pack_into("<5Id", self.memory, at + 4, rank, world, 1, engine, engine_ring, _now())
+            # How it is filled, the engine says.
+            self.memory[at + RingAt.WORKERS : at + RingAt.NAME] = bytes(RingAt.NAME - RingAt.WORKERS)
+            struct.pack_into("<I", self.memory, at + RingAt.LEVEL, level)
             self._write_text(at + RingAt.NAME, at + RingAt.AGAIN, name)
             for place in (RingAt.AGAIN, RingAt.ID):
                 struct.pack_into("<I", self.memory, at + place, ring)
@@ -120,7 +140,9 @@ class SpanFile:
 
     def _open(self, lane: int, kind: int, number: int, name: str) -> Optional[SpanLane]:
         at, records = LANES_AT + lane * LANE_BYTES, RECORDS_AT + lane * _LANE_RECORDS
+        counters = COUNTERS_AT + lane * COUNTER_BYTES
         try:
+            os.posix_fallocate(self._fd, counters, COUNTER_BYTES)
             os.posix_fallocate(self._fd, records, _LANE_RECORDS)
         except OSError:
             return None  # no memory: the thread works without spans
@@ -129,7 +151,7 @@ class SpanFile:
         self._write_text(at + LaneAt.NAME, at + LANE_BYTES, name)
         struct.pack_into("<2I", self.memory, at + LaneAt.NUMBER, number, 1)
         struct.pack_into("<I", self.memory, at + LaneAt.KIND, kind)
-        return SpanLane(self.memory, lane, at, records)
+        return SpanLane(self.memory, lane, at, counters, records)
 
     def _write_text(self, start: int, end: int, text: str) -> None:
         """Cut where it is too long, not within a character."""

@@ -11,13 +11,17 @@ import stat
 import struct
 import weakref
 import zlib
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 from .._generated.span_words import (
+    COUNTER_BYTES,
+    COUNTERS_AT,
     LANE_BYTES,
     LANE_NAMES,
     LANES,
     LANES_AT,
+    LEVEL_NAMES,
+    OWN_BYTES,
     RECORD_BYTES,
     RECORDS,
     RECORDS_AT,
@@ -27,15 +31,22 @@ from .._generated.span_words import (
     SPAN_NAMES,
     SPANS_MAGIC,
     SPANS_VERSION,
+    SUM_BYTES,
+    SUMS,
     HeadAt,
     LaneAt,
     RecordAt,
     RingAt,
 )
 from ..errors import MillraceError
+from .counters import OWN_BODY, SUM_BODY, SUMS_IN_LANE, latest_copy
+from .records import Lane, LaneCounters, Ring, RingCounters, SpanRead, SpanRecord
 
 #: A record, as RecordAt of the generated table has it.
 RECORD = struct.Struct("<4d2f6I")
+
+#: An entry in the table of rings, up to its name, as RingAt has it.
+_RING = struct.Struct("<6Id5I4x2d")
 
 #: Sizes in the head, what they are at least and at most: files differ in the number of lanes.
 _SIZES = (
@@ -48,76 +59,12 @@ _SIZES = (
     (HeadAt.RINGS, RINGS, RINGS),
     (HeadAt.RINGS_AT, RINGS_AT, RINGS_AT),
     (HeadAt.RING_BYTES, RING_BYTES, RING_BYTES),
+    (HeadAt.COUNTERS_AT, COUNTERS_AT, COUNTERS_AT),
+    (HeadAt.COUNTER_BYTES, COUNTER_BYTES, COUNTER_BYTES),
+    (HeadAt.OWN_BYTES, OWN_BYTES, OWN_BYTES),
+    (HeadAt.SUM_BYTES, SUM_BYTES, SUM_BYTES),
+    (HeadAt.SUMS, SUMS, SUMS),
 )
-
-
-class Lane(NamedTuple):
-    """A thread that writes spans."""
-
-    #: Its place in the file.
-    lane: int
-    #: "worker", "reader", "device" or "consumer".
-    kind: str
-    #: Which one of its kind.
-    number: int
-    name: str
-    #: Whether a thread writes it at present.
-    open: bool
-    #: How many records were written, since the beginning.
-    written: int
-
-
-class Ring(NamedTuple):
-    """What spans are about: one feed and rank."""
-
-    ring: int
-    #: The feed's.
-    name: str
-    rank: int
-    world: int
-    open: bool
-    #: The process whose workers fill the ring, and the ring's number in the spans of that process.
-    engine: int
-    engine_ring: int
-    #: When it was opened (ms of CLOCK_MONOTONIC).
-    begun: float
-
-
-class SpanRecord(NamedTuple):
-    """Something that a thread did, or several small things of a kind, joined."""
-
-    lane: Lane
-    #: "read", "decode", "transform", "map", "close", "wait", "idle", "stage" or "step".
-    kind: str
-    #: The ring that it was done for; 0: for none.
-    ring: int
-    #: ms of CLOCK_MONOTONIC: ``time.monotonic() * 1000``.
-    start: float
-    #: ms; of joined spans the sum.
-    duration: float
-    bytes: float
-    #: Number of the batch in its ring, -1: none; of joined spans that of the first, as ``first_row`` is.
-    batch: int
-    first_row: int
-    rows: int
-    #: ms of CPU time, and of waiting for a core, since the last record of the lane that has them, or NaN.
-    cpu: float
-    delay: float
-    #: How many spans were joined into this one.
-    joined: int
-    #: Which one of its lane.
-    number: int
-
-
-class SpanRead(NamedTuple):
-    """What was written since a cursor."""
-
-    #: By lane, oldest first.
-    records: List[SpanRecord]
-    #: Where the reader has come to: how many records of each lane it has passed. Plain JSON.
-    cursor: List[int]
-    #: Records, of any ring, that were written over before they could be read, or are half written.
-    lost: int
 
 
 class Spans:
@@ -131,7 +78,7 @@ class Spans:
             raise MillraceError(f"can't open the spans at {path}: {error.strerror}") from None
         self._close = weakref.finalize(self, os.close, self._fd)
         regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
-        self._head = (os.pread(self._fd, 64, 0) if regular else b"").ljust(64, b"\0")
+        self._head = (os.pread(self._fd, LANES_AT, 0) if regular else b"").ljust(LANES_AT, b"\0")
         if self._head[:8] != SPANS_MAGIC.encode():
             self.close()
             raise MillraceError(f"{path} holds no spans of Millrace")
@@ -169,12 +116,26 @@ class Spans:
         found = []
         for at in range(0, len(table), size):
             entry = table[at : at + size]
-            ring, rank, world, is_open, engine, engine_ring, begun = struct.unpack_from("<6Id", entry)
+            ring, rank, world, is_open, engine, engine_ring, begun = _RING.unpack_from(entry)[:7]
             if ring == 0 or struct.unpack_from("<I", entry, RingAt.AGAIN)[0] != ring:
                 continue  # none, or it is being written
             name = _text(entry[RingAt.NAME : RingAt.AGAIN])
-            found.append(Ring(ring, name, rank, world, is_open == 1, engine, engine_ring, begun))
+            *facts, level, slot_bytes, steps = _RING.unpack_from(entry)[7:]
+            facts = [*facts, int(slot_bytes), int(steps), LEVEL_NAMES[level] or "spans"]
+            found.append(Ring(ring, name, rank, world, is_open == 1, engine, engine_ring, begun, *facts))
         return sorted(found)
+
+    def counters(self, ring: Optional[int] = None) -> List[LaneCounters]:
+        """Sums since the beginning, of all lanes; with a ring, of the lanes that worked for it."""
+        found = []
+        for lane in self.lanes():
+            part = os.pread(self._fd, COUNTER_BYTES, COUNTERS_AT + lane.lane * COUNTER_BYTES)
+            counters = _counters(lane, part.ljust(COUNTER_BYTES, b"\0"))
+            if ring is not None:
+                counters = counters._replace(rings=[one for one in counters.rings if one.ring == ring])
+            if ring is None or counters.rings:
+                found.append(counters)
+        return found
 
     def read_since(self, cursor: Optional[Sequence[int]] = None, ring: Optional[int] = None) -> SpanRead:
         """What was written since the cursor, all of it or that of one ring.
@@ -226,6 +187,21 @@ class Spans:
     def _u32(self, at: int) -> int:
         found: int = struct.unpack_from("<I", self._head, at)[0]
         return found
+
+
+def _counters(lane: Lane, part: bytes) -> LaneCounters:
+    """One of two copies is whole, unless both were written while we read: the next look sees it."""
+    own = latest_copy(part, 0, OWN_BYTES)
+    cpu, delay, gc, at = OWN_BODY.unpack_from(own)[1:] if own else (0.0, 0.0, 0.0, 0.0)
+    rings = []
+    for place in range(SUMS):
+        copy = latest_copy(part, SUMS_IN_LANE + place * 2 * SUM_BYTES, SUM_BYTES)
+        if copy is not None:
+            _, ring, *sums = SUM_BODY.unpack_from(copy)
+            ms = dict(zip(SPAN_NAMES[1:], sums))
+            size, rows, claims, reads, opens, upto = sums[15:]
+            rings.append(RingCounters(ring, ms, size, int(rows), int(claims), int(reads), int(opens), upto))
+    return LaneCounters(lane, cpu, delay, gc, at, rings)
 
 
 def _record(lane: Lane, number: int, values: Sequence[Any]) -> SpanRecord:

@@ -25,7 +25,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 from .._client.client import Client, Opened, Place
 from .._client.meeting import Meeting
 from .._generated.slot_words import Header
-from .._spans.reader import SpanRead
+from .._spans.records import SpanRead
 from ..errors import EngineDied, ForkedError, MillraceError, printable
 from .fork import watch
 from .reading import Taken, read

@@ -22,6 +22,7 @@ import { leaveCache } from './caches.js'
 import type { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
 import { Pool } from './pool.js'
+import { ringFacts } from './ring-facts.js'
 import type { RingMemory } from './ring-memory.js'
 import { ringName } from './ring-name.js'
 import { SampleTimeout } from './sample-timeout.js'
@@ -74,7 +75,8 @@ export class Feeding {
     this.budget = budget
     this.layout = job.layout
     this.sums = this.spans && new SpanSums(this.spans.reader, job.id)
-    this.spans?.openRing({ id: job.id, name: ringName(plan.feed, options.name), ...job.share })
+    const name = ringName(plan.feed, options.name)
+    this.spans?.openRing({ id: job.id, name, ...ringFacts(job, ring.depth) })
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -246,6 +248,7 @@ export class Feeding {
     this.reserving = Promise.allSettled([this.reserving, reserved])
     await reserved
     this.ring.depth = slots
+    this.spans?.tuneRing(this.job.id, { depth: slots })
     this.pool?.wake()
   }
 

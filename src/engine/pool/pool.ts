@@ -76,6 +76,9 @@ export class Pool {
     const wanted = Math.min(MAX_MAKERS, Math.max(1, workers))
     Atomics.store(this.words, PoolWord.Awake, wanted)
     for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
+    const spans = SpanFile.shared()
+    for (const { job } of this.served.values())
+      spans?.tuneRing(job.id, { workers: Math.min(wanted, job.makers ?? wanted) })
     this.wake()
   }
 

@@ -1,0 +1,16 @@
+/** What a reader of the spans of a ring has to know of it. */
+import type { RingFacts } from '../../spans/file.js'
+import type { Job } from '../plan/job.js'
+
+/** The pool says later how many workers there are. */
+export function ringFacts(
+  { layout, share, feed, order }: Job,
+  depth: number,
+): RingFacts & { rank: number; world: number } {
+  const { chunks, rows, bytes } = layout
+  const { length, rank, world, batch } = share
+  const whole = feed.batch.last === 'drop' ? Math.floor : Math.ceil
+  // Where batches go by tokens, epochs differ.
+  const steps = order.bins === undefined && Number.isFinite(length) ? whole(length / (world * batch)) : 0
+  return { rank, world, workers: 0, depth, claims: chunks, rows, slotBytes: bytes, steps }
+}
