@@ -18,6 +18,7 @@ ROOMS: Dict[str, Set[str]] = {
     "errors": set(),
     "batch": set(),
     "_data": {"errors"},
+    "_diagnose": {"errors"},
     "_open": {"errors", "_data"},
     "_spans": {"errors"},
     "_client": {"errors", "_spans"},
