@@ -317,5 +317,7 @@ export interface Diagnosis {
   /** The most that fixing the data could gain: step / ideal − 1. Null: without a trainer (a step of no length) there is no bound. */
   ceiling: number | null
   lost: number
+  /** Workers in the window. */
+  workers?: number
   remedies: Remedy[]
 }

@@ -1,6 +1,7 @@
 /** Remedies that change workers or depth: the values are computed, and what they gain is predicted. */
 import type { Change, Remedy } from '../evidence.js'
 import { predict } from '../model/predict.js'
+import { replay } from '../model/replay.js'
 import type { Case } from './case.js'
 import { LEAST_GAIN } from './thresholds.js'
 import { bytes, cores } from './units.js'
@@ -51,16 +52,21 @@ export function aheadOfTrainer(c: Case): Remedy[] {
   return gain < LEAST_GAIN ? [] : [{ ...setting(c, { depth: 2 }), predictedGain: gain, interval }]
 }
 
-/** More batches ahead, for the waits that come now and then. */
+/** More batches ahead, for the waits that come now and then: recorded claims tell what they gain. */
 export function moreDepth(c: Case): Remedy[] {
   const { facts } = c.e
   if (facts.workers === 0) return []
-  const depth = Math.min(MOST_DEPTH, Math.max(2, facts.depth * 2))
+  const fits = (depth: number) =>
+    facts.freeBytes === undefined || (depth - facts.depth) * facts.slotBytes <= FREE_SHARE * facts.freeBytes
+  const depths = [2, 4].map(times => Math.min(MOST_DEPTH, Math.max(2, facts.depth * times)))
+  const tried = depths
+    .filter((depth, i) => depth > facts.depth && depths.indexOf(depth) === i && fits(depth))
+    .map(depth => ({ depth, ...replay(c.e, { depth }, c.a) }))
+  const best = Math.min(...tried.map(({ stepMs }) => stepMs))
+  const chosen = tried.find(({ stepMs }) => stepMs <= best * NEAR)
+  if (chosen === undefined || chosen.gain < LEAST_GAIN) return []
+  const { depth, gain, interval } = chosen
   const more = (depth - facts.depth) * facts.slotBytes
-  if (depth <= facts.depth || (facts.freeBytes !== undefined && more > FREE_SHARE * facts.freeBytes))
-    return []
-  const { gain, interval } = predict(c.f, { depth })
-  if (gain < LEAST_GAIN) return []
   const warning = more > 0 ? `It takes ${bytes(more)} more of memory` : undefined
   return [{ ...setting(c, { depth }), predictedGain: gain, interval, ...(warning && { warning }) }]
 }

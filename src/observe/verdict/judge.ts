@@ -28,6 +28,7 @@ export function conclude(e: Evidence, a: Accounting): Diagnosis {
     evidence: [...why, ...evidenceLines(c, verdict, second)],
     ceiling: a.idealMs > GPU_STEP * a.stepMs ? Math.max(0, a.stepMs / a.idealMs - 1) : null,
     lost: a.lost,
+    workers: e.facts.workers,
     remedies: remediesFor(
       c,
       named.filter(name => name !== null),

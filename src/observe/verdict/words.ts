@@ -33,6 +33,11 @@ function why(d: Diagnosis): string {
     : `Not certain; perhaps ${WHY[d.second](verb(d.stage), d)}`
 }
 
+function makers({ workers }: Diagnosis): string {
+  if (workers === 0) return 'without workers, it'
+  return workers === undefined ? 'the workers' : `${workers} ${workers === 1 ? 'worker' : 'workers'}`
+}
+
 /** What makers do most, as a verb. */
 function verb(stage: keyof MakerWork | null): string {
   return stage === null ? 'make batches' : VERBS[stage]
@@ -59,7 +64,7 @@ const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
   'io-latency': () => 'too few reads are in flight for how long each takes',
   'small-files': () => 'opening many small files takes longer than reading them',
   'your-function': () => 'your function waits for something',
-  'under-parallel': verb => `the workers can't ${verb} fast enough, and cores are free`,
+  'under-parallel': (verb, d) => `${makers(d)} can't ${verb} fast enough, and cores are free`,
   'cpu-saturated': verb => `all cores are busy; there are too few to ${verb} fast enough`,
   'crowded-host': () => 'other processes use the cores that the workers need',
   variance: () => 'workers are fast enough on average, but some batches take much longer',
@@ -68,7 +73,7 @@ const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
   'runtime-pause': () => 'garbage collection stops the work',
   inconclusive: () => 'not certain',
   slowed: () => 'its own work takes longer than it should',
-  running: verb => `the workers can't ${verb} fast enough`,
+  running: (verb, d) => `${makers(d)} can't ${verb} fast enough`,
   queued: () => 'workers wait for cores',
   blocked: () => 'workers wait for the storage or for a function',
   'no-slot': () => 'workers had no free slot while it waited',

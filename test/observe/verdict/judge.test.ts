@@ -1,26 +1,509 @@
-import { expect, test } from 'vitest'
+/** Every verdict from a window that gives it, and beside it a neighbour that must not. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Diagnosis, Evidence, VerdictName } from '../../../src/observe/evidence.js'
+import { simulate } from '../../../src/observe/model/simulate.js'
 import { judge } from '../../../src/observe/verdict/judge.js'
 import { explain, sentence } from '../../../src/observe/verdict/words.js'
-import { made } from './made.js'
+import { HOST, type Made, made } from './made.js'
 
-test('workers that always run while cores are idle are too few: how many are enough is computed', () => {
-  const d = judge(made({ step: { supply: 10 }, running: 0.98, host: { idleCores: 2 } }))
-  expect(d.verdict).toBe('under-parallel')
-  expect(d.stage).toBe('decode')
-  expect(d.remedies[0].set).toEqual({ workers: 3 })
-  expect(d.remedies[0].predictedGain).toBeCloseTo(0.5, 1)
-  expect(sentence(d)).toMatch(
-    /^Your trainer loses 33 %: the workers can't decode fast enough, and cores are free\. 3 workers: \+50 % \(±\d+\)\.$/,
+const SLOW = { supply: 10 }
+const FULL = { idleCores: 0, engineCores: 4 }
+const doubled = (gain: number) => ({
+  doubled: {
+    workers: 2,
+    doubledWorkers: 4,
+    before: [1000, 1010],
+    after: [1000 * (1 + gain), 1010 * (1 + gain)],
+  },
+})
+const READS: Made = { step: SLOW, running: 0.05, blocked: 0.93, work: { read: 9, decode: 1 } }
+const RAM = { absent: { share: 0.8, rows: 100 } }
+const facts = (e: Evidence, more: Partial<Evidence['facts']>): Evidence => ({
+  ...e,
+  facts: { ...e.facts, ...more },
+})
+const ideal = (ms: number, from: 'given' | 'held' = 'held') => ({ ideal: { ms, from, steps: 50 } })
+const gpu = (smActive: number | null, hasWork: number | null = 1) => ({
+  gpu: { name: 'H200', hasWork, smActive, memoryBytes: null, watts: null },
+})
+
+/** What is seen, the verdict, and how it is made. */
+const CASES: [string, VerdictName, Evidence][] = [
+  ['no waiting', 'compute-bound', made({ running: 0.3 })],
+  ['waiting for 2 % of a step', 'compute-bound', made({ step: { supply: 0.4 }, running: 0.98 })],
+  ['waiting for 4 % of a step', 'under-parallel', made({ step: { supply: 0.85 }, running: 0.98 })],
+  ['few multiprocessors active', 'launch-bound', made({ running: 0.3, host: gpu(0.2) })],
+  ['many multiprocessors active', 'compute-bound', made({ running: 0.3, host: gpu(0.5) })],
+  ['a GPU that this trainer does not use', 'compute-bound', made({ running: 0.3, host: gpu(0, 0) })],
+  ['a longer step beside workers', 'crowding-trainer', made({ running: 0.5, more: { probes: ideal(17) } })],
+  [
+    'a longer step than the one given',
+    'slowed',
+    made({ running: 0.5, more: { probes: ideal(17, 'given') } }),
+  ],
+  [
+    'a step that workers do not change',
+    'compute-bound',
+    made({ running: 0.5, more: { probes: ideal(19.8) } }),
+  ],
+  ['batches that are taken slowly', 'hand-over', made({ step: { handOver: 4 } })],
+  ['batches that are taken quickly', 'compute-bound', made({ step: { handOver: 0.3 } })],
+  ['a copy that is waited for', 'transfer-bound', made({ step: { transfer: 4 } })],
+  ['a copy beside the step', 'compute-bound', made({ step: { transfer: 0.3 } })],
+  ['waits when epochs begin', 'start-up', atEpochs(made({ running: 0.98, step: { supply: 0.2 } }), 300)],
+  [
+    'waits when epochs begin, and more elsewhere',
+    'under-parallel',
+    atEpochs(made({ running: 0.98, step: SLOW }), 300),
+  ],
+  [
+    'reads that gain nothing from company',
+    'storage-bandwidth',
+    made({ ...READS, more: { probes: doubled(0.02) } }),
+  ],
+  [
+    'the same, at the first time',
+    'cache-warm-up',
+    facts(made({ ...READS, more: { probes: { ...doubled(0.02), ...RAM } } }), {
+      sourceBytes: 1e9,
+      freeBytes: 1e10,
+    }),
+  ],
+  [
+    'the same, more than memory holds',
+    'storage-bandwidth',
+    facts(made({ ...READS, more: { probes: { ...doubled(0.02), ...RAM } } }), {
+      sourceBytes: 1e11,
+      freeBytes: 1e10,
+    }),
+  ],
+  ['reads that gain from company', 'io-latency', made({ ...READS, more: { probes: doubled(0.4) } })],
+  [
+    'a small gain that is all there is',
+    'io-latency',
+    made({ ...READS, step: { supply: 1.2 }, more: { probes: doubled(0.05) } }),
+  ],
+  ['reads that were not tried', 'blocked', made(READS)],
+  [
+    'files that take long to open',
+    'small-files',
+    made({ ...READS, work: { open: 6, read: 3, decode: 1 }, more: { probes: doubled(0.6) } }),
+  ],
+  [
+    'files that open quickly',
+    'io-latency',
+    made({ ...READS, work: { open: 2, read: 7, decode: 1 }, more: { probes: doubled(0.6) } }),
+  ],
+  ['a function that sleeps', 'your-function', made({ ...READS, work: { map: 9, decode: 1 } })],
+  [
+    'a function that runs, and slow reads',
+    'blocked',
+    made({ ...READS, running: 0.4, blocked: 0.6, work: { read: 6, map: 4 } }),
+  ],
+  ['workers that always run, cores free', 'under-parallel', made({ step: SLOW, running: 0.98 })],
+  [
+    'workers that always run, cores full',
+    'cpu-saturated',
+    made({ step: SLOW, running: 0.98, cores: 2, host: { ...FULL, allowed: 2, engineCores: 2 } }),
+  ],
+  ['no workers', 'under-parallel', made({ workers: 0, step: SLOW, running: 0.33 })],
+  [
+    'workers that queue, nobody else there',
+    'cpu-saturated',
+    made({ workers: 8, step: SLOW, running: 0.5, queued: 0.48, host: FULL }),
+  ],
+  [
+    'workers that queue behind others',
+    'crowded-host',
+    made({
+      workers: 4,
+      step: SLOW,
+      running: 0.5,
+      queued: 0.48,
+      host: { idleCores: 0, engineCores: 2, otherCores: 2 },
+    }),
+  ],
+  [
+    'workers stopped by a quota',
+    'cpu-saturated',
+    made({
+      workers: 4,
+      step: SLOW,
+      running: 0.5,
+      queued: 0.48,
+      host: { idleCores: 0, engineCores: 2, otherCores: 2, throttled: 0.4 },
+    }),
+  ],
+  [
+    'slow samples now and then',
+    'variance',
+    simulate({
+      workers: 3,
+      depth: 4,
+      claims: 4,
+      rows: 16,
+      cores: 4,
+      cpu: 0.3,
+      blocked: 0,
+      step: 4,
+      slowShare: 0.004,
+      slowBy: 200,
+      steps: 400,
+      seed: 3,
+    }),
+  ],
+  [
+    'the same without them',
+    'compute-bound',
+    simulate({
+      workers: 3,
+      depth: 4,
+      claims: 4,
+      rows: 16,
+      cores: 4,
+      cpu: 0.3,
+      blocked: 0,
+      step: 4,
+      steps: 400,
+    }),
+  ],
+  [
+    'a rank that is slower',
+    'straggler',
+    {
+      ...made({ step: SLOW, running: 0.6, queued: 0.1, blocked: 0.28 }),
+      ranks: [rank(0, 900), rank(1, 400)],
+    },
+  ],
+  [
+    'ranks that are alike',
+    'running',
+    {
+      ...made({ step: SLOW, running: 0.6, queued: 0.1, blocked: 0.28 }),
+      ranks: [rank(0, 900), rank(1, 800)],
+    },
+  ],
+  [
+    'waiting for memory',
+    'memory-pressure',
+    made({ ...READS, host: { psi: { cpu: 0, io: 0.1, memory: 0.2 } }, more: { probes: doubled(0.02) } }),
+  ],
+  [
+    'waiting for the disk, a little for memory',
+    'storage-bandwidth',
+    made({ ...READS, host: { psi: { cpu: 0, io: 0.6, memory: 0.06 } }, more: { probes: doubled(0.02) } }),
+  ],
+  ['collecting garbage', 'runtime-pause', made({ step: SLOW, running: 0.98, gc: 0.6 })],
+  ['collecting some garbage', 'under-parallel', made({ step: SLOW, running: 0.98, gc: 0.1 })],
+  ['few steps', 'inconclusive', made({ steps: 99, step: SLOW, running: 0.98 })],
+  ['two parts alike', 'inconclusive', uneven(made({ step: { supply: 5, handOver: 5 }, running: 0.98 }))],
+  [
+    'two parts, one larger',
+    'under-parallel',
+    uneven(made({ step: { supply: 12, handOver: 3 }, running: 0.98 })),
+  ],
+]
+
+describe('a window is named', () => {
+  test.each(CASES)('%s: %s', (_, verdict, e) => {
+    const d = judge(e)
+    expect(d.verdict, explain(d)).toBe(verdict)
+    sound(d)
+  })
+
+  test('every verdict that has a test is among them', () => {
+    const all = new Set(CASES.map(([, verdict]) => verdict))
+    expect(all.size).toBeGreaterThanOrEqual(21)
+  })
+})
+
+describe('two causes', () => {
+  test('the smaller is named second', () => {
+    const d = judge(made({ step: { supply: 10, handOver: 3 }, running: 0.98 }))
+    expect([d.verdict, d.second]).toEqual(['under-parallel', 'hand-over'])
+    expect(d.remedies.length).toBeGreaterThan(1)
+  })
+
+  test('among workers: what would be named if the first were gone', () => {
+    const d = judge(
+      made({
+        step: SLOW,
+        running: 0.34,
+        blocked: 0.64,
+        work: { read: 7, decode: 3 },
+        more: { probes: doubled(0.4) },
+      }),
+    )
+    expect([d.verdict, d.second]).toEqual(['io-latency', 'running'])
+  })
+
+  test('one cause alone has no second', () => {
+    expect(judge(made({ step: SLOW, running: 0.98 })).second).toBeNull()
+  })
+})
+
+describe('remedies', () => {
+  test('the fewest workers that keep up', () => {
+    const d = judge(made({ step: SLOW, running: 0.98 }))
+    expect(d.remedies[0]).toMatchObject({ set: { workers: 3 }, command: '--workers 3' })
+    expect(d.remedies[0].action).toContain('feed.tune(workers=3)')
+    expect(d.remedies[0].predictedGain).toBeCloseTo(0.5, 1)
+    expect(d.ceiling).toBeCloseTo(0.5, 1)
+  })
+
+  test('no more workers where cores are full', () => {
+    for (const [, , e] of CASES.filter(([, verdict]) => verdict === 'cpu-saturated'))
+      expect(judge(e).remedies.filter(({ set }) => set?.workers !== undefined)).toEqual([])
+  })
+
+  test('a loader of others is told in its own words, and is not set', () => {
+    const [first] = judge(facts(made({ step: SLOW, running: 0.98 }), { foreign: 'DataLoader' })).remedies
+    expect(first.action).toContain('num_workers=3')
+    expect(first.set).toBeUndefined()
+  })
+
+  test('a larger batch is predicted from two sizes, or not at all', () => {
+    const bound = (probes: Evidence['probes']) =>
+      judge(made({ running: 0.3, host: gpu(0.1), more: { probes } })).remedies[0]
+    expect(bound({})).toMatchObject({ predictedGain: null })
+    expect(bound({ otherBatch: { rows: 64, stepMs: 25 } }).predictedGain).toBeCloseTo(0.6, 1)
+  })
+
+  test('depth 1: batches are made ahead', () => {
+    const d = judge(
+      simulate({
+        workers: 4,
+        depth: 1,
+        claims: 4,
+        rows: 16,
+        cores: 8,
+        cpu: 1,
+        blocked: 0,
+        step: 6,
+        steps: 200,
+      }),
+    )
+    expect(d.verdict).toBe('under-parallel')
+    expect(d.remedies[0]).toMatchObject({ set: { depth: 2 } })
+    expect(d.remedies[0].predictedGain).toBeGreaterThan(0.3)
+  })
+
+  test('slow samples: more depth, with what it takes of memory', () => {
+    const [, , e] = CASES.find(([, verdict]) => verdict === 'variance')!
+    const deeper = judge(e).remedies.find(({ set }) => set?.depth !== undefined)
+    expect(deeper?.predictedGain).toBeGreaterThan(0.03)
+    expect(deeper?.warning).toContain('memory')
+    expect(judge(facts(e, { freeBytes: 1e6 })).remedies.filter(({ set }) => set?.depth)).toEqual([])
+  })
+})
+
+describe('words', () => {
+  test('one line says why and what to do', () => {
+    const line = sentence(judge(made({ step: SLOW, running: 0.98 })))
+    expect(line).toMatch(
+      /^Your trainer loses 33 %: 2 workers can't decode fast enough, and cores are free\. 3 workers: \+50 % \(±\d+\)\.$/,
+    )
+    expect(sentence(judge(made({ running: 0.3 })))).toMatch(
+      /^The trainer is the limit: the data costs it 0\.1 %\.$/,
+    )
+  })
+
+  test('the numbers that decided stand below', () => {
+    const text = explain(judge(made({ step: SLOW, running: 0.98 })))
+    expect(text).toContain('2 of 4 cores were idle')
+    expect(text).toMatch(/workers ran 9[78] % of the whole time/)
+    expect(text).toContain('ceiling   +50 %')
+  })
+
+  test('without a trainer the feed alone is judged', () => {
+    const d = judge(made({ step: { supply: 20, compute: 0, handOver: 0 }, running: 0.98 }))
+    expect(d).toMatchObject({ verdict: 'under-parallel', ceiling: null })
+    expect(sentence(d)).toMatch(/^The feed alone, without a trainer: /)
+  })
+
+  test('what is not known is said', () => {
+    const e = made({ step: SLOW, running: 0.98, host: null })
+    const blind = { ...e, makers: e.makers.map(slice => ({ ...slice, cpu: null, delay: null })) }
+    const text = explain(judge(blind))
+    expect(text).toContain('the machine was not looked at')
+    expect(text).toContain('no CPU time')
+  })
+})
+
+// Times below a picosecond are none.
+const amount = fc
+  .oneof(
+    fc.constant(0),
+    fc.double({ min: 0, max: 1e6, noNaN: true }),
+    fc.double({ min: 0, max: 1, noNaN: true }),
   )
-  expect(explain(d)).toContain('--workers 3')
+  .map(value => (value < 1e-9 ? 0 : value))
+const count = fc.integer({ min: 0, max: 300 })
+
+test('any window is judged, with finite numbers', () => {
+  const step = fc.record({
+    asked: amount,
+    supply: amount,
+    handOver: amount,
+    transfer: amount,
+    compute: amount,
+    samples: count,
+    count,
+    first: fc.boolean(),
+    gc: amount,
+  })
+  const work = fc.record({
+    open: amount,
+    read: amount,
+    decode: amount,
+    transform: amount,
+    map: amount,
+    close: amount,
+  })
+  const times = fc.option(amount)
+  const slice = fc.record({
+    maker: count,
+    from: amount,
+    to: amount,
+    work,
+    wait: amount,
+    idle: amount,
+    cpu: times,
+    delay: times,
+    gc: amount,
+    bytes: amount,
+    rows: count,
+    claims: count,
+    reads: count,
+    opens: count,
+  })
+  const some = fc.record({
+    workers: count,
+    depth: count,
+    claims: count,
+    rows: count,
+    slotBytes: amount,
+    rank: count,
+    world: count,
+    cores: amount,
+  })
+  const host = fc.option(
+    fc.record({
+      allowed: amount,
+      idleCores: amount,
+      engineCores: amount,
+      trainerCores: amount,
+      otherCores: amount,
+      throttled: times,
+    }),
+  )
+  const probes = fc.record(
+    {
+      ideal: fc.option(
+        fc.record({
+          ms: amount,
+          from: fc.constantFrom('given' as const, 'held' as const, 'upper' as const),
+          steps: count,
+        }),
+        { nil: undefined },
+      ),
+      doubled: fc.option(
+        fc.record({
+          workers: count,
+          doubledWorkers: count,
+          before: fc.array(amount),
+          after: fc.array(amount),
+        }),
+        { nil: undefined },
+      ),
+      bytesPerSecond: fc.option(amount, { nil: undefined }),
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 8 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.array(slice, { maxLength: 6 }),
+      some,
+      host,
+      probes,
+      (steps, times, makers, facts, h, probes) => {
+        const all = Array.from({ length: times }, () => steps).flat()
+        const d = judge({
+          version: 1,
+          from: 0,
+          to: 1,
+          facts,
+          steps: all,
+          makers,
+          host: h && { ...HOST, ...h },
+          probes,
+          lost: 0,
+        } as Evidence)
+        sound(d)
+        expect(explain(d)).not.toMatch(/NaN|Infinity|undefined/)
+      },
+    ),
+    { numRuns: 300 },
+  )
 })
 
-test('a trainer that does not wait is the limit', () => {
-  const d = judge(made({ running: 0.3 }))
-  expect(d.verdict).toBe('compute-bound')
-  expect(d.remedies).toEqual([])
+/** Windows that were recorded: `{ evidence, verdicts }`, where any of the verdicts is right. */
+const FOLDER = join(import.meta.dirname, 'cases')
+const recorded = existsSync(FOLDER) ? readdirSync(FOLDER).filter(name => /\.json(\.gz)?$/.test(name)) : []
+
+describe.runIf(existsSync(FOLDER))('recorded windows', () => {
+  test('there are some', () => expect(recorded.length).toBeGreaterThan(0))
+
+  test.each(recorded)('%s', name => {
+    const bytes = readFileSync(join(FOLDER, name))
+    const { evidence, verdicts } = JSON.parse(String(name.endsWith('.gz') ? gunzipSync(bytes) : bytes)) as {
+      evidence: Evidence
+      verdicts: VerdictName[]
+    }
+    const d = judge(evidence)
+    expect(verdicts, explain(d)).toContain(d.verdict)
+    sound(d)
+  })
 })
 
-test('few steps say nothing', () => {
-  expect(judge(made({ steps: 50, step: { supply: 10 }, running: 1 })).verdict).toBe('inconclusive')
-})
+/** What holds of every diagnosis. */
+function sound(d: Diagnosis): void {
+  const numbers = [
+    ...Object.values(d.parts),
+    d.lost,
+    d.ceiling ?? 0,
+    ...d.remedies.flatMap(r => [r.predictedGain ?? 0, ...(r.interval ?? [])]),
+  ]
+  expect(numbers.filter(number => !Number.isFinite(number))).toEqual([])
+  expect(Object.values(d.parts).reduce((a, b) => a + b, 0)).toBeCloseTo(1, 2)
+  for (const { predictedGain } of d.remedies)
+    if (predictedGain !== null) expect(predictedGain).toBeGreaterThanOrEqual(0.03)
+  expect(d.second).not.toBe(d.verdict)
+}
+
+/** Every fiftieth step begins an epoch, with a long wait. */
+function atEpochs(e: Evidence, supply: number): Evidence {
+  return {
+    ...e,
+    steps: e.steps.map((step, i) => (i % 50 === 25 ? { ...step, supply, epochStart: true } : step)),
+  }
+}
+
+/** Waits and hand-overs that change from block to block, against each other. */
+function uneven(e: Evidence): Evidence {
+  const steps = e.steps.map((step, i) => {
+    const more = 1 + 0.3 * Math.sin(i / 11)
+    return { ...step, supply: step.supply * more, handOver: step.handOver * (2 - more) }
+  })
+  return { ...e, steps }
+}
+
+function rank(rank: number, capacity: number) {
+  return { rank, steps: 200, supplyMs: 10, computeMs: 20, capacity }
+}
