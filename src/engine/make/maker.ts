@@ -17,6 +17,7 @@ import { MAKER_THREAD, nameThread } from '../../system/process/thread-name.js'
 import type { BadReport, Job } from '../plan/job.js'
 import { noteChild } from '../pool/children.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from '../pool/messages.js'
+import { restLeft } from '../pool/rest.js'
 import { loadFunctions, withTokenizers } from './functions.js'
 import { RowMaker } from './row-maker.js'
 
@@ -55,19 +56,20 @@ class Maker {
       if (mail !== this.mail) await this.readInbox()
       this.mail = mail
       if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
-      const made = maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
-      if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen)
+      const rest = restLeft(words)
+      const made = rest === 0 && maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
+      if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen, rest || NAP)
     }
     if (this.calling.size > 0) await turn(LAST_TURN)
     for (const rowMaker of this.rings.values()) rowMaker.close()
   }
 
   /** Waits until something changes. Spans that wait to be written are not held back for long. */
-  private sleep(seen: number): void {
+  private sleep(seen: number, most: number): void {
     const { lane } = this
     const full = lane && this.served.filter(({ ring }) => ring.full)
     const begun = performance.now()
-    Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : NAP)
+    Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : most)
     if (full === undefined) return
     // Where slots of several rings are waited for at once, that is about none of them.
     const spans = lane!.of(full.length === 1 ? full[0].job.id : 0)

@@ -4,7 +4,7 @@
  */
 import { EngineError } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
-import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
+import { type Claim, CONTROL_BYTES, MAX_MAKERS, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import { SpanFile } from '../../spans/file.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
@@ -12,6 +12,7 @@ import { SpanSums } from '../../spans/sums.js'
 import { BlockCache, type BlockCacheStats } from '../../store/block-cache.js'
 import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
+import { Control } from '../control/control.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
 import { nameBad } from '../make/failures.js'
 import type { Budget } from '../plan/budget.js'
@@ -84,6 +85,7 @@ export class Feeding {
     const made = await newRing(plan, options, start)
     const pool = options.workers > 0 ? Pool.shared() : undefined
     const feeding = new Feeding(plan, options, made, pool)
+    Control.shared().add(feeding, pool ? (made.job.makers ?? MAX_MAKERS) : 0)
     if (pool) {
       const owner: RingOwner = {
         bad: report => feeding.reports.push(report),
@@ -282,6 +284,7 @@ export class Feeding {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
+    Control.shared().remove(this.job.id)
     this.spans?.closeRing(this.job.id)
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.

@@ -14,6 +14,8 @@ export const PoolWord = {
   Stop: 2,
   /** Counts what was put into the inboxes: looking into one costs more than reading a word. */
   Mail: 3,
+  /** Until when makers take no claims: ms of CLOCK_MONOTONIC, its low 32 bits; 0: they work. See rest.ts. */
+  Rest: 4,
   /** From here on, one word a maker: where it is in its life. */
   Life: 16,
   /** From here on, one word a maker: the ring whose job it is taking up, which may take long; 0: none. */

@@ -13,6 +13,7 @@ import type { Job } from '../plan/job.js'
 import { leftChild, POOL_WORDS } from './children.js'
 import { MakerThread, type ThreadListener } from './maker-thread.js'
 import { type FromMaker, Life, PoolWord, type ToMaker } from './messages.js'
+import { setRest } from './rest.js'
 import { type RingOwner, ServedRing } from './served-ring.js'
 
 /** Deaths of makers, for each of them, that no sample explains and after which the pool gives up. */
@@ -79,6 +80,12 @@ export class Pool {
     const spans = SpanFile.shared()
     for (const { job } of this.served.values())
       spans?.tuneRing(job.id, { workers: Math.min(wanted, job.makers ?? wanted) })
+    this.wake()
+  }
+
+  /** Lets all makers rest until a moment (ms of CLOCK_MONOTONIC), 5 s at most. One that has passed: they go on. */
+  rest(until: number): void {
+    setRest(this.words, until)
     this.wake()
   }
 

@@ -1,0 +1,128 @@
+/**
+ * The engine's side of the control memory: looks, a few times a second, whether another process asks for something. Every
+ * word of a request is checked before it is used; what is wrong with it is answered, and nothing is changed.
+ */
+import { closeSync, readSync, writeSync } from 'node:fs'
+import { monotonicMs } from '../../spans/clock.js'
+import { createRegion, seal } from '../../system/memory/memory.js'
+import { Pool } from '../pool/pool.js'
+import { MAX_REST } from '../pool/rest.js'
+import {
+  ANSWER_AT,
+  answerBytes,
+  CONTROL_MEMORY,
+  CONTROL_NAME,
+  ControlBytes,
+  type ControlRequest,
+  ControlResult,
+  headBytes,
+  REQUEST_AT,
+  readRequest,
+} from './words.js'
+
+/** How often it is looked (ms). */
+const OFTEN = 100
+
+/** A ring that can be controlled. */
+export interface Controlled {
+  readonly id: number
+  workers: number
+  readonly depth: number
+  /** The depth can be raised to its capacity. */
+  readonly ring: { readonly capacity: number }
+  setDepth(depth: number): Promise<void>
+}
+
+interface Entry {
+  ring: Controlled
+  mostWorkers: number
+}
+
+export class Control {
+  private static instance: Control | undefined
+
+  /** That of this process. */
+  static shared(): Control {
+    Control.instance ??= new Control()
+    return Control.instance
+  }
+
+  private readonly rings = new Map<number, Entry>()
+  private fd = -1
+  private timer: NodeJS.Timeout | undefined
+  private answered = 0
+  private busy = false
+
+  /**
+   * From now on the ring can be controlled. Where there is no memory, it can't. `mostWorkers` is 0 where the consumer makes
+   * the rows itself.
+   */
+  add(ring: Controlled, mostWorkers: number): void {
+    this.rings.set(ring.id, { ring, mostWorkers })
+    if (this.fd < 0) this.open()
+    if (this.fd >= 0) this.timer ??= setInterval(() => void this.look(), OFTEN).unref()
+  }
+
+  remove(id: number): void {
+    this.rings.delete(id)
+    if (this.rings.size > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
+  }
+
+  /** Looks for a request, and answers it. */
+  async look(): Promise<void> {
+    if (this.busy) return
+    const bytes = Buffer.alloc(ControlBytes.request)
+    if (readSync(this.fd, bytes, 0, bytes.length, REQUEST_AT) < bytes.length) return
+    const request = readRequest(bytes)
+    if (request === undefined || request.sequence === 0 || request.sequence === this.answered) return
+    this.busy = true
+    try {
+      const entry = this.rings.get(request.ring)
+      const result = await serve(request, entry)
+      this.answered = request.sequence
+      const { sequence, asker } = request
+      this.say({ sequence, asker, result, workers: entry?.ring.workers ?? 0, depth: entry?.ring.depth ?? 0 })
+    } finally {
+      this.busy = false
+    }
+  }
+
+  private say(answer: Parameters<typeof answerBytes>[0]): void {
+    writeSync(this.fd, answerBytes(answer), 0, ControlBytes.answer, ANSWER_AT)
+  }
+
+  private open(): void {
+    let fd = -1
+    try {
+      const region = createRegion(CONTROL_MEMORY, CONTROL_NAME)
+      fd = region.fd
+      seal(region, false)
+      writeSync(fd, headBytes(process.pid), 0, undefined, 0)
+      this.fd = fd
+    } catch {
+      if (fd >= 0) closeSync(fd) // no descriptors or memory left: the feed runs without
+    }
+  }
+}
+
+/** Checks all of a request, then does it. */
+async function serve(request: ControlRequest, entry: Entry | undefined): Promise<ControlResult> {
+  if (entry === undefined) return ControlResult.NoRing
+  const { ring, mostWorkers } = entry
+  const { workers, depth, restUntil } = request
+  if (workers !== 0 && workers > mostWorkers) return ControlResult.BadWorkers
+  if (depth !== 0 && depth > ring.ring.capacity) return ControlResult.BadDepth
+  const restful = restUntil === 0 || mostWorkers > 0
+  if (!restful || !Number.isFinite(restUntil) || restUntil < 0 || restUntil - monotonicMs() > MAX_REST)
+    return ControlResult.BadRest
+  try {
+    if (workers !== 0) ring.workers = workers
+    if (depth !== 0) await ring.setDepth(depth)
+    if (restUntil !== 0) Pool.shared().rest(restUntil)
+    return ControlResult.Done
+  } catch {
+    return ControlResult.Failed // no memory for more slots: the depth stays
+  }
+}
