@@ -1,0 +1,85 @@
+/**
+ * A feed that is opened to be looked at, and a trainer that computes nothing: it sleeps as long as a step takes. The run goes on
+ * only while it is measured; what lies between two measurements is left out of both.
+ */
+import type { Loader } from '../deliver/node/loader.js'
+import { Pool } from '../engine/pool/pool.js'
+import { monotonicMs } from '../spans/clock.js'
+import type { Bench, Length, Measured, Setting } from './bench.js'
+
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+export class FeedRun implements Bench {
+  private loop: AsyncIterator<{ samples: number }> | undefined
+  private steps = 0
+  private samples = 0
+
+  constructor(
+    private readonly loader: Loader,
+    private readonly stepMs: number,
+    /** Told after every step. */
+    private readonly stepped: (steps: number) => void,
+  ) {}
+
+  setting(): Required<Setting> {
+    const { workers, depth } = this.loader.stats()
+    return { workers, depth }
+  }
+
+  async set(setting: Setting): Promise<void> {
+    await this.loader.tune(setting)
+  }
+
+  async measure({ steps, seconds, most }: Length): Promise<Measured> {
+    const before = { steps: this.steps, samples: this.samples, bytes: this.loader.stats().bytesRead }
+    const begun = monotonicMs()
+    const passed = () => (monotonicMs() - begun) / 1000
+    while (passed() < most && (this.steps - before.steps < steps || passed() < seconds)) await this.step()
+    return {
+      steps: this.steps - before.steps,
+      samples: this.samples - before.samples,
+      seconds: passed(),
+      bytes: this.loader.stats().bytesRead - before.bytes,
+    }
+  }
+
+  /** How long a step of this trainer takes when its workers rest (ms): a system sleeps a little longer than it is told to. */
+  ideal(): { ms: number; from: 'given'; steps: number } {
+    if (this.stepMs === 0) return { ms: 0, from: 'given', steps: 0 }
+    const steps = Math.min(30, Math.max(5, Math.ceil(400 / this.stepMs)))
+    const pool = this.setting().workers > 0 ? Pool.shared() : undefined
+    pool?.rest(monotonicMs() + steps * this.stepMs + 1000)
+    const begun = performance.now()
+    try {
+      for (let step = 0; step < steps; step++) this.compute()
+      return { ms: (performance.now() - begun) / steps, from: 'given', steps }
+    } finally {
+      pool?.rest(0)
+    }
+  }
+
+  /** One step. An epoch that ends is followed by the next one. */
+  private async step(): Promise<void> {
+    for (let empty = 0; ; empty++) {
+      this.loop ??= this.loader[Symbol.asyncIterator]() as AsyncIterator<{ samples: number }>
+      const { done, value } = await this.loop.next()
+      if (!done) {
+        this.compute()
+        this.steps++
+        this.samples += value.samples
+        return this.stepped(this.steps)
+      }
+      this.loop = undefined
+      if (empty > 0) throw new Error('the feed has no batches')
+    }
+  }
+
+  /** Sleeps like a thread that waits for its GPU. Not by setTimeout, which cuts fractions of a millisecond off. */
+  private compute(): void {
+    if (this.stepMs > 0) Atomics.wait(never, 0, 0, this.stepMs)
+  }
+
+  async end(): Promise<void> {
+    await this.loop?.return?.()
+  }
+}

@@ -1,0 +1,115 @@
+/** `diagnoseFeed`: opens a feed, feeds a simulated trainer, makes the experiments that decide, and judges what was seen. */
+import { MillraceError } from '../basics/errors.js'
+import type { FeedJson } from '../define/types.js'
+import type { Loader } from '../deliver/node/loader.js'
+import { open } from '../deliver/node/open.js'
+import type { OpenOptions } from '../deliver/options.js'
+import { account } from '../observe/account/account.js'
+import { type CollectOptions, collect } from '../observe/account/collect.js'
+import { type SpanSource, spansOfLoader } from '../observe/account/source.js'
+import type { Evidence, Probes } from '../observe/evidence.js'
+import { GatheredSpans } from '../observe/gather.js'
+import { HostSampler } from '../observe/host/sampler.js'
+import { judge } from '../observe/verdict/judge.js'
+import { monotonicMs } from '../spans/clock.js'
+import { SpanFile } from '../spans/file.js'
+import { applyBest } from './apply.js'
+import type { Length } from './bench.js'
+import { atWork, double, needsDoubling } from './experiments.js'
+import { FeedRun } from './feed-run.js'
+import { type Findings, findings } from './findings.js'
+
+export interface DiagnoseFeedOptions {
+  /** Length of a simulated training step (ms). 0: what limits the feed itself. */
+  stepMs: number
+  /** Steps to be looked at, and seconds after which fewer must do. */
+  steps: number
+  seconds: number
+  /** Applies the best remedy, and measures again. */
+  apply: boolean
+  /** Told what is being done, and how much of it. */
+  progress: (what: string, steps: number, of: number) => void
+}
+
+/** Batches before these are made by code that is not compiled yet. */
+const WARM_UP: Length = { steps: 12, seconds: 0.7, most: 8 }
+/** A shorter window is noise, however many steps it has. */
+const LEAST_SECONDS = 3
+/** Workers hold small spans back for a moment (ms). */
+const HELD = 30
+
+export async function diagnoseFeed(
+  json: FeedJson,
+  opening: OpenOptions,
+  options: DiagnoseFeedOptions,
+): Promise<Findings> {
+  const loader = open(json, { ...opening, epochs: 1 }) as unknown as Loader
+  try {
+    await loader.ready
+    return await look(loader, options)
+  } finally {
+    await loader.close()
+  }
+}
+
+async function look(loader: Loader, options: DiagnoseFeedOptions): Promise<Findings> {
+  const source = sourceOf()
+  let what = 'warming up'
+  let before = 0
+  const run = new FeedRun(loader, options.stepMs, steps => {
+    options.progress(what, steps - before, options.steps)
+    ;(source.engine.reader as GatheredSpans).lookNow()
+  })
+  const stage = (name: string, length: Length) => {
+    what = name
+    return run.measure(length).then(measured => {
+      before += measured.steps
+      return measured
+    })
+  }
+  const { steps, seconds } = options
+  await stage('warming up', WARM_UP)
+  const ideal = run.ideal()
+  await run.measure({ steps: 2, seconds: 0, most: 2 })
+  const host = new HostSampler()
+  const looked = host.look()
+  const from = monotonicMs()
+  await stage('measuring', { steps, seconds: Math.min(LEAST_SECONDS, seconds), most: seconds })
+  const to = monotonicMs()
+  const signals = host.between(looked, host.look())
+  host.close()
+  await new Promise(resolve => setTimeout(resolve, HELD))
+  const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
+  what = 'experiments'
+  evidence.probes = { ...evidence.probes, ...(await probesOf(evidence, run)) }
+  const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
+  await run.end()
+  return findings(evidence, applied)
+}
+
+/** What was seen in a window; the run's first batch is kept with it, for what it took to start. */
+function windowOf(source: SpanSource, window: CollectOptions): Evidence {
+  const evidence = collect(source, window)
+  const first = collect(source, { from: 0, to: window.from }).steps.find(step => step.first)
+  if (first) evidence.steps.unshift(first)
+  const work = atWork(evidence)
+  if (work) evidence.probes.atWork = work
+  return evidence
+}
+
+async function probesOf(evidence: Evidence, run: FeedRun): Promise<Probes> {
+  if (!needsDoubling(evidence, account(evidence))) return {}
+  return double(run)
+}
+
+/** The spans of the feed that was opened last in this process. */
+function sourceOf(): SpanSource {
+  const reader = SpanFile.shared()?.reader
+  if (reader === undefined)
+    throw new MillraceError(
+      'nothing can be said of a run without spans: they are turned off (MILLRACE_SPANS=0), or there was no memory for them',
+    )
+  const ring = reader.rings().findLast(({ open }) => open)
+  if (ring === undefined) throw new MillraceError('the feed is not open')
+  return spansOfLoader(new GatheredSpans(reader), ring.ring)
+}

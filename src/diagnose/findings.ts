@@ -1,0 +1,27 @@
+/** What `millrace diagnose` has to say, as one JSON object: the diagnosis, and the figures it was made of. */
+import { account } from '../observe/account/account.js'
+import type { Accounting, Diagnosis, Evidence } from '../observe/evidence.js'
+import { type Fit, fit } from '../observe/model/fit.js'
+import { conclude } from '../observe/verdict/judge.js'
+import type { Applied } from './apply.js'
+
+export interface Findings extends Diagnosis {
+  account: Accounting
+  /** What the model was given: costs of a sample, cores, bytes/s. */
+  model: Fit
+  /** What was made of the best remedy. */
+  applied?: Applied
+  /** All that was seen, for `--record`. */
+  recorded: Evidence
+}
+
+export function findings(evidence: Evidence, applied?: Applied): Findings {
+  const accounting = account(evidence)
+  return {
+    ...conclude(evidence, accounting),
+    account: accounting,
+    model: fit(evidence, accounting),
+    ...(applied && { applied }),
+    recorded: evidence,
+  }
+}
