@@ -2,6 +2,7 @@
  * A feed that is opened to be looked at, and a trainer that computes nothing: it sleeps as long as a step takes. The run goes on
  * only while it is measured; what lies between two measurements is left out of both.
  */
+import { MillraceError } from '../basics/errors.js'
 import type { Loader } from '../deliver/node/loader.js'
 import { Pool } from '../engine/pool/pool.js'
 import { monotonicMs } from '../spans/clock.js'
@@ -70,7 +71,8 @@ export class FeedRun implements Bench {
         return this.stepped(this.steps)
       }
       this.loop = undefined
-      if (empty > 0) throw new Error('the feed has no batches')
+      if (empty > 0)
+        throw new MillraceError('the feed has no batches: its data are less than a batch, and last is "drop"')
     }
   }
 
