@@ -44,11 +44,6 @@ describe('a feed that is diagnosed', () => {
     expect([again.verdict, again.second, again.lost]).toEqual([found.verdict, found.second, found.lost])
     expect(found.verdict).toBe('inconclusive') // of 20 steps nothing can be said
   })
-
-  test('a feed without batches is told', async () => {
-    const none = { ...FEED, batch: { size: 500, last: 'drop' } } as FeedJson
-    await expect(diagnoseFeed(none, { workers: 1 }, { ...quiet, stepMs: 0 })).rejects.toThrow('no batches')
-  })
 })
 
 describe('recorded evidence', () => {
