@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { type Advice, advise } from '../../src/system/files/advise.js'
+import { type Advice, advise } from '../../../src/system/files/advise.js'
 
 it('gives hints to the kernel, and says where it can not', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-advise-'))

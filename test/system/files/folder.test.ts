@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/system/files/folder.js'
-import { temporaryFolder } from '../support/folder.js'
-import { LONGEST_WAIT } from '../support/until.js'
+import { makeFolder } from '../../../src/system/files/folder.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { LONGEST_WAIT } from '../../support/until.js'
 
 test('all that are missing are made, and those that are there stay', () => {
   const path = join(temporaryFolder(), 'a/b/c')

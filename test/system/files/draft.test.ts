@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Draft, sweepDrafts, writeWhole } from '../../src/system/files/draft.js'
+import { Draft, sweepDrafts, writeWhole } from '../../../src/system/files/draft.js'
 
 let folder: string
 beforeEach(() => {
