@@ -3,7 +3,8 @@
  *
  * cachestat(2) counts pages without touching them: Linux 6.5 and newer, for files that the user owns or may write. Elsewhere,
  * preadv2 with RWF_NOWAIT reads a byte of some pages and fails with EAGAIN where one is absent. Newer kernels begin to read
- * that page then, so few are asked: at most PAGES of a range, each for itself.
+ * that page then, so few are asked: at most PAGES of a range, each for itself. From a fast disk it may come at once, and counts as
+ * there: the share is a lower bound.
  */
 import { closeSync, fstatSync } from 'node:fs'
 import { addressOf, errno, koffi, libc } from '../native.js'

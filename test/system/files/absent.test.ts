@@ -43,7 +43,7 @@ describe.runIf(process.platform === 'linux')('absent pages', () => {
     expect(file?.share(1 << 19, 1 << 19)).toBe(0)
   })
 
-  test('asked for one by one, pages give the same', () => {
+  test('asked for one by one, a page that is there is never called absent', () => {
     const path = half()
     const fd = openSync(path, 'r+')
     writeSync(fd, Buffer.alloc(1 << 19, 1), 0, 1 << 19, 1 << 19)
@@ -57,7 +57,10 @@ describe.runIf(process.platform === 'linux')('absent pages', () => {
     using counted = AbsentPages.open(path)
     using asked = AbsentPages.open(path, false)
     const absent = counted?.share(1 << 19, 1 << 19)
-    expect(asked?.share(1 << 19, 1 << 19)).toBe(absent)
+    // A page that the kernel begins to read may have come before it is looked at: then it is there.
+    const share = asked?.share(1 << 19, 1 << 19) ?? Number.NaN
+    expect([0, 0.25, 0.5, 0.75, 1]).toContain(share)
+    expect(share).toBeLessThanOrEqual(absent as number)
     expect(asked?.share(0, 1 << 19)).toBe(0)
     expect(asked?.share(0, 100)).toBe(0)
   })
