@@ -11,6 +11,7 @@ import {
   LAUNCH_SM,
   MOST,
   QUEUED,
+  SLOW_START,
   STRAGGLER,
 } from './thresholds.js'
 
@@ -54,11 +55,25 @@ export function missingCores(c: Case): number {
   return f.cpu.value * Math.min(demand(c), Math.max(most, 0)) - f.cores.value
 }
 
-/** Makers run all the time: in the waits, and where batches are made ahead also between them. */
+/** Makers run in the waits, and where batches are made ahead they are also between them hardly ever without a slot. */
 export function alwaysRunning(c: Case, runningInWaits: number): boolean {
-  const { running, queued } = c.a.makers
   if (runningInWaits < ALWAYS_RUNNING) return false
-  return c.f.depth < 2 || running + queued >= ALWAYS_RUNNING * ALWAYS_RUNNING
+  return c.f.depth < 2 || 1 - c.a.makers.noSlot >= ALWAYS_RUNNING * ALWAYS_RUNNING
+}
+
+/** Whether the first batch took long, and much of all that was seen: an ordinary start does not count. */
+export function slowStart({ a }: Case): boolean {
+  const first = a.firstBatchMs ?? 0
+  return first >= SLOW_START.ms && first >= SLOW_START.share * (first + 1000 * a.seconds)
+}
+
+/** Whether half of the waiting was at the first batch or where epochs begin. */
+export function waitsAtStarts(c: Case): boolean {
+  if (c.a.startUpShare < MOST) return false
+  const steps = c.e.steps.filter(step => !step.first)
+  const waits = (of: typeof steps) => sum(of, step => step.supply + step.handOver + step.transfer)
+  const atEpochs = waits(steps.filter(step => step.epochStart))
+  return slowStart(c) || (atEpochs > 0 && atEpochs >= MOST * waits(steps))
 }
 
 /** What garbage collection covers: of the trainer's waits, or of the makers' work. */
@@ -72,19 +87,21 @@ export function gcShare({ e, f }: Case): number {
   return clamp(Math.max(trainer, makers), 0, 1)
 }
 
-/** A maker or rank that is much slower than the others, in words. */
-export function straggler({ e }: Case): { what: string; share: number } | null {
+/** A rank that is much slower than the others, in words. */
+export function slowRank({ e }: Case): { what: string; share: number } | null {
+  const ranks = (e.ranks ?? []).filter(rank => (rank.capacity ?? 0) > 0)
+  return slowest(ranks.map(({ rank, capacity }) => ({ what: `rank ${rank}`, speed: capacity! })))
+}
+
+/** A maker that is. */
+export function slowMaker({ e }: Case): { what: string; share: number } | null {
   const makers = new Map<number, { rows: number; work: number }>()
   for (const { maker, rows, work } of e.makers) {
     const all = makers.get(maker) ?? { rows: 0, work: 0 }
     makers.set(maker, { rows: all.rows + rows, work: all.work + workOf(work) })
   }
-  const speeds = [...makers].filter(([, m]) => m.work > 0 && m.rows > 0)
-  const ranks = (e.ranks ?? []).filter(rank => (rank.capacity ?? 0) > 0)
-  return (
-    slowest(speeds.map(([maker, { rows, work }]) => ({ what: `worker ${maker}`, speed: rows / work }))) ??
-    slowest(ranks.map(({ rank, capacity }) => ({ what: `rank ${rank}`, speed: capacity! })))
-  )
+  const speeds = [...makers].filter(([, { rows, work }]) => work > 0 && rows > 0)
+  return slowest(speeds.map(([maker, { rows, work }]) => ({ what: `worker ${maker}`, speed: rows / work })))
 }
 
 function slowest(all: { what: string; speed: number }[]): { what: string; share: number } | null {
@@ -102,10 +119,24 @@ export function launchBound({ e }: Case): boolean {
   return gpu.smActive < LAUNCH_SM && (gpu.hasWork === null || gpu.hasWork > GPU_USED)
 }
 
-/** Whether makers were blocked in a function of the user's: that part of its time that was not CPU. */
-export function blockedInFunction({ a, f }: Case): boolean {
+/** What a function of the user's takes of a sample (ms). Decoding and the like run; the CPU that is left is the function's. */
+export function inFunction({ a, f }: Case): { cpu: number; blocked: number } {
   const { work, delayMsPerSample } = a.makers
   const always = work.decode + work.transform + work.close
-  const cpuOfMap = Math.max(0, f.cpu.value + (delayMsPerSample ?? 0) - always)
-  return work.map - cpuOfMap >= MOST * f.blocked.value && work.map - cpuOfMap > 0
+  const share = f.cpu.value / Math.max(f.cpu.value + (delayMsPerSample ?? 0), 1e-9)
+  const ran = clamp(f.cpu.value + (delayMsPerSample ?? 0) - always, 0, work.map)
+  return { cpu: ran * share, blocked: clamp(work.map - ran, 0, f.blocked.value) }
+}
+
+/** What opening files takes of a sample (ms). Opening and reading are blocked alike; what is left of opening runs. */
+export function inOpening({ a, f }: Case): { cpu: number; blocked: number } {
+  const { open, read } = a.makers.work
+  const delay = a.makers.delayMsPerSample ?? 0
+  if (!(open > 0)) return { cpu: 0, blocked: 0 }
+  const away = Math.max(0, f.blocked.value - inFunction({ a, f } as Case).blocked)
+  const blocked = Math.min(open, (away * open) / (open + read))
+  return {
+    cpu: Math.min(f.cpu.value, ((open - blocked) * f.cpu.value) / Math.max(f.cpu.value + delay, 1e-9)),
+    blocked,
+  }
 }

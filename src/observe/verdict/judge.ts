@@ -4,7 +4,7 @@
  */
 import { account } from '../account/account.js'
 import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'
-import { type Case, caseOf, launchBound } from './case.js'
+import { type Case, caseOf, launchBound, slowStart } from './case.js'
 import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
@@ -58,8 +58,12 @@ function decide(c: Case): Decision {
       why: [why],
     }
   }
-  if (a.lost < LEAST_PART)
+  // What is not certainly lost is not blamed on anything.
+  const surely = a.intervals === null ? a.lost : 1 - a.intervals.ideal[1]
+  if (Math.min(a.lost, surely) < LEAST_PART) {
+    if (slowStart(c)) return { verdict: 'start-up', second: null, why: [] }
     return { verdict: launchBound(c) ? 'launch-bound' : 'compute-bound', second: null, why: [] }
+  }
   const [verdict, second = null] = named(c)
   const unsure = tied(a)
   if (unsure === null) return { verdict, second, why: [] }
@@ -86,8 +90,8 @@ function named(c: Case): VerdictName[] {
     // What would be named if the first cause were gone.
     const rest = leftOver(verdict, ofMakers)
     const left = rest.reduce((sum, { share }) => sum + share, 0)
-    const division = divide(parts, rest)
-    if (left >= LEAST_PART) found.push({ share: left - 1e-9, verdict: supplyVerdict(c, division) })
+    if (left >= LEAST_PART)
+      found.push({ share: left - 1e-9, verdict: supplyVerdict(c, divide(parts, rest), true) })
   }
   found.sort((x, y) => y.share - x.share)
   const worth = found.filter(({ share }, i) => i === 0 || share >= LEAST_PART)
@@ -136,15 +140,16 @@ const OF_BLOCKED = new Set<VerdictName>([
 ])
 const OF_CPU = new Set<VerdictName>(['under-parallel', 'cpu-saturated', 'crowded-host', 'running', 'queued'])
 
-/** The makers' causes that a verdict does not cover. Uneven makers, stragglers and starts cover all. */
+/** The makers' causes that a verdict does not cover. Uneven makers and stragglers cover all, starts none of the rest. */
 function leftOver(verdict: VerdictName, all: Cause[]): Cause[] {
+  if (verdict === 'start-up') return all
   if (OF_BLOCKED.has(verdict)) return all.filter(({ name }) => name === 'cpu')
   return OF_CPU.has(verdict) ? all.filter(({ name }) => name === 'blocked') : []
 }
 
 /** What is seen beside the first verdict, and is no part of its own. */
 function alsoSeen(c: Case, first: VerdictName): VerdictName[] {
-  const also: VerdictName[] = []
+  const also: VerdictName[] = slowStart(c) ? ['start-up'] : []
   const special = specialVerdict(c)
   if (special !== null) also.push(special)
   const others = c.e.host?.otherCores ?? 0

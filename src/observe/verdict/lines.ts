@@ -3,7 +3,7 @@ import type { VerdictName } from '../evidence.js'
 import { sum } from '../model/estimate.js'
 import { doubledGain } from '../model/fit.js'
 import { capacity } from '../model/predict.js'
-import { type Case, demand, gcShare, missingCores, straggler } from './case.js'
+import { type Case, demand, gcShare, missingCores, slowMaker, slowRank } from './case.js'
 import { supplyOf } from './causes.js'
 import { bytes, cores, count, ms, percent, rate, STAGES } from './units.js'
 
@@ -137,7 +137,7 @@ const uneven: Line = ({ a }) => [
 ]
 
 const slowest: Line = c => {
-  const found = straggler(c)
+  const found = slowRank(c) ?? slowMaker(c)
   return [
     found === null
       ? null

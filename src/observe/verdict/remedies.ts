@@ -3,7 +3,7 @@ import type { Change, Remedy, VerdictName } from '../evidence.js'
 import { doubledGain } from '../model/fit.js'
 import { predict } from '../model/predict.js'
 import type { Case } from './case.js'
-import { straggler } from './case.js'
+import { inFunction, inOpening, slowMaker, slowRank } from './case.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from './changes.js'
 import { LEAST_GAIN } from './thresholds.js'
 import { cores } from './units.js'
@@ -50,15 +50,20 @@ const decoding = (c: Case): Remedy[] => {
 
 const ownFunction = (c: Case): Remedy[] => {
   if (c.a.makers.stage !== 'map') return []
-  const { work } = c.a.makers
-  const all = Object.values(work).reduce((sum, value) => sum + value, 0)
-  const factor = all > 0 ? 1 - work.map / all / 2 : 1
+  const { cpu, blocked } = inFunction(c)
   return [
-    predicted(c, 'Make your function twice as fast, or apply it once and store what it makes', {
-      cpuPerSample: factor,
-      blockedPerSample: factor,
-    }),
+    predicted(
+      c,
+      'Make your function twice as fast, or apply it once and store what it makes',
+      less(c, { cpu: cpu / 2, blocked: blocked / 2 }),
+    ),
   ]
+}
+
+/** A sample that takes so much less (ms). */
+function less({ f }: Case, by: { cpu: number; blocked: number }): Change {
+  const left = (value: number, off: number) => (value > 0 ? Math.max(0, 1 - off / value) : 1)
+  return { cpuPerSample: left(f.cpu.value, by.cpu), blockedPerSample: left(f.blocked.value, by.blocked) }
 }
 
 const moreCores = (c: Case): Remedy =>
@@ -147,14 +152,9 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
   'cache-warm-up': cached,
   'io-latency': c => moreReads(c),
   'small-files': c => [
-    predicted(
-      c,
-      'Pack the files into shards: millrace pack FOLDER --out SHARDS',
-      { blockedPerSample: unopened(c) },
-      {
-        ...(c.e.facts.foreign === undefined && { command: 'millrace pack FOLDER --out SHARDS' }),
-      },
-    ),
+    predicted(c, 'Pack the files into shards: millrace pack FOLDER --out SHARDS', less(c, inOpening(c)), {
+      ...(c.e.facts.foreign === undefined && { command: 'millrace pack FOLDER --out SHARDS' }),
+    }),
     ...moreWorkers(c),
   ],
   'your-function': c => [...ownFunction(c), ...moreWorkers(c)],
@@ -164,7 +164,7 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
   variance: c => [...moreDepth(c), ...moreWorkers(c)],
   straggler: c => [
     untold(
-      `Look at ${straggler(c)?.what ?? 'the slow one'}: its cores, its storage and its share of the data differ from the others'`,
+      `Look at ${(slowRank(c) ?? slowMaker(c))?.what ?? 'the slow one'}: its cores, its storage and its share of the data differ from the others'`,
     ),
   ],
   'memory-pressure': c => [
@@ -193,12 +193,6 @@ function moreReads(c: Case): Remedy[] {
       ? { ...remedy, predictedGain: gain, interval: [gain - 0.1, gain + 0.1] as [number, number] }
       : remedy,
   )
-}
-
-/** What is left of being blocked when files need not be opened. */
-function unopened({ a }: Case): number {
-  const { open, read } = a.makers.work
-  return open + read > 0 ? read / (open + read) : 1
 }
 
 /** Steps of two batch sizes tell what a larger batch gains; without them nothing is said. */

@@ -1,15 +1,17 @@
 /** Why makers are waited for: the tests of the table in docs/verdicts.md, from top to bottom. */
 import type { VerdictName } from '../evidence.js'
-import { DOUBLED_GAIN, doubledGain } from '../model/fit.js'
+import { DOUBLED_GAIN, doubledGain, workOf } from '../model/fit.js'
 import {
   alwaysRunning,
   ample,
-  blockedInFunction,
   type Case,
   gcShare,
   idleCores,
+  inFunction,
   missingCores,
-  straggler,
+  slowMaker,
+  slowRank,
+  waitsAtStarts,
 } from './case.js'
 import * as limit from './thresholds.js'
 
@@ -21,14 +23,17 @@ export interface Division {
   noSlot: number
 }
 
-export function supplyVerdict(c: Case, d: Division): VerdictName {
-  if (c.a.startUpShare >= limit.MOST) return 'start-up'
+/** `later`: the verdict of the waiting that is neither at the first batch nor where epochs begin. */
+export function supplyVerdict(c: Case, d: Division, later = false): VerdictName {
+  if (!later && waitsAtStarts(c)) return 'start-up'
+  // These explain the shares below them: a slow rank, a collection of garbage, files that are opened one by one.
+  if (slowRank(c) !== null) return 'straggler'
+  if (gcShare(c) >= limit.MOST) return 'runtime-pause'
   if (d.blocked >= limit.MOST) return blockedVerdict(c)
-  // A collection of garbage runs, but it makes nothing.
-  const pauses = gcShare(c)
+  const { open } = c.a.makers.work
+  if (open > 0 && open >= limit.MOST * workOf(c.a.makers.work)) return 'small-files'
   const idle = idleCores(c)
-  if (alwaysRunning(c, d.running) && pauses < limit.MOST && (idle ?? 0) >= limit.FREE_CORE)
-    return 'under-parallel'
+  if (alwaysRunning(c, d.running) && (idle ?? 0) >= limit.FREE_CORE) return 'under-parallel'
   if (d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)) return coresVerdict(c)
   if (ample(c)) return 'variance'
   const also = specialVerdict(c)
@@ -42,7 +47,8 @@ export function supplyVerdict(c: Case, d: Division): VerdictName {
 /** Makers wait for something outside of the machine's cores. */
 function blockedVerdict(c: Case): VerdictName {
   const { e, a } = c
-  if (blockedInFunction(c)) return 'your-function'
+  const { blocked } = inFunction(c)
+  if (blocked > 0 && blocked >= limit.MOST * c.f.blocked.value) return 'your-function'
   const { memory = null, io = null } = e.host?.psi ?? {}
   // Memory that is taken back and read again looks like a slow storage.
   if ((memory ?? 0) >= limit.MEMORY_PSI && (memory ?? 0) >= limit.MOST * (io ?? 0)) return 'memory-pressure'
@@ -73,9 +79,9 @@ export function coresVerdict(c: Case): VerdictName {
 
 /** Tests that no share of the makers' time decides. */
 export function specialVerdict(c: Case): VerdictName | null {
-  if (straggler(c) !== null) return 'straggler'
+  if (slowMaker(c) !== null) return 'straggler'
   if ((c.e.host?.psi.memory ?? 0) >= limit.MEMORY_PSI) return 'memory-pressure'
-  return gcShare(c) >= limit.MOST ? 'runtime-pause' : null
+  return null
 }
 
 function largest({ running, queued, blocked, noSlot }: Division): VerdictName {

@@ -198,6 +198,25 @@ const CASES: [string, VerdictName, Evidence][] = [
     made({ ...READS, host: { psi: { cpu: 0, io: 0.6, memory: 0.06 } }, more: { probes: doubled(0.02) } }),
   ],
   ['collecting garbage', 'runtime-pause', made({ step: SLOW, running: 0.98, gc: 0.6 })],
+  ['a first batch that comes late', 'start-up', lateStart(made({ running: 0.3 }), 2000)],
+  ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 300)],
+  [
+    'an ordinary start, and waits',
+    'under-parallel',
+    lateStart(made({ running: 0.98, step: { supply: 1 } }), 600),
+  ],
+  [
+    'files opened from memory',
+    'small-files',
+    made({
+      step: SLOW,
+      running: 0.98,
+      work: { open: 6, read: 3, decode: 1 },
+      cores: 2,
+      host: { ...FULL, allowed: 2 },
+    }),
+  ],
+  ['a loss that is not certain', 'compute-bound', spread(made({ running: 0.98, step: { supply: 0.8 } }))],
   ['collecting some garbage', 'under-parallel', made({ step: SLOW, running: 0.98, gc: 0.1 })],
   ['few steps', 'inconclusive', made({ steps: 99, step: SLOW, running: 0.98 })],
   ['two parts alike', 'inconclusive', uneven(made({ step: { supply: 5, handOver: 5 }, running: 0.98 }))],
@@ -238,7 +257,27 @@ describe('two causes', () => {
         more: { probes: doubled(0.4) },
       }),
     )
-    expect([d.verdict, d.second]).toEqual(['io-latency', 'running'])
+    expect([d.verdict, d.second]).toEqual(['io-latency', 'under-parallel'])
+  })
+
+  test('a late start beside it', () => {
+    const d = judge(lateStart(made({ ...READS, work: { map: 9, decode: 1 } }), 1500))
+    expect([d.verdict, d.second]).toEqual(['your-function', 'start-up'])
+    const later = judge(lateStart(made({ ...READS, work: { map: 9, decode: 1 } }), 4000))
+    expect([later.verdict, later.second]).toEqual(['start-up', 'your-function'])
+  })
+
+  test('one worker that waits for storage and decodes slowly', () => {
+    const e = made({
+      workers: 1,
+      step: SLOW,
+      running: 0.38,
+      blocked: 0.6,
+      work: { read: 6, decode: 4 },
+      more: { probes: doubled(0.6) },
+    })
+    const d = judge(e)
+    expect([d.verdict, d.second]).toEqual(['io-latency', 'under-parallel'])
   })
 
   test('one cause alone has no second', () => {
@@ -493,6 +532,18 @@ function atEpochs(e: Evidence, supply: number): Evidence {
     ...e,
     steps: e.steps.map((step, i) => (i % 50 === 25 ? { ...step, supply, epochStart: true } : step)),
   }
+}
+
+/** A run whose first batch came so late (ms). */
+function lateStart(e: Evidence, ms: number): Evidence {
+  const [one] = e.steps
+  const first = { ...one, asked: one.asked - ms, supply: ms, first: true }
+  return { ...e, steps: [first, ...e.steps] }
+}
+
+/** Waits of a few steps, far apart. */
+function spread(e: Evidence): Evidence {
+  return { ...e, steps: e.steps.map((step, i) => ({ ...step, supply: i % 66 === 5 ? 66 * step.supply : 0 })) }
 }
 
 /** Waits and hand-overs that change from block to block, against each other. */
