@@ -1,6 +1,7 @@
 // One case of the exam: plants the fault, measures what removing it gains, asks `millrace diagnose`, and tries its advice.
 import { join } from 'node:path'
 import { median } from '../support.mjs'
+import { appliable, givenOthers } from './advice.mjs'
 import { latencyFor } from './calibrate.mjs'
 import { settle } from './draw.mjs'
 import { end, hogs, millrace, rateOf, startRanks, trainerOf } from './run.mjs'
@@ -71,7 +72,7 @@ export async function runCase(one, lane, options) {
   // A start counts once in a run: such runs are longer, as those are that diagnose makes.
   const seconds = planted.fromStart ? Math.max(5, options.seconds) : options.seconds
   await inTurns([faulty, ...without, ...ideal], options.turns, seconds)
-  const record = join(options.records, `${one.name}.json`)
+  const record = join(options.records, `${one.name}.json.gz`)
   const asked = options.truth ? undefined : await diagnose(faulty, folder, record)
   const truth = {
     gains: without.map(other => other.rate / faulty.rate - 1),
@@ -82,7 +83,9 @@ export async function runCase(one, lane, options) {
   }
   const diagnosis = asked?.diagnosis
   const tried =
-    diagnosis === undefined ? undefined : await tryAdvice(diagnosis, faulty, contender, options, seconds)
+    diagnosis === undefined
+      ? undefined
+      : await tryAdvice(diagnosis, faulty, { contender, lane, record, seconds })
   const result = {
     ...one,
     names,
@@ -125,19 +128,21 @@ async function diagnose({ setting, written }, folder, record) {
   }
 }
 
-/** The first advice that can be applied by an option is applied, and measured in turns with the planted setting. */
-async function tryAdvice(diagnosis, faulty, contender, options, seconds) {
-  const remedy = (diagnosis.remedies ?? []).find(({ set }) => set !== undefined)
-  if (remedy === undefined) return undefined
+/** The first advice that can be carried out is, and it is measured in turns with the planted setting. */
+async function tryAdvice(diagnosis, faulty, { contender, lane, record, seconds }) {
+  const found = appliable(diagnosis, faulty.setting, lane)
+  if (found === undefined) return undefined
   const before = contender('d', faulty.setting)
-  const after = contender('e', { ...faulty.setting, ...remedy.set })
+  const after = contender('e', { ...faulty.setting, ...found.change })
   await inTurns([before, after], 2, seconds)
+  const others = [before.middle('others'), after.middle('others')]
   return {
-    action: remedy.action,
-    set: remedy.set,
-    predicted: remedy.predictedGain,
-    interval: remedy.interval,
+    action: found.remedy.action,
+    change: found.change,
+    predicted: found.remedy.predictedGain,
+    given: givenOthers(record, found, others),
+    interval: found.remedy.interval,
     gain: after.rate / before.rate - 1,
-    others: [before.middle('others'), after.middle('others')],
+    others,
   }
 }

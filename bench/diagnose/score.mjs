@@ -39,20 +39,12 @@ export function score(result) {
   }
 }
 
-/**
- * The prediction that is checked: of the advice that was applied; or, where the first advice with a figure can't be applied by an
- * option and the verdict is a planted fault, that of removing the fault.
- */
-function predictionOf({ diagnosis, tried, names, truth }) {
-  if (tried !== undefined) {
-    const lost = tried.gain < -SHOWN
-    if (tried.predicted === null || tried.predicted === undefined) return { adviceLost: lost }
-    return { ...compare(tried.predicted, tried.gain), adviceLost: lost }
-  }
-  const first = (diagnosis.remedies ?? []).find(({ predictedGain }) => typeof predictedGain === 'number')
-  const at = names.indexOf(diagnosis.verdict)
-  if (first === undefined || at < 0 || truth.gains[at] === undefined) return {}
-  return compare(first.predictedGain, truth.gains[at])
+/** The prediction of the advice that was carried out, given others' cores in both windows, beside what came. */
+function predictionOf({ tried }) {
+  if (tried === undefined) return {}
+  const adviceLost = tried.gain < -SHOWN
+  if (typeof tried.given !== 'number') return { adviceLost }
+  return { ...compare(tried.given, tried.gain), adviceLost }
 }
 
 /** Predicted and measured rates, as shares of the rate before. */

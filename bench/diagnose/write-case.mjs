@@ -30,13 +30,17 @@ const picture = {
 
 /**
  * Writes a setting into a folder; returns what the command line needs: the feed's path, and options.
- * @param setting feed, batch, workers, depth, store (undefined: local), fn (undefined: none)
+ * @param setting feed, batch, workers, depth, store (undefined: local), fn (undefined: none), image (f32: normalised)
  */
 export function writeCase(folder, data, setting) {
   mkdirSync(folder, { recursive: true })
   const at = name => (setting.store === undefined ? join(data, name) : `lake://${join(data, name)}`)
-  const [source, fields] = FEEDS[setting.feed](at)
+  let [source, fields] = FEEDS[setting.feed](at)
   const order = { shuffle: 'global', seed: 7 }
+  if (setting.image === 'f32' && fields === picture) {
+    const { image } = picture
+    fields = { image: { ...image, apply: [...image.apply, { normalize: 'imagenet' }], dtype: 'f32' } }
+  }
   const definition = { source, order, fields, batch: setting.batch }
   const url = file => JSON.stringify(String(pathToFileURL(join(root, file))))
   const called =
