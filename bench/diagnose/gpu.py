@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -86,9 +86,8 @@ def cases(cores: int) -> dict[str, dict[str, Any]]:
 
 def train(setting: dict[str, Any]) -> None:
     """Trains until it is ended; writes its steps and the time to a file, ten times a second."""
-    import torch
-
     import millrace
+    import torch
 
     device = "cpu" if setting["dry"] else "cuda"
     step = model(torch, setting["model"], device)
@@ -318,7 +317,7 @@ def table(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(words: Optional[list[str]] = None) -> None:
+def main(words: list[str] | None = None) -> None:
     """All cases, one after the other; what is known is written after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", help=argparse.SUPPRESS)
