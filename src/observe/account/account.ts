@@ -77,7 +77,8 @@ function firstBatch(first: StepTimes, begun: number | undefined): number {
 function epochGap(steps: readonly StepTimes[]): number | null {
   const starts = steps.filter(step => step.epochStart)
   if (starts.length === 0) return null
-  return starts.reduce((sum, step) => sum + waitOf(step), 0) / starts.length
+  const count = starts.reduce((sum, step) => sum + countOf(step), 0)
+  return starts.reduce((sum, step) => sum + waitOf(step), 0) / count
 }
 
 /** Share of all waiting at the first batch and at epoch starts. */
