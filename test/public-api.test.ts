@@ -60,6 +60,7 @@ test('millrace', async () => {
       "open",
       "parquet",
       "points",
+      "prometheus",
       "safetensors",
       "sequential",
       "shuffle",

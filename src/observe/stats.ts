@@ -1,6 +1,7 @@
 /** What a run has done so far, as plain numbers. */
 import { decoderVersions } from '../decode/picture/image.js'
 import type { NormalFeed } from '../define/types.js'
+import type { Accounting } from './evidence.js'
 import { STALL } from './stall.js'
 
 export interface LoaderStats extends FeedingStats {
@@ -16,6 +17,9 @@ export interface LoaderStats extends FeedingStats {
   bad: { count: number; samples: BadSample[] }
   /** The device that batches are delivered on. */
   device?: DeviceStats
+  /** Where the time of every step went: in the run so far, and in its latest epoch (docs/metrics.md). */
+  account: Accounting
+  epoch: Accounting
 }
 
 export interface FeedingStats {
@@ -101,7 +105,7 @@ export class Stats {
     this.samples += rows
   }
 
-  report(feeding: Fed, feed: NormalFeed, judge: LoaderStats['bad']): LoaderStats {
+  report(feeding: Fed, feed: NormalFeed, judge: LoaderStats['bad']): Omit<LoaderStats, 'account' | 'epoch'> {
     const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
     const bad = { count: judge.count, samples: [...judge.samples] }
     return { batches, samples, firstBatchMs, openMs, waitMs, waits, bad, ...feedingStats(feeding, feed) }

@@ -47,3 +47,8 @@ const OFFSET = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 export function monotonicMs(now = performance.now()): number {
   return now + OFFSET
 }
+
+/** The reading of this thread's `performance.now()` at a time of CLOCK_MONOTONIC (ms). */
+export function onThisClock(monotonic: number): number {
+  return monotonic - OFFSET
+}

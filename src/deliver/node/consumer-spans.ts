@@ -2,6 +2,7 @@
 import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
 import { LaneKind, SpanKind } from '../../spans/span-words.js'
+import { RunAccount, type TakenStep } from './run-account.js'
 
 /** The batch that the program has. */
 interface Handed {
@@ -12,23 +13,30 @@ interface Handed {
 }
 
 export class ConsumerSpans {
+  /** The same as sums. */
+  readonly run = new RunAccount()
   private ref: LaneRef | undefined
   private lane: SpanLane | undefined
   private current: Handed | undefined
 
-  /** A batch of a ring is handed to the program at `now`; it had asked for it at `asked`. */
-  handed(ring: number, batch: number, rows: number, asked: number, now: number): void {
+  /** A batch of a ring is handed to the program. */
+  handed(ring: number, batch: number, step: TakenStep): void {
     if (this.ref === undefined) this.open()
-    this.current = { ring, batch, rows, at: now }
-    this.lane?.of(ring).add(SpanKind.Wait, asked, now - asked, this.current)
+    const { asked, got, samples } = step
+    this.current = { ring, batch, rows: samples, at: got }
+    this.lane?.of(ring).add(SpanKind.Wait, asked, got - asked, this.current)
+    this.run.handed(ring, step)
   }
 
-  /** The program is done with the batch that it has. */
-  stepped(): void {
-    if (this.current === undefined) return
+  /** The program is done with the batch that it has. Returns when that was. */
+  stepped(): number {
+    const now = performance.now()
+    if (this.current === undefined) return now
     const handed = this.current
     this.current = undefined
-    this.lane?.of(handed.ring).add(SpanKind.Step, handed.at, performance.now() - handed.at, handed)
+    this.lane?.of(handed.ring).add(SpanKind.Step, handed.at, now - handed.at, handed)
+    this.run.stepped(now)
+    return now
   }
 
   /** A loop is over: what is written by now may be all there is for a while. */

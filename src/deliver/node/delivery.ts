@@ -3,7 +3,7 @@
  * (device-delivery.ts).
  */
 import { CONTROL_BYTES } from '../../batch/ring.js'
-import { Header } from '../../batch/slot.js'
+import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
@@ -16,8 +16,16 @@ export interface Taken {
   /** Samples planned for it: fillers are none. */
   samples: number
   bad: readonly BadReport[]
+  /** When workers had completed it (ms of CLOCK_MONOTONIC), and when it was on the device, if it is there. */
+  completed: number
+  arrived?: number
   /** Only to be called once it is known that it will be handed out. */
   batch(): Batch<Record<string, unknown>>
+}
+
+/** When a slot was completed (ms of CLOCK_MONOTONIC). */
+export function completedAt({ stamps }: Slot): number {
+  return stamps[Stamp.Completed] * 1000
 }
 
 export interface Delivery {
@@ -77,7 +85,7 @@ export class HostDelivery implements Delivery {
     const bad = slot.words[Header.Bad] > 0 ? feeding.badOf(batch) : []
     const samples = slot.words[Header.Valid]
     const make = () => new this.BatchClass(this.owner, index, slot, this.windows[index])
-    return { index, samples, bad, batch: make }
+    return { index, samples, bad, completed: completedAt(slot), batch: make }
   }
 
   /**

@@ -12,8 +12,9 @@ import { layoutOutput, type OutputLayout } from '../../device/plan.js'
 import type { Finished } from '../../device/stage.js'
 import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
+import { monotonicMs } from '../../spans/clock.js'
 import type { BatchOwner } from './batch.js'
-import type { Delivery, Taken } from './delivery.js'
+import { completedAt, type Delivery, type Taken } from './delivery.js'
 import { deviceBatchClass, type HostPart, hostPart } from './device-batch.js'
 
 /** A batch that is on the device. */
@@ -23,6 +24,8 @@ interface Delivered {
   host: HostPart
   /** Samples that turned out to be bad when the CPU decoded what the device had refused. */
   bad: BadReport[]
+  /** When the device was done with it (ms of CLOCK_MONOTONIC). */
+  arrived: number
 }
 
 /** Batches that are on the device, or on their way, beyond the one that is asked for. */
@@ -96,7 +99,7 @@ export class DeviceDelivery implements Delivery {
   }
 
   async take(batch: number): Promise<Taken> {
-    const { output, pointer, host, bad } = await this.waitFor(batch)
+    const { output, pointer, host, bad, arrived } = await this.waitFor(batch)
     const { slot } = host
     const { owner, channelsLast } = this.options
     const there = { output, pointer, layout: this.layout, channelsLast, download: this.download }
@@ -104,6 +107,8 @@ export class DeviceDelivery implements Delivery {
       index: output,
       samples: slot.words[Header.Valid],
       bad: slot.words[Header.Bad] > 0 ? [...this.feeding.badOf(batch), ...bad] : [],
+      completed: completedAt(slot),
+      arrived,
       batch: () => new this.BatchClass(owner, host, there),
     }
   }
@@ -203,7 +208,8 @@ export class DeviceDelivery implements Delivery {
     this.looks = 0
     const host = hostPart(this.feeding.slot(slot))
     this.giveBack(slot)
-    this.settle(batch, { output, pointer, host, bad: bad.map(one => this.feeding.nameBad(one)) })
+    const named = bad.map(one => this.feeding.nameBad(one))
+    this.settle(batch, { output, pointer, host, bad: named, arrived: monotonicMs() })
     this.extended()
   }
 

@@ -7,10 +7,12 @@ import { MillraceError, StateError } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
 import { sampleName } from '../../engine/plan/sample-name.js'
+import type { Evidence } from '../../observe/evidence.js'
 import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
+import { onThisClock } from '../../spans/clock.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
 import type { OpenedOptions } from '../options.js'
@@ -65,7 +67,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     feed: NormalFeed | Promise<NormalFeed>,
     private readonly options: OpenedOptions,
   ) {
-    this.ready = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
+    const started = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
+    this.ready = Promise.all([started, this.consumer.run.load()]).then(() => {})
     // A loop rejects with the same error: a program need not await `ready` as well.
     this.ready.catch(() => {})
   }
@@ -108,12 +111,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
-    await this.inTurn(() => this.beginLoop())
     let finished = false
+    let asked = performance.now()
+    await this.inTurn(() => this.beginLoop())
     try {
       while (this.handed < this.until) {
-        yield (await this.inTurn(() => this.next())) as B
-        this.consumer.stepped()
+        yield (await this.inTurn(() => this.next(asked))) as B
+        asked = this.consumer.stepped()
       }
       finished = true
     } finally {
@@ -156,7 +160,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.limits.epochs === undefined && this.limits.steps === undefined ? Infinity : until
   }
 
-  private async next(): Promise<Batch<Record<string, unknown>>> {
+  /** The next batch, which the program asked for at `requested`. */
+  private async next(requested: number): Promise<Batch<Record<string, unknown>>> {
     this.releaseCurrent()
     // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
     if (performance.now() - this.turned >= TURN) await this.giveTurn()
@@ -165,17 +170,22 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const asked = performance.now()
     const taken = await this.supply.take(this.handed)
     this.counters.waited(asked)
-    const { epoch, nextState } = this.steps.at(this.handed)
+    const { epoch, position, nextState } = this.steps.at(this.handed)
     this.judgeBatch(taken, epoch, nextState.epoch > epoch)
     this.epoch = epoch
     this.place = nextState
     this.handed++
     this.current = taken.batch()
-    this.counters.delivered(this.current.samples)
+    const { samples } = this.current
+    const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
+    this.counters.delivered(samples)
     const now = performance.now()
-    this.supply.device?.stepped(this.current.samples, (now - this.stepped) / 1000, (now - asked) / 1000)
+    this.supply.device?.stepped(samples, (now - this.stepped) / 1000, (now - asked) / 1000)
     this.stepped = now
-    this.consumer.handed(this.supply.feeding.id, this.handed - 1, this.current.samples, asked, now)
+    const completed = onThisClock(taken.completed)
+    const arrived = onThisClock(taken.arrived ?? taken.completed)
+    const times = { asked: requested, completed, arrived, got: now, samples, mark } as const
+    this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
     return this.current
   }
 
@@ -312,7 +322,26 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const { feeding, spare, device } = this.supply
     const report = this.counters.report(feeding, this.feed, this.judge)
-    return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }) }
+    const { run } = this.consumer
+    return {
+      ...report,
+      depth: report.depth - spare,
+      ...(device && { device: device.stats }),
+      account: run.account(this.supply.beside, 'run'),
+      epoch: run.account(this.supply.beside, 'epoch'),
+    }
+  }
+
+  /** The account of the run so far as flat names and numbers, for W&B, TensorBoard and the like: docs/metrics.md. */
+  metrics(): Record<string, number> {
+    this.checkOpen()
+    return this.consumer.run.metrics(this.supply.beside)
+  }
+
+  /** What the account of the run so far is made of, as plain JSON. */
+  evidence(): Evidence {
+    this.checkOpen()
+    return this.consumer.run.evidence(this.supply.beside)
   }
 
   /**

@@ -11,6 +11,7 @@ import { startFeeding } from '../start.js'
 import type { BatchOwner } from './batch.js'
 import { type Delivery, HostDelivery, type Taken } from './delivery.js'
 import type { DeviceRun } from './device-run.js'
+import type { Beside } from './run-account.js'
 
 /** What a supply is of: these stay as they are when rings change. */
 export interface SupplyOf {
@@ -56,6 +57,20 @@ export class Supply {
   /** Slots in use beside those that the option `depth` is about. */
   get spare(): number {
     return this.delivery.spare
+  }
+
+  /** What the account of the run tells beside times. */
+  get beside(): Beside {
+    const { feeding, spare, device } = this
+    const { name, decode } = device?.stats ?? {}
+    const { rank, world } = this.of.options
+    return {
+      facts: {
+        ...{ workers: feeding.workers, depth: feeding.depth - spare, slotBytes: feeding.budget.slotBytes },
+        ...{ rank, world, ...(name !== undefined && decode !== undefined && { device: { name, decode } }) },
+      },
+      ...(feeding.cacheStats && { cache: feeding.cacheStats }),
+    }
   }
 
   /** How many batches the ring makes, counted from where it was last moved to. */

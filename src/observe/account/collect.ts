@@ -54,8 +54,8 @@ export function collect(source: SpanSource, options: CollectOptions = {}): Evide
 }
 
 /** The facts of a ring: the engine's table has them. */
-export function factsOf({ engine }: SpanSource, more: Partial<Facts> = {}): Facts {
-  const ring = engine.reader.rings().find(one => one.ring === engine.ring)
+export function factsOf(source: SpanSource | undefined, more: Partial<Facts> = {}): Facts {
+  const ring = source?.engine.reader.rings().find(one => one.ring === source?.engine.ring)
   return {
     workers: ring?.workers ?? 0,
     depth: ring?.depth ?? 0,
