@@ -39,10 +39,10 @@ describe.each([0, 2])('two feeds in one engine, with %i workers', workers => {
           const { records, lost } = loader.spans()
           expect(lost).toBe(0)
           expect(new Set(records.map(({ ring }) => ring))).toEqual(new Set([feedingOf(loader).id]))
-          // One loop of its own: of each batch, the wait and the step.
+          // One loop of its own: of each batch, the hand-over and the step.
           const consumers = records.filter(({ lane }) => lane.kind === 'consumer')
           expect(new Set(consumers.map(({ lane }) => lane.name)).size).toBe(1)
-          for (const kind of ['wait', 'step'])
+          for (const kind of ['hand', 'step'])
             expect(consumers.reduce((sum, one) => sum + (one.kind === kind ? one.joined : 0), 0)).toBe(12)
         }
         expect(pictures.stats().spans.decode).toBeGreaterThan(0)

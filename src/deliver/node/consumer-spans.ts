@@ -8,6 +8,8 @@ import { RunAccount, type TakenStep } from './run-account.js'
 interface Handed {
   ring: number
   batch: number
+  /** 1 + its number in the epoch. */
+  firstRow: number
   rows: number
   at: number
 }
@@ -22,9 +24,14 @@ export class ConsumerSpans {
   /** A batch of a ring is handed to the program. */
   handed(ring: number, batch: number, step: TakenStep): void {
     if (this.ref === undefined) this.open()
-    const { asked, got, samples } = step
-    this.current = { ring, batch, rows: samples, at: got }
-    this.lane?.of(ring).add(SpanKind.Wait, asked, got - asked, this.current)
+    const { asked, completed, arrived, got, samples, stepInEpoch } = step
+    this.current = { ring, batch, firstRow: stepInEpoch + 1, rows: samples, at: got }
+    const spans = this.lane?.of(ring)
+    const complete = Math.min(Math.max(asked, completed), got)
+    const there = Math.min(Math.max(complete, arrived), got)
+    spans?.add(SpanKind.Wait, asked, complete - asked, this.current)
+    spans?.add(SpanKind.Copy, complete, there - complete, this.current)
+    spans?.add(SpanKind.Hand, there, got - there, this.current)
     this.run.handed(ring, step)
   }
 

@@ -170,7 +170,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const asked = performance.now()
     const taken = await this.supply.take(this.handed)
     this.counters.waited(asked)
-    const { epoch, position, nextState } = this.steps.at(this.handed)
+    const { epoch, position, stepInEpoch, nextState } = this.steps.at(this.handed)
     this.judgeBatch(taken, epoch, nextState.epoch > epoch)
     this.epoch = epoch
     this.place = nextState
@@ -184,7 +184,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.stepped = now
     const completed = onThisClock(taken.completed)
     const arrived = onThisClock(taken.arrived ?? taken.completed)
-    const times = { asked: requested, completed, arrived, got: now, samples, mark } as const
+    // Where a run goes on within an epoch, its steps are counted from there.
+    const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch)
+    const times = {
+      asked: requested,
+      completed,
+      arrived,
+      got: now,
+      samples,
+      stepInEpoch: inEpoch,
+      mark,
+    } as const
     this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
     return this.current
   }

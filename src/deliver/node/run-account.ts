@@ -21,6 +21,8 @@ export interface TakenStep {
   arrived: number
   got: number
   samples: number
+  /** Which step of its epoch it is, and whether it begins that or the run. */
+  stepInEpoch: number
   mark: StepMark
 }
 

@@ -34,7 +34,7 @@ export function collect(source: SpanSource, options: CollectOptions = {}): Evide
   )
   noteGc(
     all,
-    own.filter(({ kind, lane }) => (kind as string) === 'gc' && lanes.has(lane.lane)),
+    own.filter(({ kind, lane }) => kind === 'gc' && lanes.has(lane.lane)),
   )
   const [from, to] = windowOf(all, made.records, options)
   // A step is in the window if it ended there: the last one of a window is not cut.
@@ -104,7 +104,7 @@ function makersIn(
     if (list) list.push(record)
     else lanes.set(record.lane.lane, [record])
   }
-  const counters = new Map((reader.counters?.(ring) ?? []).map(one => [one.lane.lane, one]))
+  const counters = new Map(reader.counters(ring).map(one => [one.lane.lane, one]))
   const slices: MakerSlice[] = []
   for (const [lane, list] of lanes) {
     const [{ lane: info }] = list
@@ -127,7 +127,7 @@ export interface MakersLook {
 }
 
 export function lookAtMakers({ engine: { reader, ring } }: SpanSource, at: number): MakersLook {
-  const found = reader.counters?.() ?? []
+  const found = reader.counters()
   return {
     at,
     counters: found.filter(one => one.lane.kind === 'worker' && one.rings.some(of => of.ring === ring)),

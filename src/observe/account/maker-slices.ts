@@ -1,5 +1,6 @@
 /** From the records of a maker to slices of its time, each from one look at its CPU time to the next. */
 import type { SpanRecord } from '../../spans/reader.js'
+import { SPAN_NAMES } from '../../spans/span-words.js'
 import type { MakerSlice, MakerWork } from '../evidence.js'
 import { overlap } from './numbers.js'
 import { WORK_KINDS, workOf } from './slices.js'
@@ -63,7 +64,7 @@ class OpenSlice {
   /** Records of one writing are in the order of their kinds, ring by ring. */
   sameWriting({ kind, ring }: SpanRecord): boolean {
     if (ring !== this.last.ring) return !this.written.has(ring)
-    return ORDER.indexOf(kind) > ORDER.indexOf(this.last.kind)
+    return SPAN_NAMES.indexOf(kind) > SPAN_NAMES.indexOf(this.last.kind)
   }
 
   add(record: SpanRecord): void {
@@ -108,12 +109,6 @@ class OpenSlice {
     }
   }
 }
-
-/** Kinds in the order of their numbers. */
-const ORDER: readonly string[] = [
-  ...['open', 'read', 'decode', 'transform', 'map', 'close'],
-  ...['wait', 'idle', 'hand', 'copy', 'stage', 'step', 'gc'],
-]
 
 export function noWork(): MakerWork {
   return { open: 0, read: 0, decode: 0, transform: 0, map: 0, close: 0 }

@@ -18,7 +18,7 @@ export interface SpanSource {
 export interface SpanReading {
   readSince(cursor?: number[], ring?: number): SpanRead
   rings(): RingFacts[]
-  counters?(ring?: number): Counters[]
+  counters(ring?: number): Counters[]
 }
 
 export interface RingFacts {

@@ -3,50 +3,68 @@ import type { SpanRecord } from '../../spans/reader.js'
 import type { StepTimes } from '../evidence.js'
 import { overlap } from './numbers.js'
 
-/** What a record is about, whatever kinds this version of the spans has. */
-function kindOf({ kind }: SpanRecord): string {
-  return kind
-}
-
 /**
  * Steps of a loop, oldest first. `records` are those of one ring in the lane of the loop, in the order in which they were
  * written, from the oldest that is still there. `stepsInEpoch` is 0 where that is not known.
  */
 export function stepsOf(records: readonly SpanRecord[], stepsInEpoch: number): StepTimes[] {
   const steps: StepTimes[] = []
-  let step: StepTimes | undefined
+  let open: OpenStep | undefined
   for (const record of records) {
-    const kind = kindOf(record)
-    if (kind !== 'wait' && kind !== 'hand' && kind !== 'copy' && kind !== 'step') continue
-    step ??= begun(record, stepsInEpoch)
-    // Joined records of several steps are written one kind after the other.
-    step.asked = Math.min(step.asked, record.start)
-    if (kind === 'wait') step.supply += record.duration
-    else if (kind === 'hand') step.handOver += record.duration
-    else if (kind === 'copy') step.transfer += record.duration
-    else {
-      step.compute = record.duration
-      step.samples = record.rows
-      step.count = Math.max(1, record.joined)
-      if (step.count === 1) step.ready = step.supply === 0
-      if (steps.length === 0 && record.batch === 0) {
-        delete step.epochStart
-        step.first = true
-      }
-      steps.push(step)
-      step = undefined
+    if (!PARTS.has(record.kind)) continue
+    if (open && !open.has(record)) {
+      if (open.computed) steps.push(open.step)
+      // Waits without a step: the loop was left, or the step's record is yet to come.
+      open = undefined
     }
+    open ??= new OpenStep(record, stepsInEpoch, steps.length === 0)
+    open.add(record)
   }
+  if (open?.computed) steps.push(open.step)
   return steps
 }
 
-function begun({ start, batch, firstRow }: SpanRecord, stepsInEpoch: number): StepTimes {
-  // A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning.
-  const first =
-    firstRow > 0 ? firstRow === 1 : batch === 0 || (stepsInEpoch > 0 && batch % stepsInEpoch === 0)
-  return {
-    ...{ asked: start, supply: 0, handOver: 0, transfer: 0, compute: 0, samples: 0, count: 1 },
-    ...(first && batch >= 0 && { epochStart: true }),
+const PARTS: ReadonlySet<string> = new Set(['wait', 'hand', 'copy', 'step'])
+
+/** Steps that were joined are written one kind after the other, their hand-over after their compute. */
+class OpenStep {
+  readonly step: StepTimes
+  /** Whether its compute is known: then only what belongs to the same batches may follow. */
+  computed = false
+  private last = -1
+  private readonly seen = new Set<string>()
+
+  constructor({ start, batch, firstRow }: SpanRecord, stepsInEpoch: number, oldest: boolean) {
+    // A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning.
+    const begins = batch === 0 || (stepsInEpoch > 0 && batch > 0 && batch % stepsInEpoch === 0)
+    const first = oldest && batch === 0
+    this.step = {
+      ...{ asked: start, supply: 0, handOver: 0, transfer: 0, compute: 0, samples: 0, count: 1 },
+      ...(first && { first }),
+      ...(!first && (firstRow > 0 ? firstRow === 1 : begins) && { epochStart: true }),
+    }
+  }
+
+  has({ kind, batch }: SpanRecord): boolean {
+    if (!this.computed) return true
+    return (kind === 'hand' || kind === 'copy') && batch <= this.last && !this.seen.has(kind)
+  }
+
+  add({ kind, start, duration, rows, joined, batch }: SpanRecord): void {
+    const { step } = this
+    step.asked = Math.min(step.asked, start)
+    if (kind === 'wait') step.supply += duration
+    else if (kind === 'hand') step.handOver += duration
+    else if (kind === 'copy') step.transfer += duration
+    else {
+      this.computed = true
+      this.last = batch + joined - 1
+      step.compute += duration
+      step.samples = rows
+      step.count = Math.max(1, joined)
+    }
+    if (this.computed && step.count === 1) step.ready = step.supply === 0
+    this.seen.add(kind)
   }
 }
 

@@ -108,6 +108,20 @@ describe('steps', () => {
     ])
   })
 
+  test('the hand-over of joined steps stands after their compute, and is theirs', () => {
+    const spans = new FakeSpans(FACTS)
+    for (let i = 0; i < 2; i++) {
+      const work = { batch: 11 + i * 3, rows: 12, joined: 3 }
+      spans.add(trainer, 'wait', 1000 + i * 9, 2, work)
+      spans.add(trainer, 'step', 1002 + i * 9, 5, work)
+      spans.add(trainer, 'hand', 1007 + i * 9, 1 + i, work)
+    }
+    expect(collect(spansOfLoader(spans, RING)).steps).toEqual([
+      { asked: 1000, supply: 2, handOver: 1, transfer: 0, compute: 5, samples: 12, count: 3 },
+      { asked: 1009, supply: 2, handOver: 2, transfer: 0, compute: 5, samples: 12, count: 3 },
+    ])
+  })
+
   test('garbage collections count as far as they fell on a wait', () => {
     const spans = new FakeSpans(FACTS)
     loop(spans, 3)

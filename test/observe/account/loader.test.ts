@@ -1,0 +1,97 @@
+/** The account of a loader: of a real loop, and of times that are given. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { RunAccount } from '../../../src/deliver/node/run-account.js'
+import { account } from '../../../src/observe/account/account.js'
+import { collect } from '../../../src/observe/account/collect.js'
+import { PART_NAMES } from '../../../src/observe/account/parts.js'
+import { spansOfLoader } from '../../../src/observe/account/source.js'
+import type { Accounting } from '../../../src/observe/evidence.js'
+import { attachSpans } from '../../../src/spans/attach.js'
+import { feedModule, using } from '../../support/engine.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { mistakes } from '../metrics/schema.js'
+
+const schema = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../docs/accounting.schema.json'), 'utf8'),
+)
+
+const root = temporaryFolder()
+
+/** 64 numbers in batches of 4, with a function that computes for a while. */
+const spinning = () =>
+  feedModule(
+    root,
+    'spinning.feed.mjs',
+    `const spin = value => { for (const until = performance.now() + 1; performance.now() < until; ); return value }
+    export default feed({
+      source: synthetic({ count: 64, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(spin) },
+      batch: 4,
+    })`,
+  )
+
+function sumOf({ parts }: Accounting): number {
+  return PART_NAMES.reduce((sum, name) => sum + parts[name], 0)
+}
+
+describe('a loop in Node', () => {
+  test.each([0, 1])('with %i workers: supply is told by what makes the batches', async workers => {
+    await using(await spinning(), { workers, epochs: 2 }, async loader => {
+      let steps = 0
+      for await (const _ of loader) steps++
+      const { account: run, epoch } = loader.stats()
+      expect(mistakes(JSON.parse(JSON.stringify(run)), schema)).toEqual([])
+      expect([run.steps, run.samples, epoch.steps]).toEqual([steps - 1, (steps - 1) * 4, steps / 2])
+      for (const one of [run, epoch]) expect(sumOf(one)).toBeCloseTo(1, 9)
+      const { running, queued, blocked, noSlot, handOver } = run.parts
+      expect(running + queued + blocked + noSlot).toBeGreaterThan(handOver)
+      expect(running + queued).toBeGreaterThan(noSlot)
+      expect(['map', 'transform']).toContain(run.makers.stage)
+      expect(run.epochGapMs).not.toBeNull()
+      expect(run.firstBatchMs).toBeGreaterThan(0)
+      expect(loader.metrics()['millrace/steps']).toBe(steps - 1)
+      // Records say the same.
+      const spans = attachSpans(process.pid)
+      const ring = spans.rings().findLast(({ open }) => open)!.ring
+      const found = collect(spansOfLoader(spans, ring))
+      spans.close()
+      expect(found.steps.reduce((sum, step) => sum + step.count, 0)).toBe(steps)
+      expect(found.steps[0].first).toBe(true)
+      expect(found.steps.filter(step => step.epochStart)).toHaveLength(1)
+      const { parts } = account(found)
+      expect(parts.ideal).toBeCloseTo(run.parts.ideal, 1)
+    })
+  })
+})
+
+describe('times of a step', () => {
+  /** A step at 1000 ms that is asked for, complete, on the device, got, and done at these times. */
+  async function parts(completed: number, arrived: number, got: number, done: number) {
+    const run = new RunAccount()
+    await run.load()
+    run.handed(1, { asked: 0, completed: 0, arrived: 0, got: 0, samples: 1, stepInEpoch: 0, mark: 'first' })
+    run.stepped(1)
+    run.handed(1, { asked: 10, completed, arrived, got, samples: 1, stepInEpoch: 1, mark: undefined })
+    run.stepped(done)
+    return run.evidence({}).steps.find(step => !step.first)
+  }
+
+  test('a batch that was complete before it was asked for is hand-over alone', async () => {
+    expect(await parts(4, 4, 12, 20)).toMatchObject({ supply: 0, transfer: 0, handOver: 2, compute: 8 })
+  })
+
+  test('until it is complete it is supply', async () => {
+    expect(await parts(15, 15, 16, 20)).toMatchObject({ supply: 5, transfer: 0, handOver: 1, compute: 4 })
+  })
+
+  test('until it is on the device it is transfer', async () => {
+    expect(await parts(5, 13, 14, 20)).toMatchObject({ supply: 0, transfer: 3, handOver: 1, compute: 6 })
+    expect(await parts(12, 13, 14, 20)).toMatchObject({ supply: 2, transfer: 1, handOver: 1 })
+  })
+
+  test('a clock that differs a little never makes a part negative', async () => {
+    expect(await parts(30, 40, 14, 20)).toMatchObject({ supply: 4, transfer: 0, handOver: 0, compute: 6 })
+  })
+})
