@@ -8,63 +8,75 @@ import { overlap } from './numbers.js'
  * written, from the oldest that is still there. `stepsInEpoch` is 0 where that is not known.
  */
 export function stepsOf(records: readonly SpanRecord[], stepsInEpoch: number): StepTimes[] {
-  const steps: StepTimes[] = []
-  let open: OpenStep | undefined
+  const steps: OpenStep[] = []
+  /** Waits and hand-overs whose step is not over yet. */
+  let waiting: OpenStep[] = []
   for (const record of records) {
-    if (!PARTS.has(record.kind)) continue
-    if (open && !open.has(record)) {
-      if (open.computed) steps.push(open.step)
-      // Waits without a step: the loop was left, or the step's record is yet to come.
-      open = undefined
+    const { kind, batch, joined } = record
+    if (kind === 'step') {
+      const step = new OpenStep(record, stepsInEpoch, steps.length === 0)
+      for (const one of waiting) if (one.batch < batch + joined) step.join(one)
+      waiting = waiting.filter(one => one.batch >= batch + joined)
+      steps.push(step)
+    } else if (kind === 'wait' || kind === 'hand' || kind === 'copy') {
+      const last = steps.at(-1)
+      const same = waiting.find(one => one.batch === batch)
+      const one = new OpenStep(record, stepsInEpoch, steps.length === 0)
+      // What is written together is in the order of the kinds: the hand-over of a step after its compute.
+      if (kind !== 'wait' && last?.has(batch)) last.join(one)
+      else if (same) same.join(one)
+      else waiting.push(one)
     }
-    open ??= new OpenStep(record, stepsInEpoch, steps.length === 0)
-    open.add(record)
   }
-  if (open?.computed) steps.push(open.step)
-  return steps
+  return steps.map(({ step }) => step)
 }
 
-const PARTS: ReadonlySet<string> = new Set(['wait', 'hand', 'copy', 'step'])
-
-/** Steps that were joined are written one kind after the other, their hand-over after their compute. */
+/** A step, or a part of one. */
 class OpenStep {
   readonly step: StepTimes
-  /** Whether its compute is known: then only what belongs to the same batches may follow. */
-  computed = false
-  private last = -1
-  private readonly seen = new Set<string>()
+  readonly batch: number
+  private readonly joined: number
 
-  constructor({ start, batch, firstRow }: SpanRecord, stepsInEpoch: number, oldest: boolean) {
+  constructor(
+    { kind, start, duration, rows, joined, batch, firstRow }: SpanRecord,
+    stepsInEpoch: number,
+    oldest: boolean,
+  ) {
+    const times = { supply: 0, handOver: 0, transfer: 0, compute: 0, samples: 0, count: 1 }
+    if (kind === 'wait') times.supply = duration
+    else if (kind === 'hand') times.handOver = duration
+    else if (kind === 'copy') times.transfer = duration
+    else {
+      times.compute = duration
+      times.samples = rows
+      times.count = Math.max(1, joined)
+    }
     // A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning.
     const begins = batch === 0 || (stepsInEpoch > 0 && batch > 0 && batch % stepsInEpoch === 0)
     const first = oldest && batch === 0
+    this.batch = batch
+    this.joined = joined
     this.step = {
-      ...{ asked: start, supply: 0, handOver: 0, transfer: 0, compute: 0, samples: 0, count: 1 },
+      ...{ asked: start, ...times },
       ...(first && { first }),
       ...(!first && (firstRow > 0 ? firstRow === 1 : begins) && { epochStart: true }),
+      ...(times.count === 1 && { ready: times.supply === 0 }),
     }
   }
 
-  has({ kind, batch }: SpanRecord): boolean {
-    if (!this.computed) return true
-    return (kind === 'hand' || kind === 'copy') && batch <= this.last && !this.seen.has(kind)
+  /** Whether the batch is one of its own. */
+  has(batch: number): boolean {
+    return batch >= this.batch && batch < this.batch + this.joined
   }
 
-  add({ kind, start, duration, rows, joined, batch }: SpanRecord): void {
+  /** Adds a part that is about the same batches. */
+  join({ step: { asked, supply, handOver, transfer } }: OpenStep): void {
     const { step } = this
-    step.asked = Math.min(step.asked, start)
-    if (kind === 'wait') step.supply += duration
-    else if (kind === 'hand') step.handOver += duration
-    else if (kind === 'copy') step.transfer += duration
-    else {
-      this.computed = true
-      this.last = batch + joined - 1
-      step.compute += duration
-      step.samples = rows
-      step.count = Math.max(1, joined)
-    }
-    if (this.computed && step.count === 1) step.ready = step.supply === 0
-    this.seen.add(kind)
+    step.asked = Math.min(step.asked, asked)
+    step.supply += supply
+    step.handOver += handOver
+    step.transfer += transfer
+    if (step.ready) step.ready = step.supply === 0
   }
 }
 
