@@ -10,7 +10,6 @@ const root = join(import.meta.dirname, '..')
 
 /** Exports that no file of src/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
-  'src/engine/control/words.ts': 'the process that asks comes next',
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',

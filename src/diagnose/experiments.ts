@@ -1,5 +1,6 @@
 /** Experiments on a run: each only where it decides something, in turns, and undone afterwards. */
-import type { Accounting, Evidence, Probes } from '../observe/evidence.js'
+import type { Accounting, Evidence, Probes, StepTimes } from '../observe/evidence.js'
+import { STALL } from '../observe/stall.js'
 import { type Bench, inTurns, type Length } from './bench.js'
 
 /** Workers of a ring at most. */
@@ -30,7 +31,12 @@ export async function double(bench: Bench): Promise<Pick<Probes, 'doubled' | 'by
 
 /** Steps whose batch was at hand while makers were at work. */
 export function atWork({ steps }: Evidence): Probes['atWork'] {
-  const ready = steps.filter(step => !step.first && step.supply === 0)
+  return readySteps(steps.filter(step => !step.first))
+}
+
+/** How long steps took whose batch was at hand (ms), and how many there were. Undefined: none. */
+export function readySteps(steps: readonly StepTimes[]): { ms: number; steps: number } | undefined {
+  const ready = steps.filter(({ supply, count }) => supply <= STALL * count)
   const count = ready.reduce((sum, step) => sum + step.count, 0)
   if (count === 0) return undefined
   return { ms: ready.reduce((sum, step) => sum + step.compute, 0) / count, steps: count }

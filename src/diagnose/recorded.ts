@@ -32,7 +32,7 @@ export function readEvidence(file: string): Evidence {
 }
 
 /** Throws where this is no evidence that this version can judge. */
-function checkEvidence(value: unknown, where: string): Evidence {
+export function checkEvidence(value: unknown, where: string): Evidence {
   const given = (typeof value === 'object' && value !== null ? value : {}) as Partial<Evidence>
   if (given.version !== 1)
     throw new MillraceError(

@@ -19,13 +19,14 @@ export class GatheredSpans implements SpanReading {
     this.look()
   }
 
-  /** Reads what is new. */
-  look(): void {
+  /** Reads what is new, and returns it. */
+  look(): readonly SpanRecord[] {
     const read = this.reader.readSince(this.cursor && [...this.cursor])
     if (this.cursor !== undefined) this.lost += read.lost
     this.cursor = read.cursor
     for (const record of read.records) this.records.push(record)
     this.looked = performance.now()
+    return read.records
   }
 
   /** Called often; reads now and then. */

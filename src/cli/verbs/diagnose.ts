@@ -1,7 +1,10 @@
 /** `millrace diagnose`: why does the trainer wait, and what is to be done? */
 import type { Findings } from '../../diagnose/findings.js'
 import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
+
+const SEVERAL = 'a FEED, --attach PID, --loader module:object, or --evidence FILE'
 
 export const diagnose = command({
   name: 'diagnose',
@@ -9,11 +12,21 @@ export const diagnose = command({
   about:
     'Opens the feed, feeds a trainer that sleeps --step-ms a step, and divides the time of every step: computing, being ' +
     'slowed, taking the batch over, and waiting while workers ran, queued for a core, or were blocked. Where it decides ' +
-    'something, experiments are made in turns and undone. Without --step-ms: what limits the feed itself.',
+    'something, experiments are made in turns and undone. Without --step-ms: what limits the feed itself. With --attach ' +
+    'it looks at a trainer that runs, in Node or Python, and only reads; with --control its workers are held once for ' +
+    'some steps, and workers and depth are changed for experiments, and set back.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
-    steps: { type: 'count', value: 'N', about: 'steps to look at', default: 200, least: 1 },
+    attach: { type: 'count', value: 'PID', about: 'look at a trainer that runs, or at its engine', least: 1 },
+    ring: { type: 'text', value: 'NAME', about: 'with --attach: which feed, by name or number' },
+    control: { type: 'flag', about: 'with --attach: experiments may change workers and depth for a while' },
+    loader: {
+      type: 'text',
+      value: 'MODULE:OBJECT',
+      about: 'look at any loader in Python, such as a DataLoader',
+    },
+    steps: { type: 'count', value: 'N', about: 'steps to look at (200)', least: 1 },
     seconds: { type: 'number', value: 'S', about: 'look no longer than this', default: 30, least: 0.1 },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
@@ -30,24 +43,71 @@ export const diagnose = command({
   examples: [
     ['millrace diagnose cats.json --step-ms 50', 'why would a trainer with steps of 50 ms wait?'],
     ['millrace diagnose cats.json --step-ms 50 --apply', 'and what does the best remedy gain?'],
+    ['millrace diagnose --attach 4711', 'why does the trainer wait that runs as process 4711?'],
+    ['millrace diagnose --loader train.py:loader --step-ms 50', 'what holds a PyTorch DataLoader up?'],
     [
       'millrace diagnose cats.json --json --record case.json.gz',
       'then: millrace diagnose --evidence case.json.gz',
     ],
   ],
   async run({ args: [feed], values }) {
-    const { writeEvidence, readEvidence } = await import('../../diagnose/recorded.js')
-    const { findings } = await import('../../diagnose/findings.js')
-    if ((feed === undefined) === (values.evidence === undefined))
-      throw new UsageError('millrace diagnose takes a FEED, or --evidence FILE: one of them')
-    const found =
-      values.evidence !== undefined
-        ? findings(readEvidence(values.evidence))
-        : await diagnoseOwn(feed, { ...values, stepMs: values['step-ms'], allowCode: values['allow-code'] })
-    if (values.record !== undefined) writeEvidence(values.record, found.recorded)
+    const { attach, loader, evidence, control, ring, apply, record, seconds, steps } = values
+    const ways = [feed, attach, loader, evidence].filter(way => way !== undefined)
+    if (ways.length !== 1) throw new UsageError(`millrace diagnose takes one of ${SEVERAL}`)
+    if (attach === undefined && (control || ring !== undefined))
+      throw new UsageError('--control and --ring are for a running trainer: --attach PID')
+    if (attach !== undefined && apply && !control)
+      throw new UsageError('--apply changes the running trainer: allow that with --control')
+    if (apply && (loader !== undefined || evidence !== undefined))
+      throw new UsageError('--apply needs a FEED, or --attach PID --control')
+    const stepMs = values['step-ms']
+    let found: Findings
+    if (evidence !== undefined) {
+      const [{ findings }, { readEvidence }] = await Promise.all([
+        import('../../diagnose/findings.js'),
+        import('../../diagnose/recorded.js'),
+      ])
+      found = findings(readEvidence(evidence))
+    } else if (loader !== undefined) {
+      const { diagnoseLoader } = await import('../../diagnose/foreign.js')
+      found = await diagnoseLoader(loader, { stepMs, seconds, steps })
+    } else if (attach !== undefined) {
+      found = await diagnoseRunning(attach, { ring, control, apply, seconds, steps: steps ?? STEPS })
+    } else {
+      const allowCode = values['allow-code']
+      found = await diagnoseOwn(feed, { ...values, steps: steps ?? STEPS, stepMs, allowCode })
+    }
+    if (record !== undefined) {
+      const { writeEvidence } = await import('../../diagnose/recorded.js')
+      writeEvidence(record, found.recorded)
+    }
     return outcome(found)
   },
 })
+
+/** Steps to look at, unless told otherwise. */
+const STEPS = 200
+
+async function diagnoseRunning(
+  pid: number,
+  options: { ring?: string; control: boolean; apply: boolean; seconds: number; steps: number },
+): Promise<Findings> {
+  const { diagnoseLive } = await import('../../diagnose/live.js')
+  const progress = new Progress('measuring', { unit: 'steps', total: options.steps })
+  let forget = () => {}
+  try {
+    return await diagnoseLive(pid, {
+      ...options,
+      progress: (what, done, of) => progress.set(done, what === 'measuring' ? of : 0, what, 'steps'),
+      restoring: restore => {
+        forget = onInterrupt(restore)
+      },
+    })
+  } finally {
+    forget()
+    progress.end()
+  }
+}
 
 interface Given {
   stepMs: number

@@ -11,7 +11,7 @@ import { crc32 } from 'node:zlib'
 
 /** By this name /proc shows the memory among a process's descriptors. */
 export const CONTROL_NAME = 'millrace-control'
-export const CONTROL_MAGIC = 'MILLCTRL'
+const CONTROL_MAGIC = 'MILLCTRL'
 export const CONTROL_VERSION = 1
 /** Bytes of the memory, and where its parts lie. */
 export const CONTROL_MEMORY = 4096

@@ -1,0 +1,130 @@
+/**
+ * `diagnoseLive`: looks at a trainer that runs in another process. Without control it only reads. With it, workers rest once
+ * while a full ring drains, and experiments are made in turns; then all is as it was.
+ */
+import { MillraceError } from '../basics/errors.js'
+import { account } from '../observe/account/account.js'
+import { collect } from '../observe/account/collect.js'
+import type { Evidence, Probes, RankTimes } from '../observe/evidence.js'
+import { HostSampler } from '../observe/host/sampler.js'
+import { judge } from '../observe/verdict/judge.js'
+import { monotonicMs } from '../spans/clock.js'
+import { applyBest } from './apply.js'
+import { Controller } from './controller.js'
+import { atWork, double, needsDoubling, readySteps } from './experiments.js'
+import { findRun, otherRanks, sourceOfRun } from './find-run.js'
+import { type Findings, findings } from './findings.js'
+import { LiveRun } from './live-run.js'
+import { rankTimes } from './ranks.js'
+
+export interface DiagnoseLiveOptions {
+  /** The name or number of the feed, where the process has several. */
+  ring?: string
+  /** Steps to be looked at, and seconds after which fewer must do. */
+  steps: number
+  seconds: number
+  /** Workers may be held for a moment, and workers and depth be changed for experiments. */
+  control: boolean
+  /** Applies the best remedy, and measures again. Needs control. */
+  apply: boolean
+  progress: (what: string, steps: number, of: number) => void
+  /** Is given what sets all back as it was: for Ctrl-C. */
+  restoring?: (restore: () => void) => void
+}
+
+/** Workers rest no longer than this (ms). */
+const MOST_REST = 5000
+/** A shorter window is noise, however many steps it has. */
+const LEAST_SECONDS = 3
+
+export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): Promise<Findings> {
+  const found = findRun(pid, options.ring)
+  let run: LiveRun | undefined
+  let kept = false
+  try {
+    if (found.trainer.ring.level === 'counters')
+      throw new MillraceError(
+        `process ${pid} counts only (observe: "counters"): set MILLRACE_SPANS=spans for it, or leave the option out`,
+      )
+    const controller = options.control ? Controller.open(found.engine.pid, found.engine.ring) : undefined
+    let what = 'measuring'
+    run = new LiveRun(found, controller, steps => options.progress(what, steps, options.steps))
+    options.restoring?.(() => run?.restoreNow())
+    const evidence = await windowOf(run, found, options)
+    if (controller !== undefined) {
+      what = 'experiments'
+      const held = await holdOnce(run, controller, evidence)
+      evidence.probes = { ...evidence.probes, ...held }
+      if (needsDoubling(evidence, account(evidence)))
+        evidence.probes = { ...evidence.probes, ...(await double(run)) }
+    }
+    const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
+    kept = applied?.kept === true
+    return findings(evidence, applied)
+  } finally {
+    // Where the engine has ended meanwhile, nothing is left to be set.
+    if (!kept) await run?.restore().catch(() => {})
+    if (run) run.close()
+    else found.close()
+  }
+}
+
+async function windowOf(
+  run: LiveRun,
+  found: Parameters<typeof sourceOfRun>[0],
+  { steps, seconds }: DiagnoseLiveOptions,
+): Promise<Evidence> {
+  const { trainer, engine } = found
+  const host = new HostSampler({ engine: engine.pid, trainer: trainer.pid })
+  const others = otherRanks(found)
+  try {
+    const looked = host.look()
+    const from = monotonicMs()
+    const least = Math.min(LEAST_SECONDS, seconds)
+    const { steps: seen } = await run.measure({ steps, seconds: least, most: seconds })
+    const to = monotonicMs()
+    const signals = host.between(looked, host.look())
+    await run.settled()
+    if (seen === 0)
+      throw new MillraceError(
+        `process ${trainer.pid} took no batch of "${trainer.ring.name}" within ${seconds} s: is it training? ` +
+          'Where a step takes longer, give --seconds',
+      )
+    const facts = { cores: signals.allowed }
+    const evidence = collect(run.source, { from, to, host: signals, facts })
+    const work = atWork(evidence)
+    if (work) evidence.probes.atWork = work
+    if (others.length > 0) evidence.ranks = ranksOf(evidence, others, from, to)
+    return evidence
+  } finally {
+    host.close()
+    for (const other of others) other.close()
+  }
+}
+
+function ranksOf(
+  own: Evidence,
+  others: readonly Parameters<typeof sourceOfRun>[0][],
+  from: number,
+  to: number,
+): RankTimes[] {
+  const all = [own, ...others.map(other => collect(sourceOfRun(other), { from, to }))].map(rankTimes)
+  return all.sort((a, b) => a.rank - b.rank)
+}
+
+/** Lets workers rest once, while batches that are ready are used up: steps in that time show what one takes without workers. */
+async function holdOnce(run: LiveRun, controller: Controller, evidence: Evidence): Promise<Probes> {
+  const { depth, workers } = run.setting()
+  const { stepMs } = account(evidence)
+  if (workers === 0 || stepMs === 0) return {}
+  const length = Math.min(MOST_REST - 500, (depth + 1) * stepMs + 200)
+  await controller.ask({ restUntil: monotonicMs() + length })
+  const from = monotonicMs()
+  await run.measure({ steps: depth, seconds: 0, most: length / 1000 })
+  const to = monotonicMs()
+  await controller.ask({ restUntil: 1 }) // a moment that has passed: they go on
+  await run.settled()
+  // Claims that were taken before are finished first: the step in which that happens is not counted.
+  const held = readySteps(collect(run.source, { from, to }).steps.slice(1))
+  return held ? { ideal: { ...held, from: 'held' } } : {} // the ring was never full: the ideal stays an upper bound
+}

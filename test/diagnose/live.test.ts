@@ -1,0 +1,141 @@
+/** A running trainer that is looked at, and controlled, from another process: real ones, in processes of their own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Controller } from '../../src/diagnose/controller.js'
+import { findRun } from '../../src/diagnose/find-run.js'
+import { type DiagnoseLiveOptions, diagnoseLive } from '../../src/diagnose/live.js'
+import { monotonicMs } from '../../src/spans/clock.js'
+
+const dist = new URL('../../dist/index.js', import.meta.url).href
+const children: ChildProcess[] = []
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await new Promise(resolve => child.once('close', resolve))
+  }
+})
+
+interface Said {
+  steps: number
+  workers: number
+  depth: number
+}
+
+/** A trainer, and what it says of itself. */
+async function trainer(options: object = {}) {
+  const script = join(import.meta.dirname, 'trainer.mjs')
+  const child = spawn(process.execPath, [script, dist, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  let said: Said | undefined
+  const lines = createInterface({ input: child.stdout! })
+  lines.on('line', line => {
+    said = JSON.parse(line)
+  })
+  const until = async (holds: (said: Said) => boolean): Promise<Said> => {
+    for (let i = 0; i < 1000; i++) {
+      if (said !== undefined && holds(said)) return said
+      if (child.exitCode !== null) throw new Error('the trainer has ended')
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+    throw new Error(`it never came: ${JSON.stringify(said)}`)
+  }
+  await until(({ steps }) => steps > 5)
+  return { child, pid: child.pid!, until, now: () => said! }
+}
+
+const quick: DiagnoseLiveOptions = {
+  ...{ steps: 30, seconds: 5, control: false, apply: false, progress: () => {} },
+}
+
+describe('a running trainer', () => {
+  test('is looked at without being changed', async () => {
+    const { pid, now } = await trainer()
+    const found = await diagnoseLive(pid, quick)
+    expect(found.recorded.steps.length).toBeGreaterThan(0)
+    expect(found.recorded.facts).toMatchObject({ workers: 1, depth: 4, rows: 10 })
+    expect(Object.values(found.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 6)
+    expect(found.account.idealFrom).toBe('upper')
+    expect(found.recorded.probes.doubled).toBeUndefined()
+    expect(now()).toMatchObject({ workers: 1, depth: 4 })
+  })
+
+  test('with control, its workers are held while batches are used up', async () => {
+    const { pid, until } = await trainer({ depth: 8 })
+    const found = await diagnoseLive(pid, { ...quick, control: true })
+    // On a machine that is too busy the ring may never have been full.
+    expect(['held', 'upper']).toContain(found.account.idealFrom)
+    const { steps } = await until(() => true)
+    await until(said => said.steps > steps + 10) // it goes on
+  })
+
+  test('by control, workers and depth are set', async () => {
+    const { pid, until } = await trainer()
+    const run = findRun(pid)
+    const controller = Controller.open(run.engine.pid, run.engine.ring)
+    try {
+      expect(await controller.ask({ workers: 2, depth: 6 })).toMatchObject({ workers: 2, depth: 6 })
+      await until(({ workers, depth }) => workers === 2 && depth === 6)
+      expect(await controller.ask({ workers: 1, depth: 4 })).toMatchObject({ workers: 1, depth: 4 })
+      await expect(controller.ask({ workers: 257 })).rejects.toThrow('so many workers')
+      await expect(controller.ask({ depth: 9 })).rejects.toThrow('maxDepth')
+      await expect(controller.ask({ restUntil: monotonicMs() + 60_000 })).rejects.toThrow('can’t rest')
+      await expect(controller.ask({ restUntil: Number.NaN })).rejects.toThrow('can’t rest')
+      await until(({ workers, depth }) => workers === 1 && depth === 4) // what was refused changed nothing
+    } finally {
+      controller.close()
+      run.close()
+    }
+  })
+
+  test('a rest ends by itself, whatever becomes of the process that asked', async () => {
+    const { pid, until } = await trainer()
+    const run = findRun(pid)
+    const controller = Controller.open(run.engine.pid, run.engine.ring)
+    controller.write({ restUntil: monotonicMs() + 600 })
+    controller.close()
+    run.close()
+    const { steps } = await until(() => true)
+    // More than a full ring has: they were made after the rest.
+    await until(said => said.steps > steps + 50)
+  })
+
+  test('one process controls it at a time', async () => {
+    const { pid } = await trainer()
+    const other = await trainer()
+    const run = findRun(pid)
+    const controller = Controller.open(pid, run.engine.ring)
+    const words = { sequence: 7, asker: other.pid, ring: run.engine.ring, workers: 0, depth: 0, restUntil: 0 }
+    const { requestBytes, REQUEST_AT } = await import('../../src/engine/control/words.js')
+    const { writeSync } = await import('node:fs')
+    writeSync((controller as unknown as { fd: number }).fd, requestBytes(words), 0, undefined, REQUEST_AT)
+    expect(() => Controller.open(pid, run.engine.ring)).toThrow(`process ${other.pid} controls`)
+    controller.close()
+    run.close()
+  })
+
+  test('that ends while it is looked at is told', async () => {
+    const { pid, child } = await trainer()
+    const found = diagnoseLive(pid, { ...quick, steps: 100_000, seconds: 60 })
+    setTimeout(() => child.kill('SIGKILL'), 500)
+    await expect(found).rejects.toThrow('has ended while it was looked at')
+  })
+})
+
+describe('a process that can’t be looked at', () => {
+  test('is told', async () => {
+    await expect(diagnoseLive(2 ** 22 + 1, quick)).rejects.toThrow('there is no process')
+    const idle = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    children.push(idle)
+    await expect(diagnoseLive(idle.pid!, quick)).rejects.toThrow('has no feed of Millrace open')
+  })
+
+  test('a feed by a name that there is not', async () => {
+    const { pid } = await trainer()
+    await expect(diagnoseLive(pid, { ...quick, ring: 'cats' })).rejects.toThrow('has no open feed "cats"')
+  })
+})
