@@ -18,6 +18,9 @@ export interface Fit {
   /** P: cores that makers could have, at the rate that was measured, and what the trainer's process uses a step (core-ms). */
   cores: Estimate
   trainerCpu: number
+  /** Cores that all may use, and how many tasks of others compete for them: more makers get a larger share. */
+  allowed: number
+  crowd: number
   makers: number
   depth: number
   /** Claims a batch. */
@@ -35,6 +38,8 @@ const LEAST_CORES = 0.05
 const CORES_SIGMA = 0.04
 /** With at least so much of the work waiting for a core, cores are full: where the machine was not looked at. */
 const QUEUED = 0.2
+/** Waiting for a core, as a share of running and waiting, from which others compete for it. */
+const LEAST_DELAY = 0.05
 /** Twice the reads in flight gain less than this: the storage gives no more. */
 export const DOUBLED_GAIN = 0.1
 
@@ -83,6 +88,8 @@ export function fit(e: Evidence, a: Accounting): Fit {
       sigma: CORES_SIGMA * Math.max(e.facts.cores, 1),
     },
     trainerCpu,
+    allowed: e.facts.cores,
+    crowd: crowdOf(e),
     makers: e.facts.workers,
     depth: e.facts.workers === 0 ? 1 : Math.max(1, e.facts.depth),
     claims: Math.max(1, e.facts.claims),
@@ -128,6 +135,19 @@ function perSample(
 /** What a maker was neither running nor waiting for a core, within its work (ms). */
 function blockedOf({ work, cpu, delay }: MakerSlice): number {
   return Math.max(0, workOf(work) - (cpu ?? 0) - (delay ?? 0))
+}
+
+/**
+ * Tasks of others that want cores all the time. Tasks share cores evenly: of n that want one, each gets cores / n, and waits
+ * for the rest of the time. Makers that hardly wait have no such company.
+ */
+function crowdOf(e: Evidence): number {
+  const cpu = sum(e.makers, slice => slice.cpu ?? 0)
+  const delay = sum(e.makers, slice => slice.delay ?? 0)
+  const time = sum(e.makers, slice => slice.to - slice.from)
+  if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return 0
+  const makers = Math.max(1, e.facts.workers) * Math.min(1, (cpu + delay) / time)
+  return Math.max(0, (e.facts.cores * (cpu + delay)) / cpu - makers)
 }
 
 /** Cores that makers could have: those that neither others nor the trainer used. */

@@ -30,7 +30,7 @@ export function capacity(f: Fit, change: Change = {}): Capacity {
   // Nothing overlaps with depth 1: makers without a claim wait until the others are done.
   const even = depth > 1 ? 1 : f.claims / (Math.ceil(f.claims / makers) * makers)
   // The trainer's CPU follows its steps: with more of them a second, less is left for makers.
-  const cores = (change.cores ?? f.cores.value) + f.trainerCpu / Math.max(f.measured.value, 1e-6)
+  const cores = coresOf(f, change, makers) + f.trainerCpu / Math.max(f.measured.value, 1e-6)
   const bytes = f.bytes * (change.bytesPerSample ?? 1)
   const perMs = f.bytesPerMs === null ? null : f.bytesPerMs * (change.bytesPerSecond ?? 1)
   const limits: Capacity[] = [
@@ -39,6 +39,12 @@ export function capacity(f: Fit, change: Change = {}): Capacity {
   ]
   if (perMs !== null && bytes > 0) limits.push({ rate: perMs / bytes, bound: 'bytes' })
   return limits.reduce((least, limit) => (limit.rate < least.rate ? limit : least))
+}
+
+/** Cores that so many makers get: what others leave, or their share of it where others want all of it. */
+export function coresOf(f: Fit, change: Change, makers: number): number {
+  if (change.cores !== undefined) return change.cores
+  return f.crowd > 0 ? Math.max(f.cores.value, (f.allowed * makers) / (makers + f.crowd)) : f.cores.value
 }
 
 export function predict(f: Fit, change: Change): Prediction {

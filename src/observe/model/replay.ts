@@ -6,7 +6,7 @@ import { account } from '../account/account.js'
 import type { Accounting, Change, Evidence, Prediction } from '../evidence.js'
 import { clamp, sum } from './estimate.js'
 import { type Fit, fit, workOf } from './fit.js'
-import { capacity } from './predict.js'
+import { capacity, coresOf } from './predict.js'
 
 /** Claims that are replayed at most: enough for rare slow ones, few enough for some ms. */
 const CLAIMS = 4000
@@ -80,7 +80,7 @@ function runThrough(claims: Claim[], steps: number[], f: Fit, change: Change): n
   const cpuFactor = change.cpuPerSample ?? 1
   const blockedFactor = change.blockedPerSample ?? 1
   const inUse = f.trainerCpu / Math.max(f.measured.value, 1e-6)
-  const cores = (change.cores ?? f.cores.value) + inUse
+  const cores = coresOf(f, change, makers) + inUse
   const busy = f.step.value + f.consumer.value
   const reserved = busy > 0 ? Math.min(cores * 0.9, f.trainerCpu / busy) : 0
   const stepFactor = change.stepMs === undefined || f.step.value <= 0 ? 1 : change.stepMs / f.step.value

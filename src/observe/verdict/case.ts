@@ -125,7 +125,9 @@ export function inFunction({ a, f }: Case): { cpu: number; blocked: number } {
   const always = work.decode + work.transform + work.close
   const share = f.cpu.value / Math.max(f.cpu.value + (delayMsPerSample ?? 0), 1e-9)
   const ran = clamp(f.cpu.value + (delayMsPerSample ?? 0) - always, 0, work.map)
-  return { cpu: ran * share, blocked: clamp(work.map - ran, 0, f.blocked.value) }
+  // Decoding and transforming never wait: what is neither opening nor reading waits in a function.
+  const elsewhere = f.timed ? f.blocked.value - work.open - work.read : 0
+  return { cpu: ran * share, blocked: clamp(Math.max(work.map - ran, elsewhere), 0, f.blocked.value) }
 }
 
 /** What opening files takes of a sample (ms). Opening and reading are blocked alike; what is left of opening runs. */

@@ -5,7 +5,7 @@ import { predict } from '../model/predict.js'
 import type { Case } from './case.js'
 import { inFunction, inOpening, slowMaker, slowRank } from './case.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from './changes.js'
-import { LEAST_GAIN } from './thresholds.js'
+import { LEAST_GAIN, MOST } from './thresholds.js'
 import { cores } from './units.js'
 
 export function remediesFor(c: Case, verdicts: VerdictName[]): Remedy[] {
@@ -49,8 +49,8 @@ const decoding = (c: Case): Remedy[] => {
 }
 
 const ownFunction = (c: Case): Remedy[] => {
-  if (c.a.makers.stage !== 'map') return []
   const { cpu, blocked } = inFunction(c)
+  if (c.a.makers.stage !== 'map' && blocked < MOST * c.f.blocked.value) return []
   return [
     predicted(
       c,
