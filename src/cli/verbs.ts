@@ -14,5 +14,6 @@ export const VERBS: Verbs = {
   tokens: async () => (await import('./verbs/tokens.js')).tokens,
   'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
   plan: async () => (await import('./verbs/plan.js')).plan,
+  probe: async () => (await import('./verbs/probe.js')).probe,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,
 }

@@ -68,12 +68,16 @@ export class AbsentPages {
   static open(path: string, count = true): AbsentPages | undefined {
     try {
       const { fd } = openRegular(path)
-      const file = new AbsentPages(fd, count && !STACKED.includes(fileSystem(path).name))
       advise(fd, 'random') // no page is read beside one that is asked for
-      return file
+      return AbsentPages.of(fd, count && countable(path))
     } catch {
       return undefined
     }
+  }
+
+  /** Of a file that is open, and closed by its opener. `count`: what `countable` says of its path. */
+  static of(fd: number, count: boolean): AbsentPages {
+    return new AbsentPages(fd, count)
   }
 
   /** Share of the pages of a range that is absent; null: the system does not say. */
@@ -113,6 +117,11 @@ export class AbsentPages {
     }
     return absent / count
   }
+}
+
+/** Whether pages of files at a path can be counted. */
+export function countable(path: string): boolean {
+  return !STACKED.includes(fileSystem(path).name)
 }
 
 function find(definition: string): Call | undefined {

@@ -1,0 +1,77 @@
+/** `millrace probe`: how fast the storage of a path is, and what to do about it. */
+import { labelOf, probe as measure } from '../../prepare/probe/probe.js'
+import { compare, recommend } from '../../prepare/probe/recommend.js'
+import type { Probed, Speed } from '../../prepare/probe/speed.js'
+import { memoryLimit } from '../../system/process/limits.js'
+import { command, UsageError } from '../command.js'
+import { onInterrupt } from '../interrupt.js'
+import { Progress } from '../progress.js'
+import { table } from '../table.js'
+import { bytes, counted, duration, rate } from '../units.js'
+
+export const probe = command({
+  name: 'probe',
+  summary: 'measures how fast storage is: sequential, random, small files, metadata',
+  about:
+    'Reads files below each path and says how fast that went, cold (bytes were absent from the page cache) and warm. It drops nothing from the page cache, and writes nothing without --write.',
+  args: [{ name: 'PATH', about: 'a folder of data, or a file', many: true }],
+  options: {
+    seconds: { type: 'number', value: 'S', default: 10, least: 0, about: 'how long each path is measured' },
+    write: {
+      type: 'flag',
+      about:
+        'write files to measure with (260 MiB), where the path has none of a kind, and take them away again',
+    },
+  },
+  examples: [
+    ['millrace probe /data', 'is this storage fast enough?'],
+    ['millrace probe /data /scratch --seconds 5', 'which of two is faster'],
+    ['millrace probe /scratch --write', 'an empty folder, or one whose files are all in memory'],
+  ],
+  async run({ args, values: { seconds, write } }) {
+    if (seconds <= 0) throw new UsageError('--seconds wants a number above 0')
+    const progress = new Progress('probing', { unit: 'measures' })
+    const all: Probed[] = []
+    for (const [i, path] of args.entries()) {
+      const onProgress = (done: number, of: number, what: string) =>
+        progress.set(i * of + done, args.length * of, `${path}: ${what}`)
+      all.push(await measure(path, { seconds, write, onProgress, onWritten: onInterrupt }))
+    }
+    progress.end()
+    const free = memoryLimit().bytes
+    const advices = all.map(probed => recommend(probed, free))
+    const fastest = compare(all)
+    const told = advices.flatMap(({ summary, advice }) => [summary, ...advice.map(text => `  → ${text}`)])
+    return {
+      json: { paths: all.map((probed, i) => ({ ...probed, ...advices[i] })), ...(fastest && { fastest }) },
+      text: [...all.map(describe), [...told, ...(fastest ? [fastest] : [])].join('\n')].join('\n\n'),
+    }
+  },
+})
+
+function describe(probed: Probed): string {
+  const { path, fileSystem, files, more } = probed
+  const found = `${path}: ${fileSystem}, ${counted(files, 'file')} of ${bytes(probed.bytes)}`
+  const right = (title: string) => ({ title, align: 'right' as const })
+  const rows = probed.measures.map(({ cold, warm, unknown, why, ...measure }) => {
+    const other = measure.what === 'stat' || measure.what === 'list'
+    return [
+      labelOf(measure),
+      other ? '' : shown(cold),
+      shown(other ? unknown : warm),
+      unknown && !other ? shown(unknown) : '',
+      why ?? '',
+    ]
+  })
+  const columns = ['', right('cold'), right('warm'), right('unknown'), 'remarks']
+  return `${more ? found.replace(',', ', more than') : found}\n${table(columns, rows)}`
+}
+
+/** `112 MB/s, 1.1 ms each` or, of metadata, how many a second. */
+function shown(speed: Speed | null): string {
+  if (speed === null) return '–'
+  const each = `${duration(speed.ms / 1000)} each`
+  return speed.bytesPerSecond > 0
+    ? `${(speed.bytesPerSecond / 1e6).toFixed(speed.bytesPerSecond < 1e7 ? 2 : 0)} MB/s, ${each}`
+    : `${rate(speed.opsPerSecond)}, ${each}`
+}

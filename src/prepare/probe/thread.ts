@@ -1,0 +1,11 @@
+/** A thread of a probe: does the tasks that it is given, one after the other. */
+import { parentPort } from 'node:worker_threads'
+import { type ProbeTask, runTask } from './task.js'
+
+parentPort?.on('message', (task: ProbeTask) => {
+  try {
+    parentPort?.postMessage({ sums: runTask(task) })
+  } catch (error) {
+    parentPort?.postMessage({ failed: (error as Error).message })
+  }
+})
