@@ -80,6 +80,7 @@ export async function runCase(one, lane, options) {
     step: faulty.middle('stepMs'),
     lost: 1 - planted.stepMs / faulty.middle('stepMs'),
     others: faulty.middle('others'),
+    strangers: (ideal[0] ?? without[0] ?? faulty).middle('others'),
   }
   const diagnosis = asked?.diagnosis
   const tried =

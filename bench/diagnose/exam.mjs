@@ -30,6 +30,7 @@ const { values } = parseArgs({
     save: { type: 'boolean', default: false },
   },
 })
+const about = stamp()
 const seed = Number(values.seed)
 const cores = values.cores === undefined ? allowedCores() : listOf(values.cores)
 const lanes = Number(values.lanes)
@@ -86,7 +87,7 @@ console.log(report(result))
 /** All that is known so far, where it is wanted. */
 function keep() {
   const result = {
-    ...stamp(),
+    ...about,
     command: `node bench/diagnose/exam.mjs ${process.argv.slice(2).join(' ')}`,
     seed,
     lanes,

@@ -2,11 +2,14 @@
 
 export const COUNTS = 0.1
 export const SHOWN = 0.03
+/** Cores that programs other than the exam's may use: with more, what was planted is not all that is wrong. */
+const STRANGERS = 0.3
 /** Verdicts that blame nothing. */
 const FINE = ['compute-bound', 'launch-bound']
 
 /** What is true of a case, by measurement: the names that count, or why it is not scored. */
 export function truthOf({ names, group, truth }) {
+  if (truth.strangers > STRANGERS) return { unscored: `others used ${truth.strangers.toFixed(1)} cores` }
   const counting = names.filter((_, i) => truth.gains[i] >= COUNTS)
   if (counting.length > 0) return { names: counting }
   if (names.length > 1 && truth.all >= COUNTS) return { names, either: true }
