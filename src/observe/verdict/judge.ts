@@ -9,7 +9,7 @@ import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
 import { type Division, specialVerdict, supplyVerdict } from './supply.js'
-import { GPU_STEP, LEAST_PART, LEAST_STEPS, SLOWED_STEP } from './thresholds.js'
+import { GPU_STEP, LEAST_PART, LEAST_STEPS, SLOWED_STEP, THROTTLED } from './thresholds.js'
 
 export function judge(e: Evidence): Diagnosis {
   return conclude(e, account(e))
@@ -103,7 +103,9 @@ function named(c: Case): VerdictName[] {
 function trainerVerdict(c: Case, { name }: Cause): VerdictName {
   if (name === 'handOver') return 'hand-over'
   if (name === 'transfer') return 'transfer-bound'
-  return crowding(c) ? 'crowding-trainer' : 'slowed'
+  if (crowding(c)) return 'crowding-trainer'
+  // A quota stops the trainer along with its makers.
+  return (c.e.host?.throttled ?? 0) >= THROTTLED ? 'cpu-saturated' : 'slowed'
 }
 
 /** Whether it is the makers that slow the trainer: its step was measured with them and without. */

@@ -46,6 +46,11 @@ const CASES: [string, VerdictName, Evidence][] = [
     made({ running: 0.5, more: { probes: ideal(17, 'given') } }),
   ],
   [
+    'a longer step than the one given, under a quota',
+    'cpu-saturated',
+    made({ running: 0.5, host: { throttled: 0.4 }, more: { probes: ideal(17, 'given') } }),
+  ],
+  [
     'a step that workers do not change',
     'compute-bound',
     made({ running: 0.5, more: { probes: ideal(19.8) } }),
