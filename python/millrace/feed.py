@@ -23,6 +23,7 @@ from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank, find_sequence
 from ._open.request import options_of, request_of
 from ._spans.records import SpanRead
+from ._stream.consumer import StepMark
 from ._stream.loop import ONCE, Limits, Once
 from ._stream.run import Run
 from ._stream.stats import Stats
@@ -264,6 +265,14 @@ class Feed(Opened):
             name: value for name, value in (("workers", workers), ("depth", depth)) if value is not None
         }
         return stream.tune(change)
+
+    def step(self) -> StepMark:
+        """Says that the training step is over; or, as ``with feed.step():``, from where to where it goes.
+
+        Needed where the host's clock can't tell: see docs/diagnose.md. What comes after it until the next
+        batch is asked for (evaluation, checkpoints) is no part of the step then.
+        """
+        return StepMark(self._run.consumer)
 
     def stats(self) -> Dict[str, Any]:
         """What it has done so far, and what the engine says about itself."""

@@ -38,13 +38,14 @@ class View(Opened):
     def __iter__(self) -> Iterator[Any]:
         carrier = self._carrier
         carrier.enter()
-        loop = self._run.begin()
+        consumer = self._run.consumer
+        loop = self._run.begin(carrier.record_end if carrier.by_events else None)
         staged: Deque[Staged] = deque()
         failure: Optional[MillraceError] = None
         finished = False
         try:
             while True:
-                self._run.consumer.asked()
+                consumer.asked()
                 loop.between()
                 carrier.asked(loop)
                 while failure is None and self._wants(staged) and carrier.has_room(staged):
@@ -62,13 +63,14 @@ class View(Opened):
                     if failure is not None:
                         raise failure
                     break
+                consumer.sent()
                 if not carrier.arrives(loop, staged):
                     failure = None
                     continue
                 # No name here refers to the batch while the user has it: dropping it there is enough.
                 yield self._hand(loop, staged)
             finished = True
-            self._run.consumer.flush()
+            consumer.flush()
         finally:
             failure = None  # its traceback refers to what is here, slots among it
             try:
@@ -86,6 +88,8 @@ class View(Opened):
         loop.judge(staged[0].taken.bad)
         one = staged.popleft()
         batch: Any = self._carrier.unload(one)
+        if self._carrier.to_device:
+            self._run.consumer.there()
         if self._run.batch_map is not None:
             batch = self._run.batch_map(batch)
         if self._names is not None:

@@ -1,15 +1,35 @@
-"""The spans of a loop: how long it waited for each batch, and how long its steps took."""
+"""The spans of a loop: how long it waited for each batch, and for what, and how long its steps took.
+
+On the host's clock, by the loop itself. Where batches go to a stream of CUDA's, what counts is when that
+stream waited and worked: the carrier measures it by events and tells it some steps later (``measured``).
+"""
 
 from __future__ import annotations
 
 import time
 import weakref
-from typing import Optional, Tuple
+from typing import Callable, NamedTuple, Optional
 
 from .._generated.span_words import LaneKind, SpanKind
 from .._spans.file import shared
 from .._spans.lane import SpanLane
+from ..batch import about_of
+from .pauses import Pauses
 from .reading import Taken
+from .step_parts import Parts, divide
+
+
+class About(NamedTuple):
+    """A batch, as spans name it, and what the host did for it (seconds of ``time.monotonic``)."""
+
+    ring: int
+    batch: int
+    #: 1 + its number in its epoch: so the first one of an epoch is known.
+    step: int
+    rows: int
+    #: When the makers had completed it, and when it was taken and on its way to a device.
+    complete: float
+    sent: float
 
 
 class Consumer:
@@ -18,30 +38,111 @@ class Consumer:
     def __init__(self) -> None:
         self._lane: Optional[SpanLane] = None
         self._opened = False
-        self._asked = time.monotonic()
-        #: The batch in the user's hands: since when, its ring, number and rows.
-        self._handed: Optional[Tuple[float, int, int, int]] = None
+        #: When the batch was asked for that the loop waits for; None: it waits for none.
+        self._asked: Optional[float] = None
+        #: When that batch was taken, and when it was on the device.
+        self._sent = self._there = 0.0
+        #: The batch in the user's hands, and since when.
+        self._handed: Optional[About] = None
+        self._since = 0.0
+        #: The user said that the step began, and that it is over.
+        self._begun: Optional[float] = None
+        self._ended: Optional[float] = None
+        #: Where events on a stream tell of the steps: has one recorded where a step is over.
+        self._record_end: Optional["weakref.WeakMethod[Callable[[], None]]"] = None
+        self._pauses = Pauses()
 
-    def begin(self) -> None:
+    # ------------------------------------------------------------ on the host's clock
+
+    def begin(self, record_end: Optional[Callable[[], None]] = None) -> None:
         """A loop begins: what lies between two loops is no step."""
-        self._handed = None
+        self._asked = self._handed = self._begun = self._ended = None
+        # Not held: carriers refer to the run, and through it to this object.
+        self._record_end = None if record_end is None else weakref.WeakMethod(record_end)
 
     def asked(self) -> None:
         """The user asks for a batch, and is done with the one before it."""
+        if self._asked is not None:
+            return  # the loop looks again for the same batch
         self._asked = now = time.monotonic()
-        if self._handed is not None and self._lane is not None:
-            since, ring, batch, rows = self._handed
-            self._lane.add(ring, SpanKind.STEP, since, now - since, batch=batch, rows=rows)
-        self._handed = None
+        about, self._handed = self._handed, None
+        if about is not None and self._lane is not None and self._record_end is None:
+            since = self._since
+            if self._begun is not None:
+                self._add(about, SpanKind.COPY, since, self._begun - since)
+                since = self._begun
+            end = now if self._ended is None else self._ended
+            self._add(about, SpanKind.STEP, since, end - since)
+            self._add(about, SpanKind.IDLE, end, now - end)
+            self._tell_pauses(about)
+        self._begun = self._ended = None
+
+    def sent(self) -> None:
+        """The batch is taken, and on its way to the device if there is one."""
+        self._sent = self._there = time.monotonic()
+
+    def there(self) -> None:
+        """The batch is on the device, as far as the host waits for that."""
+        self._there = time.monotonic()
 
     def handed(self, taken: Taken, rows: int) -> None:
         """A batch is handed to the user."""
         lane = self._lane or self._open()
-        now = time.monotonic()
-        if lane is not None:
-            waited = now - self._asked
-            lane.add(taken.ring, SpanKind.WAIT, self._asked, waited, batch=taken.number, rows=rows)
-        self._handed = (now, taken.ring, taken.number, rows)
+        asked, self._asked = self._asked, None
+        self._since = now = time.monotonic()
+        self._handed = about = self.about(taken, rows)
+        if lane is not None and asked is not None and self._record_end is None:
+            self._wait(about, asked, divide(asked, taken.complete, self._sent, self._there))
+            self._add(about, SpanKind.HAND, self._there, now - self._there)
+
+    # ------------------------------------------------------------ on a device's clock
+
+    def about(self, taken: Taken, rows: int) -> About:
+        """What spans say of a batch that is about to be handed to the user."""
+        step = about_of(taken.batch).step + 1
+        return About(taken.ring, taken.number, step, rows, taken.complete, self._sent)
+
+    def measured(self, about: About, asked: float, there: float, end: float, following: float) -> None:
+        """A stream came to the end of a step at ``asked``, had the batch ``there``, and worked on it until
+        ``end``; ``following``: it asked for the next."""
+        if self._lane is None:
+            return
+        self._wait(about, asked, divide(asked, about.complete, about.sent, there))
+        self._add(about, SpanKind.STEP, there, end - there)
+        self._add(about, SpanKind.IDLE, end, following - end)
+        self._tell_pauses(about)
+
+    # ------------------------------------------------------------ by the user's word
+
+    def step_begins(self) -> None:
+        """From here on it is the step: what came before brought the batch to where it is used."""
+        if self._handed is not None:
+            self._begun, self._ended = time.monotonic(), None
+
+    def step_ends(self) -> None:
+        """The step is over: what comes until the next batch is asked for is no part of it."""
+        if self._handed is None:
+            return
+        self._ended = time.monotonic()
+        record = None if self._record_end is None else self._record_end()
+        if record is not None:
+            record()
+
+    # ------------------------------------------------------------ writing
+
+    def _wait(self, about: About, start: float, parts: Parts) -> None:
+        for kind, seconds in zip((SpanKind.WAIT, SpanKind.HAND, SpanKind.COPY), parts):
+            self._add(about, kind, start, seconds)
+            start += seconds
+
+    def _add(self, about: About, kind: int, start: float, seconds: float) -> None:
+        if self._lane is not None and seconds > 0:
+            ring, batch, step, rows = about[:4]
+            self._lane.add(ring, kind, start, seconds, batch=batch, first_row=step, rows=rows)
+
+    def _tell_pauses(self, about: About) -> None:
+        for start, seconds in self._pauses.take():
+            self._add(about, SpanKind.GC, start, seconds)
 
     def flush(self) -> None:
         """A loop is over: what is written by now may be all there is for a while."""
@@ -57,11 +158,28 @@ class Consumer:
         if own is not None and lane is not None:
             self._lane = lane
             self._end = weakref.finalize(self, own.give, lane)
+            self._pauses.watch()
         return lane
 
     def close(self) -> None:
         """The feed is closed."""
+        self._pauses.close()
         self.flush()
         if self._lane is not None:
             self._end()
         self._lane, self._opened = None, True
+
+
+class StepMark:
+    """What ``feed.step()`` gives. Called, it marks the end of a step; as a context it is around one."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        consumer.step_ends()
+
+    def __enter__(self) -> "StepMark":
+        self._consumer.step_begins()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._consumer.step_ends()

@@ -15,7 +15,7 @@ from ..batch import About, Batch, Ragged, about_of, decode
 class Taken:
     """A batch that has left the ring, and where a run goes on after it."""
 
-    __slots__ = ("after", "bad", "batch", "epoch", "number", "ring", "samples", "slot")
+    __slots__ = ("after", "bad", "batch", "complete", "epoch", "number", "ring", "samples", "slot")
 
     def __init__(self, batch: Batch, epoch: int, after: Place, slot: Optional[int] = None) -> None:
         self.batch = batch
@@ -29,6 +29,8 @@ class Taken:
         self.number, self.ring = -1, 0
         #: Samples planned for it, those included: fillers are none.
         self.samples = 0
+        #: When the makers had completed it (seconds of ``time.monotonic``).
+        self.complete = 0.0
 
     @property
     def rows(self) -> int:
@@ -64,7 +66,9 @@ def read(client: Client, slot: int, copy: bool, name: Callable[[int, List[int]],
     if client.opened.last == "pad" or client.opened.policy == "mask":
         batch.setdefault("valid", about.valid)
     after = Place(int(stamps[Stamp.NEXT_EPOCH]), int(stamps[Stamp.NEXT_POSITION]))
-    return Taken(batch, about.epoch, after, None if copy else slot)
+    taken = Taken(batch, about.epoch, after, None if copy else slot)
+    taken.complete = float(stamps[Stamp.COMPLETED])
+    return taken
 
 
 def _add(

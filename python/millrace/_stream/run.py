@@ -123,8 +123,11 @@ class Run:
         if self.following.epoch != epoch and not self._empty:
             self._standing.move_to = Place(epoch, 0)
 
-    def begin(self) -> Loop:
-        """Begins a loop; one that was left without ending is over."""
+    def begin(self, record_end: Optional[Callable[[], None]] = None) -> Loop:
+        """Begins a loop; one that was left without ending is over.
+
+        ``record_end``: where events on a stream tell of the steps (consumer.py).
+        """
         stream, standing = self.stream, self._standing
         if self._loop is not None:
             self._loop.leave(finished=False)
@@ -144,7 +147,7 @@ class Run:
                 stream.limit(limit)
             standing.place = stream.ahead
             self.stats.mark()
-        self.consumer.begin()
+        self.consumer.begin(record_end)
         loop = Loop(stream, self.stats, standing, self._epoch_line, total, limited=not self._limits.plain)
         self._loop = loop
         return loop

@@ -35,6 +35,10 @@ class Carrier:
 
     #: Batches that are prepared beyond the one handed out.
     prefetch = 0
+    #: Whether batches go to a device: what is waited for after they were taken is the transfer.
+    to_device = False
+    #: Whether events on the trainer's stream tell how long steps take, not the host's clock.
+    by_events = False
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -57,6 +61,9 @@ class Carrier:
     def unload(self, staged: Staged) -> Batch:
         """The batch, as the user may use it from now on."""
         return staged.fields
+
+    def record_end(self) -> None:
+        """With ``by_events``: the user says that a step is over."""
 
     def has_room(self, staged: Deque[Staged]) -> bool:
         """Whether another batch may be taken ahead."""
@@ -81,9 +88,14 @@ class Mapped(Carrier):
 class Copied(Mapped):
     """Each array becomes one on a device. When it is made, nothing refers to the slot any more."""
 
+    to_device = True
+
     def load(self, taken: Taken) -> Staged:
-        taken.batch = taken.batch.settled().mapped(self._make)
         return Staged(taken, taken.batch)
+
+    def unload(self, staged: Staged) -> Batch:
+        staged.fields = staged.taken.batch = staged.taken.batch.settled().mapped(self._make)
+        return staged.fields
 
 
 def kinds_of(run: Run) -> Dict[str, str]:

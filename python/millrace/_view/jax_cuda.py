@@ -63,6 +63,8 @@ class JaxCuda(Carrier):
     The last parameters are for tests of the order of things, without a GPU.
     """
 
+    to_device = True
+
     def __init__(
         self,
         run: Run,

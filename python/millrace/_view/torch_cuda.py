@@ -21,7 +21,7 @@ from .._stream.reading import Taken
 from .._stream.run import Run
 from ..batch import Batch, Ragged
 from .carrier import Carrier, Staged
-from .meter import StreamMeter
+from .meter import StreamMeter, StreamStep
 from .on_gpu import OnGpu, decide
 from .pins import Pins, driver_pins
 from .staging import Staging
@@ -34,6 +34,8 @@ class TorchCuda(Carrier):
     The last parameters are for tests of the order of things, without a GPU: ``cuda`` stands for torch.cuda,
     ``upload`` copies an array to the device.
     """
+
+    to_device = by_events = True
 
     def __init__(
         self,
@@ -61,19 +63,31 @@ class TorchCuda(Carrier):
         decision = decide(run, "cpu" if simulated else decode, index)
         staging = Staging(run, index, torch_memory(torch, index), channels_last, open_stage)
         #: Measures how long the user's stream waits for data.
-        self.meter = StreamMeter(self._cuda)
+        self.meter = StreamMeter(self._cuda, self._cuda.Stream(device=device))
         pins = pins or driver_pins(index)
         self._gpu = OnGpu(run, staging, pins, decision, self.meter, partial(beside, torch))
 
     # ------------------------------------------------------------ who decodes
 
     def enter(self) -> None:
+        for step in self.meter.steps():  # the last ones of the loop before
+            self._tell(step)
         self._gpu.enter()
 
     def asked(self, loop: Loop) -> None:
         for step in self.meter.steps():
-            self._gpu.step(loop, *step)
+            self._tell(step)
+            self._gpu.step(loop, step.samples, step.seconds, step.waited)
         self.meter.ask(self._cuda.current_stream(self._device))
+
+    def _tell(self, step: StreamStep) -> None:
+        """Writes down what the user's stream did."""
+        if step.asked is not None:
+            there, end = step.asked + step.waited, step.asked + step.waited + step.worked
+            self.run.consumer.measured(step.about, step.asked, there, end, step.asked + step.seconds)
+
+    def record_end(self) -> None:
+        self.meter.end(self._cuda.current_stream(self._device))
 
     # ------------------------------------------------------------ on the way
 
@@ -109,7 +123,8 @@ class TorchCuda(Carrier):
             batch = staged.taken.batch
             for tensor in tensors(batch):
                 used(tensor)
-        self.meter.there(current, staged.taken.batch.count)
+        taken = staged.taken
+        self.meter.there(current, taken.batch.count, self.run.consumer.about(taken, taken.rows))
         self._release()
         return batch
 
