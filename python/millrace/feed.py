@@ -23,14 +23,15 @@ from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank, find_sequence
 from ._open.request import options_of, request_of
 from ._spans.records import SpanRead
+from ._stream.account import Diagnosis
 from ._stream.consumer import StepMark
 from ._stream.loop import ONCE, Limits, Once
 from ._stream.run import Run
 from ._stream.stats import Stats
 from ._stream.stream import Stream
 from ._view.carrier import Carrier
-from .errors import DefinitionError
-from .views import View, length
+from .errors import DefinitionError, MillraceError
+from .views import View, length, run_alone
 
 log = logging.getLogger("millrace")
 
@@ -275,8 +276,40 @@ class Feed(Opened):
         return StepMark(self._run.consumer)
 
     def stats(self) -> Dict[str, Any]:
-        """What it has done so far, and what the engine says about itself."""
-        return self._run.stats.report(self._run.stream.ask({"stats": True})["stats"])
+        """What it has done so far, and what the engine says about itself.
+
+        ``account``: where the time of its latest steps went (docs/metrics.md); None where that is not known.
+        """
+        run = self._run
+        report = run.stats.report(run.stream.ask({"stats": True})["stats"])
+        try:
+            report["account"] = run.account.latest()["account"]
+        except MillraceError as error:
+            log.debug("%s: %s", self.name, error)
+            report["account"] = None
+        return report
+
+    def metrics(self) -> Dict[str, float]:
+        """The account as flat names and numbers: for ``wandb.log`` or ``SummaryWriter.add_scalar``."""
+        return dict(self._run.account.latest()["metrics"])
+
+    def prometheus(self) -> str:
+        """The same in Prometheus' text format, for an endpoint of yours or a file of node_exporter's."""
+        return str(self._run.account.latest()["prometheus"])
+
+    @named
+    def diagnose(self, seconds: float = 10.0, *, step_ms: Optional[float] = None) -> Diagnosis:
+        """Why the trainer waits for data, and what to do: ``print`` it, or use it as a dict.
+
+        Within a loop: judges the last ``seconds`` of it, at once. Without one: runs the feed for so long,
+        with steps of ``step_ms`` or without a trainer; afterwards the feed stands where it stood.
+        """
+        run = self._run
+        given = {} if step_ms is None else {"idealMs": step_ms}
+        if run.looping:
+            return run.account.diagnosis(seconds=seconds, **given)
+        since = run_alone(run, View(run, Carrier(run)), seconds, step_ms or 0.0)
+        return run.account.diagnosis(since=since, **given)
 
     def spans(self, cursor: Optional[Sequence[int]] = None) -> SpanRead:
         """What the engine has done for this feed since the cursor, and when: ``records, cursor, lost``.

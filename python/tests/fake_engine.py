@@ -258,6 +258,8 @@ class Connection:
                     "spans": {"decode": 3.0, "read": 1.0},
                 }
             }
+        elif "account" in request:
+            return {"known": {"unknown": "this engine writes no spans"}}
         elif "tune" in request:
             ring.depth = request["tune"].get("depth", ring.depth)
             return {"tuned": {"workers": 1, "depth": ring.depth}}

@@ -68,6 +68,11 @@ test('values of a wrong type are answered by one sentence, and never by a stack'
 })
 
 test.each([
+  [{ account: { seconds: -1 } }, /"account\.seconds" of the request should be a number from 0, not -1/],
+  [
+    { account: { records: [['step', 1]] } },
+    /"account\.records\[0\]" of the request should be a list of seven/,
+  ],
   [{ release: 'x' }, /"release" of the request should be a whole number from 0, not "x"/],
   [{ names: { epoch: 0, positions: [100] } }, /an epoch has 100 positions: 100 is none/],
   [{ move: { epoch: 0 } }, /"move\.position" of the request should be a whole number from 0, not missing/],

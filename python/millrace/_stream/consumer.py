@@ -6,6 +6,7 @@ stream waited and worked: the carrier measures it by events and tells it some st
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from typing import Callable, NamedTuple, Optional
@@ -51,6 +52,8 @@ class Consumer:
         #: Where events on a stream tell of the steps: has one recorded where a step is over.
         self._record_end: Optional["weakref.WeakMethod[Callable[[], None]]"] = None
         self._pauses = Pauses()
+        #: That of the thread that loops.
+        self._thread = 0
 
     # ------------------------------------------------------------ on the host's clock
 
@@ -58,6 +61,7 @@ class Consumer:
         """A loop begins: what lies between two loops is no step."""
         self._asked = self._handed = self._begun = self._ended = None
         # Not held: carriers refer to the run, and through it to this object.
+        self._thread = threading.get_ident()
         self._record_end = None if record_end is None else weakref.WeakMethod(record_end)
 
     def asked(self) -> None:
@@ -143,6 +147,11 @@ class Consumer:
     def _tell_pauses(self, about: About) -> None:
         for start, seconds in self._pauses.take():
             self._add(about, SpanKind.GC, start, seconds)
+
+    def publish(self) -> None:
+        """Has what waits to be joined written now: by the thread that loops, which alone may."""
+        if self._thread == threading.get_ident():
+            self.flush()
 
     def flush(self) -> None:
         """A loop is over: what is written by now may be all there is for a while."""

@@ -1,23 +1,37 @@
-"""The line that is logged at the end of an epoch: its speed, how long the trainer waited, what was bad."""
+"""The line that is logged at the end of an epoch: its speed, what was lost and why, what was bad."""
 
 from __future__ import annotations
 
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 
+from .._generated.decision import FINE
 from ..errors import MillraceError
+from .account import Account
 from .stats import Stats, say
 from .stream import Stream
+
+#: So the engine's sentence begins, with the number that the line has already.
+LOSES = "Your trainer loses "
+#: What the parts of a step are called here.
+PARTS = {
+    "slowed": "training that makers slow down",
+    "handOver": "hand-over",
+    "transfer": "the copy to the device",
+    "running": "workers that run",
+    "queued": "workers that wait for a core",
+    "blocked": "workers that are blocked",
+    "noSlot": "workers without a slot",
+}
 
 
 class EpochLine:
     """Rank 0 says all of it; other ranks only what was bad in their part."""
 
-    def __init__(self, stream: Stream, stats: Stats, rank: int) -> None:
+    def __init__(self, stream: Stream, stats: Stats, account: Account, rank: int) -> None:
         self._stream = stream
         self._stats = stats
+        self._account = account
         self._rank = rank
-        #: Time of the workers by kind of work, up to the last line.
-        self._before: Mapping[str, float] = {}
 
     def say(self, epoch: int, bad: Optional[str]) -> None:
         """The epoch is over. ``bad``: which samples were dropped or masked in it."""
@@ -26,13 +40,28 @@ class EpochLine:
             if bad is not None:
                 say(f"{name}, rank {self._rank}, epoch {epoch}: {bad}")
             return
+        since = self._stats.since * 1000
+        speed, waited = self._stats.epoch_line(epoch)
         try:
-            total = self._stream.client.ask({"stats": True})["stats"].get("spans", {})
-        except MillraceError:
-            total = {}
-        # The engine counts from the ring's beginning; another ring counts anew.
-        before = self._before if all(total.get(name, 0) >= ms for name, ms in self._before.items()) else {}
-        spans = {name: ms - before.get(name, 0) for name, ms in total.items()}
-        self._before = total
-        line = f"{name}, {self._stats.epoch_line(epoch, spans)}"
+            why = told(self._account.ask(since=since))
+        except (MillraceError, KeyError):
+            why = None
+        line = f"{name}, {speed}; {why or waited}"
         say(line if bad is None else f"{line}; {bad}")
+
+
+def told(known: Mapping[str, Any]) -> Optional[str]:
+    """What was lost, and to what; None where too little was seen."""
+    account, diagnosis = known["account"], known["diagnosis"]
+    if account["steps"] == 0:
+        return None
+    lost = account["lost"]
+    if lost < FINE:
+        return f"compute-bound ({lost:.1%} lost)"
+    parts = {name: account["parts"][name] for name in PARTS}
+    line = f"lost {lost:.1%}, mostly to {PARTS[max(parts, key=lambda name: parts[name])]}"
+    if diagnosis["verdict"] == "inconclusive":
+        return line
+    sentence = str(known["sentence"]).rstrip(".")
+    head, colon, why = sentence.partition(": ")
+    return f"{line}: {why if colon and head.startswith(LOSES) else sentence}"

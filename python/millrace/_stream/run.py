@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from .._client.client import Place, needed_changes
 from .._client.layout import Field
 from ..errors import StateError
+from .account import Account
 from .consumer import Consumer
 from .epoch_line import EpochLine
 from .loop import Limits, Loop, Standing
@@ -52,10 +53,12 @@ class Run:
         #: Applied to every finished batch.
         self.batch_map = batch_map
         self._limits = limits
-        self._epoch_line = EpochLine(stream, stats, rank)
         self._standing = Standing(stream.ahead)
         #: Writes what the loop waits for.
         self.consumer = Consumer()
+        #: Where the time of steps went.
+        self.account = Account(stream, stats, self.consumer.publish)
+        self._epoch_line = EpochLine(stream, stats, self.account, rank)
         self._loop: Optional[Loop] = None
         #: The epoch of the state that was loaded, if no step of it was left.
         self._over: Optional[int] = None

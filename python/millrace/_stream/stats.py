@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
-from .._generated.decision import FINE
 from .._generated.protocol import STALL
 from .judge import Judge
 
@@ -72,25 +71,21 @@ class Stats:
 
     def mark(self) -> None:
         """An epoch is counted from here."""
-        self._since = time.perf_counter()
+        #: On Linux this is CLOCK_MONOTONIC, which spans are on as well.
+        self.since = time.perf_counter()
         self._wait_before = self.wait
         self._batches_before = self.batches
         self._samples_before = self.samples
 
-    def epoch_line(self, epoch: int, spans: Mapping[str, float]) -> str:
-        """What the epoch that ends here was like; the next one is counted from here."""
-        seconds = max(time.perf_counter() - self._since, 1e-9)
+    def epoch_line(self, epoch: int) -> Tuple[str, str]:
+        """How fast the epoch was that ends here, and how long was waited; the next is counted from here."""
+        seconds = max(time.perf_counter() - self.since, 1e-9)
         share = (self.wait - self._wait_before) / seconds
         samples = self.samples - self._samples_before
         steps = self.batches - self._batches_before
         self.mark()
         rate = f"{steps} step{'' if steps == 1 else 's'}, {samples / seconds:,.0f} samples/s"
-        line = f"epoch {epoch}: {rate}; the trainer waited {share:.1%} of the time"
-        total = sum(spans.values())
-        if share < FINE or total <= 0:
-            return line
-        kind = max(spans, key=lambda name: spans[name])
-        return f"{line}, mostly for {kind} ({spans[kind] / total:.0%} of the workers' work)"
+        return f"epoch {epoch}: {rate}", f"the trainer waited {share:.1%} of the time"
 
 
 def say(line: str) -> None:

@@ -47,6 +47,31 @@ export interface Move extends Place {
   held?: number[]
 }
 
+/** A record of a loop, as a client sends it that can't be looked into. */
+export type ToldRecord = [
+  kind: string,
+  start: number,
+  duration: number,
+  batch: number,
+  firstRow: number,
+  rows: number,
+  joined: number,
+]
+
+/** What is asked for: all of it may be left out. */
+export interface AccountRequest {
+  /** The window: so long, up to now; or from there on (ms of CLOCK_MONOTONIC). By default all that is still known. */
+  seconds?: number
+  since?: number
+  /** How long a step takes where its batch is at hand (ms), where the user knows it. */
+  idealMs?: number
+  device?: { name: string; decode: 'cpu' | 'gpu' | 'both' }
+  /** What the loop did, where its process can't be looked into. */
+  records?: ToldRecord[]
+  /** Whether the evidence is told as well: for tools that judge it themselves. */
+  evidence?: boolean
+}
+
 export type Request = { id?: number } & Partial<{
   open: OpenRequest
   release: number
@@ -64,6 +89,8 @@ export type Request = { id?: number } & Partial<{
   changes: BlendChange[]
   tune: { workers?: number; depth?: number }
   stats: true
+  /** Where the time of the client's steps went, and why. */
+  account: AccountRequest
   close: true
 }>
 
@@ -114,6 +141,16 @@ const record: Check = (value, path) => {
 }
 const number: Check = (value, path) => {
   if (typeof value !== 'number') refuse(path, 'a number', value)
+}
+const positive: Check = (value, path) => {
+  number(value, path)
+  if (!((value as number) >= 0 && Number.isFinite(value))) refuse(path, 'a number from 0', value)
+}
+const toldRecord: Check = (value, path) => {
+  if (!Array.isArray(value) || value.length !== 7) refuse(path, 'a list of seven', value)
+  const [kind, ...rest] = value as unknown[]
+  text(kind, path)
+  for (const one of rest) number(one, path)
 }
 const orNull =
   (check: Check): Check =>
@@ -195,6 +232,17 @@ const CHECKS: Record<string, Check> = {
   place: parts(place),
   changes: listOf(change),
   tune: parts({}, { workers: whole, depth: whole }),
+  account: parts(
+    {},
+    {
+      seconds: positive,
+      since: positive,
+      idealMs: positive,
+      evidence: flag,
+      device: parts({ name: text, decode: text }),
+      records: listOf(toldRecord),
+    },
+  ),
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -13,6 +13,7 @@ import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import { answer } from './answers.js'
 import { ClientGenerator } from './client-generator.js'
+import type { Knowing } from './knowing.js'
 import { describeOpened } from './opened.js'
 import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
 import { type Member, Serving } from './serving.js'
@@ -48,6 +49,9 @@ export class Session {
   private opening = false
   private closed = false
   private readonly generator = new ClientGenerator()
+  /** What is known of the client's run. */
+  private knowing: Promise<Knowing> | undefined
+  private known: Knowing | undefined
 
   constructor(
     private readonly context: ServerContext,
@@ -69,6 +73,7 @@ export class Session {
 
   /** Called a few times a second: renews the heartbeat, and tells the client of a feeding that has ended. */
   watch(): void {
+    this.known?.watch()
     const failure = this.serving?.feeding.watch()
     if (failure !== undefined) this.fail(failure)
   }
@@ -85,6 +90,8 @@ export class Session {
     const { serving, member } = this
     this.serving = undefined
     this.generator.close()
+    this.known?.close()
+    this.known = undefined
     if (!serving || !member) return
     const leaving = serving.leave(member)
     if (serving.ended || serving.complete) this.forgetShared()
@@ -101,6 +108,8 @@ export class Session {
     if (request.open !== undefined) return { opened: await this.open(request.open) }
     const { serving, member } = this
     if (!serving || !member) throw new StateError('say "open" first')
+    if (request.account !== undefined && this.knowing)
+      return { known: (await this.knowing).tell(serving, request.account) }
     return answer(request, serving, member)
   }
 
@@ -128,9 +137,19 @@ export class Session {
       await this.close()
       throw new MillraceError('the client has left while its feed was being opened')
     }
+    this.knowing = this.know(request.pid)
     const { generator } = this
     const { version } = this.context
     return describeOpened(this.serving, this.member, { generator, notices, version })
+  }
+
+  /** Accounting is loaded while the workers start. `trainer`: the client's process. */
+  private async know(trainer: number): Promise<Knowing> {
+    const { Knowing } = await import('./knowing.js')
+    const known = new Knowing(trainer)
+    if (this.closed) known.close()
+    else this.known = known
+    return known
   }
 
   private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {

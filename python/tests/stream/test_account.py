@@ -1,0 +1,115 @@
+"""Where the time of steps went: asked of the engine, which reads the spans of both processes."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+import millrace
+from millrace._stream.epoch_line import told
+from millrace.feed import run_of
+
+FEED = {
+    "source": {"synthetic": {"count": 480, "images": {"width": 64, "height": 48}}},
+    "fields": {"image": {"from": "jpg", "as": "image", "apply": [{"resize": [16, 16]}]}},
+    "batch": {"size": 4, "last": "keep"},
+}
+
+
+def looped(feed, epochs=1):
+    for _ in range(epochs):
+        for _ in feed:
+            time.sleep(0.001)
+
+
+def test_the_account_of_a_loop(engine):
+    with millrace.Feed(FEED, workers=1) as feed:
+        looped(feed)
+        account = feed.stats()["account"]
+        metrics, text = feed.metrics(), feed.prometheus()
+    assert 100 <= account["steps"] <= 120 and account["samples"] == 4 * account["steps"]
+    assert sum(account["parts"].values()) == pytest.approx(1, abs=0.01)
+    assert account["lost"] == pytest.approx(1 - account["idealMs"] / account["stepMs"])
+    assert account["idealFrom"] == "upper" and account["firstBatchMs"] > 0
+    assert account["makers"]["work"]["decode"] > 0 and account["host"]["allowed"] > 0
+    assert metrics["millrace/lost"] == account["lost"] and metrics["millrace/steps"] == account["steps"]
+    assert all(isinstance(value, (int, float)) for value in metrics.values())
+    assert f'millrace_lost_ratio{{feed="synthetic",rank="0"}} {account["lost"]}' in text
+
+
+def test_an_engine_that_can_not_look_into_the_trainer_is_told(engine, monkeypatch):
+    with millrace.Feed(FEED, workers=1) as feed:
+        looped(feed)
+        run = run_of(feed)
+        seen = run.account.ask()["account"]
+        ask = run.stream.ask
+
+        def blind(message):
+            if "account" in message and "records" not in message["account"]:
+                return {"known": {"unknown": "process 1 is not yours to look into"}}
+            return ask(message)
+
+        monkeypatch.setattr(run.stream, "ask", blind)
+        sent = run.account.ask()["account"]
+    # What makers do meanwhile goes on.
+    for name in ("steps", "samples", "stepMs", "lost", "wait"):
+        assert sent[name] == pytest.approx(seen[name]), name
+    assert sent["parts"]["handOver"] == pytest.approx(seen["parts"]["handOver"])
+
+
+def test_where_nothing_is_known_it_is_said(fake):
+    with millrace.Feed(fake(8)) as feed:
+        for _ in feed:
+            pass
+        assert feed.stats()["account"] is None
+        with pytest.raises(millrace.MillraceError, match="where the time went: this engine writes no spans"):
+            feed.metrics()
+
+
+def test_a_running_loop_is_diagnosed_at_once(engine):
+    with millrace.Feed(FEED, workers=1) as feed:
+        for i, _ in enumerate(feed):
+            time.sleep(0.001)
+            if i == 110:
+                found = feed.diagnose(seconds=60)
+                break
+    assert set(found) >= {"verdict", "second", "stage", "parts", "evidence", "ceiling", "lost", "remedies"}
+    assert json.loads(json.dumps(found)) == found
+    assert str(found).startswith(found.sentence) and f"verdict   {found['verdict']}" in str(found)
+    assert found.sentence in repr(found)
+
+
+def test_a_feed_without_a_loop_is_run_and_stands_where_it_stood(engine):
+    with millrace.Feed(FEED, workers=1) as feed:
+        for batch in feed:
+            if batch.positions[0] >= 28:
+                break
+        feed.load_state_dict({**feed.state_dict()})
+        state = feed.state_dict()
+        found = feed.diagnose(0.3, step_ms=2)
+        assert feed.state_dict() == state
+        assert any("2 ms" in line for line in found["evidence"])
+        first = next(iter(feed))
+        assert first.positions[0] == batch.positions[0] + 4
+
+
+def known(lost, verdict, part="running", steps=200):
+    parts = dict.fromkeys(("slowed", "handOver", "transfer", "running", "queued", "blocked", "noSlot"), 0.0)
+    return {
+        "account": {"steps": steps, "lost": lost, "parts": {**parts, part: lost}},
+        "diagnosis": {"verdict": verdict},
+        "sentence": "Your trainer loses 31 %: the workers can't decode fast enough. Use 4 workers: +20 %.",
+    }
+
+
+def test_the_line_after_an_epoch_says_why():
+    assert told(known(0.012, "compute-bound")) == "compute-bound (1.2% lost)"
+    assert told(known(0.31, "under-parallel")) == (
+        "lost 31.0%, mostly to workers that run: the workers can't decode fast enough. Use 4 workers: +20 %"
+    )
+    assert told(known(0.31, "inconclusive", "blocked")) == "lost 31.0%, mostly to workers that are blocked"
+    assert told(known(0.31, "inconclusive", steps=0)) is None
+    other = {**known(0.31, "hand-over", "handOver"), "sentence": "Not so: quick."}
+    assert told(other) == "lost 31.0%, mostly to hand-over: Not so: quick"
