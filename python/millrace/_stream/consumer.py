@@ -96,8 +96,9 @@ class Consumer:
         self._since = now = time.monotonic()
         self._handed = about = self.about(taken, rows)
         if lane is not None and asked is not None and self._record_end is None:
-            self._wait(about, asked, divide(asked, taken.complete, self._sent, self._there))
-            self._add(about, SpanKind.HAND, self._there, now - self._there)
+            supply, hand, copy = divide(asked, taken.complete, self._sent, self._there)
+            # What is done after the copy (functions of the user's, counting) is hand-over as well.
+            self._wait(about, asked, Parts(supply, hand + now - self._there, copy))
 
     # ------------------------------------------------------------ on a device's clock
 
