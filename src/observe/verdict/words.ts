@@ -1,5 +1,6 @@
 /** A diagnosis in words: one line, or the text that `millrace diagnose` prints. */
 import type { Diagnosis, MakerWork, Parts, Remedy, VerdictName } from '../evidence.js'
+import { supplyOf } from './causes.js'
 import { LEAST_PART } from './thresholds.js'
 import { gain, percent } from './units.js'
 
@@ -24,7 +25,7 @@ function loses(d: Diagnosis): string {
   if (d.verdict === 'inconclusive') return ''
   if (d.ceiling === null) return 'The feed alone, without a trainer: '
   if (d.verdict === 'compute-bound' || d.verdict === 'launch-bound') return ''
-  if (d.verdict === 'start-up' && d.lost < LEAST_PART) return 'Your trainer begins late: '
+  if (d.verdict === 'start-up' && supplyOf(d.parts) < LEAST_PART) return 'Your trainer begins late: '
   return `Your trainer loses ${percent(d.lost)}: `
 }
 

@@ -204,7 +204,7 @@ const CASES: [string, VerdictName, Evidence][] = [
   ],
   ['collecting garbage', 'runtime-pause', made({ step: SLOW, running: 0.98, gc: 0.6 })],
   ['a first batch that comes late', 'start-up', lateStart(made({ running: 0.3 }), 2000)],
-  ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 300)],
+  ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 800)],
   [
     'an ordinary start, and waits',
     'under-parallel',
@@ -367,6 +367,10 @@ describe('words', () => {
     const d = judge(made({ step: { supply: 20, compute: 0, handOver: 0 }, running: 0.98 }))
     expect(d).toMatchObject({ verdict: 'under-parallel', ceiling: null })
     expect(sentence(d)).toMatch(/^The feed alone, without a trainer: /)
+  })
+
+  test('a late start is no loss of each step', () => {
+    expect(sentence(judge(lateStart(made({ running: 0.3 }), 2000)))).toMatch(/^Your trainer begins late: /)
   })
 
   test('what is not known is said', () => {
