@@ -178,9 +178,9 @@ describe('what is written has the form that it had', () => {
     // Both kinds of tracks are in it, and every kind of work of such a feed.
     const names = new Set(form.kinds.map(({ name }) => name))
     expect([...names].sort()).toEqual([...'close decode fetch read step thread_name transform'.split(' ')])
-    // What workers wait for, and that they are idle, is told since then.
+    // What workers wait for, that they are idle, and that they open files, is told since then.
     const { kinds, ...rest } = traceForm(now.cli.trace)
-    const later = ['wait', 'idle']
+    const later = ['wait', 'idle', 'open']
     expect({ kinds: kinds.filter(({ name }) => !later.includes(name)), ...rest }).toEqual(form)
   })
 

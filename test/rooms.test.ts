@@ -15,7 +15,7 @@ const ROOMS: Record<string, readonly string[]> = {
   spans: ['basics', 'system'],
   define: ['basics'],
   order: ['basics', 'define'],
-  store: ['basics', 'system'],
+  store: ['basics', 'spans', 'system'],
   python: ['basics', 'system'],
   codec: ['basics', 'system'],
   tokenize: ['basics', 'system'],

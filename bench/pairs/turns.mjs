@@ -56,8 +56,7 @@ export class Turns {
 
   async begin() {
     for (const one of this.sides) {
-      const { open } = await import(pathToFileURL(join(one.folder, 'dist/index.js')).href)
-      one.loader = open(this.feed, this.options)
+      one.loader = await this.open(one)
       one.batches = one.loader[Symbol.asyncIterator]()
     }
     // As many batches for both sides: as the slower one makes in the time of a turn, when it is warm.
@@ -67,6 +66,11 @@ export class Turns {
       for (const one of this.sides) made.push(await this.count(one))
       this.batches = Math.max(2 * this.options.depth, Math.min(...made))
     }
+  }
+
+  async open({ folder }) {
+    const { open } = await import(pathToFileURL(join(folder, 'dist/index.js')).href)
+    return open(this.feed, this.options)
   }
 
   /** How many batches come within a turn's time. */

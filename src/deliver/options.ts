@@ -6,6 +6,8 @@ import type { Sequence } from '../engine/plan/sequence.js'
 import type { FeedingOptions } from '../engine/pool/new-ring.js'
 import type { State } from '../order/state.js'
 import type { OnProgress } from '../source/source.js'
+import { isLevel } from '../spans/level.js'
+import type { LevelName } from '../spans/span-words.js'
 import { autoWorkers } from '../system/process/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
 import { rankOf } from './launcher.js'
@@ -39,6 +41,8 @@ export interface OpenOptions extends DeviceOptions {
   scratch?: number
   /** Seconds that one sample may take before the run ends with its name, and one batch on a device. Default 60. */
   timeout?: number
+  /** How much is written down of what threads do: "counters", "spans" (the default) or "full" (docs/spans.md). */
+  observe?: LevelName
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean
   /** With decode "gpu": the share of images, 0…1, that workers decode all the same, so that both work. */
@@ -81,6 +85,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   cache: true,
   scratch: true,
   timeout: true,
+  observe: true,
   nvcomp: true,
   cpuShare: true,
   progress: true,
@@ -122,6 +127,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: secondsOf(options.timeout ?? TIMEOUT),
+    ...(options.observe !== undefined && { observe: observeOf(options.observe) }),
     // With a device of our own "auto" is decided when that is open.
     decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
     nvcomp: options.nvcomp ?? false,
@@ -169,6 +175,11 @@ function readSequence(given: SequenceOptions): Sequence {
 function secondsOf(timeout: number): number {
   if (typeof timeout === 'number' && timeout > 0) return timeout
   throw new DefinitionError('options.timeout', `expected seconds, more than 0, not ${shown(timeout)}`)
+}
+
+function observeOf(level: LevelName): LevelName {
+  if (isLevel(level)) return level
+  throw new DefinitionError('options.observe', `expected "counters", "spans" or "full", not ${shown(level)}`)
 }
 
 function shareOf(cpuShare: number): number {

@@ -2,7 +2,7 @@
  * The clock of a claim. Workers book their time by kind of work, row by row; only the sums become spans, so that measuring
  * costs one reading of the clock for each change of work.
  */
-import { SPAN_NAMES, type SpanKind } from './span-words.js'
+import { SPAN_NAMES, SpanKind } from './span-words.js'
 
 /** What of its time a claim has spent on which kind of work (ms). */
 export class SpanClock {
@@ -38,6 +38,31 @@ export function markSpan(kind: SpanKind): void {
   const now = performance.now()
   current.sums[kind] += now - current.last
   current.last = now
+}
+
+/** A file was opened or looked up since `begun`, within other work, whose time it is not. */
+export function countOpen(begun: number): void {
+  if (current === undefined) return
+  const ms = performance.now() - begun
+  current.sums[SpanKind.Open] += ms
+  current.last += ms
+  current.opens++
+}
+
+/** Calls a function of the user's, and books its time. */
+export function asMap<T>(call: () => T): T {
+  const clock = current
+  if (clock === undefined) return call()
+  markSpan(SpanKind.Transform)
+  const result = call()
+  if (!(result instanceof Promise)) {
+    markSpan(SpanKind.Map)
+    return result
+  }
+  return result.finally(() => {
+    clock.resume()
+    markSpan(SpanKind.Map)
+  }) as T
 }
 
 /** What `performance.now()` of this thread lacks to CLOCK_MONOTONIC, in ms. */

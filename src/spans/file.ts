@@ -6,6 +6,7 @@ import { mapRegion, viewOf } from '../system/memory/foreign.js'
 import { createRegion, free, reserveSync, type SharedRegion, seal } from '../system/memory/memory.js'
 import { monotonicMs } from './clock.js'
 import { SpanLane } from './lane.js'
+import { spansAreOff } from './level.js'
 import { SpanReader } from './reader.js'
 import {
   COUNTER_BYTES,
@@ -66,15 +67,12 @@ export interface NamedRing extends Partial<RingFacts> {
   level?: SpanLevel
 }
 
-/** The variable by which spans are turned off, to measure what they cost. */
-const SWITCH = 'MILLRACE_SPANS'
-
 export class SpanFile {
   private static instance: SpanFile | undefined | null
 
   /** That of this process. Undefined: spans are turned off, or there is no memory for them. */
   static shared(): SpanFile | undefined {
-    if (SpanFile.instance === undefined) SpanFile.instance = process.env[SWITCH] === '0' ? null : make()
+    if (SpanFile.instance === undefined) SpanFile.instance = spansAreOff() ? null : make()
     return SpanFile.instance ?? undefined
   }
 

@@ -2,6 +2,7 @@
 import { fstatSync, read, readSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { ChangedError, SourceError } from '../basics/errors.js'
+import { countOpen } from '../spans/clock.js'
 import { type Advice, advise } from '../system/files/advise.js'
 import { readAhead } from '../system/files/read-ahead.js'
 import { refuseOthers } from '../system/files/regular.js'
@@ -72,7 +73,9 @@ export class FileStore implements Store {
   statNow(path: string): FileStat {
     return this.attempt(path, 0, () => {
       const fd = openedFile(path, this)
+      const begun = performance.now()
       const stats = fd === undefined ? statSync(path) : fstatSync(fd)
+      countOpen(begun)
       refuseOthers(path, stats)
       const { size, mtimeMs, ctimeMs, ino } = stats
       return { bytes: size, version: { size, mtimeMs, ctimeMs, ino } }

@@ -4,6 +4,7 @@
  * maker: the file that was used longest ago is closed, and opened again when it is needed.
  */
 import { closeSync, fstatSync, statSync } from 'node:fs'
+import { countOpen } from '../spans/clock.js'
 import { openWithoutWaiting } from '../system/files/regular.js'
 import { filesAWorker } from '../system/process/limits.js'
 
@@ -53,9 +54,11 @@ export async function whileOpen<T>(
 function opening(path: string, user: object, begin?: (fd: number) => void): OpenFile {
   let file = fileOf(path, user)
   if (file === undefined) {
+    const begun = performance.now()
     file = open.get(path)?.find(({ fd }) => leadsTo(path, fd)) ?? openAnew(path)
     file.users.add(user)
     begin?.(file.fd)
+    countOpen(begun)
   }
   file.used = ++requests
   return file

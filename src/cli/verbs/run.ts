@@ -2,7 +2,7 @@
 
 import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
-import type { SequenceOptions } from '../../deliver/options.js'
+import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
 import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
@@ -38,6 +38,12 @@ export const run = command({
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
     trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
+    observe: {
+      type: 'text',
+      value: 'LEVEL',
+      about: 'how much is written down of what threads do: counters, spans or full',
+      default: 'spans',
+    },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,
@@ -78,6 +84,7 @@ export const run = command({
       ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
       cache: values.cache,
       timeout: values.timeout,
+      observe: values.observe as OpenOptions['observe'],
       progress: (...told) => opening.set(...told),
       notice,
     })

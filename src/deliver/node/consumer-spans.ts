@@ -1,7 +1,8 @@
 /** The spans of a loop in this process: how long it waited for each batch, and how long its steps took. */
 import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
-import { LaneKind, SpanKind } from '../../spans/span-words.js'
+import { levelOf } from '../../spans/level.js'
+import { LaneKind, type LevelName, SpanKind, type SpanLevel } from '../../spans/span-words.js'
 import { RunAccount, type TakenStep } from './run-account.js'
 
 /** The batch that the program has. */
@@ -20,13 +21,19 @@ export class ConsumerSpans {
   private ref: LaneRef | undefined
   private lane: SpanLane | undefined
   private current: Handed | undefined
+  private readonly level: SpanLevel
+
+  /** `observe`: how much of it is written. */
+  constructor(observe?: LevelName) {
+    this.level = levelOf(observe)
+  }
 
   /** A batch of a ring is handed to the program. */
   handed(ring: number, batch: number, step: TakenStep): void {
     if (this.ref === undefined) this.open()
     const { asked, completed, arrived, got, samples, stepInEpoch } = step
     this.current = { ring, batch, firstRow: stepInEpoch + 1, rows: samples, at: got }
-    const spans = this.lane?.of(ring)
+    const spans = this.lane?.of(ring, this.level)
     const complete = Math.min(Math.max(asked, completed), got)
     const there = Math.min(Math.max(complete, arrived), got)
     spans?.add(SpanKind.Wait, asked, complete - asked, this.current)

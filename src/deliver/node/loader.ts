@@ -37,7 +37,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private steps!: StepPlan
   private judge!: Judge
   private readonly counters = new Stats()
-  private readonly consumer = new ConsumerSpans()
+  private readonly consumer: ConsumerSpans
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
     id: (slot, row) => sampleName(this.plan, slot, row),
@@ -67,6 +67,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     feed: NormalFeed | Promise<NormalFeed>,
     private readonly options: OpenedOptions,
   ) {
+    this.consumer = new ConsumerSpans(options.observe)
     const started = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
     this.ready = Promise.all([started, this.consumer.run.load()]).then(() => {})
     // A loop rejects with the same error: a program need not await `ready` as well.

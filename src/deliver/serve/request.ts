@@ -200,7 +200,15 @@ const weights: Check = (value, path) => {
 }
 const options = parts(
   {},
-  { limit: orNull(whole), state: record, sequence: record, decode: text, nvcomp: flag, cpuShare: number },
+  {
+    limit: orNull(whole),
+    state: record,
+    sequence: record,
+    decode: text,
+    nvcomp: flag,
+    cpuShare: number,
+    observe: text,
+  },
 )
 
 const CHECKS: Record<string, Check> = {

@@ -6,6 +6,7 @@
 import { isPython, resolveCall, type UserFunction } from '../../define/build/call.js'
 import type { CallJson, NormalFeed } from '../../define/types.js'
 import type { Column } from '../../source/source.js'
+import { asMap } from '../../spans/clock.js'
 import { importWithin } from '../../system/node/import-within.js'
 import type { Job } from '../plan/job.js'
 import { holdPython, pythonFieldFunction, pythonSampleFunction } from './python.js'
@@ -72,8 +73,8 @@ async function imported<T>(
   here: ReadonlyMap<string, UserFunction>,
 ): Promise<T> {
   const found = map.call.path === undefined ? undefined : here.get(map.call.path)
-  return (found ??
-    (await resolveCall(map, url => importWithin(url, seconds, 'the module of a function')))) as T
+  const fn = found ?? (await resolveCall(map, url => importWithin(url, seconds, 'the module of a function')))
+  return ((...args: Parameters<UserFunction>) => asMap(() => fn(...args))) as T
 }
 
 /** Calls a function, which may be asynchronous, and checks its result. */

@@ -148,7 +148,10 @@ class Maker {
       const report = (bad: BadReport): void => this.say({ bad })
       const former = this.rings.get(job.id)
       former?.close()
-      this.rings.set(job.id, new RowMaker(job, maker, functions, report, this.lane?.of(job.id), former?.work))
+      this.rings.set(
+        job.id,
+        new RowMaker(job, maker, functions, report, this.lane?.of(job.id, job.observe), former?.work),
+      )
       this.say({ took: job.id })
     } catch (error) {
       const { message, stack } = error as Error

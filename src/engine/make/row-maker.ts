@@ -55,6 +55,7 @@ export class RowMaker {
     moveInside(this.work, to, from, bytes)
   /** Bytes read that the ring knows of. */
   private booked = 0
+  private readsBooked = 0
 
   constructor(
     readonly job: Job,
@@ -180,8 +181,10 @@ export class RowMaker {
     const rows = Math.min(claim.to, slot.words[Header.Planned]) - claim.from
     const epoch = slot.stamps[Stamp.Epoch]
     // Before the batch is ready: the consumer of the last one may ask at once how much was read.
-    const { bytesRead } = this.fetcher.counts
+    const { bytesRead, reads } = this.fetcher.counts
     const bytes = bytesRead - this.booked
+    this.clock.reads = reads - this.readsBooked
+    this.readsBooked = reads
     this.ring.book(this.maker, bytes)
     this.booked = bytesRead
     if (this.ring.finish(claim, slot)) {

@@ -6,6 +6,7 @@ import type { FieldMaking } from '../../define/making.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { OrderData } from '../../order/compile.js'
 import type { Manifest } from '../../source/source.js'
+import type { SpanLevel } from '../../spans/span-words.js'
 import type { BlockCacheData } from '../../store/block-cache.js'
 import type { OpenedTokenizer } from '../../tokenize/open.js'
 
@@ -38,6 +39,8 @@ export interface Job {
   makers?: number
   /** The tokenizers of fields that have one, by field. */
   tokenizers?: Readonly<Record<string, OpenedTokenizer>>
+  /** How much its spans say. */
+  observe: SpanLevel
   /** Seconds that loading the user's functions may take. */
   timeout: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */

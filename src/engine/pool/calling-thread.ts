@@ -70,7 +70,7 @@ export class CallingThread {
       ALONE,
       await withTokenizers(job, functions),
       this.report,
-      this.lane?.of(job.id),
+      this.lane?.of(job.id, job.observe),
       work,
     )
   }

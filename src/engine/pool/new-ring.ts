@@ -6,6 +6,8 @@ import { Ring, type RingStart } from '../../batch/ring.js'
 import type { UserFunction } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
 import { SpanFile } from '../../spans/file.js'
+import { levelOf } from '../../spans/level.js'
+import type { LevelName } from '../../spans/span-words.js'
 import { blocksOf } from '../fetch/row-blocks.js'
 import { needsPython } from '../make/python.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
@@ -36,6 +38,8 @@ export interface FeedingOptions extends MakingOptions {
   functions?: ReadonlyMap<string, UserFunction>
   /** Seconds that one sample may take before the run is ended with its name. */
   timeout: number
+  /** How much its spans say. */
+  observe?: LevelName
 }
 
 export interface NewRing {
@@ -98,6 +102,7 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
     share: { length: plan.order.length, world: options.world, rank: options.rank, batch },
     ...(pythonSources(plan.feed.source).some(({ iterable }) => iterable) && { makers: 1 }),
     ...(plan.tokenizers && { tokenizers: plan.tokenizers }),
+    observe: levelOf(options.observe),
     timeout: options.timeout,
     ready: options.ready,
     cache,

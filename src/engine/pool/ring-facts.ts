@@ -1,16 +1,17 @@
 /** What a reader of the spans of a ring has to know of it. */
 import type { RingFacts } from '../../spans/file.js'
+import type { SpanLevel } from '../../spans/span-words.js'
 import type { Job } from '../plan/job.js'
 
 /** The pool says later how many workers there are. */
 export function ringFacts(
-  { layout, share, feed, order }: Job,
+  { layout, share, feed, order, observe }: Job,
   depth: number,
-): RingFacts & { rank: number; world: number } {
+): RingFacts & { rank: number; world: number; level: SpanLevel } {
   const { chunks, rows, bytes } = layout
   const { length, rank, world, batch } = share
   const whole = feed.batch.last === 'drop' ? Math.floor : Math.ceil
   // Where batches go by tokens, epochs differ.
   const steps = order.bins === undefined && Number.isFinite(length) ? whole(length / (world * batch)) : 0
-  return { rank, world, workers: 0, depth, claims: chunks, rows, slotBytes: bytes, steps }
+  return { rank, world, level: observe, workers: 0, depth, claims: chunks, rows, slotBytes: bytes, steps }
 }

@@ -1,0 +1,23 @@
+/** How much is written of a feed: as its opener says, unless the environment does. */
+import { LEVEL_NAMES, type LevelName, SpanLevel } from './span-words.js'
+
+/** Off with 0, to measure what spans cost; or a level, for all feeds of the process. */
+const SWITCH = 'MILLRACE_SPANS'
+
+export function spansAreOff(): boolean {
+  return process.env[SWITCH] === '0'
+}
+
+/** The level of a feed whose opener asks for this one. */
+export function levelOf(observe: LevelName | undefined): SpanLevel {
+  return numberOf(process.env[SWITCH]) ?? numberOf(observe) ?? SpanLevel.Spans
+}
+
+export function isLevel(name: unknown): name is LevelName {
+  return numberOf(name) !== undefined
+}
+
+function numberOf(name: unknown): SpanLevel | undefined {
+  const number = name ? LEVEL_NAMES.indexOf(name as LevelName) : -1
+  return number > 0 ? (number as SpanLevel) : undefined
+}

@@ -1,0 +1,119 @@
+/** How much is written of a feed, and what of its work is told apart: opening files, and functions of the user's. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { levelOf } from '../../src/spans/level.js'
+import type { SpanReader } from '../../src/spans/reader.js'
+import { SpanLevel } from '../../src/spans/span-words.js'
+import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'
+import { temporaryFolder } from '../support/folder.js'
+import { until } from '../support/until.js'
+
+const COUNT = 240
+const NUMBERS = numberFeed(COUNT, { batch: { size: 8, last: 'keep' } })
+
+const loop = async (loader: AnyLoader) => {
+  for await (const _ of loader);
+}
+
+/** The reader of this process, and what workers did for a loader. */
+function spansOf(loader: AnyLoader) {
+  const feeding = feedingOf(loader)
+  const { reader } = (feeding as unknown as { spans: { reader: SpanReader } }).spans
+  const makers = () => reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'worker')
+  const sum = (of: 'rows' | 'reads' | 'opens' | 'claims') =>
+    makers().reduce((all, { rings }) => all + rings[0][of], 0)
+  return { feeding, reader, sum }
+}
+
+const before = process.env.MILLRACE_SPANS
+afterEach(() => {
+  if (before === undefined) delete process.env.MILLRACE_SPANS
+  else process.env.MILLRACE_SPANS = before
+})
+
+test('the environment wins over the option, where it names a level', () => {
+  delete process.env.MILLRACE_SPANS
+  expect(levelOf(undefined)).toBe(SpanLevel.Spans)
+  expect(levelOf('full')).toBe(SpanLevel.Full)
+  process.env.MILLRACE_SPANS = 'counters'
+  expect(levelOf('full')).toBe(SpanLevel.Counters)
+  for (const odd of ['', '1', 'none']) {
+    process.env.MILLRACE_SPANS = odd
+    expect(levelOf('full')).toBe(SpanLevel.Full)
+  }
+})
+
+test('another word is refused', () => {
+  expect(() => open(NUMBERS, { observe: 'all' as never })).toThrow(
+    'expected "counters", "spans" or "full", not "all"',
+  )
+})
+
+describe.each(['counters', 'full'] as const)('at the level %s', observe => {
+  test('sums are the same, and records as many as it says', async () => {
+    await using(NUMBERS, { workers: 1, epochs: 1, observe }, async loader => {
+      await loader.ready
+      const { feeding, reader, sum } = spansOf(loader)
+      expect(reader.rings().find(({ ring }) => ring === feeding.id)).toMatchObject({ level: observe })
+      await loop(loader)
+      await until(() => sum('rows') >= COUNT)
+      const own = () => loader.spans().records.filter(({ lane }) => lane.kind === 'worker')
+      const rows = () => own().reduce((all, { kind, rows }) => all + (kind === 'transform' ? rows : 0), 0)
+      if (observe === 'full') {
+        await until(() => rows() >= COUNT)
+        expect(own().every(({ joined }) => joined === 1)).toBe(true)
+        expect(own().filter(({ kind }) => kind === 'transform').length).toBeGreaterThanOrEqual(COUNT / 8)
+      } else {
+        // A record a second and kind, at most.
+        expect(own().filter(({ kind }) => kind === 'transform').length).toBeLessThan(COUNT / 8)
+      }
+      expect(loader.stats().spans.transform).toBeGreaterThan(0)
+    })
+  })
+})
+
+describe('of work is told apart', () => {
+  const folder = temporaryFolder()
+
+  test('opening files, with how many there were', async () => {
+    mkdirSync(join(folder, 'files', 'a'), { recursive: true })
+    for (let i = 0; i < 40; i++) writeFileSync(join(folder, 'files', 'a', `${i}.txt`), `${i}`)
+    const definition = {
+      source: { folder: { path: join(folder, 'files'), extensions: ['.txt'] } },
+      fields: { text: { from: 'image', as: 'bytes', ragged: { max: 64 } } },
+      batch: { size: 8, last: 'keep' },
+    }
+    await using(definition as never, { workers: 2, epochs: 1 }, async loader => {
+      await loop(loader)
+      const { sum } = spansOf(loader)
+      await until(() => sum('rows') >= 40)
+      expect(sum('opens')).toBeGreaterThanOrEqual(40)
+      expect(sum('reads')).toBeGreaterThanOrEqual(40)
+      const { open, read } = loader.stats().spans
+      expect(open).toBeGreaterThan(0)
+      expect(read).toBeGreaterThan(0)
+    })
+  })
+
+  test.each([
+    [
+      'that computes',
+      0,
+      'sample => { for (const end = performance.now() + 2; performance.now() < end; ); return sample }',
+    ],
+    ['that waits', 1, 'async sample => { await new Promise(done => setTimeout(done, 2)); return sample }'],
+  ])('a function %s', async (_, workers, map) => {
+    const feed = await feedModule(
+      folder,
+      `map-${workers}.mjs`,
+      `export default feed({ ...${JSON.stringify(numberFeed(16, { batch: { size: 8, last: 'keep' } }))}, map: ${map} })`,
+    )
+    await using(feed, { workers, epochs: 1 }, async loader => {
+      await loop(loader)
+      // 16 samples of 2 ms each.
+      await until(() => (loader.stats().spans.map ?? 0) >= 16)
+      expect(loader.stats().spans.map).toBeGreaterThan(loader.stats().spans.transform)
+    })
+  })
+})
