@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import type { SpanName } from '../spans/span-words.js'
 import { writeWhole } from '../system/files/draft.js'
+import type { Parts } from './evidence.js'
 
 /** All times are milliseconds since the beginning of the run. */
 export interface ReportRun {
@@ -19,6 +20,10 @@ export interface ReportRun {
   /** A step begins when the trainer asks for its batch: it waits, then computes. */
   steps: { start: number; wait: number; compute: number }[]
   workers: { name: string; spans: [kind: SpanName, start: number, duration: number][] }[]
+  /** Where the time of a step went, as shares that add up to 1, and what is lost by it; why, and what to do. */
+  lost?: number
+  parts?: Parts
+  why?: string
 }
 
 export interface ReportData {
@@ -34,7 +39,7 @@ export interface ReportData {
 }
 
 /** The parts of the page's script, in the order in which they build on each other. */
-const SCRIPTS = ['words.js', 'waits.js', 'timeline.js', 'moves.js']
+const SCRIPTS = ['words.js', 'parts.js', 'waits.js', 'timeline.js', 'moves.js']
 
 /** `{{name}}` in the template: within a comment in style and script, a string in JSON, so that each is valid as it is. */
 const PLACE = /(?:\/\* |")?\{\{(\w+)\}\}(?: \*\/|")?/g

@@ -293,7 +293,28 @@ it('the demo is made anew for another number of pictures', async () => {
   expect(again.stderr).not.toMatch(/error|warning/i)
   expect(again.stdout).toContain('40 JPEGs')
   expect(again.stdout).toContain(`run ${join(out, 'feed.json')} --step-ms 0`)
+  expect(again.stdout).toMatch(/samples\/s +GPU busy +lost/)
+  expect(again.stdout).toMatch(/^naive: .+\.$/m)
+  const page = readFileSync(join(out, 'report.html'), 'utf8')
+  const { runs } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)![1])
+  for (const { parts, why } of runs) {
+    expect(Object.values<number>(parts).reduce((sum, part) => sum + part)).toBeCloseTo(1, 2)
+    expect(why).toMatch(/\w/)
+  }
   expect((await millrace('run', join(out, 'feed.json'), '--json')).stdout).toContain('"samples":32')
+})
+
+it('run says where the time went, why, and what to do', async () => {
+  const { code, stdout } = await millrace('run', INLINE, '--step-ms', '1', '--epochs', '3')
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^lost [\d.]+ % of the time: /m)
+  const json = JSON.parse((await millrace('run', INLINE, '--step-ms', '1', '--epochs', '3', '--json')).stdout)
+  expect(json.account.steps).toBe(json.steps - 1)
+  expect(json.account).toMatchObject({ idealFrom: 'given' })
+  expect(json.account.host.seconds).toBeGreaterThan(0)
+  expect(Object.values<number>(json.account.parts).reduce((sum, part) => sum + part)).toBeCloseTo(1, 9)
+  expect(json.diagnosis).toMatchObject({ lost: json.account.lost, verdict: 'inconclusive' })
+  expect(Object.keys(json)).toEqual(expect.arrayContaining(['hashes', 'waitFraction', 'au', 'state', 'bad']))
 })
 
 describe('index', () => {

@@ -65,6 +65,56 @@ describe('the report', () => {
     expect(top([])).toBe(0.001)
   })
 
+  it('shows where the time of a step went as a bar whose parts add up, and says why', () => {
+    const source = (name: string) =>
+      readFileSync(new URL(`../../src/observe/page/${name}`, import.meta.url), 'utf8')
+    /** Just enough of a document to see what the page writes. */
+    class Node {
+      style: Record<string, string> = {}
+      children: (Node | string)[] = []
+      hidden = true
+      textContent = ''
+      label = ''
+      append(...nodes: (Node | string)[]) {
+        this.children.push(...nodes)
+      }
+      setAttribute(_: string, text: string) {
+        this.label = text
+      }
+    }
+    const places = new Map<string, Node>()
+    const byId = (id: string) => places.get(id) ?? places.set(id, new Node()).get(id)!
+    const element = (_: string, properties: object = {}, ...children: (Node | string)[]) =>
+      Object.assign(new Node(), properties, { children })
+    const percent = (share: number) => `${Math.round(share * 100)} %`
+    const parts = {
+      ideal: 0.5,
+      slowed: 0,
+      handOver: 0.05,
+      transfer: 0,
+      running: 0.3,
+      queued: 0.1,
+      blocked: 0.05,
+    }
+    const runs = [
+      { name: 'naive', lost: 0.5, parts: { ...parts, noSlot: 0 }, why: 'because' },
+      { name: 'old' },
+    ]
+    runInNewContext(source('parts.js'), { runs, byId, element, percent })
+    expect(byId('parts-section').hidden).toBe(false)
+    const [article, ...none] = byId('parts').children as Node[]
+    expect(none).toEqual([])
+    const [title, bar, why] = article.children as Node[]
+    expect([title.textContent, why.textContent]).toEqual(['naive: lost 50 %', 'because'])
+    const widths = (bar.children as Node[]).map(({ style }) => Number.parseFloat(style.width))
+    expect(widths).toEqual([50, 5, 30, 10, 5])
+    expect(bar.label).toContain('workers wait for cores 10 %')
+    expect(byId('parts-legend').children).toHaveLength(5)
+    places.clear()
+    runInNewContext(source('parts.js'), { runs: runs.slice(1), byId, element, percent })
+    expect(places.size).toBe(0)
+  })
+
   it('keeps a number and its unit on one line', () => {
     const words = readFileSync(new URL('../../src/observe/page/words.js', import.meta.url), 'utf8')
     expect(words).not.toMatch(/\} (%|s|ms|µs)`/)

@@ -9,6 +9,7 @@ import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
 import { version } from '../version.js'
+import { Watch } from '../why.js'
 
 const BATCH = 32
 const SEED = 7
@@ -68,6 +69,8 @@ export const demo = command({
       `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,
       '',
       tableOf(runs),
+      '',
+      ...runs.map(run => `${run.name}: ${run.why}`),
       '',
       `Timelines: ${report}`,
       `Next: ${program()} inspect ${join(values.out, 'shards')}`,
@@ -144,6 +147,7 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Rep
   await loader.ready
   const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
   const collected = new CollectedSpans(loader)
+  const watch = await Watch.start()
   const begun = monotonicMs()
   const { samples, seconds, waitFraction, steps } = await train(loader, 1, {
     stepMs,
@@ -153,6 +157,7 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Rep
     },
   })
   progress.end()
+  const why = await watch.end(loader, stepMs)
   const later = steps.slice(1) // the first step waits for the start of the workers
   const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
   const workers = byWorker(await collected.end(), way.workers).map((spans, i) => ({
@@ -171,16 +176,20 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Rep
     idleCostPerHour: price * waitFraction,
     steps,
     workers,
+    lost: why.account.lost,
+    parts: why.account.parts,
+    why: why.sentence,
   }
 }
 
 function tableOf(runs: readonly ReportRun[]): string {
   return table(
-    ['', ...['samples/s', 'GPU busy', 'wait per step', 'idle cost per hour'].map(right)],
+    ['', ...['samples/s', 'GPU busy', 'lost', 'wait per step', 'idle cost per hour'].map(right)],
     runs.map(run => [
       run.name,
       count(Math.round(run.samplesPerSecond)),
       percent(run.gpuBusy),
+      percent(run.lost ?? 0),
       `${run.waitMsPerStep.toFixed(1)} ms`,
       money(run.idleCostPerHour),
     ]),

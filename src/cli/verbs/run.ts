@@ -8,6 +8,7 @@ import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from
 import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
+import { Watch, type Why } from '../why.js'
 
 export const run = command({
   name: 'run',
@@ -95,8 +96,10 @@ export const run = command({
       if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
         process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
       }
-      const result = await feedTrainer(loader, state, { ...values, stepMs: values['step-ms'] })
-      return outcome(loader, result, values['step-ms'])
+      const stepMs = values['step-ms']
+      const watch = await Watch.start()
+      const result = await feedTrainer(loader, state, { ...values, stepMs })
+      return outcome(loader, result, stepMs, await watch.end(loader, stepMs))
     } finally {
       await loader.close()
     }
@@ -157,7 +160,7 @@ async function feedTrainer(loader: Loader, from: State | undefined, keep: Keepin
   return result
 }
 
-function outcome(loader: Loader, result: TrainerResult, stepMs: number): Outcome {
+function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why): Outcome {
   const stats = loader.stats()
   const { samples, seconds } = result
   const json = {
@@ -177,12 +180,15 @@ function outcome(loader: Loader, result: TrainerResult, stepMs: number): Outcome
     bad: stats.bad,
     decoders: stats.decoders,
     state: loader.state(),
+    account: why.account,
+    diagnosis: why.diagnosis,
   }
   const lines = [
     `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
       `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
     `${waited(stepMs, result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
       `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
+    ...(why.account.steps > 0 ? [why.parts, why.sentence] : []),
   ]
   for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)
   if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)

@@ -1,5 +1,5 @@
 // The words and numbers of the report, from the JSON beside it. Plain browser JavaScript without a build step:
-// words.js, waits.js, timeline.js and moves.js are joined, in this order, into one script.
+// words.js, parts.js, waits.js, timeline.js and moves.js are joined, in this order, into one script.
 const data = JSON.parse(document.getElementById('data').textContent)
 const runs = data.runs
 
