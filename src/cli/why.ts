@@ -49,7 +49,7 @@ export class Watch {
 }
 
 /** The parts in words, in the order of a step. */
-export const PART_WORDS: Readonly<Record<Exclude<keyof Parts, 'ideal'>, string>> = {
+const PART_WORDS: Readonly<Record<Exclude<keyof Parts, 'ideal'>, string>> = {
   slowed: 'slowed',
   handOver: 'hand-over',
   transfer: 'transfer',
@@ -59,7 +59,7 @@ export const PART_WORDS: Readonly<Record<Exclude<keyof Parts, 'ideal'>, string>>
   noSlot: 'workers without a slot',
 }
 
-export function partsText({ parts, lost }: Accounting, trained: boolean): string {
+function partsText({ parts, lost }: Accounting, trained: boolean): string {
   const named = (Object.keys(PART_WORDS) as (keyof typeof PART_WORDS)[])
     .filter(name => parts[name] >= LEAST)
     .map(name => `${PART_WORDS[name]} ${percent(parts[name])}`)
