@@ -6,6 +6,8 @@ import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../../sy
 import { bytes, count, counted } from '../units.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
+import { type GpuPlace, hostFindings } from './findings-host.js'
+import { deviceNode, hostFacts } from './host-facts.js'
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */
@@ -14,6 +16,21 @@ const ENOUGH_HANDLES = 1024
 const ENOUGH_MEMORY = 1 << 30
 
 export async function findings(): Promise<Finding[]> {
+  // A second's look at the machine, while the rest is tried.
+  const host = hostFacts()
+  const found = await installation()
+  return [...found, ...hostFindings(await host, gpuPlaces(found))]
+}
+
+/** Where the GPUs are that were found. */
+function gpuPlaces(found: readonly Finding[]): GpuPlace[] {
+  return found.flatMap(({ data }) => {
+    const place = typeof data?.bus === 'string' ? deviceNode(data.bus) : null
+    return place === null ? [] : [{ index: Number(data?.index), ...place }]
+  })
+}
+
+async function installation(): Promise<Finding[]> {
   return [
     node(),
     kernel(),

@@ -2,6 +2,8 @@
 import { command } from '../command.js'
 import type { Finding } from '../doctor/finding.js'
 import { findings } from '../doctor/findings.js'
+import { growthFinding, watchMemory } from '../doctor/growth.js'
+import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { counted } from '../units.js'
 
@@ -13,12 +15,20 @@ export const doctor = command({
   about:
     'Checks what Millrace needs and uses. Exits with 1 only when something is missing without which nothing works.',
   args: [],
-  options: {},
-  examples: [['millrace doctor', 'what is here, and what to do about what is not']],
-  async run() {
-    const found = await findings()
+  options: {
+    pid: { type: 'count', value: 'PID', about: 'look at a process instead: does its memory grow?', least: 1 },
+    seconds: { type: 'number', value: 'S', default: 10, about: 'how long, with --pid', least: 0.1 },
+  },
+  examples: [
+    ['millrace doctor', 'what is here, and what to do about what is not'],
+    ['millrace doctor --pid 4711 --seconds 60', 'whether the memory of a trainer grows'],
+  ],
+  async run({ values: { pid, seconds } }) {
+    const found = pid === undefined ? await findings() : [await growth(pid, seconds)]
     const bad = found.filter(finding => finding.verdict === 'bad').length
     const warnings = found.filter(finding => finding.verdict === 'warn').length
+    if (pid !== undefined)
+      return { json: { ok: bad === 0, findings: found }, text: lines(found), code: bad > 0 ? 1 : 0 }
     const summary =
       bad > 0
         ? `${counted(bad, 'thing')} Millrace can't do without`
@@ -30,6 +40,13 @@ export const doctor = command({
     }
   },
 })
+
+async function growth(pid: number, seconds: number): Promise<Finding> {
+  const progress = new Progress(`process ${pid}`, { unit: 'looks' })
+  const { points, limit } = await watchMemory(pid, seconds, progress.set.bind(progress))
+  progress.end()
+  return growthFinding(pid, points, limit)
+}
 
 function lines(found: readonly Finding[]): string {
   return table(

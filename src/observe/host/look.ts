@@ -20,6 +20,8 @@ export interface HostLook {
   /** Of each control group above the engine that has a quota or had one. Null: no control group says. */
   throttling: Throttling[] | null
   rssBytes: number
+  /** What of it is the processes' own: neither of files nor shared. */
+  ownBytes: number
   pageCacheBytes: number | null
   memoryLimitBytes: number | null
   /** Bytes read by the engine's processes: from the disk, and all. */

@@ -24,6 +24,8 @@ export interface ProcessesLook {
   trainerMs: number
   /** Memory of the processes; pages that may be shared (files, shared memory) are counted once, as the most that one has. */
   rssBytes: number
+  /** What of it is their own: neither of files nor shared. */
+  ownBytes: number
   diskBytes: number | null
   readBytes: number | null
 }
@@ -80,6 +82,7 @@ export class Processes {
       engineMs: sums.engine,
       trainerMs: sums.trainer,
       rssBytes: own + shared,
+      ownBytes: own,
       diskBytes: io.disk,
       readBytes: io.read,
     }

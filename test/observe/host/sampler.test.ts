@@ -299,11 +299,12 @@ describe('GPU', () => {
 test('this machine: the sampler sees the work of its own process', () => {
   const host = new HostSampler({ gpu: false })
   const before = host.look()
-  const until = process.cpuUsage().user + 200_000
-  while (process.cpuUsage().user < until);
+  const used = () => process.cpuUsage().user + process.cpuUsage().system
+  const until = used() + 100_000
+  while (used() < until);
   const { allowed, trainerCores, rssBytes, seconds } = host.between(before, host.look())
   host.close()
   expect(allowed).toBeGreaterThan(0)
-  expect(trainerCores * seconds).toBeGreaterThan(0.15)
+  expect(trainerCores * seconds).toBeGreaterThan(0.05)
   expect(rssBytes).toBeGreaterThan(10e6)
 })
