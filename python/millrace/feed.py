@@ -14,6 +14,7 @@ import os
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Union
 
 from ._client.meeting import Meeting
+from ._client.recording import Recording
 from ._data.functions import with_map
 from ._generated.protocol import DEPTH, TIMEOUT
 from ._open.definition import resolve
@@ -22,6 +23,7 @@ from ._open.options import named
 from ._open.plugins import plugin_urls
 from ._open.ranks import find_rank, find_sequence
 from ._open.request import options_of, request_of
+from ._spans.level import level_of
 from ._spans.records import SpanRead
 from ._stream.account import Diagnosis
 from ._stream.consumer import StepMark
@@ -62,6 +64,8 @@ class Feed(Opened):
     * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
       see docs/plugins.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
+    * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
+      ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/trace.md.
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
@@ -91,13 +95,15 @@ class Feed(Opened):
         socket: "str | os.PathLike[str] | None" = None,
         allow_code: bool = False,
         plugins: "Sequence[str | os.PathLike[str]]" = (),
+        observe: Optional[str] = None,
+        trace: "str | os.PathLike[str] | None" = None,
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
     ) -> None:
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
-        stats = Stats()
+        stats, level = Stats(), level_of(observe)
         asked, name = resolve(feed, variant)
         if allow_code:
             asked["allowCode"] = True
@@ -121,6 +127,7 @@ class Feed(Opened):
             timeout=timeout,
             steps=steps,
             sequence=parts,
+            observe=observe,
         )
         together = self.world * members * (1 if parts is None else parts.get("world", 1))
         meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
@@ -138,7 +145,17 @@ class Feed(Opened):
             stream.close()
             raise
         shared, seconds = members > 1, options["timeout"]
-        self._run = Run(stream, stats, limits, self.rank, timeout=seconds, shared=shared, batch_map=batch_map)
+        self._run = Run(
+            stream,
+            stats,
+            limits,
+            self.rank,
+            timeout=seconds,
+            shared=shared,
+            batch_map=batch_map,
+            level=level,
+        )
+        self._recording = None if trace is None else Recording(trace)
         if state is not None:
             self._run.began_with(state)
         log.info("%s: %s", self.name, self._where())
@@ -343,6 +360,8 @@ class Feed(Opened):
     def close(self) -> None:
         """Ends it. Batches still referred to stay readable."""
         self._run.close()
+        if self._recording is not None:
+            self._recording.close()
 
     def __enter__(self) -> "Feed":
         return self

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from .._generated.protocol import PROTOCOL
+from .._spans.level import level_of
 from ..errors import EngineDied, MillraceError
 from .layout import Layout
 from .leases import Leases
@@ -170,7 +171,8 @@ class Client:
             self._ready = os.open(told["ready"]["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, ProcessLookupError) as error:  # it died after it had answered
             raise ConnectionClosed("the engine closed the connection") from error
-        self.spans = RingSpans(told, str(request.get("name", "")))
+        level = level_of(request.get("options", {}).get("observe"))
+        self.spans = RingSpans(told, str(request.get("name", "")), level)
         self.leases = Leases(self.wire)
         self._end = weakref.finalize(
             self, _end, self.wire, self.leases, self._ready, self.meeting, self.engine

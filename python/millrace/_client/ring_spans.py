@@ -14,7 +14,7 @@ from ..errors import MillraceError
 class RingSpans:
     """Made when a ring is opened. ``told``: what the engine said."""
 
-    def __init__(self, told: Mapping[str, Any], name: str) -> None:
+    def __init__(self, told: Mapping[str, Any], name: str, level: int) -> None:
         where = told.get("spans") or {}
         engine: int = told["engine"]["pid"] if "engine" in told else 0
         self._engine_ring: int = where.get("ring", 0)
@@ -28,7 +28,8 @@ class RingSpans:
         self.ring = 0
         own = shared()
         if own is not None:
-            self.ring = own.open_ring(name, told["rank"], told["world"], engine, self._engine_ring)
+            rank, world = told["rank"], told["world"]
+            self.ring = own.open_ring(name, rank, world, engine, self._engine_ring, level=level)
             self._close = weakref.finalize(self, own.close_ring, self.ring)
 
     def read_since(self, cursor: Optional[Sequence[int]]) -> SpanRead:

@@ -24,6 +24,7 @@ def options_of(
     timeout: float,
     steps: Optional[int],
     sequence: Optional[Mapping[str, Any]] = None,
+    observe: Optional[str] = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -39,6 +40,7 @@ def options_of(
         "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,
         "limit": steps,
         "sequence": sequence,
+        "observe": observe,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -11,7 +11,7 @@ import time
 import weakref
 from typing import Callable, NamedTuple, Optional
 
-from .._generated.span_words import LaneKind, SpanKind
+from .._generated.span_words import LaneKind, SpanKind, SpanLevel
 from .._spans.file import shared
 from .._spans.lane import SpanLane
 from ..batch import about_of
@@ -36,7 +36,8 @@ class About(NamedTuple):
 class Consumer:
     """Used by the thread that loops."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: int = SpanLevel.SPANS) -> None:
+        self._level = level
         self._lane: Optional[SpanLane] = None
         self._opened = False
         #: When the batch was asked for that the loop waits for; None: it waits for none.
@@ -166,6 +167,7 @@ class Consumer:
         own = shared()
         lane = None if own is None else own.take(LaneKind.CONSUMER, "trainer")
         if own is not None and lane is not None:
+            lane.level = self._level
             self._lane = lane
             self._end = weakref.finalize(self, own.give, lane)
             self._pauses.watch()

@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._client.client import Place, needed_changes
 from .._client.layout import Field
+from .._generated.span_words import SpanLevel
 from ..errors import StateError
 from .account import Account
 from .consumer import Consumer
@@ -43,6 +44,7 @@ class Run:
         timeout: float = 60,
         shared: bool = False,
         batch_map: Optional[Callable[[Any], Any]] = None,
+        level: int = SpanLevel.SPANS,
     ) -> None:
         self.stream = stream
         self.stats = stats
@@ -55,7 +57,7 @@ class Run:
         self._limits = limits
         self._standing = Standing(stream.ahead)
         #: Writes what the loop waits for.
-        self.consumer = Consumer()
+        self.consumer = Consumer(level)
         #: Where the time of steps went.
         self.account = Account(stream, stats, self.consumer.publish)
         self._epoch_line = EpochLine(stream, stats, self.account, rank)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
+from patience import PATIENCE
 
 import millrace
+from millrace._generated.span_words import SpanLevel
+from millrace._spans.level import level_of
 from millrace._stream.epoch_line import told
 from millrace.feed import run_of
 
@@ -113,3 +117,39 @@ def test_the_line_after_an_epoch_says_why():
     assert told(known(0.31, "inconclusive", steps=0)) is None
     other = {**known(0.31, "hand-over", "handOver"), "sentence": "Not so: quick."}
     assert told(other) == "lost 31.0%, mostly to hand-over: Not so: quick"
+
+
+def test_a_trace_is_recorded_until_the_feed_is_closed(fake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "run.json"
+    with millrace.Feed(fake(8), trace="run.json") as feed:
+        assert sum(1 for _ in feed) == 2
+        end = time.monotonic() + PATIENCE
+        while not (out.exists() and out.read_text()):
+            assert time.monotonic() < end, "no recorder was started"
+            time.sleep(0.01)
+    assert out.read_text() == f"{os.getpid()} ended"
+
+
+@pytest.mark.parametrize("observe", ["counters", "spans", "full"])
+def test_how_much_is_written_down(fake, observe, monkeypatch):
+    monkeypatch.delenv("MILLRACE_SPANS", raising=False)
+    with millrace.Feed(fake(80), observe=observe) as feed:
+        for _ in feed:
+            pass
+        with millrace.spans() as spans:
+            [ring] = [one for one in spans.rings() if one.open and one.name == feed.name]
+            steps = [one for one in spans.read_since(ring=ring.ring).records if one.kind == "step"]
+    assert ring.level == observe
+    assert sum(one.joined for one in steps) == 20
+    assert len(steps) == {"counters": 1, "spans": len(steps), "full": 20}[observe]
+
+
+def test_a_level_that_there_is_not(fake, monkeypatch):
+    with pytest.raises(
+        millrace.DefinitionError, match='observe: expected one of "counters", "spans", "full"'
+    ):
+        millrace.Feed(fake(8), observe="all")
+    assert level_of("full") == SpanLevel.FULL and level_of(None) == SpanLevel.SPANS
+    monkeypatch.setenv("MILLRACE_SPANS", "counters")
+    assert level_of("full") == SpanLevel.COUNTERS
