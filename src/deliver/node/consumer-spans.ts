@@ -22,6 +22,13 @@ export class ConsumerSpans {
   private lane: SpanLane | undefined
   private current: Handed | undefined
   private readonly level: SpanLevel
+  /** Told of this thread's garbage collections, some time after they were. */
+  private readonly collections = new PerformanceObserver(list => {
+    for (const { startTime, duration } of list.getEntries()) {
+      this.lane?.gc(startTime, duration)
+      this.run.collected(startTime, duration)
+    }
+  })
 
   /** `observe`: how much of it is written. */
   constructor(observe?: LevelName) {
@@ -59,6 +66,8 @@ export class ConsumerSpans {
   }
 
   close(): void {
+    this.collections.disconnect()
+    this.run.close()
     this.flush()
     if (this.ref) SpanFile.shared()?.give(this.ref)
     this.lane = undefined
@@ -67,5 +76,6 @@ export class ConsumerSpans {
   private open(): void {
     this.ref = SpanFile.shared()?.take(LaneKind.Consumer, 'trainer')
     this.lane = this.ref && openLane(this.ref)
+    if (this.lane) this.collections.observe({ entryTypes: ['gc'] })
   }
 }

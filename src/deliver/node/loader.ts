@@ -69,7 +69,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   ) {
     this.consumer = new ConsumerSpans(options.observe)
     const started = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
-    this.ready = Promise.all([started, this.consumer.run.load()]).then(() => {})
+    this.ready = Promise.all([started, this.consumer.run.load(options.device !== undefined)]).then(() => {})
     // A loop rejects with the same error: a program need not await `ready` as well.
     this.ready.catch(() => {})
   }

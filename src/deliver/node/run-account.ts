@@ -3,7 +3,9 @@
  * their counters. Accounting itself is loaded while the workers start.
  */
 import { LoopTimes, type StepMark } from '../../observe/account/loop-times.js'
-import type { Accounting, Evidence } from '../../observe/evidence.js'
+import type { Accounting, Evidence, HostSignals } from '../../observe/evidence.js'
+import type { HostLook } from '../../observe/host/look.js'
+import type { HostSampler } from '../../observe/host/sampler.js'
 import { monotonicMs } from '../../spans/clock.js'
 import { SpanFile } from '../../spans/file.js'
 
@@ -12,6 +14,12 @@ type Look = ReturnType<Accountant['lookAtMakers']>
 
 /** Workers' counters are looked at when an epoch begins, but not more often than this (ms). */
 const LOOKS = 1000
+
+/** The machine is looked at for an account, but not more often than this (ms): it takes 1 or 2 ms. */
+const HOST_LOOKS = 1000
+
+/** Waits of so many steps are remembered: garbage collections are told some time after they were. */
+const LATELY = 32
 
 /** A step whose batch the program has; times in ms of this thread's `performance.now()`. */
 export interface TakenStep {
@@ -43,13 +51,28 @@ export class RunAccount {
   private accountant: Accountant | undefined
   private readonly begun = monotonicMs()
   private run = new Window(this.begun, undefined)
-  private epoch = this.run
+  private epoch = new Window(this.begun, undefined)
   private ring = 0
   private current: TakenStep | undefined
+  private readonly lately: TakenStep[] = []
+  private host: HostSampler | undefined
+  private hostBegun: HostLook | undefined
+  private hostSeen: { at: number; signals: HostSignals } | undefined
 
-  /** Loads what accounts. */
-  async load(): Promise<void> {
-    this.accountant = await import('../../observe/account/of-run.js')
+  /** Loads what accounts, and looks at the machine; at its GPU as well, where that is wanted. */
+  async load(gpu = false): Promise<void> {
+    const [accountant, { HostSampler }] = await Promise.all([
+      import('../../observe/account/of-run.js'),
+      import('../../observe/host/sampler.js'),
+    ])
+    this.accountant = accountant
+    this.host = new HostSampler(gpu ? {} : { gpu })
+    this.hostBegun = this.host.look()
+  }
+
+  close(): void {
+    this.host?.close()
+    this.host = undefined
   }
 
   /** A batch of a ring was handed out. Its step is booked when that is over. */
@@ -72,6 +95,7 @@ export class RunAccount {
   stepped(now: number): void {
     if (this.current === undefined) return
     const { asked, completed, arrived, got, samples, mark } = this.current
+    if (this.lately.push(this.current) > LATELY) this.lately.shift()
     this.current = undefined
     const complete = Math.min(Math.max(asked, completed), got)
     const there = Math.min(Math.max(complete, arrived), got)
@@ -88,6 +112,16 @@ export class RunAccount {
     this.epoch.times.add(step, mark)
   }
 
+  /** The loop's thread collected garbage (ms of `performance.now()`), some time ago. */
+  collected(start: number, duration: number): void {
+    const within = this.lately.reduce((sum, { asked, got }) => {
+      return sum + Math.max(0, Math.min(start + duration, got) - Math.max(start, asked))
+    }, 0)
+    if (within === 0) return
+    this.run.times.addGc(within)
+    this.epoch.times.addGc(within)
+  }
+
   /** What is known of the run so far, or of its latest epoch. */
   evidence(beside: Beside, of: 'run' | 'epoch' = 'run'): Evidence {
     const { times, from, look } = this[of]
@@ -96,6 +130,7 @@ export class RunAccount {
     const { cache, facts } = beside
     return this.use().evidenceOfRun(this.source, {
       ...{ from, to: now, times, before, now: this.look(now), ...(cache && { cache }) },
+      host: this.hostNow(now),
       facts: { ...facts, begun: this.begun },
     })
   }
@@ -106,6 +141,15 @@ export class RunAccount {
 
   metrics(beside: Beside): Record<string, number> {
     return this.use().flatMetrics(this.account(beside, 'run'))
+  }
+
+  private hostNow(now: number): HostSignals | null {
+    const { host, hostBegun, hostSeen } = this
+    if (host === undefined || hostBegun === undefined) return null
+    if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOKS) return hostSeen.signals
+    const signals = host.between(hostBegun, host.look())
+    this.hostSeen = { at: now, signals }
+    return signals
   }
 
   private look(at: number): Look {

@@ -48,6 +48,12 @@ export class LoopTimes {
     this.blocks.push({ ...step })
   }
 
+  /** Books garbage collection within the waits of steps that were booked lately. */
+  addGc(ms: number): void {
+    const step = this.blocks.at(-1) ?? this.starts
+    if (step !== undefined) step.gc = (step.gc ?? 0) + ms
+  }
+
   /** What was booked, for accounting. */
   get steps(): StepTimes[] {
     const { first, starts, blocks } = this

@@ -1,5 +1,5 @@
 /** The evidence of a run so far: sums that a loop kept, and the counters of its makers. */
-import type { Evidence, Facts } from '../evidence.js'
+import type { Evidence, Facts, HostSignals } from '../evidence.js'
 import { factsOf, lookAtMakers as lookAt, type MakersLook, makersBetween } from './collect.js'
 import type { LoopTimes } from './loop-times.js'
 import type { SpanSource } from './source.js'
@@ -20,6 +20,7 @@ export interface RunOf {
   now: MakersLook
   facts: Partial<Facts>
   cache?: Evidence['cache']
+  host?: HostSignals | null
 }
 
 export function lookAtMakers(source: Source, at: number): MakersLook {
@@ -28,11 +29,11 @@ export function lookAtMakers(source: Source, at: number): MakersLook {
 
 export function evidenceOfRun(
   source: Source,
-  { from, to, times, before, now, facts, cache }: RunOf,
+  { from, to, times, before, now, facts, cache, host = null }: RunOf,
 ): Evidence {
   return {
     ...{ version: 1, from, to, facts: factsOf(source, facts), steps: times.steps, waits: times.waits },
     makers: source ? makersBetween(source.engine.ring, before, now) : [],
-    ...{ host: null, probes: {}, lost: 0, ...(cache && { cache }) },
+    ...{ host, probes: {}, lost: 0, ...(cache && { cache }) },
   }
 }

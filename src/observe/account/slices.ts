@@ -46,11 +46,9 @@ export function timeOf(slice: MakerSlice): MakerTime {
     const blocked = amount(slice.work.open) + amount(slice.work.read)
     return { running: Math.max(0, work - blocked), queued: 0, blocked, noSlot }
   }
-  const cpu = amount(slice.cpu)
-  const delay = amount(slice.delay)
-  const factor = cpu + delay > work ? work / (cpu + delay) : 1
-  const running = cpu * factor
-  const queued = delay * factor
+  // Nearly all CPU time is work; a thread that wakes up to look for work waits for a core as well.
+  const running = Math.min(amount(slice.cpu), work)
+  const queued = Math.min(amount(slice.delay), work - running)
   return { running, queued, blocked: Math.max(0, work - running - queued), noSlot }
 }
 

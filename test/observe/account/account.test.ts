@@ -82,6 +82,16 @@ describe('parts of a step', () => {
     })
   })
 
+  test('CPU time counts before run delay, where both are more than the work', () => {
+    const steps = stepsLike(40, { supply: 50, compute: 50 })
+    const makers = steps.map(({ asked }) =>
+      sliceOf({ from: asked, to: asked + 100, work: { decode: 40 }, idle: 60, cpu: 30, delay: 50, rows: 1 }),
+    )
+    const { makers: found } = account(evidenceOf(steps, makers))
+    expect([found.running, found.queued, found.blocked]).toEqual([0.3, 0.1, 0])
+    expect(found.cpuMsPerSample).toBe(30)
+  })
+
   test('without CPU times opening and reading count as blocked, and it is said', () => {
     const steps = stepsLike(40, { supply: 50, compute: 50 })
     const makers = steps.map(({ asked }) =>

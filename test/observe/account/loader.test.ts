@@ -90,6 +90,26 @@ describe('times of a step', () => {
     expect(await parts(12, 13, 14, 20)).toMatchObject({ supply: 2, transfer: 1, handOver: 1 })
   })
 
+  test('garbage collections count as far as they fell on a wait', async () => {
+    const run = new RunAccount()
+    await run.load()
+    run.handed(1, {
+      asked: 10,
+      completed: 4,
+      arrived: 4,
+      got: 14,
+      samples: 1,
+      stepInEpoch: 1,
+      mark: undefined,
+    })
+    run.stepped(20)
+    run.collected(12, 6)
+    run.collected(15, 5)
+    expect(account(run.evidence({})).gcMs).toBe(2)
+    expect(account(run.evidence({})).host?.seconds).toBeGreaterThanOrEqual(0)
+    run.close()
+  })
+
   test('a clock that differs a little never makes a part negative', async () => {
     expect(await parts(30, 40, 14, 20)).toMatchObject({ supply: 4, transfer: 0, handOver: 0, compute: 6 })
   })
