@@ -37,13 +37,7 @@ async function plant(one, lane, folder) {
 class Contender {
   constructor(folder, data, setting) {
     this.setting = setting
-    this.written = setting.ranks
-      ? {
-          ranks: setting.ranks.map((rank, i) =>
-            writeCase(join(folder, String(i)), data, { ...setting, ...rank }),
-          ),
-        }
-      : writeCase(folder, data, setting)
+    this.written = writeCase(folder, data, setting)
     this.turns = []
   }
   async turn(seconds) {
@@ -114,7 +108,7 @@ async function diagnose({ setting, written }, folder, record) {
       trainers.push(...started)
       await new Promise(resolve => setTimeout(resolve, 2500))
       // taskset becomes the trainer: its id is the child's.
-      words = ['diagnose', '--attach', String(started.at(-1).pid), ...(setting.control ? ['--control'] : [])]
+      words = ['diagnose', '--attach', String(started[0].pid), ...(setting.control ? ['--control'] : [])]
     } else {
       words = ['diagnose', written.feed, ...written.options, '--step-ms', String(setting.stepMs)]
     }

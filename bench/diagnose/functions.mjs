@@ -1,7 +1,6 @@
 // Functions of a user's, as slow as a case says. Every worker has its own copy of this module.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { threadId } from 'node:worker_threads'
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 const pause = ms => Atomics.wait(never, 0, 0, ms)
@@ -23,7 +22,7 @@ export function roundsPerMs() {
 
 /**
  * @param rounds work a sample; `slowRounds`: that of one sample in `slowEvery`
- * @param sleepMs sleeps that long a sample; `oneOf`: only in every so-manieth worker
+ * @param sleepMs sleeps that long a sample; `onlyRank`: only in that rank (the environment variable EXAM_RANK)
  * @param firstMs the first call in a worker sleeps so long
  * @param gcEvery collects all garbage after so many samples
  */
@@ -32,11 +31,11 @@ export function slow({
   slowRounds = 0,
   slowEvery = 0,
   sleepMs = 0,
-  oneOf = 1,
+  onlyRank,
   firstMs = 0,
   gcEvery = 0,
 }) {
-  const here = threadId % oneOf === 0
+  const here = onlyRank === undefined || String(onlyRank) === process.env.EXAM_RANK
   let calls = 0
   const collect = gcEvery > 0 ? collector() : undefined
   return random => {

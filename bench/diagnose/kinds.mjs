@@ -101,15 +101,9 @@ export const KINDS = {
     return { base, faults: [{ name: 'crowding-trainer', with: { workers: 3 * lane.cores.length } }] }
   },
   rank(lane) {
-    const base = {
-      ...begin(lane, ['rows', 'npy', 'small'], 0.4),
-      attach: true,
-      ranks: [{}, {}],
-      workers: 1,
-      fn: {},
-    }
+    const base = { ...begin(lane, ['rows', 'npy', 'small'], 0.4), attach: true, ranks: 2, workers: 1, fn: {} }
     const sleepMs = nap(base, lane.draw.between(1.5, 3))
-    return { base, faults: [{ name: 'straggler', with: { ranks: [{}, { fn: { sleepMs } }] } }] }
+    return { base, faults: [{ name: 'straggler', with: { fn: { sleepMs, onlyRank: 1 } } }] }
   },
   collecting(lane) {
     const base = { ...begin(lane, ['rows', 'npy', 'small'], 0.4), fn: {} }

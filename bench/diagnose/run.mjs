@@ -76,17 +76,14 @@ export async function rateOf(written, setting, seconds) {
   }
 }
 
-/** Two ranks in step. `written` has one for each rank. Returns their trainers. */
+/** Ranks in step, each a process. Returns their trainers. */
 export function startRanks(written, setting, more) {
-  const children = written.ranks.map((one, rank) => {
-    const child = trainerOf(
-      one,
-      setting,
-      [...more, '--rank', String(rank), '--world', String(written.ranks.length)],
-      {
-        stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
-      },
-    )
+  const children = Array.from({ length: setting.ranks }, (_, rank) => {
+    const words = [...more, '--rank', String(rank), '--world', String(setting.ranks)]
+    const child = trainerOf(written, setting, words, {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+      env: { ...process.env, EXAM_RANK: String(rank) },
+    })
     child.stdio[4].on('error', () => {})
     return child
   })
