@@ -4,7 +4,7 @@ import { median } from '../support.mjs'
 import { appliable, givenOthers } from './advice.mjs'
 import { latencyFor } from './calibrate.mjs'
 import { settle } from './draw.mjs'
-import { end, hogs, millrace, rateOf, startRanks, trainerOf } from './run.mjs'
+import { end, hogs, millrace, rateOf, startRanks, trainerOf, trains } from './run.mjs'
 import { score } from './score.mjs'
 import { writeCase } from './write-case.mjs'
 
@@ -106,7 +106,7 @@ async function diagnose({ setting, written }, folder, record) {
         ? startRanks(written, setting, ['--forever'])
         : [trainerOf(written, setting, ['--forever'])]
       trainers.push(...started)
-      await new Promise(resolve => setTimeout(resolve, 2500))
+      await Promise.all(started.map(trains))
       // taskset becomes the trainer: its id is the child's.
       words = ['diagnose', '--attach', String(started[0].pid), ...(setting.control ? ['--control'] : [])]
     } else {

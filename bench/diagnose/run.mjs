@@ -61,6 +61,15 @@ export function trainerOf(written, setting, more = ['--forever'], options = {}) 
   return start(setting.cores, command, options)
 }
 
+/** Resolves when a trainer that goes on for ever has done some steps. */
+export async function trains(child) {
+  for (let tries = 0; !child.said.includes('ready'); tries++) {
+    if (tries > 600 || child.exitCode !== null)
+      throw new Error(`the trainer did not begin: ${child.complained.slice(-2000)}`)
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
+
 /** How a setting goes, over so many seconds: rate, cores, others' cores (the exam's own hogs among them). */
 export async function rateOf(written, setting, seconds) {
   const beside = hogs(setting.hogCores ?? setting.cores, setting.hogs ?? 0)

@@ -29,6 +29,8 @@ const stepMs = Number(values['step-ms'])
 const rounds = Number(values['step-rounds'])
 const seconds = Number(values.seconds)
 const WARM = 500
+/** Steps after which a trainer that goes on for ever says that it trains. */
+const READY = 20
 /** On a machine that is far too busy, what there is counts. */
 const LONGEST = 20_000
 const never = new Int32Array(new SharedArrayBuffer(4))
@@ -66,11 +68,12 @@ for await (const batch of loader) {
   if (stepMs > 0) Atomics.wait(never, 0, 0, stepMs)
   if (rounds > 0) work(rounds)
   if (values.rank !== undefined) meet()
+  if (values.forever && steps === READY) writeSync(1, 'ready\n')
   asked = performance.now()
   if (ended) break
   if (values.forever && steps % 64 === 0) await new Promise(resolve => setImmediate(resolve))
 }
-if (from !== undefined) console.log(JSON.stringify(from.since(samples, steps, waited)))
+if (from !== undefined && !values.forever) console.log(JSON.stringify(from.since(samples, steps, waited)))
 await loader.close()
 process.exit()
 

@@ -9,6 +9,7 @@ import {
   FREE_CORE,
   GPU_USED,
   LAUNCH_SM,
+  LEAST_PART,
   MOST,
   QUEUED,
   SLOW_START,
@@ -91,6 +92,16 @@ export function gcShare({ e, f }: Case): number {
 export function slowRank({ e }: Case): { what: string; share: number } | null {
   const ranks = (e.ranks ?? []).filter(rank => (rank.capacity ?? 0) > 0)
   return slowest(ranks.map(({ rank, capacity }) => ({ what: `rank ${rank}`, speed: capacity! })))
+}
+
+/**
+ * Whether this rank, whose own batches are ready, is held up by a slower one: ranks go in step, so its wait is the other's
+ * supply, and lies within what looks like its own work.
+ */
+export function waitsForRank(c: Case): boolean {
+  if (slowRank(c) === null) return false
+  const { ranks = [], facts } = c.e
+  return ranks.some(({ rank, supplyMs }) => rank !== facts.rank && supplyMs >= LEAST_PART * c.a.stepMs)
 }
 
 /** A maker that is. */

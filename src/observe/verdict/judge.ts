@@ -4,7 +4,7 @@
  */
 import { account } from '../account/account.js'
 import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'
-import { type Case, caseOf, launchBound, slowStart } from './case.js'
+import { type Case, caseOf, launchBound, slowStart, waitsForRank } from './case.js'
 import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
@@ -61,6 +61,7 @@ function decide(c: Case): Decision {
   // What is not certainly lost is not blamed on anything.
   const surely = a.intervals === null ? a.lost : 1 - a.intervals.ideal[1]
   if (Math.min(a.lost, surely) < LEAST_PART) {
+    if (waitsForRank(c)) return { verdict: 'straggler', second: null, why: [] }
     if (slowStart(c)) return { verdict: 'start-up', second: null, why: [] }
     return { verdict: launchBound(c) ? 'launch-bound' : 'compute-bound', second: null, why: [] }
   }

@@ -185,6 +185,16 @@ const CASES: [string, VerdictName, Evidence][] = [
     },
   ],
   [
+    'a rank that waits for a slower one in its own work',
+    'straggler',
+    { ...made({ running: 0.3 }), ranks: [rank(0, 900), rank(1, 400)] },
+  ],
+  [
+    'a slower rank that no one waits for',
+    'compute-bound',
+    { ...made({ running: 0.3 }), ranks: [rank(0, 900), { ...rank(1, 400), supplyMs: 0.1 }] },
+  ],
+  [
     'ranks that are alike',
     'running',
     {
