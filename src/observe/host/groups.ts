@@ -19,8 +19,8 @@ export class Groups {
     pid: number,
     private readonly root: string,
   ) {
-    this.cpu = cgroupLevels('cpu', root, pid)
-    this.memory = cgroupLevels('memory', root, pid)
+    this.cpu = cgroupLevels('cpu', root, pid).map(remembering)
+    this.memory = cgroupLevels('memory', root, pid).map(remembering)
   }
 
   look(): GroupsLook {
@@ -69,6 +69,18 @@ export class Groups {
     const least = Math.min(machine.get('MemTotal') ?? Infinity, ...limits)
     return Number.isFinite(least) ? least : null
   }
+}
+
+/** The same level, which does not look again for files that it has not: a failed open takes as long as a read. */
+function remembering(level: CgroupLevel): CgroupLevel {
+  const missing = new Set<string>()
+  const read = (file: string): string | undefined => {
+    if (missing.has(file)) return undefined
+    const text = level.read(file)
+    if (text === undefined) missing.add(file)
+    return text
+  }
+  return { ...level, read }
 }
 
 function quotaOf(level: CgroupLevel): number | null {

@@ -17,6 +17,9 @@ import type { HostLook } from './look.js'
 import { parseCores, parseStat } from './parse.js'
 import { Processes } from './processes.js'
 
+/** Affinity masks are read at most so often (ms). */
+const PLACED = 1000
+
 export interface HostSamplerOptions {
   /** The process whose threads make batches; several where makers are processes. This one unless told otherwise. */
   engine?: number | readonly number[]
@@ -40,6 +43,8 @@ export class HostSampler {
   private readonly gpu: GpuSampler | undefined
   /** Cores that the engine may use, as it was last seen; undefined: not known, so all. */
   private allowed: readonly number[] | undefined
+  private together = true
+  private placed = -Infinity
 
   constructor(options: HostSamplerOptions = {}) {
     const { engine = process.pid, gpu } = options
@@ -54,15 +59,14 @@ export class HostSampler {
 
   look(): HostLook {
     const at = this.now()
-    this.allowed = this.coresOf(this.engine[0] ?? this.trainer) ?? this.allowed
-    const theirs = this.coresOf(this.trainer)
+    if (at - this.placed >= PLACED) this.place(at)
     const gpu = this.gpu?.look()
     return {
       at,
       cores: parseStat(readText(this.root, '/proc/stat') ?? '').filter(
         ({ core }) => this.allowed?.includes(core) ?? true,
       ),
-      together: theirs === undefined || (this.allowed?.some(core => theirs.includes(core)) ?? true),
+      together: this.together,
       ...this.processes.look(at),
       ...this.groups.look(),
       ...(gpu && { gpu }),
@@ -76,6 +80,14 @@ export class HostSampler {
   /** Lets go of the GPU's library. */
   close(): void {
     this.gpu?.close()
+  }
+
+  /** Where engine and trainer may run. */
+  private place(at: number): void {
+    this.placed = at
+    this.allowed = this.coresOf(this.engine[0] ?? this.trainer) ?? this.allowed
+    const theirs = this.coresOf(this.trainer)
+    this.together = theirs === undefined || (this.allowed?.some(core => theirs.includes(core)) ?? true)
   }
 
   /** The affinity mask of a process. */
