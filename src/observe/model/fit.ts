@@ -121,7 +121,7 @@ function perSample(
   const timed = slices.filter(slice => slice.cpu !== null)
   if (sum(timed, slice => slice.rows) > made / 2) {
     const of = (value: (slice: MakerSlice) => number) => ratio(timed, value, slice => slice.rows)
-    return { cpu: of(slice => slice.cpu!), blocked: of(blockedOf), bytes, timed: true }
+    return { cpu: of(runningOf), blocked: of(blockedOf), bytes, timed: true }
   }
   const waits = ({ work }: MakerSlice) => work.open + work.read
   const cpu = ratio(
@@ -130,6 +130,12 @@ function perSample(
     slice => slice.rows,
   )
   return { cpu, blocked: ratio(slices, waits, slice => slice.rows), bytes, timed: false }
+}
+
+/** CPU time within its work (ms): what a maker spends on waiting for a slot is no cost of a sample. */
+function runningOf({ work, cpu, delay }: MakerSlice): number {
+  const wanted = (cpu ?? 0) + (delay ?? 0)
+  return wanted > 0 ? (cpu ?? 0) * Math.min(1, workOf(work) / wanted) : 0
 }
 
 /** What a maker was neither running nor waiting for a core, within its work (ms). */

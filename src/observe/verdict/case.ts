@@ -43,9 +43,12 @@ export function demand({ f }: Case): number {
   return ms > 1e-3 * Math.max(f.measured.value, 1e-6) ? f.rows / ms : Infinity
 }
 
-/** Whether makers could make all that is asked for, with room to spare, and batches ahead of the trainer. */
+/**
+ * Whether makers could make all that is asked for, with room to spare, and batches ahead of the trainer. All of them count: too
+ * few slots for them are mended by depth, as uneven batches are.
+ */
 export function ample(c: Case): boolean {
-  return c.f.depth > 1 && capacity(c.f).rate >= AMPLE * demand(c)
+  return c.f.depth > 1 && capacity(c.f, { depth: Math.max(c.f.depth, c.f.makers) }).rate >= AMPLE * demand(c)
 }
 
 /** Cores that makers lack to keep up. Without a trainer: to have all of them running. */

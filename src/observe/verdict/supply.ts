@@ -34,7 +34,8 @@ export function supplyVerdict(c: Case, d: Division, later = false): VerdictName 
   if (open > 0 && open >= limit.MOST * workOf(c.a.makers.work)) return 'small-files'
   const idle = idleCores(c)
   if (alwaysRunning(c, d.running) && (idle ?? 0) >= limit.FREE_CORE) return 'under-parallel'
-  if (d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)) return coresVerdict(c)
+  const queued = d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)
+  if (queued && coresLack(c)) return coresVerdict(c)
   if (ample(c)) return 'variance'
   const also = specialVerdict(c)
   if (also !== null) return also
@@ -68,6 +69,15 @@ function unreadFits({ e: { facts, probes } }: Case): boolean {
   if (absent === undefined || absent.share < limit.UNREAD) return false
   const { sourceBytes, freeBytes } = facts
   return sourceBytes !== undefined && freeBytes !== undefined && sourceBytes * absent.share <= freeBytes
+}
+
+/** Makers that wake up together wait for each other a little, though cores enough are there: that is no lack of them. */
+function coresLack(c: Case): boolean {
+  const { host } = c.e
+  if (host === null) return true
+  if (missingCores(c) > 0 || host.otherCores >= limit.FREE_CORE || host.idleCores < limit.FREE_CORE)
+    return true
+  return (host.throttled ?? 0) >= limit.THROTTLED
 }
 
 /** Makers wait for cores: are there too few, or do others use them? */

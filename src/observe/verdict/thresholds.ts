@@ -33,4 +33,4 @@ export const LEAST_GAIN = 0.03
 /** An ideal step shorter than this, as a share of the step, is none: there is no trainer, the feed alone is measured. */
 export const GPU_STEP = 0.001
 /** A first batch that is late: by more than threads and indexes of an ordinary start, and by much of the time that was seen. */
-export const SLOW_START = { ms: 1000, share: 0.1 }
+export const SLOW_START = { ms: 2000, share: 0.1 }

@@ -213,8 +213,8 @@ const CASES: [string, VerdictName, Evidence][] = [
     made({ ...READS, host: { psi: { cpu: 0, io: 0.6, memory: 0.06 } }, more: { probes: doubled(0.02) } }),
   ],
   ['collecting garbage', 'runtime-pause', made({ step: SLOW, running: 0.98, gc: 0.6 })],
-  ['a first batch that comes late', 'start-up', lateStart(made({ running: 0.3 }), 2000)],
-  ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 800)],
+  ['a first batch that comes late', 'start-up', lateStart(made({ running: 0.3 }), 3000)],
+  ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 1500)],
   [
     'an ordinary start, and waits',
     'under-parallel',
@@ -276,7 +276,7 @@ describe('two causes', () => {
   })
 
   test('a late start beside it', () => {
-    const d = judge(lateStart(made({ ...READS, work: { map: 9, decode: 1 } }), 1500))
+    const d = judge(lateStart(made({ ...READS, work: { map: 9, decode: 1 } }), 2000))
     expect([d.verdict, d.second]).toEqual(['your-function', 'start-up'])
     const later = judge(lateStart(made({ ...READS, work: { map: 9, decode: 1 } }), 4000))
     expect([later.verdict, later.second]).toEqual(['start-up', 'your-function'])
@@ -380,7 +380,7 @@ describe('words', () => {
   })
 
   test('a late start is no loss of each step', () => {
-    expect(sentence(judge(lateStart(made({ running: 0.3 }), 2000)))).toMatch(/^Your trainer begins late: /)
+    expect(sentence(judge(lateStart(made({ running: 0.3 }), 3000)))).toMatch(/^Your trainer begins late: /)
   })
 
   test('what is not known is said', () => {
