@@ -52,12 +52,8 @@ export function givenOthers(record, { remedy, change }, others) {
   if (typeof then !== 'number') return remedy.predictedGain
   const f = model.fit(evidence, account(evidence))
   const set = remedy.set ?? {}
-  const [before, after] = others
   const promised = change.hogs === 0 ? f.cores.value + then : f.cores.value
-  const found = Math.max(0.1, f.cores.value + then - after)
-  const there = predict(f, { ...set, cores: found }).samplesPerSecond
-  const here = predict(f, { ...set, cores: promised }).samplesPerSecond
-  const was = predict(f, { cores: Math.max(0.1, f.cores.value + then - before) }).samplesPerSecond
-  const now = predict(f, {}).samplesPerSecond
-  return ((1 + remedy.predictedGain) * (there / here)) / (was / now) - 1
+  const found = Math.max(0.1, f.cores.value + then - others.at(-1))
+  const rate = cores => predict(f, { ...set, cores }).samplesPerSecond
+  return (1 + remedy.predictedGain) * (rate(found) / rate(promised)) - 1
 }
