@@ -39,12 +39,12 @@ const ROOMS: Record<string, readonly string[]> = {
     'transform',
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'spans', 'system', 'transform'],
-  observe: ['decode', 'define', 'spans', 'system'],
+  observe: ['basics', 'decode', 'define', 'spans', 'system'],
   deliver: [
     ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],
     ...['system', 'transform'],
   ],
-  diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'spans'],
+  diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'store', 'system', 'tokenize'],
   cli: [
     'basics',

@@ -1,5 +1,6 @@
 /** `diagnoseFeed`: opens a feed, feeds a simulated trainer, makes the experiments that decide, and judges what was seen. */
 import { MillraceError } from '../basics/errors.js'
+import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson } from '../define/types.js'
 import type { Loader } from '../deliver/node/loader.js'
 import { open } from '../deliver/node/open.js'
@@ -7,14 +8,16 @@ import type { OpenOptions } from '../deliver/options.js'
 import { account } from '../observe/account/account.js'
 import { type CollectOptions, collect } from '../observe/account/collect.js'
 import { type SpanSource, spansOfLoader } from '../observe/account/source.js'
-import type { Evidence, Probes } from '../observe/evidence.js'
+import type { Evidence } from '../observe/evidence.js'
 import { GatheredSpans } from '../observe/gather.js'
 import { HostSampler } from '../observe/host/sampler.js'
 import { judge } from '../observe/verdict/judge.js'
 import { monotonicMs } from '../spans/clock.js'
 import { SpanFile } from '../spans/file.js'
+import { lookForAbsent } from './absent.js'
 import { applyBest } from './apply.js'
 import type { Length } from './bench.js'
+import { measureCached } from './cached.js'
 import { atWork, double, needsDoubling } from './experiments.js'
 import { FeedRun } from './feed-run.js'
 import { type Findings, findings } from './findings.js'
@@ -35,8 +38,18 @@ export interface DiagnoseFeedOptions {
 const WARM_UP: Length = { steps: 12, seconds: 0.7, most: 8 }
 /** A shorter window is noise, however many steps it has. */
 const LEAST_SECONDS = 3
+/** Of rows that are in memory it need not be asked what they would gain there. */
+const SOME = 0.05
+/** So long the same batches may take to be made twice. */
+const CACHED_SECONDS = 20
 /** Workers hold small spans back for a moment (ms). */
 const HELD = 30
+
+/** The feed, and how it is opened. */
+interface Given {
+  json: FeedJson
+  opening: OpenOptions
+}
 
 export async function diagnoseFeed(
   json: FeedJson,
@@ -46,13 +59,13 @@ export async function diagnoseFeed(
   const loader = open(json, { ...opening, epochs: 1 }) as unknown as Loader
   try {
     await loader.ready
-    return await look(loader, options)
+    return await look(loader, { json, opening }, options)
   } finally {
     await loader.close()
   }
 }
 
-async function look(loader: Loader, options: DiagnoseFeedOptions): Promise<Findings> {
+async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Promise<Findings> {
   const source = sourceOf()
   let what = 'warming up'
   let before = 0
@@ -81,7 +94,7 @@ async function look(loader: Loader, options: DiagnoseFeedOptions): Promise<Findi
   await new Promise(resolve => setTimeout(resolve, HELD))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
   what = 'experiments'
-  evidence.probes = { ...evidence.probes, ...(await probesOf(evidence, run)) }
+  if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
   const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
   await run.end()
   return findings(evidence, applied)
@@ -97,9 +110,25 @@ function windowOf(source: SpanSource, window: CollectOptions): Evidence {
   return evidence
 }
 
-async function probesOf(evidence: Evidence, run: FeedRun): Promise<Probes> {
-  if (!needsDoubling(evidence, account(evidence))) return {}
-  return double(run)
+/** Workers are blocked: is it that they wait for too few reads, or for data that are not in memory? */
+async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: Given): Promise<void> {
+  const { json, opening } = of
+  const state = loader.state()
+  const { root = process.cwd(), plugins, workers, depth, rank, world, cache, timeout } = opening
+  try {
+    const feed = normalizeFeed(json, root, (plugins ?? []).map(String))
+    const { probes, facts } = await lookForAbsent(feed, opening, state)
+    Object.assign(evidence.probes, probes)
+    Object.assign(evidence.facts, facts)
+  } catch {
+    // What can't be looked at is unknown, and is said to be.
+  }
+  Object.assign(evidence.probes, await double(run))
+  const { absent } = evidence.probes
+  if (absent === undefined || absent.share < SOME) return
+  const options = { root, plugins, workers, depth, rank, world, cache, timeout }
+  const cached = await measureCached({ json, options, state }, CACHED_SECONDS)
+  if (cached) evidence.probes.cached = cached
 }
 
 /** The spans of the feed that was opened last in this process. */

@@ -46,6 +46,69 @@ describe('a feed that is diagnosed', () => {
   })
 })
 
+describe('a loop that runs', () => {
+  test('is looked at from its own process', async () => {
+    const { open } = (await import(
+      new URL('../../dist/index.js', import.meta.url).href
+    )) as typeof import('../../src/index.js')
+    const loader = open(FEED, { workers: 1, epochs: null })
+    await loader.ready
+    const found = loader.diagnose({ seconds: 0.5 })
+    let done = false
+    void found.then(() => {
+      done = true
+    })
+    for await (const _ of loader) {
+      await new Promise(resolve => setTimeout(resolve, 2))
+      if (done) break
+    }
+    const { parts } = await found
+    expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 6)
+    await expect(loader.diagnose({ seconds: 0 })).rejects.toThrow('seconds')
+    await loader.close()
+  })
+})
+
+describe('experiments on data', () => {
+  const files = join(folder, 'rows')
+  test('rows to come that are in memory are not absent', async () => {
+    const { lookForAbsent } = await import('../../src/diagnose/absent.js')
+    const { normalizeFeed } = await import('../../src/define/normalize.js')
+    const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ n: i })).join('\n')
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(`${files}.jsonl`, `${lines}\n`)
+    const json = {
+      source: { jsonl: `${files}.jsonl` },
+      fields: { n: { from: 'n', as: 'int' } },
+      batch: { size: 10 },
+    } as unknown as FeedJson
+    const { probes, facts } = await lookForAbsent(
+      normalizeFeed(json, folder, []),
+      {},
+      { epoch: 0, position: 10 },
+    )
+    expect(probes.absent === undefined || probes.absent.share === 0).toBe(true)
+    expect(facts.freeBytes).toBeGreaterThan(0)
+  })
+
+  test('the same batches are made twice in another process', async () => {
+    const { measureCached } = (await import(
+      new URL('../../dist/diagnose/cached.js', import.meta.url).href
+    )) as typeof import('../../src/diagnose/cached.js')
+    const { open } = (await import(
+      new URL('../../dist/index.js', import.meta.url).href
+    )) as typeof import('../../src/index.js')
+    const loader = open(FEED, { workers: 0 })
+    await loader.ready
+    const state = loader.state()
+    await loader.close()
+    const cached = await measureCached({ json: FEED, options: { workers: 1 }, state }, 30)
+    expect(cached?.samplesPerSecond).toBeGreaterThan(0)
+    const bad = { ...FEED, fields: { data: { from: 'data', as: 'nothing' } } } as unknown as FeedJson
+    expect(await measureCached({ json: bad, options: { workers: 1 }, state }, 30)).toBeUndefined()
+  })
+})
+
 describe('recorded evidence', () => {
   test.each([
     ['{}', 'no evidence of version 1'],

@@ -7,7 +7,7 @@ import { MillraceError, StateError } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
 import { sampleName } from '../../engine/plan/sample-name.js'
-import type { Evidence } from '../../observe/evidence.js'
+import type { Diagnosis, Evidence } from '../../observe/evidence.js'
 import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
@@ -355,10 +355,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.consumer.run.evidence(this.supply.beside)
   }
 
-  /**
-   * What was done for this feed since the cursor, and when: by workers, by the device stage, by your loop. Without a cursor:
-   * everything that is still known. docs/spans.md says what a record holds.
-   */
+  /** Looks at the loop that runs for some seconds, and says why it waits. It only reads: docs/diagnose.md. */
+  async diagnose({ seconds = 10 }: { seconds?: number } = {}): Promise<Diagnosis> {
+    this.checkOpen()
+    return (await import('../../observe/watch.js')).watchLoop(this.supply.feeding.id, seconds)
+  }
+
+  /** Who did what for this feed since the cursor, and when. Without a cursor: all that is known. See docs/spans.md. */
   spans(cursor?: SpanCursor): SpanRead {
     this.checkOpen()
     return this.supply.feeding.spansSince(cursor)

@@ -1,0 +1,28 @@
+/** Diagnosing, for programs: loaded when it is asked for, so that others start without it. */
+import type { FeedJson } from '../define/types.js'
+import type { OpenOptions } from '../deliver/options.js'
+import type { DiagnoseFeedOptions } from './feed.js'
+import type { Findings } from './findings.js'
+import type { DiagnoseLiveOptions } from './live.js'
+
+/** Opens a feed, feeds a simulated trainer, and says why it would wait. What `millrace diagnose FEED` does. */
+export async function diagnoseFeed(
+  json: FeedJson,
+  opening: OpenOptions = {},
+  options: Partial<DiagnoseFeedOptions> = {},
+): Promise<Findings> {
+  const filled = { stepMs: 0, steps: 200, seconds: 30, apply: false, progress: () => {}, ...options }
+  return (await import('./feed.js')).diagnoseFeed(json, opening, filled)
+}
+
+/**
+ * Looks at a trainer that runs in the process `pid`, which may be this one. It only reads, unless `control` allows
+ * experiments. What `millrace diagnose --attach PID` does.
+ */
+export async function diagnoseLive(
+  pid: number,
+  options: Partial<DiagnoseLiveOptions> = {},
+): Promise<Findings> {
+  const filled = { steps: 200, seconds: 30, control: false, apply: false, progress: () => {}, ...options }
+  return (await import('./live.js')).diagnoseLive(pid, filled)
+}
