@@ -14,7 +14,6 @@ const ELSEWHERE: Record<string, string> = {
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
   'src/observe/': 'accounting, model and verdicts come next: what binds them stands already',
-  'src/system/files/absent.ts': 'diagnose asks for the rows of a feed: comes next',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */

@@ -1,9 +1,9 @@
 /** Diagnosing, for programs: loaded when it is asked for, so that others start without it. */
 import type { FeedJson } from '../define/types.js'
 import type { OpenOptions } from '../deliver/options.js'
+import type { DiagnoseLiveOptions } from './attach/live.js'
 import type { DiagnoseFeedOptions } from './feed.js'
 import type { Findings } from './findings.js'
-import type { DiagnoseLiveOptions } from './live.js'
 
 /** Opens a feed, feeds a simulated trainer, and says why it would wait. What `millrace diagnose FEED` does. */
 export async function diagnoseFeed(
@@ -24,5 +24,5 @@ export async function diagnoseLive(
   options: Partial<DiagnoseLiveOptions> = {},
 ): Promise<Findings> {
   const filled = { steps: 200, seconds: 30, control: false, apply: false, progress: () => {}, ...options }
-  return (await import('./live.js')).diagnoseLive(pid, filled)
+  return (await import('./attach/live.js')).diagnoseLive(pid, filled)
 }

@@ -3,10 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Controller } from '../../src/diagnose/controller.js'
-import { findRun } from '../../src/diagnose/find-run.js'
-import { type DiagnoseLiveOptions, diagnoseLive } from '../../src/diagnose/live.js'
+import { Controller } from '../../src/diagnose/attach/controller.js'
+import { findRun } from '../../src/diagnose/attach/find-run.js'
+import { type DiagnoseLiveOptions, diagnoseLive } from '../../src/diagnose/attach/live.js'
 import { monotonicMs } from '../../src/spans/clock.js'
+import { temporaryFolder } from '../support/folder.js'
+import { withoutPython } from '../support/python.js'
 
 const dist = new URL('../../dist/index.js', import.meta.url).href
 const children: ChildProcess[] = []
@@ -123,6 +125,37 @@ describe('a running trainer', () => {
     const found = diagnoseLive(pid, { ...quick, steps: 100_000, seconds: 60 })
     setTimeout(() => child.kill('SIGKILL'), 500)
     await expect(found).rejects.toThrow('has ended while it was looked at')
+  })
+})
+
+describe.skipIf(withoutPython)('a trainer in Python', () => {
+  test('is found from its own process and from its engine’s, and its workers are controlled', async () => {
+    const script = join(import.meta.dirname, 'trainer.py')
+    const folder = temporaryFolder()
+    const env = {
+      ...process.env,
+      PYTHONPATH: join(import.meta.dirname, '../../python'),
+      XDG_RUNTIME_DIR: folder,
+    }
+    const child = spawn('python3', [script], { stdio: ['ignore', 'pipe', 'inherit'], env })
+    children.push(child)
+    await new Promise((resolve, reject) => {
+      child.stdout!.once('data', resolve)
+      child.once('close', () => reject(new Error('it has ended')))
+    })
+    const run = findRun(child.pid!)
+    const engine = run.engine.pid
+    expect(engine).not.toBe(child.pid)
+    const again = findRun(engine)
+    expect(again.trainer.pid).toBe(child.pid)
+    expect(again.engine.ring).toBe(run.engine.ring)
+    again.close()
+    run.close()
+    const found = await diagnoseLive(engine, { ...quick, control: true })
+    expect(found.recorded.facts).toMatchObject({ rows: 10 })
+    expect(found.recorded.steps.length).toBeGreaterThan(0)
+    expect(found.recorded.makers.length).toBeGreaterThan(0)
+    expect(Object.values(found.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 6)
   })
 })
 

@@ -92,7 +92,7 @@ async function diagnoseRunning(
   pid: number,
   options: { ring?: string; control: boolean; apply: boolean; seconds: number; steps: number },
 ): Promise<Findings> {
-  const { diagnoseLive } = await import('../../diagnose/live.js')
+  const { diagnoseLive } = await import('../../diagnose/attach/live.js')
   const progress = new Progress('measuring', { unit: 'steps', total: options.steps })
   let forget = () => {}
   try {

@@ -2,10 +2,10 @@
  * Finds a run from the number of a process: the trainer's, or that of the engine whose workers feed it. In Node both are one
  * process; Python's engine has one of its own. Only /proc is read.
  */
-import { MillraceError } from '../basics/errors.js'
-import type { SpanSource } from '../observe/account/source.js'
-import { type AttachedSpans, attachSpans, spanWriters } from '../spans/attach.js'
-import type { RingInfo } from '../spans/reader.js'
+import { MillraceError } from '../../basics/errors.js'
+import type { SpanSource } from '../../observe/account/source.js'
+import { type AttachedSpans, attachSpans, spanWriters } from '../../spans/attach.js'
+import type { RingInfo } from '../../spans/reader.js'
 
 /** A run in other processes. */
 export interface FoundRun {

@@ -12,7 +12,7 @@ import {
   readSync,
   writeSync,
 } from 'node:fs'
-import { MillraceError } from '../basics/errors.js'
+import { MillraceError } from '../../basics/errors.js'
 import {
   ANSWER_AT,
   CONTROL_NAME,
@@ -26,8 +26,8 @@ import {
   readHead,
   readRequest,
   requestBytes,
-} from '../engine/control/words.js'
-import type { Setting } from './bench.js'
+} from '../../engine/control/words.js'
+import type { Setting } from '../bench.js'
 
 /** How long an answer may take (ms): a trainer in Node answers between two of its steps. */
 const PATIENCE = 30_000

@@ -2,18 +2,18 @@
  * `diagnoseLive`: looks at a trainer that runs in another process. Without control it only reads. With it, workers rest once
  * while a full ring drains, and experiments are made in turns; then all is as it was.
  */
-import { MillraceError } from '../basics/errors.js'
-import { account } from '../observe/account/account.js'
-import { collect } from '../observe/account/collect.js'
-import type { Evidence, Probes, RankTimes } from '../observe/evidence.js'
-import { HostSampler } from '../observe/host/sampler.js'
-import { judge } from '../observe/verdict/judge.js'
-import { monotonicMs } from '../spans/clock.js'
-import { applyBest } from './apply.js'
+import { MillraceError } from '../../basics/errors.js'
+import { account } from '../../observe/account/account.js'
+import { collect } from '../../observe/account/collect.js'
+import type { Evidence, Probes, RankTimes } from '../../observe/evidence.js'
+import { HostSampler } from '../../observe/host/sampler.js'
+import { judge } from '../../observe/verdict/judge.js'
+import { monotonicMs } from '../../spans/clock.js'
+import { applyBest } from '../apply.js'
+import { atWork, double, needsDoubling, readySteps } from '../experiments.js'
+import { type Findings, findings } from '../findings.js'
 import { Controller } from './controller.js'
-import { atWork, double, needsDoubling, readySteps } from './experiments.js'
 import { findRun, otherRanks, sourceOfRun } from './find-run.js'
-import { type Findings, findings } from './findings.js'
 import { LiveRun } from './live-run.js'
 import { rankTimes } from './ranks.js'
 
@@ -44,7 +44,7 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
   try {
     if (found.trainer.ring.level === 'counters')
       throw new MillraceError(
-        `process ${pid} counts only (observe: "counters"): set MILLRACE_SPANS=spans for it, or leave the option out`,
+        `process ${pid} counts only: spans are needed here (MILLRACE_SPANS=spans, which is the default)`,
       )
     const controller = options.control ? Controller.open(found.engine.pid, found.engine.ring) : undefined
     let what = 'measuring'

@@ -1,9 +1,9 @@
 /** A trainer in another process that is looked at while it runs. It is changed only where there is a controller. */
-import { MillraceError } from '../basics/errors.js'
-import type { SpanSource } from '../observe/account/source.js'
-import { GatheredSpans } from '../observe/gather.js'
-import { monotonicMs } from '../spans/clock.js'
-import type { Bench, Length, Measured, Setting } from './bench.js'
+import { MillraceError } from '../../basics/errors.js'
+import type { SpanSource } from '../../observe/account/source.js'
+import { GatheredSpans } from '../../observe/gather.js'
+import { monotonicMs } from '../../spans/clock.js'
+import type { Bench, Length, Measured, Setting } from '../bench.js'
 import type { Controller } from './controller.js'
 import { checkAlive, type FoundRun, sourceOfRun } from './find-run.js'
 

@@ -1,6 +1,6 @@
 /** One rank of a run, as it is compared with the others: the slowest one holds all of them up. */
-import { account } from '../observe/account/account.js'
-import type { Evidence, RankTimes } from '../observe/evidence.js'
+import { account } from '../../observe/account/account.js'
+import type { Evidence, RankTimes } from '../../observe/evidence.js'
 
 export function rankTimes(evidence: Evidence): RankTimes {
   const { steps, makers: shares, stepMs } = account(evidence)
