@@ -36,6 +36,8 @@ test('millrace', async () => {
       "csv",
       "cuda",
       "cutmix",
+      "diagnoseFeed",
+      "diagnoseLive",
       "feed",
       "files",
       "float",

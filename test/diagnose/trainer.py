@@ -5,7 +5,9 @@ import time
 import millrace
 
 FEED = {
-    "source": {"synthetic": {"count": 1000, "tensors": {"shape": [64], "dtype": "f32"}}},
+    "source": {
+        "synthetic": {"count": 1000, "tensors": {"shape": [64], "dtype": "f32"}}
+    },
     "fields": {"data": {"from": "data", "as": "npy", "shape": [64], "dtype": "f32"}},
     "batch": {"size": 10},
 }
