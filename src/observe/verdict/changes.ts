@@ -3,7 +3,7 @@ import type { Change, Remedy } from '../evidence.js'
 import { predict } from '../model/predict.js'
 import { replay } from '../model/replay.js'
 import type { Case } from './case.js'
-import { LEAST_GAIN } from './thresholds.js'
+import { FREE_CORE, LEAST_GAIN, MOST, QUEUED } from './thresholds.js'
 import { bytes, cores } from './units.js'
 
 /** The most that can be asked for: as src/batch/control-words.ts has it. */
@@ -27,8 +27,16 @@ export function bestWorkers({ f }: Case): number | undefined {
   return workers === f.makers ? undefined : workers
 }
 
+/** No core is idle and makers queue for them: more of them only queue longer, unless they mostly wait for something else. */
+function coresFull({ e, a }: Case): boolean {
+  const { running, queued, blocked } = a.makers
+  const full = e.host !== null && e.host.idleCores < FREE_CORE && queued >= QUEUED * (running + queued)
+  return full && blocked < MOST * (running + queued + blocked)
+}
+
 /** More workers, if that gains. */
 export function moreWorkers(c: Case): Remedy[] {
+  if (coresFull(c)) return []
   const workers = bestWorkers(c)
   if (workers === undefined || workers <= c.f.makers) return []
   const { gain, interval } = predict(c.f, { workers })

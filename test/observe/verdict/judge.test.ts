@@ -314,6 +314,24 @@ describe('remedies', () => {
       expect(judge(e).remedies.filter(({ set }) => set?.workers !== undefined)).toEqual([])
   })
 
+  test('no more workers where they queue, though some of them wait, too', () => {
+    const host = { idleCores: 0.1, engineCores: 0.4, trainerCores: 2.5, allowed: 3 }
+    const d = judge(
+      made({
+        workers: 3,
+        cores: 3,
+        step: SLOW,
+        running: 0.14,
+        queued: 0.52,
+        blocked: 0.34,
+        work: { map: 9, decode: 1 },
+        host,
+      }),
+    )
+    expect(d.verdict).toBe('cpu-saturated')
+    expect(d.remedies.filter(({ set }) => set?.workers !== undefined)).toEqual([])
+  })
+
   test('a loader of others is told in its own words, and is not set', () => {
     const [first] = judge(facts(made({ step: SLOW, running: 0.98 }), { foreign: 'DataLoader' })).remedies
     expect(first.action).toContain('num_workers=3')
