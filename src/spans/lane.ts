@@ -135,8 +135,11 @@ export class SpanLane {
 
   /** The thread has collected garbage, within what else it did. */
   gc(start: number, duration: number): void {
+    // It is told some time after it was: what waits, and what comes, must not be taken to begin with it.
+    this.flush()
     this.counters.addGc(duration)
     this.of(0).add(SpanKind.Gc, start, duration)
+    this.flush()
   }
 
   /** Sums have grown: writes what has waited long enough at `now`. */

@@ -40,6 +40,10 @@ class Maker {
   /** Rings that call functions of the user's in this thread. */
   private readonly calling = new Set<number>()
   private claims = 0
+  /** Told of this thread's garbage collections in its turns: so only while functions of the user's are called here. */
+  private readonly collections = new PerformanceObserver(list => {
+    for (const { startTime, duration } of list.getEntries()) this.lane?.gc(startTime, duration)
+  })
 
   constructor(private readonly data: MakerData) {
     this.lane = data.spans && openLane(data.spans)
@@ -88,6 +92,7 @@ class Maker {
       }
       process.on('unhandledRejection', late)
       process.on('uncaughtException', late)
+      if (this.lane) this.collections.observe({ entryTypes: ['gc'] })
     }
     this.calling.add(ring)
   }
@@ -118,6 +123,7 @@ class Maker {
       else {
         if (this.calling.has(message.leave)) await turn(LAST_TURN)
         this.calling.delete(message.leave)
+        if (this.calling.size === 0) this.collections.disconnect()
         this.rings.get(message.leave)?.close()
         this.rings.delete(message.leave)
         this.lane?.forget(message.leave)

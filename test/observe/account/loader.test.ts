@@ -65,6 +65,26 @@ describe('a loop in Node', () => {
   })
 })
 
+test('garbage collections of workers that call functions are told', async () => {
+  const collecting = await feedModule(
+    root,
+    'collecting.feed.mjs',
+    `import { setFlagsFromString } from 'node:v8'
+    import { runInNewContext } from 'node:vm'
+    setFlagsFromString('--expose-gc')
+    const gc = runInNewContext('gc')
+    export default feed({
+      source: synthetic({ count: 256, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(value => (gc(), value)) },
+      batch: 1,
+    })`,
+  )
+  await using(collecting, { workers: 1 }, async loader => {
+    for await (const _ of loader);
+    expect(loader.evidence().makers.reduce((sum, { gc }) => sum + gc, 0)).toBeGreaterThan(0)
+  })
+})
+
 describe('times of a step', () => {
   /** A step at 1000 ms that is asked for, complete, on the device, got, and done at these times. */
   async function parts(completed: number, arrived: number, got: number, done: number) {
