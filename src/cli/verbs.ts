@@ -15,5 +15,6 @@ export const VERBS: Verbs = {
   'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
   plan: async () => (await import('./verbs/plan.js')).plan,
   probe: async () => (await import('./verbs/probe.js')).probe,
+  trace: async () => (await import('./verbs/trace.js')).trace,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,
 }

@@ -27,6 +27,7 @@ export const demo = command({
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
     workers: { type: 'text', value: 'N', about: 'worker threads', default: 'auto' },
+    trace: { type: 'text', value: 'FILE', about: 'write a trace of the three runs that opens in Perfetto' },
     text: { type: 'flag', about: 'text in place of pictures: it is tokenised, blended and packed' },
   },
   examples: [
@@ -35,15 +36,21 @@ export const demo = command({
   ],
   async run({ values }) {
     const given = workersOf(values.workers)
-    const [{ writeReport }, { writeWhole }, limits] = await Promise.all([
+    const [{ writeReport }, { writeWhole }, limits, { recordTrace }, { checkPlace }] = await Promise.all([
       import('../../observe/report.js'),
       import('../../system/files/draft.js'),
       import('../../system/process/limits.js'),
+      import('../record-trace.js'),
+      import('../audit.js'),
     ])
     const workers = given === 'auto' ? limits.autoWorkers() : given
+    checkPlace('--trace', values.trace, false)
+    const trace = values.trace === undefined ? undefined : await recordTrace(values.trace)
     if (values.text) {
       const { demoText } = await import('../demo-text.js')
-      return demoText(values.out, { stepMs: values['step-ms'], workers, program: program() })
+      const outcome = await demoText(values.out, { stepMs: values['step-ms'], workers, program: program() })
+      await trace?.end()
+      return outcome
     }
     const out = resolve(values.out)
     const cores = limits.usableCores()
@@ -52,6 +59,7 @@ export const demo = command({
     for (const way of waysToFeed(out, workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
+    await trace?.end()
 
     const feed = join(out, 'feed.json')
     const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')

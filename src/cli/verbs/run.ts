@@ -38,7 +38,12 @@ export const run = command({
     position: { type: 'count', value: 'N', about: 'go on after N samples of the first epoch' },
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
     ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
-    trace: { type: 'text', value: 'FILE', about: 'write a timeline that opens in Perfetto' },
+    trace: {
+      type: 'text',
+      value: 'FILE',
+      about: 'write a trace that opens in Perfetto; .pfw: of DFTracer’s',
+    },
+    'trace-limit': { type: 'bytes', value: 'BYTES', about: 'end the trace when its file has so many bytes' },
     observe: {
       type: 'text',
       value: 'LEVEL',
@@ -63,7 +68,7 @@ export const run = command({
       import('../audit.js'),
     ])
     for (const name of ['save', 'ids', 'trace'] as const)
-      audit.checkPlace(`--${name}`, values[name], name !== 'ids')
+      audit.checkPlace(`--${name}`, values[name], name === 'save')
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -121,15 +126,15 @@ interface Keeping {
   save?: string
   ids?: string
   trace?: string
+  'trace-limit'?: number
 }
 
 /** Feeds the trainer; keeps state, ids and trace where they are asked for. */
 async function feedTrainer(loader: Loader, from: State | undefined, keep: Keeping): Promise<TrainerResult> {
-  const [{ train }, audit, { CollectedSpans }, { monotonicMs }] = await Promise.all([
+  const [{ train }, audit, { recordTrace }] = await Promise.all([
     import('../trainer.js'),
     import('../audit.js'),
-    import('../../observe/worker-spans.js'),
-    import('../../spans/clock.js'),
+    import('../record-trace.js'),
   ])
   const { save, trace } = keep
   const ids = keep.ids === undefined ? undefined : new audit.IdLog(keep.ids, loader.rank, from)
@@ -138,25 +143,19 @@ async function feedTrainer(loader: Loader, from: State | undefined, keep: Keepin
   }
   saveState() // a run that fails before its first step leaves a state as well
   const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
-  const collected = trace === undefined ? undefined : new CollectedSpans(loader)
-  const begun = monotonicMs()
+  const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const result = await train(loader, 1, {
     stepMs: keep.stepMs,
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()
       progress.set(step + 1)
-      collected?.look()
     },
   })
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from
-  if (trace !== undefined && collected !== undefined) {
-    const { writeTrace } = await import('../../observe/trace.js')
-    const records = await collected.end()
-    writeTrace(trace, { steps: result.steps, begun, records, workers: loader.stats().workers })
-  }
+  await recorded?.end()
   return result
 }
 

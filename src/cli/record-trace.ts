@@ -1,0 +1,53 @@
+/**
+ * `--trace FILE`: a process of its own records this one (`millrace trace record`). It takes no time of the trainer's thread,
+ * and when this process is killed, all that it had written down still comes into the trace.
+ */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { MillraceError } from '../basics/errors.js'
+import { SpanFile } from '../spans/file.js'
+
+/** Longer (ms) than a worker that has nothing to do holds spans back. */
+const HELD = 30
+
+export interface RecordedTrace {
+  /** Writes the rest and ends the file. Throws where that was not possible. */
+  end(): Promise<void>
+}
+
+/** Begins to record this process; comes back when it is recorded. */
+export async function recordTrace(path: string, limit?: number): Promise<RecordedTrace> {
+  if (SpanFile.shared() === undefined)
+    throw new MillraceError(
+      '--trace is made of spans, and those are turned off (MILLRACE_SPANS=0) or have no memory',
+    )
+  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  const words = ['trace', 'record', String(process.pid), '--out', path]
+  if (limit !== undefined) words.push('--limit', String(limit))
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
+  const begun = new Promise<void>(resolve => {
+    child.stderr.on('data', data => {
+      said += data
+      if (/^recording /m.test(said)) resolve()
+    })
+    child.on('error', error => {
+      said += error.message
+      resolve()
+    })
+  })
+  await Promise.race([begun, ended])
+  const refuse = () =>
+    new MillraceError(
+      `--trace ${path} can't be written: ${said.replace(/^(recording .*\n|millrace: )/gm, '').trim()}`,
+    )
+  if (child.exitCode !== null || child.pid === undefined) throw refuse()
+  return {
+    async end() {
+      await new Promise(resolve => setTimeout(resolve, HELD))
+      child.kill('SIGTERM')
+      if ((await ended) !== 0) throw refuse()
+    },
+  }
+}

@@ -1,0 +1,33 @@
+/** `millrace trace convert`: from one format of traces to another. */
+import { resolve } from 'node:path'
+import { command, UsageError } from '../../command.js'
+import { bytes, counted } from '../../units.js'
+
+export const convert = command({
+  name: 'trace convert',
+  summary: 'writes a trace in another format',
+  about:
+    'Reads what `trace show` reads, and writes what the name of OUT says: .json for Perfetto, .pfw for DFTracer; .gz compressed.',
+  args: [
+    { name: 'IN', about: 'a trace' },
+    { name: 'OUT', about: 'the file to write: .json, .json.gz, .pfw or .pfw.gz' },
+  ],
+  options: {},
+  examples: [['millrace trace convert run.json.gz run.pfw.gz', 'for DFAnalyzer']],
+  async run({ args: [from, to] }) {
+    const [{ convertTrace }, { checkPlace }] = await Promise.all([
+      import('../../../observe/trace/read/convert.js'),
+      import('../../audit.js'),
+    ])
+    if (resolve(from) === resolve(to)) throw new UsageError('IN and OUT are the same file')
+    if (!/\.(json|pfw)(\.gz)?$/.test(to))
+      throw new UsageError(`OUT ends in .json, .json.gz, .pfw or .pfw.gz, not as ${to} does`)
+    checkPlace('OUT', to, false)
+    const { events, bad, cut, bytes: size } = await convertTrace(from, to)
+    const rest = bad > 0 ? `; ${counted(bad, 'event')} can't be read` : ''
+    return {
+      json: { from, to, events, bad, cut, bytes: size },
+      text: `${to}: ${counted(events, 'event')}, ${bytes(size)}${rest}${cut ? '; the trace has no end' : ''}`,
+    }
+  },
+})

@@ -1,0 +1,121 @@
+/** `millrace trace record`: writes the trace of processes that run. */
+import { MillraceError } from '../../../basics/errors.js'
+import { command, UsageError } from '../../command.js'
+import { onInterrupt } from '../../interrupt.js'
+import { bytes, counted } from '../../units.js'
+
+/** The file grows this often (ms). */
+const OFTEN = 500
+
+export const record = command({
+  name: 'trace record',
+  summary: 'writes the trace of a trainer that runs',
+  about:
+    'Reads the spans of running processes and writes them to a trace, until the processes end, or Ctrl-C. It changes nothing in ' +
+    'them. Engines that feed a trainer and processes that it started belong to it. A process that has opened no feed yet is ' +
+    'waited for. The file grows twice a second; when a process is killed, all that it had written down is still recorded.',
+  args: [{ name: 'PID', about: 'a trainer, a launcher of trainers, or an engine', many: true }],
+  options: {
+    out: { type: 'text', value: 'FILE', about: 'run.json, run.json.gz, run.pfw or run.pfw.gz' },
+    seconds: { type: 'number', value: 'S', about: 'stop after so many seconds' },
+    limit: { type: 'bytes', value: 'BYTES', about: 'stop when the file has so many bytes' },
+  },
+  examples: [
+    ['millrace trace record 4711 --out run.json.gz', 'then open run.json.gz in ui.perfetto.dev'],
+    ['millrace trace record 4711 --out run.pfw.gz --seconds 60', 'a minute, for DFAnalyzer'],
+  ],
+  async run({ args, values }) {
+    const [{ Recorder }, { isAlive }, { checkPlace }] = await Promise.all([
+      import('../../../observe/trace/recorder.js'),
+      import('../../../observe/trace/processes.js'),
+      import('../../audit.js'),
+    ])
+    if (values.out === undefined) throw new UsageError('trace record needs --out FILE')
+    checkPlace('--out', values.out, false)
+    const pids = new Set(args.map(pidOf))
+    for (const pid of pids)
+      if (!isAlive(pid))
+        throw new MillraceError(`there is no process ${pid}: millrace doctor lists those that feed`)
+    const recorder = new Recorder(pids, { path: values.out, limit: values.limit })
+    // Whatever ends the program, the file gets its end.
+    const forget = onInterrupt(() => recorder.end())
+    const ended = new Ended(values.seconds)
+    let said = 0
+    try {
+      for (;;) {
+        recorder.look()
+        said = say(recorder.attached, said, values.out)
+        if (recorder.full || !recorder.alive) break
+        if (await ended.within(OFTEN)) break
+      }
+    } finally {
+      ended.forget()
+      forget()
+      recorder.end()
+    }
+    const { attached, records, lost } = recorder
+    const json = { out: values.out, processes: attached, records, lost, bytes: recorder.bytes }
+    const text =
+      `${values.out}: ${counted(records, 'record')} of ${counted(attached.length, 'process', 'processes')}, ${bytes(recorder.bytes)}` +
+      (lost > 0 ? `; ${counted(lost, 'record')} came too fast and are missing` : '') +
+      (recorder.full ? '; it stopped at --limit' : '')
+    return { json, text }
+  },
+})
+
+function pidOf(text: string): number {
+  const pid = Number(text)
+  if (!Number.isInteger(pid) || pid <= 0)
+    throw new UsageError(`PID is the number of a process, not "${text}"`)
+  return pid
+}
+
+/** Tells of new processes: the program that started the recorder knows by this that it is attached. */
+function say(attached: readonly number[], said: number, out: string): number {
+  if (attached.length > said) process.stderr.write(`recording ${attached.join(', ')} to ${out}\n`)
+  return attached.length
+}
+
+/** Ctrl-C and SIGTERM are the ways to end a recording: what is there is written, and the program ends as asked. */
+class Ended {
+  private asked = false
+  private wake = (): void => {}
+  private readonly before = (['SIGINT', 'SIGTERM'] as const).map(
+    signal => [signal, process.listeners(signal) as NodeJS.SignalsListener[]] as const,
+  )
+  private readonly hear = (): void => {
+    this.asked = true
+    this.wake()
+  }
+  private readonly until: number
+
+  constructor(seconds: number | undefined) {
+    this.until = seconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000
+    for (const [signal] of this.before) {
+      process.removeAllListeners(signal)
+      process.on(signal, this.hear)
+    }
+  }
+
+  /** Waits so many ms. True: it is time to end. */
+  async within(ms: number): Promise<boolean> {
+    const left = Math.min(ms, this.until - performance.now())
+    if (!this.asked && left > 0) {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, left)
+        this.wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    return this.asked || performance.now() >= this.until
+  }
+
+  forget(): void {
+    for (const [signal, listeners] of this.before) {
+      process.off(signal, this.hear)
+      for (const listener of listeners) process.on(signal, listener)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/** One event of any trace that we read, in one form: times in µs. */
+
+export type ReadEvent =
+  | {
+      type: 'slice'
+      pid: number
+      tid: number
+      cat: string
+      name: string
+      ts: number
+      dur: number
+      args: Args
+    }
+  | { type: 'counter'; pid: number; name: string; ts: number; values: Record<string, number> }
+  | { type: 'instant'; pid: number; tid: number; cat: string; name: string; ts: number; args: Args }
+  | { type: 'flow'; phase: 's' | 't' | 'f'; id: string; pid: number; tid: number; ts: number }
+  | { type: 'thread' | 'process'; pid: number; tid: number; name: string }
+  | { type: 'clock'; monotonicMs: number; realtimeMs: number }
+
+type Args = Record<string, unknown>
+
+/** Phases of DFTracer 2, which are numbers; AGGREGATED folds many calls into one. */
+const NUMBERS: Readonly<Record<number, string>> = { 1: 'X', 2: 'C', 3: 'X', 4: 'M' }
+
+/** Gives the events of a file one after the other. Those that begin and end apart (B, E) are put together. */
+export class EventReader {
+  /** Events that make no sense, and kinds that are not read. */
+  bad = 0
+  other = 0
+  private readonly open = new Map<string, { name: string; cat: string; ts: number; args: Args }[]>()
+
+  constructor(private readonly out: (event: ReadEvent) => void) {}
+
+  /** Slices that began and never ended. */
+  get unfinished(): number {
+    let count = 0
+    for (const list of this.open.values()) count += list.length
+    return count
+  }
+
+  readonly read = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.bad++
+      return
+    }
+    const event = value as Args
+    const phase = typeof event.ph === 'number' ? NUMBERS[event.ph] : event.ph
+    const args = object(event.args)
+    const pid = number(event.pid) ?? 0
+    const tid = number(event.tid) ?? 0
+    const name = text(event.name) ?? ''
+    if (phase === 'M') {
+      this.metadata(name, pid, tid, args)
+      return
+    }
+    const ts = number(event.ts)
+    if (ts === undefined || typeof phase !== 'string') {
+      this.bad++
+      return
+    }
+    this.timed(phase, { pid, tid, name, cat: text(event.cat) ?? '', ts, args }, event)
+  }
+
+  private timed(
+    phase: string,
+    about: { pid: number; tid: number; name: string; cat: string; ts: number; args: Args },
+    event: Args,
+  ): void {
+    const { pid, tid, name, cat, ts, args } = about
+    const key = `${pid}/${tid}`
+    switch (phase) {
+      case 'X': {
+        const dur = number(event.dur) ?? number(args.dur_sum) ?? 0
+        if (dur < 0) this.bad++
+        else this.out({ type: 'slice', ...about, dur })
+        return
+      }
+      case 'B': {
+        const list = this.open.get(key) ?? []
+        list.push({ name, cat, ts, args })
+        this.open.set(key, list)
+        return
+      }
+      case 'E': {
+        const begun = this.open.get(key)?.pop()
+        if (begun === undefined || ts < begun.ts) this.bad++
+        else this.out({ type: 'slice', pid, tid, ...begun, dur: ts - begun.ts })
+        return
+      }
+      case 'C': {
+        const values: Record<string, number> = {}
+        for (const [word, value] of Object.entries(args))
+          if (typeof value === 'number' && Number.isFinite(value)) values[word] = value
+        this.out({ type: 'counter', pid, name, ts, values })
+        return
+      }
+      case 'i':
+      case 'I':
+        this.out({ type: 'instant', ...about })
+        return
+      case 's':
+      case 't':
+      case 'f':
+        this.out({ type: 'flow', phase, id: String(event.id), pid, tid, ts })
+        return
+      default:
+        this.other++
+    }
+  }
+
+  private metadata(name: string, pid: number, tid: number, args: Args): void {
+    const called = text(args.name)
+    if (
+      name === 'clock_sync' &&
+      number(args.monotonicMs) !== undefined &&
+      number(args.realtimeMs) !== undefined
+    )
+      this.out({
+        type: 'clock',
+        monotonicMs: number(args.monotonicMs) as number,
+        realtimeMs: number(args.realtimeMs) as number,
+      })
+    else if (called !== undefined && name === 'thread_name')
+      this.out({ type: 'thread', pid, tid, name: called })
+    else if (called !== undefined && (name === 'process_name' || name === 'PR'))
+      this.out({ type: 'process', pid, tid, name: called })
+  }
+}
+
+/** Old traces of DFTracer have numbers as texts. */
+function number(value: unknown): number | undefined {
+  const found = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof found === 'number' && Number.isFinite(found) ? found : undefined
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function object(value: unknown): Args {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Args) : {}
+}

@@ -1,0 +1,165 @@
+/** Traces of real runs: three workers, a trainer in Node and in Python, also after kill -9. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type CheckedTrace, checkTrace } from '../observe/trace-check.js'
+import { CLI, millrace } from '../prepare/helpers.js'
+import { temporaryFolder } from '../support/folder.js'
+import { withoutPython } from '../support/python.js'
+import { until } from '../support/until.js'
+
+const folder = temporaryFolder()
+const FEED = {
+  source: { synthetic: { count: 640, images: { width: 64, height: 64 } } },
+  fields: {
+    image: { from: 'jpg', as: 'image', apply: [{ randomResizedCrop: { size: 48 } }] },
+    label: { from: 'cls', as: 'int' },
+  },
+  order: { shuffle: 'global', seed: 1 },
+  batch: 16,
+}
+
+const children: ChildProcess[] = []
+afterAll(() => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL')
+})
+
+function begin(program: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  const begun = { child, said: '', ended: once(child, 'close') }
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (begun.said += data))
+  return begun
+}
+
+const threadsOf = ({ threads }: CheckedTrace) => [...new Set([...threads.values()])].sort()
+const named = ({ slices }: CheckedTrace, name: string) => slices.filter(slice => slice.name === name)
+
+/** Arrows lead from work of workers to steps of the trainer. */
+function expectArrows({ flows }: CheckedTrace) {
+  expect(flows.length).toBeGreaterThan(0)
+  for (const flow of flows) {
+    expect(flow[0].cat).toBe('data')
+    expect(flow.at(-1)!.name).toBe('step')
+  }
+}
+
+describe('run --trace', () => {
+  it('writes what workers and trainer did', async () => {
+    const out = join(folder, 'run.json.gz')
+    const { code } = await millrace(
+      ...['run', JSON.stringify(FEED), '--workers', '3', '--step-ms', '8', '--trace', out],
+    )
+    expect(code).toBe(0)
+    const trace = checkTrace(readFileSync(out))
+    expect(threadsOf(trace)).toEqual(
+      expect.arrayContaining(['worker 0', 'worker 1', 'worker 2', 'trainer 0']),
+    )
+    const steps = named(trace, 'step').reduce((sum, { args }) => sum + Number(args.joined ?? 1), 0)
+    expect(steps).toBe(40)
+    expect(named(trace, 'preprocess.decode').length).toBeGreaterThan(0)
+    expectArrows(trace)
+    expect([...trace.counters.keys()].join()).toMatch(/batches ready.*memory|memory.*batches ready/)
+  })
+
+  it('leaves all up to the kill, and an ended file', async () => {
+    const out = join(folder, 'killed.json')
+    const { child } = begin(process.execPath, [
+      ...[
+        CLI,
+        'run',
+        JSON.stringify(FEED),
+        '--workers',
+        '3',
+        '--step-ms',
+        '8',
+        '--epochs',
+        '100000',
+        '--trace',
+        out,
+      ],
+    ])
+    await until(
+      () =>
+        child.exitCode !== null || (existsSync(out) && readFileSync(out, 'utf8').includes('"name":"step"')),
+    )
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    await until(() => readFileSync(out, 'utf8').endsWith(']\n'))
+    expectArrows(checkTrace(readFileSync(out)))
+  })
+
+  it('is shown, and converted for DFTracer', async () => {
+    const [from, to] = [join(folder, 'run.json.gz'), join(folder, 'run.pfw.gz')]
+    expect(await millrace('trace', 'convert', from, to)).toMatchObject({ code: 0 })
+    for (const file of [from, to]) {
+      const { code, stdout } = await millrace('trace', 'show', file)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/40 steps; the trainer waited/)
+      expect(stdout).toMatch(/worker 2 .*preprocess\.decode/)
+      const { stdout: json } = await millrace('trace', 'show', file, '--json')
+      expect(JSON.parse(json)).toMatchObject({ file, steps: 40, bad: 0, cut: false })
+    }
+    const { code, stderr } = await millrace('trace', 'convert', from, join(folder, 'run.txt'))
+    expect([code, stderr]).toEqual([2, expect.stringContaining('OUT ends in .json')])
+  })
+
+  it('says why it has none', async () => {
+    const env = { MILLRACE_SPANS: '0' }
+    const off = begin(
+      process.execPath,
+      [CLI, 'run', JSON.stringify(FEED), '--trace', join(folder, 'x.json')],
+      env,
+    )
+    await off.ended
+    expect(off.said).toContain('MILLRACE_SPANS=0')
+    const { code, stderr } = await millrace('trace', 'record', '999999999', '--out', join(folder, 'y.json'))
+    expect([code, stderr]).toEqual([1, expect.stringContaining('there is no process 999999999')])
+    expect(existsSync(join(folder, 'y.json'))).toBe(false)
+  })
+})
+
+describe.skipIf(withoutPython)('trace record of a trainer in Python', () => {
+  const TRAINER = `import json, sys, time, millrace
+with millrace.Feed(json.loads(sys.argv[1]), workers=3, epochs=None) as feed:
+    for batch in feed:
+        time.sleep(0.008)
+        print(".", end="", flush=True)`
+
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'has the engine’s workers and the trainer, up to %s',
+    async signal => {
+      const out = join(folder, `${signal}.json.gz`)
+      const env = { PYTHONPATH: join(import.meta.dirname, '../../python') }
+      const trainer = begin('python3', ['-c', TRAINER, JSON.stringify(FEED)], env)
+      const recorder = begin(process.execPath, [
+        CLI,
+        'trace',
+        'record',
+        String(trainer.child.pid),
+        '--out',
+        out,
+      ])
+      await until(() => recorder.said.includes(', ') || trainer.child.exitCode !== null)
+      const before = trainer.said.length
+      await until(() => trainer.said.length > before + 60 || trainer.child.exitCode !== null)
+      if (signal === 'SIGINT') recorder.child.kill(signal)
+      else trainer.child.kill(signal)
+      expect(await recorder.ended).toEqual([0, null])
+      trainer.child.kill('SIGKILL')
+      await trainer.ended
+      const trace = checkTrace(readFileSync(out))
+      expect(trace.processes.size).toBe(2)
+      expect(threadsOf(trace)).toEqual(
+        expect.arrayContaining(['worker 0', 'worker 1', 'worker 2', 'trainer 0']),
+      )
+      expect(trace.processes.get(trainer.child.pid!)).toMatch(/^python3/)
+      expectArrows(trace)
+      // The arrows cross from the engine's process to the trainer's.
+      for (const flow of trace.flows) expect(flow.at(-1)!.pid).toBe(trainer.child.pid)
+      for (const flow of trace.flows) expect(flow[0].pid).not.toBe(trainer.child.pid)
+    },
+  )
+})
