@@ -40,7 +40,7 @@ export const demo = command({
       import('../../observe/report.js'),
       import('../../system/files/draft.js'),
       import('../../system/process/limits.js'),
-      import('../record-trace.js'),
+      import('./trace/recorded.js'),
       import('../audit.js'),
     ])
     const workers = given === 'auto' ? limits.autoWorkers() : given

@@ -134,7 +134,7 @@ async function feedTrainer(loader: Loader, from: State | undefined, keep: Keepin
   const [{ train }, audit, { recordTrace }] = await Promise.all([
     import('../trainer.js'),
     import('../audit.js'),
-    import('../record-trace.js'),
+    import('./trace/recorded.js'),
   ])
   const { save, trace } = keep
   const ids = keep.ids === undefined ? undefined : new audit.IdLog(keep.ids, loader.rank, from)

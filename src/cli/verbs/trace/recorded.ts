@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { MillraceError } from '../basics/errors.js'
-import { SpanFile } from '../spans/file.js'
+import { MillraceError } from '../../../basics/errors.js'
+import { SpanFile } from '../../../spans/file.js'
 
 /** Longer (ms) than a worker that has nothing to do holds spans back. */
 const HELD = 30
@@ -21,7 +21,7 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
     throw new MillraceError(
       '--trace is made of spans, and those are turned off (MILLRACE_SPANS=0) or have no memory',
     )
-  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  const main = fileURLToPath(new URL('../../main.js', import.meta.url))
   const words = ['trace', 'record', String(process.pid), '--out', path]
   if (limit !== undefined) words.push('--limit', String(limit))
   const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
