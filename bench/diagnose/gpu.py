@@ -44,9 +44,9 @@ def cases(cores: int) -> dict[str, dict[str, Any]]:
         },
         "case-3": {
             "names": ["io-latency"],
-            "with": {"store": {"latencyMs": 150}, "workers": 4},
+            "with": {"store": {"latencyMs": 25}, "workers": 4},
             "without": {"store": {}, "workers": 4},
-            "what": "a store that answers after 150 ms, 4 workers",
+            "what": "a store that answers after 25 ms, 4 workers",
         },
         "case-4": {
             "names": ["your-function"],

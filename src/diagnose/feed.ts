@@ -45,10 +45,11 @@ const CACHED_SECONDS = 20
 /** Workers hold small spans back for a moment (ms). */
 const HELD = 30
 
-/** The feed, and how it is opened. */
+/** The feed, how it is opened, and when that began. */
 interface Given {
   json: FeedJson
   opening: OpenOptions
+  begun: number
 }
 
 export async function diagnoseFeed(
@@ -56,10 +57,11 @@ export async function diagnoseFeed(
   opening: OpenOptions,
   options: DiagnoseFeedOptions,
 ): Promise<Findings> {
+  const begun = monotonicMs()
   const loader = open(json, { ...opening, epochs: 1 }) as unknown as Loader
   try {
     await loader.ready
-    return await look(loader, { json, opening }, options)
+    return await look(loader, { json, opening, begun }, options)
   } finally {
     await loader.close()
   }
@@ -93,6 +95,8 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   host.close()
   await new Promise(resolve => setTimeout(resolve, HELD))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
+  // The ring is there only when the sources are open: what that took belongs to the first batch.
+  evidence.facts.begun = of.begun
   what = 'experiments'
   if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
   const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
