@@ -5,6 +5,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { monotonicMs, type SpanClock } from './clock.js'
+import { Collections } from './collections.js'
 import { BYTES, CLAIMS, CounterWriter, OPENS, READS, ROWS } from './counters.js'
 import {
   COUNTERS_JOIN_MS,
@@ -22,6 +23,8 @@ import { ThreadTimes } from './thread-times.js'
 
 /** CPU time is looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
+/** And garbage collections. */
+const COLLECTIONS = 250
 /** Counters are written out at most this often (ms). */
 const COUNT_MS = JOIN_MS
 /** For so long (ms) spans are joined, by level. */
@@ -77,6 +80,8 @@ export class SpanLane {
   private published = Number.NEGATIVE_INFINITY
   private readonly times = new ThreadTimes()
   private timed = Number.NEGATIVE_INFINITY
+  private collections: Collections | undefined
+  private collected = Number.NEGATIVE_INFINITY
   /** CPU time and delay that no record tells yet. */
   private cpu = Number.NaN
   private delay = Number.NaN
@@ -133,6 +138,11 @@ export class SpanLane {
     this.joined = true
   }
 
+  /** From now on the lane asks by itself for garbage collections: for a thread that is not told of them. */
+  watchCollections(): void {
+    this.collections = new Collections()
+  }
+
   /** The thread has collected garbage, within what else it did. */
   gc(start: number, duration: number): void {
     // It is told some time after it was: what waits, and what comes, must not be taken to begin with it.
@@ -184,8 +194,19 @@ export class SpanLane {
     this.delay = Number.isNaN(this.delay) ? delay : this.delay + delay
   }
 
+  /** Asks for garbage collections, if that is some time ago. When each was, is not known. */
+  private collect(now: number): void {
+    if (this.collections === undefined || now - this.collected < COLLECTIONS) return
+    this.collected = now
+    const ms = this.collections.since()
+    if (!(ms > 0)) return
+    this.counters.addGc(ms)
+    this.of(0).beside(SpanKind.Gc, now - ms, ms)
+  }
+
   /** Joined spans are written one after the other: when each was, is not known any more. */
   private writeRecords(now: number): void {
+    this.collect(now)
     this.look(now)
     let { cpu, delay } = this
     this.cpu = this.delay = Number.NaN
@@ -277,6 +298,12 @@ export class RingSpans {
     this.sums[OPENS] += opens
     this.counted = true
     this.lane.settle(last)
+  }
+
+  /** A span within others, which waits until the lane writes them. */
+  beside(kind: SpanKind, start: number, duration: number): void {
+    this.put(kind, start, duration)
+    this.counted = true
   }
 
   /** A claim, a step, or a batch of a device. */

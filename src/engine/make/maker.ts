@@ -47,6 +47,7 @@ class Maker {
 
   constructor(private readonly data: MakerData) {
     this.lane = data.spans && openLane(data.spans)
+    this.lane?.watchCollections()
     watchProcess(child => noteChild(data.words, data.maker, child))
   }
 
