@@ -159,8 +159,8 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
   ],
   'your-function': c => [...ownFunction(c), ...moreWorkers(c)],
   'under-parallel': cpu,
-  'cpu-saturated': c => [moreCores(c), ...ownFunction(c), ...decoding(c)],
-  'crowded-host': others,
+  'cpu-saturated': c => [moreCores(c), ...aheadOfTrainer(c), ...ownFunction(c), ...decoding(c)],
+  'crowded-host': c => [...others(c), ...aheadOfTrainer(c)],
   variance: c => [...moreDepth(c), ...moreWorkers(c)],
   straggler: c => [
     untold(
@@ -177,7 +177,7 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
   ],
   inconclusive: NONE,
   running: cpu,
-  queued: c => [...others(c), ...ownFunction(c), ...decoding(c)],
+  queued: c => [...others(c), ...aheadOfTrainer(c), ...ownFunction(c), ...decoding(c)],
   blocked: c => [...moreReads(c), ...ownFunction(c)],
   'no-slot': c => [...moreDepth(c), ...moreWorkers(c)],
 }
