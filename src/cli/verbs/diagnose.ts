@@ -155,6 +155,6 @@ async function outcome({ recorded, ...found }: Findings): Promise<Outcome> {
     import('../../observe/verdict/words.js'),
     import('../../diagnose/words.js'),
   ])
-  const text = [explain(found), ...(found.applied ? [appliedText(found.applied)] : [])].join('\n\n')
+  const text = [explain(found).trimEnd(), ...(found.applied ? [appliedText(found.applied)] : [])].join('\n\n')
   return { json: { ...found, facts: recorded.facts, probes: recorded.probes }, text }
 }

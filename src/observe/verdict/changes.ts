@@ -98,7 +98,7 @@ function setting(
   { e: { facts } }: Case,
   { workers, depth }: Change,
 ): Pick<Remedy, 'action' | 'command' | 'set'> {
-  const what = workers !== undefined ? `${workers} workers` : `Depth ${depth}`
+  const what = workers !== undefined ? `${workers} ${workers === 1 ? 'worker' : 'workers'}` : `Depth ${depth}`
   const was = workers !== undefined ? `${facts.workers}` : `${facts.depth}`
   const name = workers !== undefined ? 'workers' : 'depth'
   const value = workers ?? depth!

@@ -31,7 +31,7 @@ function stepLine({ a }: Case): string[] {
 function caveats({ e, a }: Case): (string | null)[] {
   return [
     a.idealFrom === 'upper'
-      ? 'whether the workers slow the trainer is not known: its step was not measured without them'
+      ? 'whether the workers slow the trainer is not known: no step was measured without them (diagnose --attach PID --control does, while batches lie ready)'
       : null,
     a.makers.cpuMsPerSample === null && e.makers.length > 0
       ? "the system tells no CPU time of threads: the workers' time is divided by kind of work"
@@ -126,11 +126,18 @@ const first: Line = ({ a }) => [
 ]
 
 const slowed: Line = ({ e, a, f }) => [
-  `the trainer's own work took ${ms(e.probes.atWork?.ms ?? f.step.value)} with workers at work, ${ms(a.idealMs)} without`,
+  `the trainer's own work took ${beside(e, f.step.value)}, ${ms(a.idealMs)} without`,
   e.host === null
     ? null
     : `the engine used ${cores(e.host.engineCores)} of ${cores(e.host.allowed)} cores, the trainer ${cores(e.host.trainerCores)}`,
 ]
+
+/** A step beside workers. Where few batches were at hand, few steps tell it: their number belongs to it. */
+function beside({ probes: { atWork } }: Case['e'], stepMs: number): string {
+  if (atWork === undefined) return `${ms(stepMs)} with workers at work`
+  const steps = `${count(atWork.steps)} ${atWork.steps === 1 ? 'step' : 'steps'}`
+  return `${ms(atWork.ms)} with workers at work (${steps} whose batch was at hand)`
+}
 
 const uneven: Line = ({ a }) => [
   `half the steps waited less than ${ms(a.wait.p50)}, one in a hundred more than ${ms(a.wait.p99)}`,

@@ -86,8 +86,9 @@ const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
 function best({ remedies }: Diagnosis): string[] {
   if (remedies.length === 0) return []
   const { action, predictedGain, interval } = remedies[0]
-  const what = action.split(':')[0].replace(/ in place of \d+$/, '')
-  return [predictedGain === null ? `${what}.` : `${what}: ${gain(predictedGain, interval)}.`]
+  const what = action.split(':')[0]
+  if (predictedGain === null) return [`${what}.`]
+  return [`${what.replace(/ in place of \d+$/, '')}: ${gain(predictedGain, interval)}.`]
 }
 
 const NAMES: Record<keyof Parts, string> = {

@@ -364,6 +364,16 @@ describe('remedies', () => {
     expect(d.remedies[0].predictedGain).toBeGreaterThan(0.3)
   })
 
+  test('depth 1: also where cores are lacking', () => {
+    const full = { step: { supply: 30 }, running: 0.5, queued: 0.45, depth: 1 }
+    const busy = judge(made({ ...full, host: FULL }))
+    expect(busy.verdict).toBe('cpu-saturated')
+    const crowded = judge(made({ ...full, host: { idleCores: 0, engineCores: 1, otherCores: 3 } }))
+    expect(crowded.verdict).toBe('crowded-host')
+    for (const { remedies } of [busy, crowded])
+      expect(remedies.find(({ set }) => set?.depth === 2)?.predictedGain).toBeGreaterThan(0.03)
+  })
+
   test('slow samples: more depth, with what it takes of memory', () => {
     const [, , e] = CASES.find(([, verdict]) => verdict === 'variance')!
     const deeper = judge(e).remedies.find(({ set }) => set?.depth !== undefined)
@@ -382,6 +392,19 @@ describe('words', () => {
     expect(sentence(judge(made({ running: 0.3 })))).toMatch(
       /^The trainer is the limit: the data costs it 0\.1 %\.$/,
     )
+  })
+
+  test('a remedy without a gain says what it changes', () => {
+    const d = judge(made({ running: 0.05, more: { probes: ideal(17) } }))
+    expect(d.remedies[0]).toMatchObject({ set: { workers: 1 }, predictedGain: null })
+    expect(sentence(d)).toMatch(/ 1 worker in place of 2\.$/)
+  })
+
+  test('a step beside workers: how many steps tell it', () => {
+    const probes = (steps: number) => ({ ...ideal(17), atWork: { ms: 25, steps } })
+    const text = (steps: number) => explain(judge(made({ running: 0.5, more: { probes: probes(steps) } })))
+    expect(text(1)).toContain('25 ms with workers at work (1 step whose batch was at hand), 17 ms without')
+    expect(text(120)).toContain('(120 steps whose batch was at hand)')
   })
 
   test('the numbers that decided stand below', () => {
@@ -407,6 +430,7 @@ describe('words', () => {
     const text = explain(judge(blind))
     expect(text).toContain('the machine was not looked at')
     expect(text).toContain('no CPU time')
+    expect(text).toContain('--attach PID --control')
   })
 })
 
