@@ -292,7 +292,7 @@ it('the demo is made anew for another number of pictures', async () => {
   // On a busy machine stderr also has progress.
   expect(again.stderr).not.toMatch(/error|warning/i)
   expect(again.stdout).toContain('40 JPEGs')
-  expect(again.stdout).toContain(`run ${join(out, 'feed.json')} --step-ms 0`)
+  expect(again.stdout).toContain(`diagnose ${join(out, 'feed.json')} --step-ms 0`)
   expect(again.stdout).toMatch(/samples\/s +GPU busy +lost/)
   expect(again.stdout).toMatch(/^naive: .+\.$/m)
   const page = readFileSync(join(out, 'report.html'), 'utf8')

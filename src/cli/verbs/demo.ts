@@ -36,7 +36,7 @@ export const demo = command({
   ],
   async run({ values }) {
     const given = workersOf(values.workers)
-    const [{ writeReport }, { writeWhole }, limits, { recordTrace }, { checkPlace }] = await Promise.all([
+    const [{ writeReport }, { writeWhole }, limits, { recordTrace }, { checkTrace }] = await Promise.all([
       import('../../observe/report.js'),
       import('../../system/files/draft.js'),
       import('../../system/process/limits.js'),
@@ -44,7 +44,7 @@ export const demo = command({
       import('../audit.js'),
     ])
     const workers = given === 'auto' ? limits.autoWorkers() : given
-    checkPlace('--trace', values.trace, false)
+    checkTrace('--trace', values.trace)
     const trace = values.trace === undefined ? undefined : await recordTrace(values.trace)
     if (values.text) {
       const { demoText } = await import('../demo-text.js')
@@ -82,7 +82,7 @@ export const demo = command({
       '',
       `Timelines: ${report}`,
       `Next: ${program()} inspect ${join(values.out, 'shards')}`,
-      `      ${program()} run ${join(values.out, 'feed.json')} --step-ms ${values['step-ms']}`,
+      `      ${program()} diagnose ${join(values.out, 'feed.json')} --step-ms ${values['step-ms']}`,
     ].join('\n')
     return {
       json: {
