@@ -88,11 +88,21 @@ interface Read {
 async function read(file: string): Promise<Read> {
   const type = extname(file)
   if (type !== '.json' && !MODULES.includes(type)) {
-    throw new DefinitionError('', `a feed is a .json file or a module (${MODULES.join(', ')})`)
+    throw new DefinitionError(
+      '',
+      `a feed is a .json file or a module (${MODULES.join(', ')})${instead(file)}`,
+    )
   }
   if (!existsSync(file)) throw new DefinitionError('', `there is no such file${similar(file)}`)
   if (type !== '.json') return fromModule(file)
   return { definition: parse(textOf(file)), built: false }
+}
+
+/** What to do with data or a program that was given in place of a feed. */
+function instead(file: string): string {
+  if (extname(file) === '.py')
+    return '; of a trainer in Python, `millrace diagnose --attach PID` looks at one that runs, --loader FILE.py:OBJECT at a loader'
+  return existsSync(file) ? `; \`millrace inspect ${file}\` says what is in it, and the source to write` : ''
 }
 
 /** A file that is none (a FIFO, a device) could be read for ever: by an engine, for all of its clients. */

@@ -85,7 +85,8 @@ describe('JSON', () => {
       /no such file; did you mean "cats.json"\?/,
     )
     await expect(loadFeed(join(folder, 'gone/cats.json'))).rejects.toThrow(/nor its folder/)
-    await expect(loadFeed(join(folder, 'plain'))).rejects.toThrow(/a \.json file or a module/)
+    await expect(loadFeed(join(folder, 'plain'))).rejects.toThrow(/a \.json file or a module.*inspect/)
+    await expect(loadFeed('train.py')).rejects.toThrow(/--attach PID/)
     await expect(loadFeed(`${join(folder, 'plain/cats.json')}#vla`)).rejects.toThrow(
       /unknown variant "vla"; did you mean "val"/,
     )
