@@ -22,6 +22,7 @@ import { encodeState, readState, type State } from '../order/state.js'
 import type { Place } from '../order/steps.js'
 import { writeWhole } from '../system/files/draft.js'
 import { readRegular } from '../system/files/regular.js'
+import { UsageError } from './command.js'
 
 /** Appends to a log of ids. */
 export class IdLog {
@@ -89,6 +90,13 @@ export function checkPlace(option: string, path: string | undefined, byRename: b
   } catch {
     throw refuse(`${written} can't be written`)
   }
+}
+
+/** A trace is written to a plain file, in the format that the end of its name says. */
+export function checkTrace(option: string, path: string | undefined): void {
+  checkPlace(option, path, false)
+  if (path !== undefined && !/\.(json|pfw)(\.gz)?$/.test(path))
+    throw new UsageError(`${option} ends in .json, .json.gz, .pfw or .pfw.gz, not as ${path} does`)
 }
 
 export function loadState(path: string): State {

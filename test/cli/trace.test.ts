@@ -49,10 +49,11 @@ function expectArrows({ flows }: CheckedTrace) {
 describe('run --trace', () => {
   it('writes what workers and trainer did', async () => {
     const out = join(folder, 'run.json.gz')
-    const { code } = await millrace(
+    const { code, stdout } = await millrace(
       ...['run', JSON.stringify(FEED), '--workers', '3', '--step-ms', '8', '--trace', out],
     )
     expect(code).toBe(0)
+    expect(stdout).toContain(`trace show ${out}`)
     const trace = checkTrace(readFileSync(out))
     expect(threadsOf(trace)).toEqual(
       expect.arrayContaining(['worker 0', 'worker 1', 'worker 2', 'trainer 0']),
@@ -98,7 +99,7 @@ describe('run --trace', () => {
       const { code, stdout } = await millrace('trace', 'show', file)
       expect(code).toBe(0)
       expect(stdout).toMatch(/40 steps; the trainer waited/)
-      expect(stdout).toMatch(/worker 2 .*preprocess\.decode/)
+      expect(stdout).toMatch(/worker \d .*preprocess\.decode/)
       const { stdout: json } = await millrace('trace', 'show', file, '--json')
       expect(JSON.parse(json)).toMatchObject({ file, steps: 40, bad: 0, cut: false })
     }
@@ -117,7 +118,10 @@ describe('run --trace', () => {
     expect(off.said).toContain('MILLRACE_SPANS=0')
     const { code, stderr } = await millrace('trace', 'record', '999999999', '--out', join(folder, 'y.json'))
     expect([code, stderr]).toEqual([1, expect.stringContaining('there is no process 999999999')])
+    expect(stderr).toMatch(/no process on this machine has a feed open|these have a feed open: \d/)
     expect(existsSync(join(folder, 'y.json'))).toBe(false)
+    const named = await millrace('run', JSON.stringify(FEED), '--trace', join(folder, 'z.txt'))
+    expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('--trace ends in .json')])
   })
 })
 

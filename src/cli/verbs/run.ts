@@ -67,8 +67,8 @@ export const run = command({
       import('../../deliver/node/open.js'),
       import('../audit.js'),
     ])
-    for (const name of ['save', 'ids', 'trace'] as const)
-      audit.checkPlace(`--${name}`, values[name], name === 'save')
+    for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
+    audit.checkTrace('--trace', values.trace)
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -104,12 +104,20 @@ export const run = command({
       const stepMs = values['step-ms']
       const watch = await Watch.start()
       const result = await feedTrainer(loader, state, { ...values, stepMs })
-      return outcome(loader, result, stepMs, await watch.end(loader, stepMs))
+      const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs))
+      return { json, text: text + traceLine(values.trace) }
     } finally {
       await loader.close()
     }
   },
 })
+
+/** Where the trace is, and how to look at it. */
+function traceLine(trace: string | undefined): string {
+  return trace === undefined
+    ? ''
+    : `\ntrace: ${trace} (drop it on ui.perfetto.dev, or: millrace trace show ${trace})`
+}
 
 /** `--sequence 0/2` or `0/2/contiguous`. */
 function sequenceOf(text: string): SequenceOptions {

@@ -15,14 +15,12 @@ export const convert = command({
   options: {},
   examples: [['millrace trace convert run.json.gz run.pfw.gz', 'for DFAnalyzer']],
   async run({ args: [from, to] }) {
-    const [{ convertTrace }, { checkPlace }] = await Promise.all([
+    const [{ convertTrace }, { checkTrace }] = await Promise.all([
       import('../../../observe/trace/read/convert.js'),
       import('../../audit.js'),
     ])
     if (resolve(from) === resolve(to)) throw new UsageError('IN and OUT are the same file')
-    if (!/\.(json|pfw)(\.gz)?$/.test(to))
-      throw new UsageError(`OUT ends in .json, .json.gz, .pfw or .pfw.gz, not as ${to} does`)
-    checkPlace('OUT', to, false)
+    checkTrace('OUT', to)
     const { events, bad, cut, bytes: size } = await convertTrace(from, to)
     const rest = bad > 0 ? `; ${counted(bad, 'event')} can't be read` : ''
     return {

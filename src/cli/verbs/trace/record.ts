@@ -25,17 +25,18 @@ export const record = command({
     ['millrace trace record 4711 --out run.pfw.gz --seconds 60', 'a minute, for DFAnalyzer'],
   ],
   async run({ args, values }) {
-    const [{ Recorder }, { isAlive }, { checkPlace }] = await Promise.all([
+    const [{ Recorder }, { isAlive }, { checkTrace }, { spanWriters }] = await Promise.all([
       import('../../../observe/trace/recorder.js'),
       import('../../../observe/trace/processes.js'),
       import('../../audit.js'),
+      import('../../../spans/attach.js'),
     ])
-    if (values.out === undefined) throw new UsageError('trace record needs --out FILE')
-    checkPlace('--out', values.out, false)
+    if (values.out === undefined)
+      throw new UsageError('trace record needs --out FILE, such as --out run.json.gz')
+    checkTrace('--out', values.out)
     const pids = new Set(args.map(pidOf))
     for (const pid of pids)
-      if (!isAlive(pid))
-        throw new MillraceError(`there is no process ${pid}: millrace doctor lists those that feed`)
+      if (!isAlive(pid)) throw new MillraceError(`there is no process ${pid}; ${feeding(spanWriters())}`)
     const recorder = new Recorder(pids, { path: values.out, limit: values.limit })
     // Whatever ends the program, the file gets its end.
     const forget = onInterrupt(() => recorder.end())
@@ -62,6 +63,14 @@ export const record = command({
     return { json, text }
   },
 })
+
+/** Which processes could have been named. */
+function feeding(writers: readonly { pid: number }[]): string {
+  const pids = [...new Set(writers.map(({ pid }) => pid))].filter(pid => pid !== process.pid)
+  return pids.length === 0
+    ? 'no process on this machine has a feed open'
+    : `these have a feed open: ${pids.join(', ')}`
+}
 
 function pidOf(text: string): number {
   const pid = Number(text)

@@ -29,7 +29,9 @@ export async function readTrace(path: string, out: (event: ReadEvent) => void): 
   const scanner = new EventScanner(reader.read)
   const damage = await pieces(path, piece => scanner.add(piece))
   if (events === 0)
-    throw new MillraceError(`${path} holds no events of a trace${damage ? `: ${damage}` : ''}`)
+    throw new MillraceError(
+      `${path} holds no events of a trace${damage ? `: ${damage}` : ''} (\`millrace run --trace\` and \`millrace trace record\` write them)`,
+    )
   return {
     events,
     bad: scanner.bad + reader.bad,
