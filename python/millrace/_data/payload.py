@@ -67,7 +67,8 @@ def write_payload(kind: str, value: Any, what: str) -> Tuple[PayloadPath, str]:
     if os.environ.get("MILLRACE_WORKER") == "1":
         raise DefinitionError(
             f"{what} is made again in a process that only runs it: the script does its work when it is "
-            f"imported. Put that work under{_GUARD}\nor install cloudpickle"
+            f"imported. Put that work, and the feed that names it, under{_GUARD}\n"
+            "or put it into a module of its own, or install cloudpickle"
         )
     data, main = _pickled(value, what)
     setting = {
