@@ -15,6 +15,7 @@ from bisect import bisect_right
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ..errors import MillraceError
+from . import proc
 from .host import Host, cores
 from .makers import Makers
 from .named import Loader, facts_of, find, kind_of, number_of, rows_of
@@ -29,6 +30,9 @@ class Trainer:
         #: Seconds that it has waited, and since when it waits now.
         self._waited = 0.0
         self._since: Optional[float] = None
+        #: Times of the loop's thread outside of its waits, and when the last wait ended. None: it waits now.
+        self._outside = proc.Times(0, 0)
+        self._left: Optional[proc.Times] = _thread_times()
         #: When batches came, and all samples up to each of them.
         self._came: List[float] = []
         self._samples: List[int] = []
@@ -37,6 +41,18 @@ class Trainer:
         """Up to now."""
         since = self._since
         return self._waited + (0.0 if since is None else time.monotonic() - since)
+
+    def within_waits(self, now: proc.Times) -> proc.Times:
+        """What of the times of the loop's thread fell into its waits."""
+        last, outside = self._left or now, self._outside
+        return proc.Times(last.cpu - outside.cpu, last.delay - outside.delay)
+
+    def _waits(self) -> None:
+        now, left = _thread_times(), self._left
+        if now is not None and left is not None:
+            cpu, delay = self._outside
+            self._outside = proc.Times(cpu + now.cpu - left.cpu, delay + now.delay - left.delay)
+        self._left = None
 
     def run(self, epoch: Callable[[], Iterator[Any]], seconds: float, steps: Optional[int]) -> None:
         """So long, or so many steps. Where an epoch ends, the next begins."""
@@ -61,6 +77,7 @@ class Trainer:
         iterator: Optional[Iterator[Any]] = None
         begins = True
         while True:
+            self._waits()
             self._since = asked = time.monotonic()
             try:
                 iterator = start() if iterator is None else iterator
@@ -70,6 +87,7 @@ class Trainer:
             finally:
                 got = time.monotonic()
                 self._since = None
+                self._left = _thread_times()
                 self._waited += got - asked
             rows = rows_of(batch)
             times = {
@@ -100,6 +118,11 @@ class Trainer:
         return bisect_right(self._came, at)
 
 
+def _thread_times() -> Optional[proc.Times]:
+    """Of the thread that calls."""
+    return proc.times_of("/proc/thread-self")
+
+
 def step_of(options: argparse.Namespace) -> Callable[[Any], None]:
     """What is done with each batch. A GPU at work leaves the CPU alone, and so does sleeping."""
     if options.train is not None:
@@ -116,7 +139,7 @@ def watch(options: argparse.Namespace) -> Dict[str, Any]:
     source = Loader(options.loader)
     loader = source.loader
     trainer = Trainer(step_of(options))
-    makers = Makers(trainer.waited)
+    makers = Makers(trainer.waited, trainer.within_waits)
     print(f"{kind_of(loader)}: watched for {_how_long(options)}", file=sys.stderr, flush=True)
     begun, host = time.monotonic(), Host()
     makers.start()

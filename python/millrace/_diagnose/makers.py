@@ -30,10 +30,15 @@ class Look(NamedTuple):
 
 
 class Makers:
-    """Looks at them in a thread of its own. ``waited`` says how long the loop has waited so far (seconds)."""
+    """Looks at them in a thread of its own.
 
-    def __init__(self, waited: Callable[[], float]) -> None:
+    ``waited`` says how long the loop has waited so far (seconds), ``within_waits`` what of the times of the
+    loop's thread fell into its waits: outside of them it trained.
+    """
+
+    def __init__(self, waited: Callable[[], float], within_waits: Callable[[proc.Times], proc.Times]) -> None:
         self._waited = waited
+        self._within_waits = within_waits
         self._processes: Dict[int, List[Look]] = {}
         self._threads: Dict[int, List[Look]] = {}
         self._over = threading.Event()
@@ -62,8 +67,12 @@ class Makers:
         for pid in proc.children_of(os.getpid()):
             self._add(self._processes, pid, proc.process_times(pid), proc.read_bytes(pid))
         for tid in proc.threads_of(os.getpid()):
-            if tid != self._thread.native_id:
-                self._add(self._threads, tid, proc.times_of(f"/proc/self/task/{tid}"), {})
+            if tid == self._thread.native_id:
+                continue
+            times = proc.times_of(f"/proc/self/task/{tid}")
+            if tid == self._loop and times is not None:
+                times = self._within_waits(times)
+            self._add(self._threads, tid, times, {})
         self._last = (time.monotonic(), self._waited())
 
     def _add(
@@ -151,11 +160,8 @@ def _ran(looks: List[Look]) -> bool:
 def _slice(maker: int, before: Look, now: Look, rows: float, claims: float, inside: bool) -> Dict[str, Any]:
     length = (now.at - before.at) * 1000
     waited = min(length, (now.waited - before.waited) * 1000)
-    cpu, delay = now.times.cpu - before.times.cpu, now.times.delay - before.times.delay
-    if inside:
-        # The loop's own thread: what it did outside of its waits was the training step.
-        share = waited / length if length > 0 else 0.0
-        cpu, delay = cpu * share, delay * share
+    cpu = max(0.0, now.times.cpu - before.times.cpu)
+    delay = max(0.0, now.times.delay - before.times.delay)
     most = waited if inside else length
     ran = min(cpu + delay, most)  # a process has several threads, and clocks are read one after the other
     # A maker that does not run while the loop waits is held up by something. While the loop does not wait, it

@@ -85,6 +85,15 @@ def test_processes_and_threads_are_makers(name):
     assert 60 < total(evidence, "rows") <= 120 and 60 < total(evidence, "claims") <= 120
 
 
+def test_a_loop_that_makes_its_batches_itself_is_not_blocked_by_its_steps():
+    evidence = watch("loaders:batches", "--steps", "40", "--step-ms", "10")
+    # A batch spins for 5 ms: all of that is CPU time of its waits, none of the step's sleep.
+    assert evidence["facts"]["workers"] == 0
+    assert total(evidence, "cpu") / 40 > 4
+    cpu, delay = total(evidence, "cpu"), total(evidence, "delay")
+    assert cpu + delay > 0.8 * sum(total(evidence, "work", kind) for kind in WORK)
+
+
 def test_a_step_of_the_users_own():
     evidence = watch("loaders.py:batches", "--steps", "3", "--train", "loaders:train")
     assert len(evidence["steps"]) == 3 and evidence["probes"] == {}
