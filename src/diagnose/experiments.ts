@@ -10,6 +10,9 @@ const BLOCKED = 0.5
 /** A part of a step that is smaller is not looked into. */
 const LEAST = 0.03
 
+/** One step alone tells little of what a step takes. */
+const LEAST_HELD = 2
+
 /** How long each turn of an experiment takes. */
 export const TURN: Length = { steps: 25, seconds: 1.2, most: 6 }
 
@@ -34,10 +37,33 @@ export function atWork({ steps }: Evidence): Probes['atWork'] {
   return readySteps(steps.filter(step => !step.first))
 }
 
+/**
+ * Steps of a rest whose batch was at hand. Claims that were taken before the rest are finished first: the step in which that
+ * happens is not counted where there are others. Those after the ring was empty never are: the rest was over by then.
+ */
+export function heldSteps(
+  steps: readonly StepTimes[],
+  depth: number,
+): { ms: number; steps: number } | undefined {
+  const held: StepTimes[] = []
+  let count = 0
+  for (const step of steps) {
+    count += step.count
+    if (count > depth + 1 || !isReady(step)) break
+    held.push(step)
+  }
+  const found = readySteps(held.length > 1 ? held.slice(1) : held)
+  return found !== undefined && found.steps >= LEAST_HELD ? found : undefined
+}
+
 /** How long steps took whose batch was at hand (ms), and how many there were. Undefined: none. */
-export function readySteps(steps: readonly StepTimes[]): { ms: number; steps: number } | undefined {
-  const ready = steps.filter(({ supply, count }) => supply <= STALL * count)
+function readySteps(steps: readonly StepTimes[]): { ms: number; steps: number } | undefined {
+  const ready = steps.filter(isReady)
   const count = ready.reduce((sum, step) => sum + step.count, 0)
   if (count === 0) return undefined
   return { ms: ready.reduce((sum, step) => sum + step.compute, 0) / count, steps: count }
+}
+
+function isReady({ supply, count }: StepTimes): boolean {
+  return supply <= STALL * count
 }

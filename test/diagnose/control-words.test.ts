@@ -13,7 +13,7 @@ const request = { sequence: 3, asker: 4711, ring: 2, workers: 6, depth: 8, restU
 
 test('requests and answers are read as they were written', () => {
   expect(readRequest(requestBytes(request))).toEqual(request)
-  const answer = { sequence: 3, result: 1, workers: 6, depth: 8, asker: 4711 }
+  const answer = { sequence: 3, result: 1, workers: 6, depth: 8, asker: 4711, at: 678.25 }
   expect(readAnswer(answerBytes(answer))).toEqual(answer)
   expect(readHead(headBytes(17))).toEqual({ version: 1, pid: 17 })
 })

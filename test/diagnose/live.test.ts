@@ -106,6 +106,32 @@ describe('a running trainer', () => {
     await until(said => said.steps > steps + 50)
   })
 
+  test('what a process has set is set back when it is killed, and others may ask then', async () => {
+    const { pid, until } = await trainer({ maxDepth: 8 })
+    const asker = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    children.push(asker)
+    const run = findRun(pid)
+    const controller = Controller.open(pid, run.engine.ring)
+    const words = {
+      sequence: 9,
+      asker: asker.pid!,
+      ring: run.engine.ring,
+      workers: 2,
+      depth: 6,
+      restUntil: 0,
+    }
+    const { requestBytes, REQUEST_AT } = await import('../../src/engine/control/words.js')
+    const { writeSync } = await import('node:fs')
+    writeSync((controller as unknown as { fd: number }).fd, requestBytes(words), 0, undefined, REQUEST_AT)
+    await until(({ workers, depth }) => workers === 2 && depth === 6)
+    expect(() => Controller.open(pid, run.engine.ring)).toThrow(`process ${asker.pid} controls`)
+    asker.kill('SIGKILL')
+    await until(({ workers, depth }) => workers === 1 && depth === 4)
+    Controller.open(pid, run.engine.ring).close()
+    controller.close()
+    run.close()
+  })
+
   test('one process controls it at a time', async () => {
     const { pid } = await trainer()
     const other = await trainer()

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { MillraceError } from '../../basics/errors.js'
+import { startOf } from '../../engine/control/asker.js'
 import {
   ANSWER_AT,
   CONTROL_NAME,
@@ -58,9 +59,12 @@ export class Controller {
     const fd = openControl(pid)
     try {
       const controller = new Controller(fd, pid, ring)
-      const asker = controller.lastRequest()?.asker ?? 0
+      const { asker = 0, sequence } = controller.lastRequest() ?? {}
+      const answer = controller.lastAnswer()
+      // The engine has seen that it was killed: the number may be that of another process by now.
+      const killed = answer?.asker === 0 && answer.sequence === sequence
       // A process that asked for something and is still there may not be done.
-      if (asker !== 0 && asker !== process.pid && existsSync(`/proc/${asker}`))
+      if (asker !== 0 && asker !== process.pid && !killed && startOf(asker) !== undefined)
         throw new MillraceError(
           `process ${asker} controls process ${pid} at present: wait until it has ended`,
         )
@@ -76,7 +80,7 @@ export class Controller {
     const sequence = this.write(wanted)
     const until = performance.now() + PATIENCE
     for (;;) {
-      const answer = readAnswer(this.read(ANSWER_AT, ControlBytes.answer))
+      const answer = this.lastAnswer()
       if (answer?.sequence === sequence) {
         if (answer.result === ControlResult.Done) return answer
         throw new MillraceError(
@@ -110,6 +114,10 @@ export class Controller {
 
   private lastRequest(): ControlRequest | undefined {
     return readRequest(this.read(REQUEST_AT, ControlBytes.request))
+  }
+
+  private lastAnswer(): ControlAnswer | undefined {
+    return readAnswer(this.read(ANSWER_AT, ControlBytes.answer))
   }
 
   private read(at: number, bytes: number): Uint8Array {

@@ -54,9 +54,13 @@ export class LiveRun implements Bench {
     this.controller?.write({ ...this.before, restUntil: 1 }, true)
   }
 
-  async measure({ steps, seconds, most }: Length): Promise<Measured> {
+  measure(length: Length): Promise<Measured> {
     this.look(Number.POSITIVE_INFINITY)
-    const begun = monotonicMs()
+    return this.measureFrom(monotonicMs(), length, LOOK)
+  }
+
+  /** From a moment on, which may have passed; looks every `often` ms. */
+  async measureFrom(begun: number, { steps, seconds, most }: Length, often: number): Promise<Measured> {
     const passed = () => (monotonicMs() - begun) / 1000
     const now: Measured = { steps: 0, samples: 0, seconds: 0, bytes: 0 }
     for (;;) {
@@ -64,7 +68,7 @@ export class LiveRun implements Bench {
       this.stepped(now.steps)
       if (passed() >= most || (now.steps >= steps && passed() >= seconds)) return now
       this.check()
-      await sleep(LOOK)
+      await sleep(often)
     }
   }
 

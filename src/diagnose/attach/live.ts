@@ -10,7 +10,7 @@ import { HostSampler } from '../../observe/host/sampler.js'
 import { judge } from '../../observe/verdict/judge.js'
 import { monotonicMs } from '../../spans/clock.js'
 import { applyBest } from '../apply.js'
-import { atWork, double, needsDoubling, readySteps } from '../experiments.js'
+import { atWork, double, heldSteps, needsDoubling } from '../experiments.js'
 import { type Findings, findings } from '../findings.js'
 import { Controller } from './controller.js'
 import { findRun, otherRanks, sourceOfRun } from './find-run.js'
@@ -34,6 +34,8 @@ export interface DiagnoseLiveOptions {
 
 /** Workers rest no longer than this (ms). */
 const MOST_REST = 5000
+/** How often it is looked whether they have rested enough (ms): what comes after that is waiting for nothing. */
+const OFTEN = 20
 /** A shorter window is noise, however many steps it has. */
 const LEAST_SECONDS = 3
 
@@ -117,14 +119,13 @@ async function holdOnce(run: LiveRun, controller: Controller, evidence: Evidence
   const { depth, workers } = run.setting()
   const { stepMs } = account(evidence)
   if (workers === 0 || stepMs === 0) return {}
-  const length = Math.min(MOST_REST - 500, (depth + 1) * stepMs + 200)
-  await controller.ask({ restUntil: monotonicMs() + length })
-  const from = monotonicMs()
-  await run.measure({ steps: depth, seconds: 0, most: length / 1000 })
-  const to = monotonicMs()
+  const until = monotonicMs() + Math.min(MOST_REST - 100, (depth + 2) * stepMs + 300)
+  const { at: from } = await controller.ask({ restUntil: until })
+  const drained = Math.min(until, from + depth * stepMs + OFTEN) // by then all that was ready is used up
+  await run.measureFrom(from, { steps: depth, seconds: 0, most: (drained - from) / 1000 }, OFTEN)
+  const to = Math.min(monotonicMs(), until) // from then on workers are at work again
   await controller.ask({ restUntil: 1 }) // a moment that has passed: they go on
   await run.settled()
-  // Claims that were taken before are finished first: the step in which that happens is not counted.
-  const held = readySteps(collect(run.source, { from, to }).steps.slice(1))
+  const held = heldSteps(collect(run.source, { from, to }).steps, depth)
   return held ? { ideal: { ...held, from: 'held' } } : {} // the ring was never full: the ideal stays an upper bound
 }

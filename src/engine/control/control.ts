@@ -7,6 +7,7 @@ import { monotonicMs } from '../../spans/clock.js'
 import { createRegion, seal } from '../../system/memory/memory.js'
 import { Pool } from '../pool/pool.js'
 import { MAX_REST } from '../pool/rest.js'
+import { type Asker, startOf } from './asker.js'
 import {
   ANSWER_AT,
   answerBytes,
@@ -20,8 +21,9 @@ import {
   readRequest,
 } from './words.js'
 
-/** How often it is looked (ms). */
+/** How often it is looked (ms), and how often while another process asks: a rest that is over should end at once. */
 const OFTEN = 100
+const SOON = 20
 
 /** A ring that can be controlled. */
 export interface Controlled {
@@ -50,7 +52,9 @@ export class Control {
   private readonly rings = new Map<number, Entry>()
   private fd = -1
   private timer: NodeJS.Timeout | undefined
+  private soon: NodeJS.Timeout | undefined
   private answered = 0
+  private asker: Asker | undefined
   private busy = false
 
   /**
@@ -67,30 +71,77 @@ export class Control {
     this.rings.delete(id)
     if (this.rings.size > 0) return
     clearInterval(this.timer)
+    clearTimeout(this.soon)
     this.timer = undefined
+    this.soon = undefined
   }
 
-  /** Looks for a request, and answers it. */
+  /** Looks for a request, and answers it. What a process has set that was killed meanwhile is set back. */
   async look(): Promise<void> {
     if (this.busy) return
-    const bytes = Buffer.alloc(ControlBytes.request)
-    if (readSync(this.fd, bytes, 0, bytes.length, REQUEST_AT) < bytes.length) return
-    const request = readRequest(bytes)
-    if (request === undefined || request.sequence === 0 || request.sequence === this.answered) return
     this.busy = true
     try {
+      const { asker } = this
+      if (asker !== undefined && startOf(asker.pid) !== asker.started) await this.setBack(asker)
+      const request = this.newRequest()
+      if (request === undefined) return
       const entry = this.rings.get(request.ring)
+      this.remember(request, entry)
       const result = await serve(request, entry)
       this.answered = request.sequence
-      const { sequence, asker } = request
-      this.say({ sequence, asker, result, workers: entry?.ring.workers ?? 0, depth: entry?.ring.depth ?? 0 })
+      this.say(request.asker, result, entry)
     } finally {
       this.busy = false
+      if (this.asker !== undefined && this.timer !== undefined) this.lookSoon()
     }
   }
 
-  private say(answer: Parameters<typeof answerBytes>[0]): void {
-    writeSync(this.fd, answerBytes(answer), 0, ControlBytes.answer, ANSWER_AT)
+  private lookSoon(): void {
+    this.soon ??= setTimeout(() => {
+      this.soon = undefined
+      void this.look()
+    }, SOON).unref()
+  }
+
+  private newRequest(): ControlRequest | undefined {
+    const bytes = Buffer.alloc(ControlBytes.request)
+    if (readSync(this.fd, bytes, 0, bytes.length, REQUEST_AT) < bytes.length) return undefined
+    const request = readRequest(bytes)
+    return request?.sequence === 0 || request?.sequence === this.answered ? undefined : request
+  }
+
+  /** Who asks, and how the ring was before it did. The last request of a process leaves all as it then is. */
+  private remember(
+    { asker: pid, workers, depth, restUntil }: ControlRequest,
+    entry: Entry | undefined,
+  ): void {
+    if (pid === 0) {
+      this.asker = undefined
+      return
+    }
+    if (this.asker?.pid !== pid) this.asker = { pid, started: startOf(pid), before: new Map(), rested: false }
+    const { before } = this.asker
+    if (restUntil !== 0) this.asker.rested = true
+    if (entry === undefined || (workers === 0 && depth === 0) || before.has(entry.ring.id)) return
+    before.set(entry.ring.id, { workers: entry.ring.workers, depth: entry.ring.depth })
+  }
+
+  private async setBack({ before, rested }: Asker): Promise<void> {
+    this.asker = undefined
+    if (rested) Pool.shared().rest(0)
+    for (const [id, { workers, depth }] of before) {
+      const ring = this.rings.get(id)?.ring
+      if (ring === undefined) continue // closed meanwhile
+      if (ring.workers !== workers) ring.workers = workers
+      if (ring.depth !== depth) await ring.setDepth(depth)
+    }
+    this.say(0, ControlResult.Done, undefined)
+  }
+
+  private say(asker: number, result: ControlResult, entry: Entry | undefined): void {
+    const { workers = 0, depth = 0 } = entry?.ring ?? {}
+    const bytes = answerBytes({ sequence: this.answered, asker, result, workers, depth, at: monotonicMs() })
+    writeSync(this.fd, bytes, 0, ControlBytes.answer, ANSWER_AT)
   }
 
   private open(): void {

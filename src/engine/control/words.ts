@@ -52,8 +52,10 @@ export interface ControlAnswer {
   /** As they are now. */
   workers: number
   depth: number
-  /** The process whose request it was. */
+  /** The process whose request it was; 0 once it is gone, and what it had set was set back. */
   asker: number
+  /** When it was done (ms of CLOCK_MONOTONIC). */
+  at: number
 }
 
 export function headBytes(pid: number): Uint8Array {
@@ -95,6 +97,7 @@ export function answerBytes(answer: ControlAnswer): Uint8Array {
   const view = viewOf(bytes)
   const words = [answer.sequence, answer.result, answer.workers, answer.depth, answer.asker]
   for (const [i, word] of words.entries()) view.setUint32(4 * i, word, true)
+  view.setFloat64(20, answer.at, true)
   return sealed(bytes)
 }
 
@@ -102,7 +105,7 @@ export function readAnswer(bytes: Uint8Array): ControlAnswer | undefined {
   const view = whole(bytes, ANSWER_BYTES)
   if (view === undefined) return undefined
   const [sequence, result, workers, depth, asker] = [0, 1, 2, 3, 4].map(i => view.getUint32(4 * i, true))
-  return { sequence, result, workers, depth, asker }
+  return { sequence, result, workers, depth, asker, at: view.getFloat64(20, true) }
 }
 
 /** Bytes of each part, for those that read it. */
