@@ -2,10 +2,12 @@
 
 /** More ms than any run takes: sums of so many stay finite. */
 const MOST = 1e15
+/** Less than a clock can tell counts as nothing: one may divide by the rest. */
+const LEAST = 1e-9
 
 /** A quantity as it should be: not negative, not absent, finite. */
 export function amount(value: number | null | undefined): number {
-  return value !== null && value !== undefined && value > 0 ? Math.min(value, MOST) : 0
+  return value !== null && value !== undefined && value > LEAST ? Math.min(value, MOST) : 0
 }
 
 /** How much two intervals have in common. */

@@ -1,7 +1,16 @@
 /** Waiting for supply, divided by what the makers did meanwhile. */
 import type { MakerSlice, StepTimes } from '../evidence.js'
 import { amount } from './numbers.js'
-import { addTime, allTime, type MakerTime, noTime, SlicesByTime, timeOf, whileWaiting } from './slices.js'
+import {
+  addTime,
+  allTime,
+  MAKER_TIMES,
+  type MakerTime,
+  noTime,
+  SlicesByTime,
+  timeOf,
+  whileWaiting,
+} from './slices.js'
 
 /** Where the makers are unknown, nothing else can be said than that none was seen at work. */
 const UNSEEN: MakerTime = { running: 0, queued: 0, blocked: 0, noSlot: 1 }
@@ -50,8 +59,8 @@ export function wholeTime(makers: readonly MakerSlice[]): MakerTime {
 
 function shareOf(time: MakerTime): MakerTime | undefined {
   const all = allTime(time)
-  if (!(all > 0)) return undefined
+  if (!(all > 0 && Number.isFinite(all))) return undefined
   const share = noTime()
-  addTime(share, time, 1 / all)
+  for (const name of MAKER_TIMES) share[name] = time[name] / all
   return share
 }

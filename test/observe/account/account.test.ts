@@ -115,6 +115,24 @@ describe('parts of a step', () => {
     expect(found.makers.from).toBe('none')
   })
 
+  test('times that no clock can tell count as nothing, and times beyond all bounds do no harm', () => {
+    const hostile = [0, 5e-324, 1e-310, 1e-160, 1e-20, 1, 1e308, Number.POSITIVE_INFINITY]
+    for (const supply of hostile)
+      for (const asked of [0, 1e308, Number.POSITIVE_INFINITY])
+        for (const work of hostile) {
+          const steps = stepsLike(2, { supply, handOver: supply, compute: supply, count: 3 }, asked)
+          const makers = [
+            sliceOf({ from: 0, to: work, work: { read: work }, wait: supply, cpu: work, delay: 0 }),
+          ]
+          const found = account(evidenceOf(steps, makers))
+          const figures = [found.stepMs, found.idealMs, found.seconds, found.lost, found.samplesPerSecond]
+          expect(
+            [...figures, ...Object.values(found.parts)].filter(value => !Number.isFinite(value)),
+          ).toEqual([])
+          expect(sumOf(found.parts)).toBeCloseTo(1, 9)
+        }
+  })
+
   test('no steps: nothing is lost', () => {
     const found = account(evidenceOf([], []))
     expect([found.steps, found.lost, sumOf(found.parts), found.intervals]).toEqual([0, 0, 1, null])
