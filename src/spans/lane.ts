@@ -183,6 +183,16 @@ export class SpanLane {
     }
   }
 
+  /** What the thread does from here on is no work that spans tell of: its CPU time does not count until `resume`. */
+  pause(now = performance.now()): void {
+    this.timed = Number.NEGATIVE_INFINITY
+    this.look(now)
+  }
+
+  resume(): void {
+    this.times.since()
+  }
+
   /** Looks CPU time up, if that is some time ago. */
   private look(now: number): void {
     if (now - this.timed < TIMES) return

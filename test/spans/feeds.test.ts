@@ -1,5 +1,6 @@
 /** The spans of a feed: its own alone, of every thread that works for it. */
 import { describe, expect, test } from 'vitest'
+import { attachSpans } from '../../src/spans/attach.js'
 import type { SpanReader } from '../../src/spans/reader.js'
 import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -18,6 +19,8 @@ const loop = async (loader: AnyLoader) => {
 }
 const rows = (loader: AnyLoader, kind: string) =>
   loader.spans().records.reduce((sum, record) => sum + (record.kind === kind ? record.rows : 0), 0)
+
+const root = temporaryFolder()
 
 /** A feed's ring, as the table names it. */
 const ringOf = (feeding: ReturnType<typeof feedingOf>) => {
@@ -79,6 +82,49 @@ test('feeds whose functions take turns in the calling thread book their own time
     }),
   )
 })
+
+test('CPU time of taking up a feed is none of making batches', async () => {
+  const spinning = await feedModule(
+    root,
+    'spins-when-loaded.feed.mjs',
+    `for (const until = process.cpuUsage().user + 400_000; process.cpuUsage().user < until; );
+    export default feed({
+      source: synthetic({ count: 64, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(value => value) },
+      batch: 4,
+    })`,
+  )
+  await using(spinning, { workers: 1 }, async loader => {
+    for await (const _ of loader);
+    const { id } = feedingOf(loader)
+    const spans = attachSpans(process.pid)
+    const [counters] = spans.counters(id).filter(({ lane }) => lane.kind === 'worker')
+    spans.close()
+    expect(counters.cpu).toBeLessThan(200)
+  })
+})
+
+test.runIf(process.platform === 'linux')(
+  'without workers, CPU time of steps is none of making batches',
+  async () => {
+    const sleeping = await feedModule(
+      root,
+      'sleeps.feed.mjs',
+      `const word = new Int32Array(new SharedArrayBuffer(4))
+    const sleep = value => (Atomics.wait(word, 0, 0, 4), value)
+    export default feed({
+      source: synthetic({ count: 32, images: { width: 8, height: 8, classes: 16 } }),
+      fields: { label: int('cls').map(sleep) },
+      batch: 4,
+    })`,
+    )
+    await using(sleeping, { workers: 0 }, async loader => {
+      for await (const _ of loader) for (const until = performance.now() + 20; performance.now() < until; );
+      const { running, blocked } = loader.stats().account.parts
+      expect(blocked).toBeGreaterThan(running)
+    })
+  },
+)
 
 test('workers that wait for a slot, and workers without work, say so', async () => {
   await using(NUMBERS, { workers: 2, depth: 2 }, async loader => {

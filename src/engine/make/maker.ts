@@ -58,7 +58,11 @@ class Maker {
     while (Atomics.load(words, PoolWord.Stop) === 0) {
       const seen = Atomics.load(words, PoolWord.Wake)
       const mail = Atomics.load(words, PoolWord.Mail)
-      if (mail !== this.mail) await this.readInbox()
+      if (mail !== this.mail) {
+        this.lane?.pause() // taking up a feed loads its functions: that is no work on batches
+        await this.readInbox()
+        this.lane?.resume()
+      }
       this.mail = mail
       if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
       const rest = restLeft(words)

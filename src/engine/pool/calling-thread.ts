@@ -13,10 +13,16 @@ import type { FeedingOptions } from './new-ring.js'
 /** Its number among the workers of the ring, of which there are no others. */
 const ALONE = 0
 
+/** Of steps that are longer (ms), their CPU time is told from that of making batches: both are this thread's. */
+const STEP = 2
+
 export class CallingThread {
   private maker!: RowMaker
   private readonly spans: LaneRef | undefined = SpanFile.shared()?.take(LaneKind.Maker, 'caller')
   private readonly lane: SpanLane | undefined = this.spans && openLane(this.spans)
+
+  /** When a batch was last made. */
+  private made = 0
 
   private constructor(
     private readonly ring: Ring,
@@ -45,6 +51,17 @@ export class CallingThread {
 
   /** The slot of a batch, which is made now. `wait` waits for functions of the user's. */
   async make(batch: number, wait: (pending: Promise<void>) => Promise<void>): Promise<number> {
+    const apart = performance.now() - this.made >= STEP
+    if (apart) this.lane?.resume()
+    try {
+      return await this.slotOf(batch, wait)
+    } finally {
+      this.made = performance.now()
+      if (apart) this.lane?.pause(this.made)
+    }
+  }
+
+  private async slotOf(batch: number, wait: (pending: Promise<void>) => Promise<void>): Promise<number> {
     for (;;) {
       const index = this.ring.ready(batch)
       if (index !== undefined) return index

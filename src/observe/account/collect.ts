@@ -120,22 +120,20 @@ function makersIn(
   return slices
 }
 
-/** A look at the counters of a ring's makers. */
+/** A look at the counters of makers. */
 export interface MakersLook {
   at: number
   counters: Counters[]
 }
 
-export function lookAtMakers({ engine: { reader, ring } }: SpanSource, at: number): MakersLook {
-  const found = reader.counters()
-  return {
-    at,
-    counters: found.filter(one => one.lane.kind === 'worker' && one.rings.some(of => of.ring === ring)),
-  }
+/** At all of them: one that begins to work for a ring later has idled, or worked for others, until then. */
+export function lookAtMakers({ engine: { reader } }: SpanSource, at: number): MakersLook {
+  return { at, counters: reader.counters().filter(({ lane }) => lane.kind === 'worker') }
 }
 
-/** What makers did between two looks, one slice each. */
+/** What the makers of a ring did between two looks, one slice each. */
 export function makersBetween(ring: number, before: MakersLook, now: MakersLook): MakerSlice[] {
   const were = new Map(before.counters.map(one => [one.lane.lane, one]))
-  return now.counters.map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
+  const own = now.counters.filter(({ rings }) => rings.some(one => one.ring === ring))
+  return own.map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
 }

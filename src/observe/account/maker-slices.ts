@@ -157,7 +157,9 @@ export function sliceOfCounters(
   const noneBefore = before?.rings.find(one => one.ring === 0)
   const unbound = (kind: string) => Math.max(0, (none?.ms[kind] ?? 0) - (noneBefore?.ms[kind] ?? 0))
   const to = Math.max(from, now.at, ...now.rings.map(one => one.at))
-  const cpu = now.cpu - (before?.cpu ?? 0)
+  // CPU time is looked up less often than sums are written: of a short time it is not known.
+  const known = before === undefined || now.at - before.at >= ((mine?.at ?? 0) - before.at) / 2
+  const cpu = known ? now.cpu - (before?.cpu ?? 0) : Number.NaN
   const delay = now.delay - (before?.delay ?? 0)
   const share = shareOfWork(now, before, ring)
   return {
@@ -165,7 +167,7 @@ export function sliceOfCounters(
     wait: ms('wait') + unbound('wait'),
     idle: ms('idle') + unbound('idle'),
     cpu: Number.isNaN(cpu) ? null : Math.max(0, cpu) * share,
-    delay: Number.isNaN(delay) ? null : Math.max(0, delay) * share,
+    delay: Number.isNaN(cpu) || Number.isNaN(delay) ? null : Math.max(0, delay) * share,
     gc: Math.max(0, now.gc - (before?.gc ?? 0)),
     ...{ bytes: of('bytes'), rows: of('rows'), claims: of('claims'), reads: of('reads'), opens: of('opens') },
   }

@@ -1,7 +1,7 @@
 /** Collecting: from records and counters to evidence. */
 import { describe, expect, test } from 'vitest'
 import { account } from '../../../src/observe/account/account.js'
-import { collect, makersBetween } from '../../../src/observe/account/collect.js'
+import { collect, lookAtMakers, makersBetween } from '../../../src/observe/account/collect.js'
 import { type Counters, spansOfLoader } from '../../../src/observe/account/source.js'
 import { FakeSpans, laneOf } from './fake-spans.js'
 
@@ -204,6 +204,25 @@ describe('makers', () => {
       ...{ maker: 0, from: 1000, to: 2000, wait: 200, idle: 40, cpu: 200, delay: 50, bytes: 8, rows: 32 },
       work: { read: 500 },
     })
+  })
+
+  test('of a maker that begins to work for the ring later, only what came after the first look counts', () => {
+    const other = countersOf(1000, { ring: RING + 1, ms: { read: 500 } }, { cpu: 500, delay: 0 })
+    const spans = new FakeSpans(FACTS)
+    spans.counted = [other]
+    const before = lookAtMakers(spansOfLoader(spans, RING), 1000)
+    const now = countersOf(2000, { ms: { read: 900 } }, { cpu: 600, delay: 10 })
+    now.rings.push(other.rings[0])
+    spans.counted = [now, { ...other, lane: { ...maker, lane: 9 } }]
+    const slices = makersBetween(RING, before, lookAtMakers(spansOfLoader(spans, RING), 2000))
+    expect(slices).toMatchObject([{ work: { read: 900 }, cpu: 100, delay: 10 }])
+  })
+
+  test('CPU time that was not looked up between two looks is not known', () => {
+    const before = countersOf(1000, { ms: { read: 100 } }, { cpu: 50, delay: 5 })
+    const now = countersOf(1040, { ms: { read: 140 } }, { cpu: 50, delay: 5, at: 1000 })
+    const slices = makersBetween(RING, { at: 1000, counters: [before] }, { at: 1040, counters: [now] })
+    expect(slices).toMatchObject([{ work: { read: 40 }, cpu: null, delay: null }])
   })
 })
 
