@@ -21,10 +21,8 @@ import {
 } from './span-words.js'
 import { ThreadTimes } from './thread-times.js'
 
-/** CPU time is looked up at most this often (ms): it costs some µs. */
+/** CPU time and garbage collections are looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
-/** And garbage collections. */
-const COLLECTIONS = 250
 /** Counters are written out at most this often (ms). */
 const COUNT_MS = JOIN_MS
 /** For so long (ms) spans are joined, by level. */
@@ -81,7 +79,6 @@ export class SpanLane {
   private readonly times = new ThreadTimes()
   private timed = Number.NEGATIVE_INFINITY
   private collections: Collections | undefined
-  private collected = Number.NEGATIVE_INFINITY
   /** CPU time and delay that no record tells yet. */
   private cpu = Number.NaN
   private delay = Number.NaN
@@ -195,20 +192,19 @@ export class SpanLane {
 
   /** Looks CPU time up, if that is some time ago. */
   private look(now: number): void {
-    if (now - this.timed < TIMES) return
+    const passed = now - this.timed
+    if (passed < TIMES) return
     this.timed = now
     const [cpu, delay] = this.times.since()
     this.counters.addTimes(cpu, delay)
+    if (this.collections) this.collected(now, this.collections.since(Number.isNaN(cpu) ? passed : cpu))
     this.counters.writeOwn(monotonicMs(now))
     this.cpu = Number.isNaN(this.cpu) ? cpu : this.cpu + cpu
     this.delay = Number.isNaN(this.delay) ? delay : this.delay + delay
   }
 
-  /** Asks for garbage collections, if that is some time ago. When each was, is not known. */
-  private collect(now: number): void {
-    if (this.collections === undefined || now - this.collected < COLLECTIONS) return
-    this.collected = now
-    const ms = this.collections.since()
+  /** Garbage was collected before `now`. When each collection was, is not known. */
+  private collected(now: number, ms: number): void {
     if (!(ms > 0)) return
     this.counters.addGc(ms)
     this.of(0).beside(SpanKind.Gc, now - ms, ms)
@@ -216,7 +212,6 @@ export class SpanLane {
 
   /** Joined spans are written one after the other: when each was, is not known any more. */
   private writeRecords(now: number): void {
-    this.collect(now)
     this.look(now)
     let { cpu, delay } = this
     this.cpu = this.delay = Number.NaN
@@ -312,6 +307,8 @@ export class RingSpans {
 
   /** A span within others, which waits until the lane writes them. */
   beside(kind: SpanKind, start: number, duration: number): void {
+    if (!this.waits) this.lane.begin(this, start + duration)
+    this.waits = true
     this.put(kind, start, duration)
     this.counted = true
   }
