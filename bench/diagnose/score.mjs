@@ -1,4 +1,4 @@
-// What counts as right. The rules stand in README.md, and were written before the first case was scored.
+// What counts as right. The rules stand in README.md. Strangers' cores, and what predictions are compared with, were added after the first runs.
 
 export const COUNTS = 0.1
 export const SHOWN = 0.03
@@ -8,14 +8,13 @@ const STRANGERS = 0.3
 const FINE = ['compute-bound', 'launch-bound']
 
 /** What is true of a case, by measurement: the names that count, or why it is not scored. */
-export function truthOf({ names, group, truth }) {
+export function truthOf({ names, truth }) {
   if (truth.strangers > STRANGERS) return { unscored: `others used ${truth.strangers.toFixed(1)} cores` }
   const counting = names.filter((_, i) => truth.gains[i] >= COUNTS)
   if (counting.length > 0) return { names: counting }
   if (names.length > 1 && truth.all >= COUNTS) return { names, either: true }
   if (Math.max(0, ...truth.gains) >= SHOWN) return { unscored: 'removing it gains 3 to 10 %' }
-  if (truth.lost < SHOWN || (group === 'healthy' && truth.all < SHOWN && truth.lost < 0.05))
-    return { names: FINE, healthy: true }
+  if (truth.lost < SHOWN) return { names: FINE, healthy: true }
   return { unscored: `nothing that was planted matters, and ${percent(truth.lost)} is lost` }
 }
 

@@ -21,6 +21,8 @@ export interface Fit {
   /** Cores that all may use, and how many tasks of others compete for them: more makers get a larger share. */
   allowed: number
   crowd: number
+  /** Of the time in which makers wanted a core, the share in which they waited for one. */
+  queued: number
   makers: number
   depth: number
   /** Claims a batch. */
@@ -90,6 +92,7 @@ export function fit(e: Evidence, a: Accounting): Fit {
     trainerCpu,
     allowed: e.facts.cores,
     crowd: crowdOf(e),
+    queued: queuedOf(e),
     makers: e.facts.workers,
     depth: e.facts.workers === 0 ? 1 : Math.max(1, e.facts.depth),
     claims: Math.max(1, e.facts.claims),
@@ -154,6 +157,12 @@ function crowdOf(e: Evidence): number {
   if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return 0
   const makers = Math.max(1, e.facts.workers) * Math.min(1, (cpu + delay) / time)
   return Math.max(0, (e.facts.cores * (cpu + delay)) / cpu - makers)
+}
+
+function queuedOf(e: Evidence): number {
+  const delay = sum(e.makers, slice => slice.delay ?? 0)
+  const wanted = sum(e.makers, slice => slice.cpu ?? 0) + delay
+  return wanted > 0 ? clamp(delay / wanted, 0, 1) : 0
 }
 
 /** Cores that makers could have: those that neither others nor the trainer used. */

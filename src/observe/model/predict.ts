@@ -87,12 +87,18 @@ function stepAfter(f: Fit, change: Change): { ms: number; bound: Prediction['bou
 function formula(f: Fit, change: Change) {
   const { rate, bound: limit } = capacity(f, change)
   const supply = f.rows / rate
-  const trainer = (change.stepMs ?? f.step.value) + f.consumer.value
+  const trainer = (change.stepMs ?? f.step.value) + consumerOf(f, change)
   const workers = change.workers ?? f.makers
   const ahead = workers > 0 && (change.depth ?? f.depth) >= 2
   const ms = ahead ? Math.max(trainer, supply) : trainer + supply
   const bound: Prediction['bound'] = ahead && trainer >= supply ? 'trainer' : limit
   return { ms, supply, trainer, apart: ahead ? 0 : trainer, limit, bound }
+}
+
+/** What taking a batch costs (ms). Where makers wait for cores, the trainer's thread does so, too: with more cores it waits less. */
+function consumerOf(f: Fit, change: Change): number {
+  const freed = clamp(((change.cores ?? 0) - f.cores.value) / Math.max(f.allowed - f.cores.value, 1e-9), 0, 1)
+  return f.consumer.value * (1 - freed * f.queued)
 }
 
 /** The fit, with one figure after the other a standard error higher. */

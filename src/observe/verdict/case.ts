@@ -65,10 +65,15 @@ export function alwaysRunning(c: Case, runningInWaits: number): boolean {
   return c.f.depth < 2 || 1 - c.a.makers.noSlot >= ALWAYS_RUNNING * ALWAYS_RUNNING
 }
 
-/** Whether the first batch took long, and much of all that was seen: an ordinary start does not count. */
-export function slowStart({ a }: Case): boolean {
+/** Of all that was seen, the share that passed before the first batch was there. */
+export function startShare({ a }: Case): number {
   const first = a.firstBatchMs ?? 0
-  return first >= SLOW_START.ms && first >= SLOW_START.share * (first + 1000 * a.seconds)
+  return first > 0 ? first / (first + 1000 * a.seconds) : 0
+}
+
+/** Whether the first batch took long, and much of all that was seen: an ordinary start does not count. */
+export function slowStart(c: Case): boolean {
+  return (c.a.firstBatchMs ?? 0) >= SLOW_START.ms && startShare(c) >= SLOW_START.share
 }
 
 /** Whether half of the waiting was at the first batch or where epochs begin. */

@@ -4,7 +4,7 @@
  */
 import { account } from '../account/account.js'
 import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'
-import { type Case, caseOf, launchBound, slowStart, waitsForRank } from './case.js'
+import { type Case, caseOf, launchBound, slowStart, startShare, waitsForRank } from './case.js'
 import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
@@ -84,9 +84,15 @@ function named(c: Case): VerdictName[] {
   const ofTrainer = all.filter(({ name }) => name === 'slowed' || name === 'handOver' || name === 'transfer')
   const ofMakers = all.filter(cause => !ofTrainer.includes(cause))
   const found: { share: number; verdict: VerdictName }[] = []
-  for (const cause of ofTrainer) found.push({ share: cause.share, verdict: trainerVerdict(c, cause) })
-  if (supply > 0) {
-    const verdict = supplyVerdict(c, divide(parts))
+  const ofSupply = supply > 0 ? supplyVerdict(c, divide(parts)) : null
+  for (const cause of ofTrainer) {
+    // Where workers lack cores, the trainer's thread lacks them when it takes a batch.
+    if (cause.name === 'handOver' && ofSupply !== null && LACKS_CORES.has(ofSupply) && cause.share < supply)
+      continue
+    found.push({ share: cause.share, verdict: trainerVerdict(c, cause) })
+  }
+  if (ofSupply !== null) {
+    const verdict = ofSupply
     found.push({ share: supply, verdict })
     // What would be named if the first cause were gone.
     const rest = leftOver(verdict, ofMakers)
@@ -97,7 +103,10 @@ function named(c: Case): VerdictName[] {
   found.sort((x, y) => y.share - x.share)
   const worth = found.filter(({ share }, i) => i === 0 || share >= LEAST_PART)
   const also = worth[0]?.verdict !== undefined && supply >= LEAST_PART ? alsoSeen(c, worth[0].verdict) : []
-  const names = [...worth.map(({ verdict }) => verdict), ...also]
+  // A late start that took more of the time than the second part goes before it.
+  const place = startShare(c) > (worth[1]?.share ?? 0) ? 1 : worth.length
+  const seen = worth.map(({ verdict }) => verdict)
+  const names = [...seen.slice(0, place), ...also, ...seen.slice(place)]
   return names.filter((name, i) => names.indexOf(name) === i)
 }
 
@@ -150,9 +159,11 @@ function leftOver(verdict: VerdictName, all: Cause[]): Cause[] {
   return OF_CPU.has(verdict) ? all.filter(({ name }) => name === 'blocked') : []
 }
 
+const LACKS_CORES = new Set<VerdictName>(['cpu-saturated', 'crowded-host'])
+
 /** What is seen beside the first verdict, and is no part of its own. */
 function alsoSeen(c: Case, first: VerdictName): VerdictName[] {
-  const also: VerdictName[] = slowStart(c) ? ['start-up'] : []
+  const also: VerdictName[] = slowStart(c) && !LACKS_CORES.has(first) ? ['start-up'] : []
   const special = specialVerdict(c)
   if (special !== null) also.push(special)
   const others = c.e.host?.otherCores ?? 0
