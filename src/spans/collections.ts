@@ -1,13 +1,15 @@
 /**
  * Garbage collections of the calling thread. A `PerformanceObserver` is told of them when the event loop turns, which that of a
- * worker hardly ever does. V8's profiler sees all of them, but makes each some µs longer: where there are very many, only
+ * worker hardly ever does. V8's profiler sees all of them, but makes each up to a millisecond longer: where there are many, only
  * some of the time is watched, and the rest is taken to be like it.
  */
 import { GCProfiler } from 'node:v8'
 
 /** What watching costs a collection (ms), and the share of the thread's time that it may cost. */
-const COST = 0.04
+const COST = 1
 const ALLOWED = 0.002
+/** At most so long (ms of the thread's time) nothing is watched: what was watched last may be out of date. */
+const LONGEST_REST = 1000
 
 export class Collections {
   private readonly profiler = new GCProfiler()
@@ -17,11 +19,10 @@ export class Collections {
   /** For so long (ms of the thread's time) nothing is watched. */
   private rest = 0
 
-  constructor() {
-    this.watch()
-  }
-
-  /** ms of collecting since it was last asked for. `ran`: ms that the thread ran in this time. */
+  /**
+   * ms of collecting since it was last asked for. `ran`: ms that the thread ran in this time. The first time nothing is known: a
+   * thread that starts is not like one that works.
+   */
   since(ran: number): number {
     if (!this.watching) {
       this.rest -= ran
@@ -31,7 +32,7 @@ export class Collections {
     const { statistics } = this.profiler.stop()
     const ms = statistics.reduce((sum, { cost }) => sum + cost / 1000, 0)
     this.rate = ran > 0 ? ms / ran : 0
-    this.rest = (statistics.length * COST) / ALLOWED - ran
+    this.rest = Math.min(LONGEST_REST, (statistics.length * COST) / ALLOWED - ran)
     this.watching = false
     this.watch()
     return ms
