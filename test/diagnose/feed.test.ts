@@ -11,6 +11,9 @@ import { readEvidence, writeEvidence } from '../../src/diagnose/recorded.js'
 const built = new URL('../../dist/diagnose/feed.js', import.meta.url).href
 const { diagnoseFeed } = (await import(built)) as typeof import('../../src/diagnose/feed.js')
 
+/** A module of the built package, which is loaded already: to make it again of its source takes longer than the test. */
+const inBuilt = <T>(path: string) => import(new URL(`../../dist/${path}`, import.meta.url).href) as Promise<T>
+
 const folder = mkdtempSync(join(tmpdir(), 'millrace-diagnose-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -20,7 +23,7 @@ const FEED: FeedJson = {
   batch: { size: 10 },
 } as unknown as FeedJson
 
-const quiet = { steps: 60, seconds: 4, apply: false, progress: () => {} }
+const quiet = { steps: 60, seconds: 1, apply: false, progress: () => {} }
 
 describe('a feed that is diagnosed', () => {
   test('parts of a step add up, steps are those of the window, and the first batch is kept apart', async () => {
@@ -72,8 +75,10 @@ describe('a loop that runs', () => {
 describe('experiments on data', () => {
   const files = join(folder, 'rows')
   test('rows to come that are in memory are not absent', async () => {
-    const { lookForAbsent } = await import('../../src/diagnose/absent.js')
-    const { normalizeFeed } = await import('../../src/define/normalize.js')
+    const { lookForAbsent } =
+      await inBuilt<typeof import('../../src/diagnose/absent.js')>('diagnose/absent.js')
+    const { normalizeFeed } =
+      await inBuilt<typeof import('../../src/define/normalize.js')>('define/normalize.js')
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ n: i })).join('\n')
     const { writeFileSync } = await import('node:fs')
     writeFileSync(`${files}.jsonl`, `${lines}\n`)

@@ -67,7 +67,7 @@ function decide(c: Case): Decision {
   }
   const [verdict, second = null] = named(c)
   const unsure = tied(a)
-  if (unsure === null) return { verdict, second, why: [] }
+  if (unsure === null || explains(verdict, unsure)) return { verdict, second, why: [] }
   const [x, y] = unsure.map(
     ({ share, interval }) => `${percent(share)} (${interval!.map(percent).join(' to ')})`,
   )
@@ -75,6 +75,14 @@ function decide(c: Case): Decision {
   const why = `${either}: their parts, ${x} and ${y}, are not certainly different`
   return { verdict: 'inconclusive', second: verdict, why: [why] }
 }
+
+/** Whether a verdict holds whichever of two causes is the larger: what makers did in waits does not decide it. */
+function explains(verdict: VerdictName, causes: Cause[]): boolean {
+  const ofMakers = causes.every(({ name }) => name === 'blocked' || name === 'cpu')
+  return ofMakers && WHATEVER.has(verdict)
+}
+
+const WHATEVER = new Set<VerdictName>(['start-up', 'straggler', 'runtime-pause'])
 
 /** The verdicts of the parts that are worth one, largest part first, and then what else is seen of the first. */
 function named(c: Case): VerdictName[] {

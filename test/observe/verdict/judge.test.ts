@@ -236,6 +236,14 @@ const CASES: [string, VerdictName, Evidence][] = [
   ['few steps', 'inconclusive', made({ steps: 99, step: SLOW, running: 0.98 })],
   ['two parts alike', 'inconclusive', uneven(made({ step: { supply: 5, handOver: 5 }, running: 0.98 }))],
   [
+    'a slower rank, whatever its makers did',
+    'straggler',
+    {
+      ...uneven(made({ step: { supply: 10 }, running: 0.5, blocked: 0.48 })),
+      ranks: [rank(0, 900), rank(1, 400)],
+    },
+  ],
+  [
     'two parts, one larger',
     'under-parallel',
     uneven(made({ step: { supply: 12, handOver: 3 }, running: 0.98 })),
