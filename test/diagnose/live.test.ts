@@ -2,23 +2,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { Controller } from '../../src/diagnose/attach/controller.js'
 import { findRun } from '../../src/diagnose/attach/find-run.js'
 import { type DiagnoseLiveOptions, diagnoseLive } from '../../src/diagnose/attach/live.js'
+import { otherRanks } from '../../src/diagnose/attach/other-ranks.js'
 import { monotonicMs } from '../../src/spans/clock.js'
 import { temporaryFolder } from '../support/folder.js'
 import { withoutPython } from '../support/python.js'
 
 const dist = new URL('../../dist/index.js', import.meta.url).href
 const children: ChildProcess[] = []
-afterEach(async () => {
-  for (const child of children.splice(0)) {
+afterEach(() => endAll(children))
+
+async function endAll(list: ChildProcess[]): Promise<void> {
+  for (const child of list.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue
     child.kill('SIGKILL')
     await new Promise(resolve => child.once('close', resolve))
   }
-})
+}
 
 interface Said {
   steps: number
@@ -27,12 +30,13 @@ interface Said {
 }
 
 /** A trainer, and what it says of itself. */
-async function trainer(options: object = {}) {
+async function trainer(options: object = {}, { list = children, env = {} } = {}) {
   const script = join(import.meta.dirname, 'trainer.mjs')
   const child = spawn(process.execPath, [script, dist, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
   })
-  children.push(child)
+  list.push(child)
   let said: Said | undefined
   const lines = createInterface({ input: child.stdout! })
   lines.on('line', line => {
@@ -50,13 +54,22 @@ async function trainer(options: object = {}) {
   return { child, pid: child.pid!, until, now: () => said! }
 }
 
+/** One that several tests look at; each leaves it as it was. */
+const lasting: ChildProcess[] = []
+let started: ReturnType<typeof trainer> | undefined
+const shared = () => {
+  started ??= trainer({}, { list: lasting })
+  return started
+}
+afterAll(() => endAll(lasting))
+
 const quick: DiagnoseLiveOptions = {
-  ...{ steps: 30, seconds: 5, control: false, apply: false, progress: () => {} },
+  ...{ steps: 30, seconds: 1, control: false, apply: false, progress: () => {} },
 }
 
 describe('a running trainer', () => {
   test('is looked at without being changed', async () => {
-    const { pid, now } = await trainer()
+    const { pid, now } = await shared()
     const found = await diagnoseLive(pid, quick)
     expect(found.recorded.steps.length).toBeGreaterThan(0)
     expect(found.recorded.facts).toMatchObject({ workers: 1, depth: 4, rows: 10 })
@@ -76,7 +89,7 @@ describe('a running trainer', () => {
   })
 
   test('by control, workers and depth are set', async () => {
-    const { pid, until } = await trainer()
+    const { pid, until } = await shared()
     const run = findRun(pid)
     const controller = Controller.open(run.engine.pid, run.engine.ring)
     try {
@@ -95,10 +108,10 @@ describe('a running trainer', () => {
   })
 
   test('a rest ends by itself, whatever becomes of the process that asked', async () => {
-    const { pid, until } = await trainer()
+    const { pid, until } = await shared()
     const run = findRun(pid)
     const controller = Controller.open(run.engine.pid, run.engine.ring)
-    controller.write({ restUntil: monotonicMs() + 600 })
+    await controller.ask({ restUntil: monotonicMs() + 600 })
     controller.close()
     run.close()
     const { steps } = await until(() => true)
@@ -107,13 +120,13 @@ describe('a running trainer', () => {
   })
 
   test('what a process has set is set back when it is killed, and others may ask then', async () => {
-    const { pid, until } = await trainer({ maxDepth: 8 })
+    const { pid, until } = await shared()
     const asker = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
     children.push(asker)
     const run = findRun(pid)
     const controller = Controller.open(pid, run.engine.ring)
     const words = {
-      sequence: 9,
+      sequence: 1009,
       asker: asker.pid!,
       ring: run.engine.ring,
       workers: 2,
@@ -133,11 +146,19 @@ describe('a running trainer', () => {
   })
 
   test('one process controls it at a time', async () => {
-    const { pid } = await trainer()
-    const other = await trainer()
+    const { pid } = await shared()
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    children.push(other)
     const run = findRun(pid)
     const controller = Controller.open(pid, run.engine.ring)
-    const words = { sequence: 7, asker: other.pid, ring: run.engine.ring, workers: 0, depth: 0, restUntil: 0 }
+    const words = {
+      sequence: 2007,
+      asker: other.pid!,
+      ring: run.engine.ring,
+      workers: 0,
+      depth: 0,
+      restUntil: 0,
+    }
     const { requestBytes, REQUEST_AT } = await import('../../src/engine/control/words.js')
     const { writeSync } = await import('node:fs')
     writeSync((controller as unknown as { fd: number }).fd, requestBytes(words), 0, undefined, REQUEST_AT)
@@ -151,6 +172,23 @@ describe('a running trainer', () => {
     const found = diagnoseLive(pid, { ...quick, steps: 100_000, seconds: 60 })
     setTimeout(() => child.kill('SIGKILL'), 500)
     await expect(found).rejects.toThrow('has ended while it was looked at')
+  })
+})
+
+describe('ranks of a run', () => {
+  test('are found in one process; those of another run with the same feed are not taken for them', async () => {
+    const { pid } = await trainer({ ranks: 2 }, { env: { MASTER_PORT: '1' } })
+    const others = (ring: string) => {
+      const run = findRun(pid, ring)
+      const found = otherRanks(run)
+      const seen = found.map(({ trainer }) => [trainer.pid, trainer.ring.rank])
+      for (const other of [...found, run]) other.close()
+      return seen
+    }
+    expect(others('1')).toEqual([[pid, 1]])
+    await trainer({ ranks: 2 }, { env: { MASTER_PORT: '2' } })
+    expect(others('1')).toEqual([[pid, 1]])
+    expect(others('2')).toEqual([[pid, 0]])
   })
 })
 
@@ -194,7 +232,7 @@ describe('a process that can’t be looked at', () => {
   })
 
   test('a feed by a name that there is not', async () => {
-    const { pid } = await trainer()
+    const { pid } = await shared()
     await expect(diagnoseLive(pid, { ...quick, ring: 'cats' })).rejects.toThrow('has no open feed "cats"')
   })
 })

@@ -29,29 +29,15 @@ export function findRun(pid: number, wanted?: string): FoundRun {
   }
 }
 
-/** The other ranks of a run that are on this machine. */
-export function otherRanks({ trainer: { ring: mine, pid } }: FoundRun): FoundRun[] {
-  if (mine.world < 2) return []
-  const found = new Map<number, FoundRun>()
-  for (const writer of spanWriters()) {
-    if (writer.pid === pid) continue
-    try {
-      const spans = attachSpans(writer.path)
-      const ring = spans
-        .rings()
-        .find(one => one.open && one.name === mine.name && one.world === mine.world && one.rank !== mine.rank)
-      if (ring === undefined || found.has(ring.rank) || !hasConsumer(spans, ring.ring)) spans.close()
-      else if (ring.engine === writer.pid)
-        found.set(
-          ring.rank,
-          run({ pid: writer.pid, spans, ring }, { pid: writer.pid, spans, ring: ring.ring }),
-        )
-      else found.set(ring.rank, withEngine(writer.pid, spans, ring))
-    } catch {
-      // It has ended meanwhile, or is another version's.
-    }
+/** The run of a ring that the process `pid` takes batches from. Its spans are the run's from now on. */
+export function runOf(pid: number, spans: AttachedSpans, ring: RingInfo): FoundRun {
+  try {
+    if (ring.engine !== pid) return withEngine(pid, spans, ring)
+    return run({ pid, spans, ring }, { pid, spans, ring: ring.ring })
+  } catch (error) {
+    spans.close()
+    throw error
   }
-  return [...found.values()]
 }
 
 export function sourceOfRun({ trainer, engine }: FoundRun): SpanSource {
@@ -140,7 +126,8 @@ function withEngine(pid: number, spans: AttachedSpans, ring: RingInfo): FoundRun
   return run({ pid, spans, ring }, { pid: ring.engine, spans: engine, ring: ring.engineRing })
 }
 
-function hasConsumer(spans: AttachedSpans, ring: number): boolean {
+/** Whether batches are taken from a ring here: an engine of its own has the rings of others, too. */
+export function hasConsumer(spans: AttachedSpans, ring: number): boolean {
   return spans.readSince(undefined, ring).records.some(({ lane }) => lane.kind === 'consumer')
 }
 

@@ -13,8 +13,9 @@ import { applyBest } from '../apply.js'
 import { atWork, double, heldSteps, needsDoubling } from '../experiments.js'
 import { type Findings, findings } from '../findings.js'
 import { Controller } from './controller.js'
-import { findRun, otherRanks, sourceOfRun } from './find-run.js'
+import { findRun, sourceOfRun } from './find-run.js'
 import { LiveRun } from './live-run.js'
+import { otherRanks } from './other-ranks.js'
 import { rankTimes } from './ranks.js'
 
 export interface DiagnoseLiveOptions {
