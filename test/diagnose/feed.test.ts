@@ -55,8 +55,7 @@ describe('a loop that runs', () => {
       new URL('../../dist/index.js', import.meta.url).href
     )) as typeof import('../../src/index.js')
     const loader = open(FEED, { workers: 1, epochs: null })
-    await loader.ready
-    const found = loader.diagnose({ seconds: 0.5 })
+    const found = loader.diagnose({ seconds: 0.5 }) // waits until the feed is open
     let done = false
     void found.then(() => {
       done = true

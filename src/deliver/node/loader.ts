@@ -357,7 +357,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** Looks at the loop that runs for some seconds, and says why it waits. It only reads: docs/diagnose.md. */
   async diagnose({ seconds = 10 }: { seconds?: number } = {}): Promise<Diagnosis> {
-    this.checkOpen()
+    await this.ready.then(() => this.checkOpen())
     return (await import('../../observe/watch.js')).watchLoop(this.supply.feeding.id, seconds)
   }
 
