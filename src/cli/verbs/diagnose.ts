@@ -6,6 +6,9 @@ import { notice, Progress } from '../progress.js'
 
 const SEVERAL = 'a FEED, --attach PID, --loader module:object, or --evidence FILE'
 
+/** Batches made ahead, unless told otherwise. */
+const DEPTH = 4
+
 export const diagnose = command({
   name: 'diagnose',
   summary: 'says why a trainer waits for its data, and what to do about it',
@@ -29,7 +32,7 @@ export const diagnose = command({
     steps: { type: 'count', value: 'N', about: 'steps to look at (200)', least: 1 },
     seconds: { type: 'number', value: 'S', about: 'look no longer than this', default: 30, least: 0.1 },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
-    depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
+    depth: { type: 'count', value: 'N', about: 'batches made ahead', default: DEPTH, least: 1 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
@@ -61,6 +64,12 @@ export const diagnose = command({
     if (apply && (loader !== undefined || evidence !== undefined))
       throw new UsageError('--apply needs a FEED, or --attach PID --control')
     const stepMs = values['step-ms']
+    if (stepMs > 0 && feed === undefined && loader === undefined)
+      throw new UsageError(
+        '--step-ms is for a FEED or --loader: what was seen of a trainer has its own steps',
+      )
+    if (feed === undefined && (values.workers !== 'auto' || values.depth !== DEPTH))
+      throw new UsageError('--workers and --depth are for a FEED: a trainer or loader has its own')
     let found: Findings
     if (evidence !== undefined) {
       const [{ findings }, { readEvidence }] = await Promise.all([
