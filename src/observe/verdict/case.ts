@@ -91,8 +91,10 @@ export function gcShare({ e, f }: Case): number {
   const waits = sum(steps, step => step.supply + step.handOver)
   const trainer =
     waits > 0 ? sum(steps, step => Math.min(step.gc ?? 0, step.supply + step.handOver)) / waits : 0
+  // Makers that have nothing to do collect garbage, too: that holds nothing up.
   const work = sum(e.makers, slice => workOf(slice.work))
-  const makers = work > 0 && f.rows > 0 ? sum(e.makers, slice => slice.gc) / work : 0
+  const time = Math.max(work, MOST * (work + sum(e.makers, ({ wait, idle }) => wait + idle)))
+  const makers = time > 0 && f.rows > 0 ? sum(e.makers, slice => slice.gc) / time : 0
   return clamp(Math.max(trainer, makers), 0, 1)
 }
 

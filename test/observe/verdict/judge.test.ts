@@ -232,6 +232,11 @@ const CASES: [string, VerdictName, Evidence][] = [
     }),
   ],
   ['a loss that is not certain', 'compute-bound', spread(made({ running: 0.98, step: { supply: 0.8 } }))],
+  [
+    'collecting garbage while there is no slot to fill',
+    'variance',
+    made({ step: SLOW, running: 0.04, gc: 0.06 }),
+  ],
   ['collecting some garbage', 'under-parallel', made({ step: SLOW, running: 0.98, gc: 0.1 })],
   ['few steps', 'inconclusive', made({ steps: 99, step: SLOW, running: 0.98 })],
   ['two parts alike', 'inconclusive', uneven(made({ step: { supply: 5, handOver: 5 }, running: 0.98 }))],
