@@ -286,7 +286,9 @@ export class RingSpans {
       this.sums[BYTES] += work?.bytes ?? 0
       this.counted = true
     }
-    if (this.counted || this.lane.pending) this.lane.settle(start + duration)
+    // A wait is written with its step: else the waits of some steps would be joined with those of one more.
+    const among = kind > LAST_WORK && kind !== SpanKind.Step && this.kinds[SpanKind.Step].count > 0
+    if (!among && (this.counted || this.lane.pending)) this.lane.settle(start + duration)
   }
 
   /** The work of a claim that has just ended: one span a kind, one after the other. */

@@ -120,6 +120,22 @@ describe('a lane', () => {
     }
   })
 
+  test('joins waits as their steps are joined', () => {
+    const file = newSpanFile()
+    const lane = openLane(file.maker(0)!)
+    for (let batch = 0, now = performance.now(); batch < 60; batch++) {
+      lane.of(1).add(SpanKind.Wait, now, 3, { batch, rows: 1 })
+      lane.of(1).add(SpanKind.Step, now + 3, 2, { batch, rows: 1 })
+      now += 5
+    }
+    lane.flush()
+    const { records } = file.reader.readSince()
+    const told = (kind: string) =>
+      records.filter(record => record.kind === kind).map(({ batch, joined }) => [batch, joined])
+    expect(told('wait')).toEqual(told('step'))
+    expect(told('step').length).toBeLessThan(40)
+  })
+
   test('keeps long spans as they were', () => {
     const { file, lane } = laneOf()
     writeBatches(lane, 0, 3)

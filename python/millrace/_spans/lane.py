@@ -24,6 +24,8 @@ _BODY = struct.Struct("<4d2f5I")
 _NAN = math.nan
 #: For so long (ms) spans are joined, by level.
 _WINDOWS = {SpanLevel.COUNTERS: COUNTERS_JOIN_MS, SpanLevel.SPANS: JOIN_MS, SpanLevel.FULL: 0}
+#: What a loop does between two steps.
+_WAITS = (SpanKind.WAIT, SpanKind.HAND, SpanKind.COPY)
 #: CPU time is looked up at most this often (seconds).
 _TIMES = 0.05
 
@@ -89,6 +91,9 @@ class SpanLane:
                 self._joined = True
             self._sum(ring, kind, duration, bytes, rows)
         end = start + duration
+        # A wait is written with its step: else waits of some steps would be joined with those of one more.
+        if kind in _WAITS and (ring, SpanKind.STEP) in waiting:
+            return
         if waiting:
             rings = 1 if len(waiting) == 1 else len({key[0] for key in waiting})
             if (end - self._since) * 1000 >= _WINDOWS[self.level] * rings:

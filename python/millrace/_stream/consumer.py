@@ -32,6 +32,11 @@ class About(NamedTuple):
     complete: float
     sent: float
 
+    @property
+    def begins(self) -> bool:
+        """Whether it is the first of a run or an epoch: accounts tell it apart, so it is joined with none."""
+        return self.step == 1 or self.batch == 0
+
 
 class Consumer:
     """Used by the thread that loops."""
@@ -79,7 +84,7 @@ class Consumer:
             end = now if self._ended is None else self._ended
             self._add(about, SpanKind.STEP, since, end - since)
             self._add(about, SpanKind.IDLE, end, now - end)
-            self._tell_pauses(about)
+            self._over(about)
         self._begun = self._ended = None
 
     def sent(self) -> None:
@@ -116,7 +121,7 @@ class Consumer:
         self._wait(about, asked, divide(asked, about.complete, about.sent, there))
         self._add(about, SpanKind.STEP, there, end - there)
         self._add(about, SpanKind.IDLE, end, following - end)
-        self._tell_pauses(about)
+        self._over(about)
 
     # ------------------------------------------------------------ by the user's word
 
@@ -137,6 +142,8 @@ class Consumer:
     # ------------------------------------------------------------ writing
 
     def _wait(self, about: About, start: float, parts: Parts) -> None:
+        if about.begins:
+            self.flush()
         for kind, seconds in zip((SpanKind.WAIT, SpanKind.HAND, SpanKind.COPY), parts):
             self._add(about, kind, start, seconds)
             start += seconds
@@ -145,6 +152,11 @@ class Consumer:
         if self._lane is not None and seconds > 0:
             ring, batch, step, rows = about[:4]
             self._lane.add(ring, kind, start, seconds, batch=batch, first_row=step, rows=rows)
+
+    def _over(self, about: About) -> None:
+        self._tell_pauses(about)
+        if about.begins:
+            self.flush()
 
     def _tell_pauses(self, about: About) -> None:
         for start, seconds in self._pauses.take():

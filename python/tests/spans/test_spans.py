@@ -69,6 +69,18 @@ def test_what_is_written_is_read():
         assert not spans.rings()[0].open and not spans.lanes()[0].open
 
 
+def test_waits_are_joined_as_their_steps_are():
+    file, lane = lane_of()
+    for batch in range(60):
+        lane.add(3, SpanKind.WAIT, batch * 0.005, 0.003, batch=batch, rows=1)
+        lane.add(3, SpanKind.STEP, batch * 0.005 + 0.003, 0.002, batch=batch, rows=1)
+    lane.flush()
+    with Spans(file.path) as spans:
+        records = spans.read_since().records
+    waits, steps = ([(r.batch, r.joined) for r in records if r.kind == kind] for kind in ("wait", "step"))
+    assert waits == steps and len(steps) < 40
+
+
 def test_a_ring_that_stays_open_keeps_its_name():
     file = SpanFile()
     training = file.open_ring("training", 0, 1, 4711, 9)

@@ -13,6 +13,8 @@ interface Handed {
   firstRow: number
   rows: number
   at: number
+  /** It is the first of the run or of an epoch. Accounts tell it apart: it is joined with none. */
+  begins: boolean
 }
 
 export class ConsumerSpans {
@@ -39,7 +41,15 @@ export class ConsumerSpans {
   handed(ring: number, batch: number, step: TakenStep): void {
     if (this.ref === undefined) this.open()
     const { asked, completed, arrived, got, samples, stepInEpoch } = step
-    this.current = { ring, batch, firstRow: stepInEpoch + 1, rows: samples, at: got }
+    this.current = {
+      ring,
+      batch,
+      firstRow: stepInEpoch + 1,
+      rows: samples,
+      at: got,
+      begins: step.mark !== undefined,
+    }
+    if (this.current.begins) this.flush()
     const spans = this.lane?.of(ring, this.level)
     const complete = Math.min(Math.max(asked, completed), got)
     const there = Math.min(Math.max(complete, arrived), got)
@@ -56,6 +66,7 @@ export class ConsumerSpans {
     const handed = this.current
     this.current = undefined
     this.lane?.of(handed.ring).add(SpanKind.Step, handed.at, now - handed.at, handed)
+    if (handed.begins) this.flush()
     this.run.stepped(now)
     return now
   }

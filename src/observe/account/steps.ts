@@ -19,6 +19,8 @@ export function stepsOf(records: readonly SpanRecord[], stepsInEpoch: number): S
       waiting = waiting.filter(one => one.batch >= batch + joined)
       steps.push(step)
     } else if (kind === 'wait' || kind === 'hand' || kind === 'copy') {
+      // Batches are counted from 0 again: what still waits is about a step that was left by `break`.
+      if (batch === 0) waiting = waiting.filter(one => one.batch === 0 && one.end >= record.start - 1)
       const last = steps.at(-1)
       const same = waiting.find(one => one.batch === batch)
       const one = new OpenStep(record, stepsInEpoch, steps.length === 0)
@@ -62,6 +64,11 @@ class OpenStep {
       ...(!first && (firstRow > 0 ? firstRow === 1 : begins) && { epochStart: true }),
       ...(times.count === 1 && { ready: times.supply === 0 }),
     }
+  }
+
+  get end(): number {
+    const { asked, supply, handOver, transfer } = this.step
+    return asked + supply + handOver + transfer
   }
 
   /** Whether the batch is one of its own. */

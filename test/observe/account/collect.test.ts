@@ -37,6 +37,18 @@ function make(spans: FakeSpans, slices: number, begun = 1000): void {
 }
 
 describe('steps', () => {
+  test('a step that was left by break does not leave its waits to another', () => {
+    const spans = new FakeSpans(FACTS)
+    for (let left = 0; left < 3; left++) {
+      loop(spans, 3, 1000 + left * 1000)
+      spans.add(trainer, 'wait', 1150 + left * 1000, 500, { batch: 3, rows: 32 })
+    }
+    spans.add(trainer, 'wait', 4500, 500, { batch: 0, rows: 32 })
+    loop(spans, 8, 6000)
+    const { steps } = collect(spansOfLoader(spans, RING))
+    expect(steps.map(({ supply }) => supply)).toEqual(steps.map(() => 10))
+  })
+
   test('are made of supply, hand-over, copy and compute; the first and those that begin an epoch are marked', () => {
     const spans = new FakeSpans(FACTS)
     loop(spans, 25)
