@@ -56,7 +56,10 @@ const VERBS: Record<keyof MakerWork, string> = {
 }
 
 const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
-  'compute-bound': (_, d) => `The trainer is the limit: the data costs it ${percent(d.lost)}`,
+  'compute-bound': (_, d) =>
+    d.lost < LEAST_PART
+      ? `The trainer is the limit: the data costs it ${percent(d.lost)}`
+      : `The trainer seems to be the limit: the data cost it ${percent(d.lost)} here, but that varies so much that it may be nothing`,
   'launch-bound': () => 'The data is in time, but the GPU waits for its kernels to be launched',
   'crowding-trainer': () => 'workers take cores that the trainer needs',
   'hand-over': () => 'batches are complete, but taking them takes too long',

@@ -405,6 +405,9 @@ describe('words', () => {
     expect(sentence(judge(made({ running: 0.3 })))).toMatch(
       /^The trainer is the limit: the data costs it 0\.1 %\.$/,
     )
+    const uncertain = judge(spread(made({ running: 0.98, step: { supply: 0.8 } })))
+    expect(uncertain.verdict).toBe('compute-bound')
+    expect(sentence(uncertain)).toMatch(/^The trainer seems to be the limit: .* may be nothing\.$/)
   })
 
   test('a remedy without a gain says what it changes', () => {
