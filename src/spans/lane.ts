@@ -5,7 +5,6 @@
  */
 import { crc32 } from 'node:zlib'
 import { monotonicMs, type SpanClock } from './clock.js'
-import { Collections } from './collections.js'
 import { BYTES, CLAIMS, CounterWriter, OPENS, READS, ROWS } from './counters.js'
 import {
   COUNTERS_JOIN_MS,
@@ -21,7 +20,7 @@ import {
 } from './span-words.js'
 import { ThreadTimes } from './thread-times.js'
 
-/** CPU time and garbage collections are looked up at most this often (ms): it costs some µs. */
+/** CPU time is looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
 /** Counters are written out at most this often (ms). */
 const COUNT_MS = JOIN_MS
@@ -78,7 +77,6 @@ export class SpanLane {
   private published = Number.NEGATIVE_INFINITY
   private readonly times = new ThreadTimes()
   private timed = Number.NEGATIVE_INFINITY
-  private collections: Collections | undefined
   /** CPU time and delay that no record tells yet. */
   private cpu = Number.NaN
   private delay = Number.NaN
@@ -135,11 +133,6 @@ export class SpanLane {
     this.joined = true
   }
 
-  /** From now on the lane asks by itself for garbage collections: for a thread that is not told of them. */
-  watchCollections(): void {
-    this.collections = new Collections()
-  }
-
   /** The thread has collected garbage, within what else it did. */
   gc(start: number, duration: number): void {
     // It is told some time after it was: what waits, and what comes, must not be taken to begin with it.
@@ -192,22 +185,13 @@ export class SpanLane {
 
   /** Looks CPU time up, if that is some time ago. */
   private look(now: number): void {
-    const passed = now - this.timed
-    if (passed < TIMES) return
+    if (now - this.timed < TIMES) return
     this.timed = now
     const [cpu, delay] = this.times.since()
     this.counters.addTimes(cpu, delay)
-    if (this.collections) this.collected(now, this.collections.since(Number.isNaN(cpu) ? passed : cpu))
     this.counters.writeOwn(monotonicMs(now))
     this.cpu = Number.isNaN(this.cpu) ? cpu : this.cpu + cpu
     this.delay = Number.isNaN(this.delay) ? delay : this.delay + delay
-  }
-
-  /** Garbage was collected before `now`. When each collection was, is not known. */
-  private collected(now: number, ms: number): void {
-    if (!(ms > 0)) return
-    this.counters.addGc(ms)
-    this.of(0).beside(SpanKind.Gc, now - ms, ms)
   }
 
   /** Joined spans are written one after the other: when each was, is not known any more. */
@@ -305,14 +289,6 @@ export class RingSpans {
     this.sums[OPENS] += opens
     this.counted = true
     this.lane.settle(last)
-  }
-
-  /** A span within others, which waits until the lane writes them. */
-  beside(kind: SpanKind, start: number, duration: number): void {
-    if (!this.waits) this.lane.begin(this, start + duration)
-    this.waits = true
-    this.put(kind, start, duration)
-    this.counted = true
   }
 
   /** A claim, a step, or a batch of a device. */

@@ -146,46 +146,6 @@ interface Read {
   records: { kind: string; ring: number }[]
 }
 
-test('workers say how long they collect garbage, though their event loops never turn', async () => {
-  const feed = await feedModule(
-    temporaryFolder(),
-    'collecting.mjs',
-    `import { setFlagsFromString } from 'node:v8'
-    import { runInNewContext } from 'node:vm'
-    let kept, gc
-    globalThis.collectForTest = () => {
-      setFlagsFromString('--expose-gc')
-      kept ??= Array.from({ length: 50_000 }, (_, i) => ({ i, of: [i] }))
-      gc ??= runInNewContext('gc')
-      gc()
-    }
-    export default feed({
-      ...${JSON.stringify(NUMBERS)},
-      map: sample => { globalThis.collectForTest(); return sample },
-    })`,
-  )
-  await using(feed, { workers: 1, epochs: null }, async loader => {
-    await loader.ready
-    const { id, spans } = feedingOf(loader) as unknown as { id: number; spans: { reader: SpanReader } }
-    const collected = () => {
-      const [{ gc, rings }] = spans.reader.counters(id).filter(({ lane }) => lane.kind === 'worker')
-      return { gc, map: rings[0].ms.map }
-    }
-    let before: ReturnType<typeof collected> | undefined
-    for await (const _ of loader) {
-      const { gc, map } = collected()
-      before ??= { gc, map }
-      // The function does nothing else. The last quarter of a second may not be told yet.
-      if (map - before.map > 200 && gc - before.gc >= (map - before.map) / 2) break
-      if (map - before.map > 10_000) expect({ gc, map }).toBe('mostly garbage collections')
-    }
-    const { records } = spans.reader.readSince()
-    expect(
-      records.some(({ kind, lane, ring }) => kind === 'gc' && lane.kind === 'worker' && ring === 0),
-    ).toBe(true)
-  })
-})
-
 test('stats() and spans(cursor) read on', async () => {
   await using(PICTURES as never, { workers: 1 }, async loader => {
     await loop(loader)

@@ -47,7 +47,6 @@ class Maker {
 
   constructor(private readonly data: MakerData) {
     this.lane = data.spans && openLane(data.spans)
-    this.lane?.watchCollections()
     watchProcess(child => noteChild(data.words, data.maker, child))
   }
 
