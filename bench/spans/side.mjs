@@ -36,5 +36,7 @@ function spent() {
 
 const answers = { count, take, spent }
 process.on('message', async ([what, argument]) => process.send(await answers[what](argument)))
+// Ctrl-C comes to all processes: the other one decides.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 process.on('disconnect', () => process.exit()) // also when the other process was killed
 process.send((await batches.next()).done === false)
