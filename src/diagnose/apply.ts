@@ -28,8 +28,9 @@ export async function applyBest(bench: Bench, diagnosis: Diagnosis): Promise<App
     }
   const { action, set, predictedGain, interval } = remedy
   const { before, after } = await inTurns(bench, set, TURN)
-  const measuredGain = gainOf({ before, after })
-  const kept = measuredGain > -NOISE
+  // A trainer that took no batch meanwhile says nothing: then all stays as it was.
+  const measuredGain = before.length > 0 && after.length > 0 ? gainOf({ before, after }) : null
+  const kept = measuredGain !== null && measuredGain > -NOISE
   if (kept) await bench.set(set)
   return { action, set, predictedGain, interval, measuredGain, before, after, kept }
 }

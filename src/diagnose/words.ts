@@ -4,6 +4,8 @@ import type { Applied } from './apply.js'
 import type { Setting } from './bench.js'
 
 export function appliedText({ action, set, predictedGain, measuredGain, kept }: Applied): string {
+  if (action !== null && measuredGain === null)
+    return `Applied, and undone: ${action}\n  The trainer took no batch meanwhile, so nothing could be measured.`
   if (action === null || set === null || measuredGain === null)
     return 'Applied: nothing. No remedy above can be applied from here: follow them by hand.'
   const expected =
