@@ -6,7 +6,7 @@ import type { SpanCursor, SpanRead, SpanRecord } from '../spans/reader.js'
 import type { Counters, RingFacts, SpanReading } from './account/source.js'
 
 /** A lane is written over after 16 s at the earliest: it is read at least this often (ms). */
-export const GATHER_OFTEN = 2000
+const GATHER_OFTEN = 2000
 
 export class GatheredSpans implements SpanReading {
   private records: SpanRecord[] = []

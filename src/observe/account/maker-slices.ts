@@ -110,7 +110,7 @@ class OpenSlice {
   }
 }
 
-export function noWork(): MakerWork {
+function noWork(): MakerWork {
   return { open: 0, read: 0, decode: 0, transform: 0, map: 0, close: 0 }
 }
 

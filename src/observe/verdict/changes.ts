@@ -15,7 +15,7 @@ const NEAR = 1.02
 const FREE_SHARE = 0.5
 
 /** The fewest workers that reach the demand, or what is nearest to it. Undefined: no other number is better. */
-export function bestWorkers({ f }: Case): number | undefined {
+function bestWorkers({ f }: Case): number | undefined {
   const step = (workers: number) => predict(f, { workers }).stepMs
   // Beyond this, makers have no claim, or no core and nothing to wait for.
   const running = f.cpu.value + f.blocked.value > 0 ? f.cpu.value / (f.cpu.value + f.blocked.value) : 1

@@ -81,7 +81,7 @@ function coresLack(c: Case): boolean {
 }
 
 /** Makers wait for cores: are there too few, or do others use them? */
-export function coresVerdict(c: Case): VerdictName {
+function coresVerdict(c: Case): VerdictName {
   const others = c.e.host?.otherCores ?? 0
   const throttled = (c.e.host?.throttled ?? 0) >= limit.THROTTLED
   return throttled || others < Math.max(missingCores(c), limit.FREE_CORE) ? 'cpu-saturated' : 'crowded-host'
