@@ -10,30 +10,6 @@ export function formOf(value) {
   return Object.fromEntries(Object.keys(value).map(key => [key, formOf(value[key])]))
 }
 
-/** Of a trace: the tracks, and of each kind of event its track, category and keys. */
-export function traceForm(text) {
-  const events = JSON.parse(text)
-  const names = new Map(events.flatMap(({ ph, tid, args }) => (ph === 'M' ? [[tid, args.name]] : [])))
-  const kinds = events.map(({ ph, pid, tid, name, cat, ...rest }) => {
-    // Which worker did a piece of work is chance.
-    const track = names.get(tid)?.replace(/\d+/, 'N')
-    return JSON.stringify({
-      ph,
-      pid,
-      track,
-      name,
-      cat,
-      form: formOf({ ph, pid, tid, name, ...(cat && { cat }), ...rest }),
-    })
-  })
-  const batches = events.filter(({ cat }) => cat === 'compute').map(({ args }) => args.batch)
-  return {
-    tracks: [...names.values()],
-    kinds: [...new Set(kinds)].sort().map(kind => JSON.parse(kind)),
-    batches,
-  }
-}
-
 /** Of a report: the form of the data that its page shows, and the names of runs and of spans. */
 export function reportForm(page) {
   const { runs, ...data } = dataOf(page)

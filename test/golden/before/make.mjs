@@ -27,12 +27,11 @@ const { states, python } = observe()
 for (const [name, state] of Object.entries({ ...states, ...python.states }))
   writeFileSync(join(here, 'states', `${name}.json`), `${JSON.stringify(state)}\n`)
 const { cli, ...seen } = observe()
-const { printed, trace, report } = cli
+const { printed, report } = cli
 keep('feeds.json', seen.feeds)
 keep('resumed.json', seen.resumed)
 keep('protocol.json', seen.protocol)
 keep('printed.json', printed)
-writeFileSync(join(here, 'trace.json'), trace)
 // Which machine it was matters to no one.
 writeFileSync(join(here, 'report.html'), report.replace(/"machine":"[^"]*"/, '"machine":"a machine"'))
 

@@ -230,8 +230,7 @@ async function inNode() {
 
 async function byCli() {
   const file = definitionFile('source: tar')
-  const trace = join(folder, 'trace.json')
-  const flags = ['--trace', trace, '--workers', '2', '--json', '--epochs', '2']
+  const flags = ['--workers', '2', '--json', '--epochs', '2']
   const printed = JSON.parse(await output(process.execPath, [main, 'run', file, ...flags]))
   const demo = join(folder, 'demo')
   await output(process.execPath, [
@@ -248,7 +247,6 @@ async function byCli() {
   ])
   return {
     printed: formOf(printed),
-    trace: readFileSync(trace, 'utf8'),
     report: readFileSync(join(demo, 'report.html'), 'utf8'),
   }
 }
