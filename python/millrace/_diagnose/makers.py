@@ -44,6 +44,9 @@ class Makers:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="looks", daemon=True)
         self._loop = threading.get_native_id()
+        #: Threads of libraries that were there before the loader: those of numpy and torch spin now and then.
+        python = {thread.native_id for thread in threading.enumerate()}
+        self._strange = set(proc.threads_of(os.getpid())) - python
         #: When everything was last looked at, and how long the loop had waited by then.
         self._last: Optional[Tuple[float, float]] = None
 
@@ -67,7 +70,7 @@ class Makers:
         for pid in proc.children_of(os.getpid()):
             self._add(self._processes, pid, proc.process_times(pid), proc.read_bytes(pid))
         for tid in proc.threads_of(os.getpid()):
-            if tid == self._thread.native_id:
+            if tid == self._thread.native_id or tid in self._strange:
                 continue
             times = proc.times_of(f"/proc/self/task/{tid}")
             if tid == self._loop and times is not None:

@@ -57,17 +57,21 @@ class Account:
             self._at = time.monotonic()
         return self._known
 
-    def ask(self, **request: Any) -> Mapping[str, Any]:
-        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known."""
+    def ask(self, revive: bool = True, **request: Any) -> Mapping[str, Any]:
+        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known.
+
+        ``revive``: an engine that died is replaced, and asked.
+        """
+        ask = self._stream.ask if revive else self._stream.client.ask
         self._flush()
         asked = {"account": {**request, **self._device()}}
-        known: Mapping[str, Any] = {} if self._blind else self._stream.ask(asked)["known"]
+        known: Mapping[str, Any] = {} if self._blind else ask(asked)["known"]
         if "account" not in known:
             if not self._blind:
                 self._blind = True
                 log.info("%s: the engine is told what the loop does: %s", self._stream.name, known["unknown"])
             asked["account"]["records"] = self._records()
-            known = self._stream.ask(asked)["known"]
+            known = ask(asked)["known"]
         if "account" not in known:
             raise MillraceError(f"nothing is known of where the time went: {known['unknown']}")
         return known

@@ -43,7 +43,7 @@ class EpochLine:
         since = self._stats.since * 1000
         speed, waited = self._stats.epoch_line(epoch)
         try:
-            why = told(self._account.ask(since=since))
+            why = told(self._account.ask(revive=False, since=since))
         except (MillraceError, KeyError):
             why = None
         line = f"{name}, {speed}; {why or waited}"

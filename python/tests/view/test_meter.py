@@ -104,6 +104,7 @@ def test_a_clock_that_is_not_known_yet_makes_no_time(monkeypatch):
 
 
 def test_a_loop_on_a_gpu_writes_what_its_stream_did(fake):
+    pytest.importorskip("torch")
     """The host is quick, the stream waits: 250 ms from each event to the next, as this device has it."""
     told = []
 
