@@ -171,10 +171,10 @@ function pressure({ signals: { psi } }: HostFacts): Finding {
   const is = `tasks waited ${known.map(({ name, share }) => `${percent(share)} for ${name}`).join(', ')}`
   const high = known.filter(({ name, share }) => share >= PRESSURE[name]).map(({ name }) => name)
   if (high.length === 0) return { what, verdict: 'ok', is, data: psi }
-  const TODO = {
+  const advice = {
     memory: 'memory is short: smaller batches, less depth, fewer workers',
     cpu: 'more wants to run than there are cores',
     io: 'the storage is busy: millrace probe says how fast it is',
   }
-  return { what, verdict: 'warn', is, todo: high.map(name => TODO[name]).join('; '), data: psi }
+  return { what, verdict: 'warn', is, todo: high.map(name => advice[name]).join('; '), data: psi }
 }

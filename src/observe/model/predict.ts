@@ -54,6 +54,16 @@ export function predict(f: Fit, change: Change): Prediction {
   const model = MODEL.least + MODEL[bound === 'trainer' ? 'trainer' : 'supply'] * Math.abs(Math.log(now / ms))
   const noise = f.measured.sigma / now
   const sigma = Math.hypot(model, noise, ...uncertain)
+  return predicted(f, change, { ms, sigma, bound })
+}
+
+/** A step after a change (ms), with the standard error of its logarithm, as it is told. */
+export function predicted(
+  f: Fit,
+  change: Change,
+  { ms, sigma, bound }: { ms: number; sigma: number; bound: Prediction['bound'] },
+): Prediction {
+  const now = Math.max(f.measured.value, 1e-6)
   const ideal =
     f.ideal * (change.stepMs === undefined || f.step.value <= 0 ? 1 : change.stepMs / f.step.value)
   return {

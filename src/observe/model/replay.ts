@@ -4,9 +4,9 @@
  */
 import { account } from '../account/account.js'
 import type { Accounting, Change, Evidence, Prediction } from '../evidence.js'
-import { clamp, sum } from './estimate.js'
+import { sum } from './estimate.js'
 import { type Fit, fit, workOf } from './fit.js'
-import { capacity, coresOf } from './predict.js'
+import { capacity, coresOf, predicted } from './predict.js'
 
 /** Claims that are replayed at most: enough for rare slow ones, few enough for some ms. */
 const CLAIMS = 4000
@@ -30,16 +30,8 @@ export function replay(e: Evidence, change: Change, a: Accounting = account(e)):
   const ms = Math.max((now * after) / Math.max(before, 1e-6), 1e-6)
   const sigma = ERROR.least + ERROR.share * Math.abs(Math.log(now / ms)) + f.measured.sigma / now
   const trainer = (change.stepMs ?? f.step.value) + f.consumer.value
-  const ideal =
-    f.ideal * (change.stepMs === undefined || f.step.value <= 0 ? 1 : change.stepMs / f.step.value)
-  return {
-    samplesPerSecond: (1000 * f.rows) / ms,
-    stepMs: ms,
-    lost: clamp(1 - ideal / ms, 0, 1),
-    gain: now / ms - 1,
-    interval: [(now / ms) * Math.exp(-1.96 * sigma) - 1, (now / ms) * Math.exp(1.96 * sigma) - 1],
-    bound: after <= 1.02 * trainer ? 'trainer' : capacity(f, change).bound,
-  }
+  const bound = after <= 1.02 * trainer ? 'trainer' : capacity(f, change).bound
+  return predicted(f, change, { ms, sigma, bound })
 }
 
 /** The claims of the window: single ones where they were recorded, otherwise those of each slice, alike. */
