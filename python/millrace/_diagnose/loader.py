@@ -130,8 +130,17 @@ def step_of(options: argparse.Namespace) -> Callable[[Any], None]:
         if not callable(train):
             raise MillraceError(f"{options.train}: expected a function, which is called with each batch")
         return lambda batch: train(batch) and None
-    seconds = (options.step_ms or 0) / 1000
+    seconds = options.step_ms / 1000
     return lambda batch: time.sleep(seconds) if seconds > 0 else None
+
+
+def slept(step_ms: float) -> float:
+    """How long a sleep of so many ms takes on this machine (ms): a little longer than it is told to."""
+    times = min(30, int(400 / step_ms)) if step_ms > 0 else 0
+    begun = time.monotonic()
+    for _ in range(times):
+        time.sleep(step_ms / 1000)
+    return (time.monotonic() - begun) * 1000 / times if times > 0 else step_ms
 
 
 def watch(options: argparse.Namespace) -> Dict[str, Any]:
@@ -139,6 +148,7 @@ def watch(options: argparse.Namespace) -> Dict[str, Any]:
     source = Loader(options.loader)
     loader = source.loader
     trainer = Trainer(step_of(options))
+    ideal = slept(options.step_ms) if options.train is None else None  # no maker is at work yet
     makers = Makers(trainer.waited, trainer.within_waits)
     print(f"{kind_of(loader)}: watched for {_how_long(options)}", file=sys.stderr, flush=True)
     begun, host = time.monotonic(), Host()
@@ -150,10 +160,10 @@ def watch(options: argparse.Namespace) -> Dict[str, Any]:
         makers.stop()
     if not trainer.steps:
         raise MillraceError(f"{options.loader}: it gave no batch")
+    probes = {} if ideal is None else {"ideal": {"ms": ideal, "from": "given", "steps": len(trainer.steps)}}
     asked = number_of(loader, "num_workers")
     workers = makers.count if asked is None else asked
     rows = number_of(loader, "batch_size") or trainer.steps[0]["samples"]
-    ideal = {"ms": options.step_ms, "from": "given", "steps": len(trainer.steps)}
     return {
         "version": 1,
         "from": begun * 1000,
@@ -162,7 +172,7 @@ def watch(options: argparse.Namespace) -> Dict[str, Any]:
         "steps": trainer.steps,
         "makers": makers.slices(trainer.rows_until, trainer.batches_until),
         "host": host.signals(makers.cores(seconds), makers.processes, makers.disk_bytes),
-        "probes": {} if options.step_ms is None or options.train else {"ideal": ideal},
+        "probes": probes,
         "lost": 0,
     }
 
@@ -177,7 +187,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("loader", help="module:object, or file.py:object: a loader, or what makes one")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long (default: 10)")
     parser.add_argument("--steps", type=int, help="how many steps, in place of seconds")
-    parser.add_argument("--step-ms", type=float, help="how long a training step takes (default: 0)")
+    parser.add_argument("--step-ms", type=float, default=0.0, help="how long a step takes (default: 0)")
     parser.add_argument("--train", help="module:function, called with each batch, in place of --step-ms")
     options = parser.parse_args(arguments)
     try:

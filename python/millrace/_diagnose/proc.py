@@ -94,28 +94,6 @@ def pressure(kind: str) -> Optional[float]:
     return None
 
 
-def quota() -> Optional[float]:
-    """Cores that the control group may use; None: no limit."""
-    words = text("/sys/fs/cgroup/cpu.max").split()
-    if len(words) == 2 and words[0] != "max":
-        return int(words[0]) / int(words[1])
-    return None
-
-
-def throttled() -> Optional[float]:
-    """Seconds in which the control group was throttled."""
-    for line in text("/sys/fs/cgroup/cpu.stat").splitlines():
-        if line.startswith("throttled_usec "):
-            return int(line.split()[1]) / 1e6
-    return None
-
-
-def memory_limit() -> Optional[int]:
-    """Bytes that the control group may use; None: no limit."""
-    word = text("/sys/fs/cgroup/memory.max").strip()
-    return int(word) if word.isdigit() else None
-
-
 def page_cache() -> Optional[int]:
     """Bytes of files in memory."""
     for line in text("/proc/meminfo").splitlines():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import millrace
-from millrace._diagnose import loader, proc
+from millrace._diagnose import groups, host, loader, proc
 from millrace._diagnose.named import rows_of
 
 HERE = Path(__file__).parent
@@ -54,7 +54,9 @@ def test_steps_and_waits():
     assert [s.get("first", False) for s in steps] == [True] + [False] * 7
     assert [i for i, s in enumerate(steps) if s.get("epochStart")] == [5]
     assert all(s["supply"] >= 10 and s["compute"] >= 2 and s["samples"] == 3 for s in steps)
-    assert evidence["probes"]["ideal"] == {"ms": 2, "from": "given", "steps": 8}
+    # A sleep takes longer than it is told to: that is no fault of the loader's.
+    ideal = evidence["probes"]["ideal"]
+    assert ideal["ms"] > 2 and (ideal["from"], ideal["steps"]) == ("given", 8)
     facts = evidence["facts"]
     assert (facts["workers"], facts["rows"], facts["foreign"]) == (0, 3, "generator")
     # It makes its batches in the loop itself, and sleeps meanwhile.
@@ -65,6 +67,7 @@ def test_steps_and_waits():
 def test_makers_add_up():
     evidence = watch("loaders:batches", "--steps", "40")
     assert evidence["facts"]["rows"] == 4
+    assert evidence["probes"]["ideal"]["ms"] == 0  # there is no trainer
     for maker in evidence["makers"]:
         work = sum(maker["work"].values())
         assert work + maker["wait"] == pytest.approx(maker["to"] - maker["from"], abs=1e-3)
@@ -128,8 +131,56 @@ def test_samples_of_a_batch():
 
 def test_what_proc_does_not_say_is_unknown(monkeypatch):
     monkeypatch.setattr(proc, "text", lambda path: "")
-    assert proc.times_of("/proc/self") is None and proc.pressure("io") is None and proc.throttled() is None
-    assert proc.memory_limit() is None and proc.quota() is None and proc.read_bytes(1) == {}
+    assert proc.times_of("/proc/self") is None and proc.pressure("io") is None and proc.read_bytes(1) == {}
+    assert groups.memory_limit() is None and groups.quota() is None and groups.used() is None
+    assert groups.throttled(groups.throttling(), groups.throttling(), 1) is None
+
+
+CPU = "/sys/fs/cgroup/cpu"
+#: Version 1, with a group below another: the tighter limit rules. Memory is version 2's.
+GROUPS = {
+    "/proc/self/cgroup": "4:cpu,cpuacct:/job/step\n1:name=systemd:/\n0::/job\n",
+    "/proc/self/mountinfo": "31 1 0:2 / / rw - ext4 /dev/vda rw\n"
+    f"32 31 0:29 / {CPU} rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "33 31 0:30 / /sys/fs/cgroup/all\\040groups rw shared:3 - cgroup2 cgroup2 rw\n",
+    f"{CPU}/cpu.cfs_quota_us": "-1\n",
+    f"{CPU}/cpu.cfs_period_us": "100000\n",
+    f"{CPU}/job/cpu.cfs_quota_us": "400000\n",
+    f"{CPU}/job/cpu.cfs_period_us": "100000\n",
+    f"{CPU}/job/step/cpu.cfs_quota_us": "25000\n",
+    f"{CPU}/job/step/cpu.cfs_period_us": "50000\n",
+    f"{CPU}/job/step/cpu.stat": "nr_periods 10\nnr_throttled 4\nthrottled_time 2000000000\n",
+    f"{CPU}/job/step/cpuacct.usage": "3500000000\n",
+    "/sys/fs/cgroup/all groups/job/cpu.max": "max 100000\n",
+    "/sys/fs/cgroup/all groups/job/memory.max": "1000000\n",
+    "/sys/fs/cgroup/all groups/memory.max": "max\n",
+}
+
+
+def test_limits_of_control_groups_count_wherever_they_are_set(monkeypatch):
+    files = dict(GROUPS)
+    monkeypatch.setattr(proc, "text", lambda path: files.get(path, ""))
+    assert groups.quota() == 0.5 and groups.used() == 3.5 and groups.memory_limit() == 1_000_000
+    before = groups.throttling()
+    files[f"{CPU}/job/step/cpu.stat"] = "nr_periods 20\nnr_throttled 9\nthrottled_time 5000000000\n"
+    # Stopped in 5 of 10 periods, for 3 s of 4 on all cores together.
+    assert groups.throttled(before, groups.throttling(), 4.0) == 0.5
+    assert groups.throttled(before, groups.throttling(), 10.0) == pytest.approx(0.3)
+
+
+def test_cores_that_a_quota_keeps_from_us_are_not_idle(monkeypatch):
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda pid: {0, 1})
+    monkeypatch.setattr(host.groups, "quota", lambda: 0.5)
+    monkeypatch.setattr(host.time, "process_time", lambda: 0.0)
+    clock, busy = [100.0], [0.0]
+    monkeypatch.setattr(host.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(host.proc, "busy_of_cores", lambda cores: dict.fromkeys(cores, busy[0]))
+    looked = host.Host()
+    clock[0], busy[0] = 110.0, 2.5  # two cores, each busy for a quarter of the time
+    signals = looked.signals(0.5, True, 0)
+    assert signals["allowed"] == 0.5 and sum(signals["coreBusy"]) == 0.5
+    # The makers use all that they may: nothing is idle, and there are no others.
+    assert signals["idleCores"] == 0 and signals["otherCores"] == 0
 
 
 def test_a_loader_of_pytorch_that_sleeps_and_one_that_spins():
