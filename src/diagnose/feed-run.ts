@@ -8,6 +8,9 @@ import { Pool } from '../engine/pool/pool.js'
 import { monotonicMs } from '../spans/clock.js'
 import type { Bench, Length, Measured, Setting } from './bench.js'
 
+/** However slow it is: a step is over when the next one begins, and of none nothing can be said. */
+const LEAST = 2
+
 const never = new Int32Array(new SharedArrayBuffer(4))
 
 export class FeedRun implements Bench {
@@ -35,7 +38,8 @@ export class FeedRun implements Bench {
     const before = { steps: this.steps, samples: this.samples, bytes: this.loader.stats().bytesRead }
     const begun = monotonicMs()
     const passed = () => (monotonicMs() - begun) / 1000
-    while (passed() < most && (this.steps - before.steps < steps || passed() < seconds)) await this.step()
+    const done = () => this.steps - before.steps
+    while (done() < LEAST || (passed() < most && (done() < steps || passed() < seconds))) await this.step()
     return {
       steps: this.steps - before.steps,
       samples: this.samples - before.samples,

@@ -22,6 +22,7 @@ import {
 import { SimulatedGpu } from '../support/gpu/simulated-gpu.js'
 import { greyPng, jpeg } from '../support/pictures.js'
 import { tarFile } from '../support/tar.js'
+import { until } from '../support/until.js'
 
 const folder = temporaryFolder()
 const COUNT = 22
@@ -429,7 +430,7 @@ describe('decode: auto', () => {
       for await (const _ of loader);
     }
     const ran = run()
-    await expect.poll(() => late.length).toBe(3)
+    await until(() => late.length === 3)
     say({ failed: { batch: 4, error: essence(new CudaError('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY')) } })
     setTimeout(() => late.forEach(say), 20)
     await expect(ran).rejects.toThrow(/CUDA_ERROR_OUT_OF_MEMORY/)

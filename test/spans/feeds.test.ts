@@ -197,12 +197,14 @@ test('counters of a ring have all of its rows and claims, and stats() its times'
     const feeding = feedingOf(loader)
     const { reader } = (feeding as unknown as { spans: { reader: SpanReader } }).spans
     const workers = () => reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'worker')
-    const sum = (of: 'rows' | 'claims') => workers().reduce((all, { rings }) => all + rings[0][of], 0)
+    const sum = (of: 'rows' | 'claims', look = workers()) =>
+      look.reduce((all, { rings }) => all + rings[0][of], 0)
     await loop(loader)
     // Workers may have begun with the next loop: of each claim, they count its rows.
     await until(() => sum('rows') >= 3 * COUNT)
     const { chunks, rows: size } = feeding.layout
-    expect(sum('rows') / sum('claims')).toBe(size / chunks)
+    const look = workers() // they go on meanwhile
+    expect(sum('rows', look) / sum('claims', look)).toBe(size / chunks)
     const transform = () => workers().reduce((all, { rings }) => all + rings[0].ms.transform, 0)
     await until(() => transform() > 0 && loader.stats().spans.transform === transform())
     const [trainer] = reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'consumer')

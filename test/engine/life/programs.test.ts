@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { MILLRACE } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { programs } from '../../support/program.js'
+import { LONGEST_WAIT } from '../../support/until.js'
 
 const folder = temporaryFolder()
 
@@ -36,7 +37,7 @@ console.log(count)`
     const flags = ['--input-type=module', '--no-warnings', '-e', code]
     const { stdout, stderr, status } = spawnSync(process.execPath, flags, {
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: LONGEST_WAIT,
     })
     expect(stdout, stderr).toBe('1000\n')
     expect(status).toBe(0)

@@ -11,6 +11,7 @@ import type { Accounting } from '../../../src/observe/evidence.js'
 import { attachSpans } from '../../../src/spans/attach.js'
 import { feedModule, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { until } from '../../support/until.js'
 import { mistakes } from '../metrics/schema.js'
 
 const schema = JSON.parse(
@@ -45,10 +46,11 @@ describe('a loop in Node', () => {
       expect(mistakes(JSON.parse(JSON.stringify(run)), schema)).toEqual([])
       expect([run.steps, run.samples, epoch.steps]).toEqual([steps - 1, (steps - 1) * 4, steps / 2])
       for (const one of [run, epoch]) expect(sumOf(one)).toBeCloseTo(1, 9)
-      const { running, queued, blocked, noSlot, handOver } = run.parts
-      expect(running + queued + blocked + noSlot).toBeGreaterThan(handOver)
-      expect(running + queued).toBeGreaterThan(noSlot)
-      expect(['map', 'transform']).toContain(run.makers.stage)
+      const { running, queued, blocked, noSlot } = run.parts
+      // A sample takes a millisecond at the least; without workers a step waits for the four of its batch.
+      if (workers === 0) expect((running + queued + blocked) * run.stepMs).toBeGreaterThan(3.9)
+      if (workers === 0) expect(noSlot).toBe(0)
+      expect(run.makers.work.map + run.makers.work.transform).toBeGreaterThan(0.97)
       expect(run.epochGapMs).not.toBeNull()
       expect(run.firstBatchMs).toBeGreaterThan(0)
       expect(loader.metrics()['millrace/steps']).toBe(steps - 1)
@@ -81,7 +83,7 @@ test('garbage collections of workers that call functions are told', async () => 
   )
   await using(collecting, { workers: 1 }, async loader => {
     for await (const _ of loader);
-    expect(loader.evidence().makers.reduce((sum, { gc }) => sum + gc, 0)).toBeGreaterThan(0)
+    await until(() => loader.evidence().makers.some(({ gc }) => gc > 0))
   })
 })
 

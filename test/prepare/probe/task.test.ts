@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findFiles } from '../../../src/prepare/probe/find.js'
 import { speedOf } from '../../../src/prepare/probe/speed.js'
 import { type ProbeTask, runTask } from '../../../src/prepare/probe/task.js'
+import { LONGEST_WAIT } from '../../support/until.js'
 import { millrace, temporary } from '../helpers.js'
 
 let folder: string
@@ -15,7 +16,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const MIB = 1 << 20
 const task = (more: Partial<ProbeTask>): ProbeTask => ({
-  ...{ what: 'random', files: [], bytes: 4096, part: [0, 1], ms: 10_000, thread: 0, threads: 1, ...more },
+  ...{
+    what: 'random',
+    files: [],
+    bytes: 4096,
+    part: [0, 1],
+    ms: LONGEST_WAIT,
+    thread: 0,
+    threads: 1,
+    ...more,
+  },
 })
 
 function hole(name: string, bytes: number) {
@@ -72,7 +82,8 @@ test('millrace probe: a table, advice and JSON; what --write writes is taken awa
   const data = join(folder, 'data')
   mkdirSync(join(data, 'empty'), { recursive: true })
   for (let i = 0; i < 8; i++) writeFileSync(join(data, `${i}.txt`), 'x'.repeat(1000))
-  const { code, stdout } = await millrace('probe', data, '--seconds', '0.1', '--json')
+  // Each file is read once: it does not take so long.
+  const { code, stdout } = await millrace('probe', data, '--seconds', '60', '--json')
   expect(code).toBe(0)
   const [found] = JSON.parse(stdout).paths
   expect(found).toMatchObject({ path: data, files: 8, bytes: 8000, medianBytes: 1000, more: false })
