@@ -114,11 +114,23 @@ export async function digests(
   })
 }
 
-/** A feed module with functions in it, as a user would write it, and the feed that it exports. */
+/** Where the builders and the errors of the package lie. */
+const BUILDERS = ['basics/errors', 'define/build/feed', 'define/build/fields', 'define/build/sources']
+const imports = await Promise.all(
+  BUILDERS.map(async name => {
+    const { href } = new URL(`../../dist/${name}.js`, import.meta.url)
+    const names = Object.keys(await import(href)).filter(name => name in engine)
+    return `import { ${names.join(', ')} } from ${JSON.stringify(href)}`
+  }),
+)
+
+/**
+ * A feed module with functions in it, as a user would write it, and the feed that it exports. It imports the builders and
+ * the errors alone: every maker that loads the module would else load the whole package, all its 300 files.
+ */
 export async function feedModule(folder: string, name: string, code: string): Promise<Millrace.Feed> {
   const path = join(folder, name)
-  const names = Object.keys(engine).join(', ')
-  writeFileSync(path, `import { ${names} } from ${JSON.stringify(MILLRACE)}\n${code}\n`)
+  writeFileSync(path, `${imports.join('\n')}\n${code}\n`)
   return (await import(pathToFileURL(path).href)).default
 }
 
