@@ -159,6 +159,9 @@ describe('a maker that dies', () => {
 
 describe('a sample that hangs', () => {
   const SPIN = 'value => { if (value === 20) for (;;); return value }'
+  /** As SPIN, but for what it takes of the machine while the time runs out. */
+  const BLOCK =
+    'value => { if (value === 20) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); return value }'
   const NEVER = 'value => value === 20 ? new Promise(() => {}) : value'
   /** Seconds. The other samples take microseconds: also a machine that has more to do makes them in time. */
   const LIMIT = 8
@@ -184,7 +187,7 @@ describe('a sample that hangs', () => {
   })
 
   test('after a break the next epoch does not wait for it in silence', async () => {
-    const feed = await deadly(SPIN)
+    const feed = await deadly(BLOCK)
     await using(feed, { workers: 3, timeout: LIMIT, depth: 8 }, async loader => {
       await loopIds(loader, 1)
       await expect(loopIds(loader)).rejects.toThrow(/sample 20 has taken/)
@@ -195,7 +198,7 @@ describe('a sample that hangs', () => {
     const other = open(numberFeed(200), { workers: 1 })
     await other.ready
     const memory = mapped('memfd:millrace ')
-    const stuck = open(await deadly(SPIN), { workers: 1, timeout: LIMIT })
+    const stuck = open(await deadly(BLOCK), { workers: 1, timeout: LIMIT })
     await expect(loopIds(stuck as never)).rejects.toThrow(/sample 20/)
     await stuck.close()
     expect(mapped('memfd:millrace ')).toBe(memory)
