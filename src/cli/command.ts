@@ -23,7 +23,7 @@ export interface Option {
   short?: string
   /** Used when the option is not given; shown in the help. */
   default?: string | number
-  /** The least that a number, count or amount may be; 0 unless told otherwise. */
+  /** The least that a number may be, of whatever type; 0 unless told otherwise. */
   least?: number
 }
 
@@ -203,7 +203,7 @@ function quantity({ type, least = 0 }: Option, text: string): number | undefined
 }
 
 function wanted({ type, least = 0 }: Option): string {
-  if (type === 'bytes') return 'an amount such as 256MiB or 3e9'
+  if (type === 'bytes') return `an amount such as 256MiB or 3e9${least > 0 ? `, from ${least} bytes on` : ''}`
   if (type === 'amount') return 'an amount such as 100B, 1.5M or 3e9'
   return `a ${type === 'count' ? 'whole ' : ''}number from ${least}`
 }

@@ -112,6 +112,42 @@ describe('run --trace', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('OUT ends in .json')])
   })
 
+  it('marks the next epoch of a run that goes on within one', async () => {
+    const out = join(folder, 'resumed.pfw.gz')
+    const json = join(folder, 'resumed.json')
+    const where = ['--position', '480', '--steps', '30', '--workers', '1']
+    expect(await millrace('run', JSON.stringify(FEED), ...where, '--trace', out)).toMatchObject({ code: 0 })
+    // Marks have no length in DFTracer's lines, and stay marks.
+    expect(await millrace('trace', 'convert', out, json)).toMatchObject({ code: 0 })
+    const { instants } = checkTrace(readFileSync(json))
+    expect(instants.filter(({ name }) => name === 'epoch').map(({ args }) => args)).toMatchObject([
+      { batch: 10, epoch: 1 },
+    ])
+    const [feed] = instants.filter(({ name }) => name === 'feed')
+    expect(feed.args).toMatchObject({ workers: 1, rows: 16, stepsInEpoch: 40 })
+  })
+
+  it('ends at --trace-limit, and the run goes on', async () => {
+    const out = join(folder, 'limited.json')
+    const limit = 65_536
+    const words = ['--workers', '2', '--steps', '300', '--observe', 'full']
+    const { code, stdout } = await millrace(
+      ...['run', JSON.stringify(FEED), ...words, '--trace', out, '--trace-limit', '64KiB'],
+    )
+    expect([code, stdout]).toEqual([0, expect.stringContaining('it ended at --trace-limit')])
+    expect(stdout).toContain('300 steps')
+    const bytes = readFileSync(out)
+    expect(bytes.length).toBeLessThanOrEqual(limit)
+    expect(checkTrace(bytes).slices.length).toBeGreaterThan(50)
+    for (const [given, said] of [
+      [['--trace', out, '--trace-limit', '10'], 'from 65536 bytes on'],
+      [['--trace-limit', '1MiB'], 'give --trace FILE'],
+    ] as const) {
+      const refused = await millrace('run', JSON.stringify(FEED), ...given)
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)])
+    }
+  })
+
   it('says why it has none', async () => {
     const env = { MILLRACE_SPANS: '0' }
     const off = begin(

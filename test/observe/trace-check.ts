@@ -19,7 +19,7 @@ export interface CheckedTrace {
   /** Arrows: the slices that each goes through. */
   flows: CheckedSlice[][]
   counters: Map<string, number[]>
-  instants: { name: string; cat: string; ts: number }[]
+  instants: { name: string; cat: string; ts: number; args?: Record<string, unknown> }[]
   /** Names of threads by `pid/tid`, and of processes. */
   threads: Map<string, string>
   processes: Map<number, string>
@@ -90,7 +90,7 @@ function take(event: Raw, checked: CheckedTrace, arrows: Map<number, Raw[]>): vo
       arrows.set(event.id as number, [...(arrows.get(event.id as number) ?? []), event])
       return
     case 'i':
-      checked.instants.push({ name: event.name, cat: String(event.cat), ts: event.ts })
+      checked.instants.push({ name: event.name, cat: String(event.cat), ts: event.ts, args })
       return
     default:
       fail('an unknown phase', event)

@@ -186,6 +186,41 @@ describe('trace show', () => {
   })
 })
 
+describe('a trace with a limit', () => {
+  it.each(ENDINGS)('is never larger (%s), has its end, and whole arrows', async ending => {
+    const path = place(ending)
+    const limit = 70_000
+    const file = new TraceFile(path, { base: 5000, realtime: 1_700_000_000_000 }, limit)
+    for (let i = 0; i < 200 && !file.full; i++) file.write(events())
+    expect(file.full).toBe(true)
+    const before = file.bytes
+    file.write(events())
+    expect(file.bytes).toBe(before)
+    file.close()
+    const { length } = readFileSync(path)
+    expect([length, length <= limit, length > limit / 2]).toEqual([file.bytes, true, true])
+    const { cut, bad } = await readTrace(path, () => {})
+    expect([cut, bad]).toEqual([false, 0])
+  })
+
+  it('leaves no arrow without its end', () => {
+    const arrows: TraceEvent[] = []
+    for (let id = 1; id < 2000; id++) {
+      const at = { type: 'flow', id, pid: 7, tid: 1 } as const
+      for (const [i, part] of (['start', 'step', 'end'] as const).entries())
+        arrows.push({ ...at, at: part, ts: id * 80 + i * 8 })
+    }
+    for (const limit of [20_000, 20_100, 20_200, 20_300]) {
+      const path = place('.json')
+      const file = new TraceFile(path, { base: 0, realtime: 0 }, limit)
+      file.write(arrows)
+      file.close()
+      const phases = JSON.parse(readFileSync(path, 'utf8')).map(({ ph }: { ph: string }) => ph)
+      expect(phases.slice(1).join('')).toMatch(/^(stf)+$/)
+    }
+  })
+})
+
 describe('trace convert', () => {
   it('goes to DFTracer’s lines and back', async () => {
     const lines = place('.pfw.gz')

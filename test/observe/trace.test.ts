@@ -44,7 +44,7 @@ function record(
 
 /** The trace of records by process, checked. */
 function traced(records: Record<number, SpanRecord[]>, base = 0) {
-  const timeline = new Timeline(base, pid => `process ${pid}`)
+  const timeline = new Timeline(base, pid => `process ${pid}`, 2)
   const encoder = new ChromeEncoder()
   let text = encoder.begin({ base, realtime: 1000 })
   timeline.add(10, [], [engine])
@@ -95,7 +95,52 @@ describe('a trace', () => {
     expect([...threads.values()].sort()).toEqual(['consumer 0', 'worker 0', 'worker 1'])
     expect(counters.get('bytes read/s/bytes')).toEqual([2000, 0])
     expect(counters.get('batches ready (ring 1)/batches')).toEqual([0, 1, 0])
-    expect(instants).toMatchObject([{ cat: 'pipeline', name: 'epoch', ts: 7000 }])
+    expect(instants.sort((a, b) => a.ts - b.ts)).toMatchObject([
+      { cat: 'pipeline', name: 'feed', ts: 0, args: { depth: 4, claims: 2, rows: 8, cores: 2 } },
+      { cat: 'pipeline', name: 'epoch', ts: 7000, args: { batch: 0, epoch: 0 } },
+    ])
+  })
+
+  it('has arrows that go from samples to their batch to its step, never back, and to no other', () => {
+    const [makers, steps]: SpanRecord[][] = [[], []]
+    for (let batch = 0; batch < 6; batch++) {
+      const at = 10 * batch
+      // Each worker makes half of each batch; they close batches in turns.
+      for (const [half, worker] of [w0, w1].entries()) {
+        makers.push(record(worker, 'read', at + half, 2, { batch, rows: 4, firstRow: 4 * half }))
+        if (half === batch % 2)
+          makers.push(record(worker, 'close', at + half + 2, 1, { batch, rows: 4, firstRow: 4 * half }))
+      }
+      steps.push(record(loop, 'step', at + 12, 5, { batch, rows: 8 })) // while the next batch is made
+    }
+    const { flows } = traced({ 10: makers, 20: steps })
+    expect(flows).toHaveLength(12)
+    for (const flow of flows) {
+      expect(flow.map(({ name }) => name)).toEqual(['io.read', 'preprocess.close', 'step'])
+      expect(new Set(flow.map(({ args }) => args.batch)).size).toBe(1)
+      expect(flow.map(({ pid }) => pid)).toEqual([10, 10, 20])
+    }
+    // One arrow from each half of each batch.
+    const from = flows.map(([{ args, tid }]) => `${args.batch}/${tid}`)
+    expect(new Set(from).size).toBe(12)
+  })
+
+  it('marks epochs where they begin, also of a run that was resumed within one', () => {
+    const step = (batch: number, inEpoch: number) =>
+      record(loop, 'step', 10 * batch, 5, { batch, rows: 8, firstRow: inEpoch + 1 })
+    // Epochs have 4 steps. The run goes on with the third step of one: steps are counted from there.
+    const resumed = [1, 1, 0, 1, 2, 3, 0].map((inEpoch, batch) => step(batch, inEpoch))
+    const marks = (list: SpanRecord[]) =>
+      traced({ 20: list }).instants.map(({ name, args }) => [name, args?.batch, args?.epoch])
+    expect(marks(resumed)).toEqual([
+      ['epoch', 2, 1],
+      ['epoch', 6, 2],
+    ])
+    const whole = [0, 1, 2, 3, 0].map((inEpoch, batch) => step(batch, inEpoch))
+    expect(marks(whole)).toEqual([
+      ['epoch', 0, 0],
+      ['epoch', 4, 1],
+    ])
   })
 
   it('puts claims of a worker that overlap on a track beside, and cuts what rounding laid over each other', () => {

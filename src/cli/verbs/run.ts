@@ -9,6 +9,8 @@ import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
+import { TRACE_LIMIT } from './trace/limit.js'
+import type { EndedTrace } from './trace/recorded.js'
 
 export const run = command({
   name: 'run',
@@ -43,7 +45,7 @@ export const run = command({
       value: 'FILE',
       about: 'write a trace that opens in Perfetto; .pfw: of DFTracer’s',
     },
-    'trace-limit': { type: 'bytes', value: 'BYTES', about: 'end the trace when its file has so many bytes' },
+    'trace-limit': { ...TRACE_LIMIT, about: 'end the trace before its file gets larger than this' },
     observe: {
       type: 'text',
       value: 'LEVEL',
@@ -69,6 +71,8 @@ export const run = command({
     ])
     for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
     audit.checkTrace('--trace', values.trace)
+    if (values['trace-limit'] !== undefined && values.trace === undefined)
+      throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -105,7 +109,7 @@ export const run = command({
       const watch = await Watch.start()
       const result = await feedTrainer(loader, state, { ...values, stepMs })
       const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs))
-      return { json, text: text + traceLine(values.trace) }
+      return { json, text: text + traceLine(values.trace, result.trace) }
     } finally {
       await loader.close()
     }
@@ -113,10 +117,14 @@ export const run = command({
 })
 
 /** Where the trace is, and how to look at it. */
-function traceLine(trace: string | undefined): string {
-  return trace === undefined
-    ? ''
-    : `\ntrace: ${trace} (drop it on ui.perfetto.dev, or: millrace trace show ${trace})`
+function traceLine(trace: string | undefined, ended: EndedTrace | undefined): string {
+  if (trace === undefined) return ''
+  const missing = [
+    ...(ended?.full ? ['it ended at --trace-limit, before the run did'] : []),
+    ...(ended !== undefined && ended.lost > 0 ? [`${counted(ended.lost, 'record')} came too fast`] : []),
+  ]
+  const but = missing.length > 0 ? `; ${missing.join('; ')}` : ''
+  return `\ntrace: ${trace} (drop it on ui.perfetto.dev, or: millrace trace show ${trace})${but}`
 }
 
 /** `--sequence 0/2` or `0/2/contiguous`. */
@@ -138,7 +146,11 @@ interface Keeping {
 }
 
 /** Feeds the trainer; keeps state, ids and trace where they are asked for. */
-async function feedTrainer(loader: Loader, from: State | undefined, keep: Keeping): Promise<TrainerResult> {
+async function feedTrainer(
+  loader: Loader,
+  from: State | undefined,
+  keep: Keeping,
+): Promise<TrainerResult & { trace?: EndedTrace }> {
   const [{ train }, audit, { recordTrace }] = await Promise.all([
     import('../trainer.js'),
     import('../audit.js'),
@@ -163,8 +175,7 @@ async function feedTrainer(loader: Loader, from: State | undefined, keep: Keepin
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from
-  await recorded?.end()
-  return result
+  return { ...result, ...(recorded && { trace: await recorded.end() }) }
 }
 
 function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why): Outcome {

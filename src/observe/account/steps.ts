@@ -53,15 +53,13 @@ class OpenStep {
       times.samples = rows
       times.count = Math.max(1, joined)
     }
-    // A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning.
-    const begins = batch === 0 || (stepsInEpoch > 0 && batch > 0 && batch % stepsInEpoch === 0)
     const first = oldest && batch === 0
     this.batch = batch
     this.joined = joined
     this.step = {
       ...{ asked: start, ...times },
       ...(first && { first }),
-      ...(!first && (firstRow > 0 ? firstRow === 1 : begins) && { epochStart: true }),
+      ...(!first && beginsEpoch({ batch, firstRow }, stepsInEpoch) && { epochStart: true }),
       ...(times.count === 1 && { ready: times.supply === 0 }),
     }
   }
@@ -85,6 +83,15 @@ class OpenStep {
     step.transfer += transfer
     if (step.ready) step.ready = step.supply === 0
   }
+}
+
+/** A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning. */
+export function beginsEpoch(
+  { batch, firstRow }: Pick<SpanRecord, 'batch' | 'firstRow'>,
+  stepsInEpoch: number,
+): boolean {
+  if (firstRow > 0) return firstRow === 1
+  return batch === 0 || (stepsInEpoch > 0 && batch > 0 && batch % stepsInEpoch === 0)
 }
 
 /** Notes how much of each step's waits fell on garbage collections of the trainer's thread. */

@@ -11,11 +11,27 @@ import type { ClockPair, TraceEvent } from './events.js'
 
 /** Quick rather than small. */
 const LEVEL = 3
+/** Events of a piece where the file has a limit: it ends at most about so many before that. */
+const PIECE = 100
+
+/** Pieces of at least so many events. All parts of an arrow, which follow each other, stay in one piece. */
+function* piecesOf(events: readonly TraceEvent[]): Generator<readonly TraceEvent[]> {
+  for (let from = 0; from < events.length; ) {
+    let to = Math.min(events.length, from + PIECE)
+    while (to < events.length && within(events[to])) to++
+    yield events.slice(from, to)
+    from = to
+  }
+}
+
+function within(event: TraceEvent): boolean {
+  return event.type === 'flow' && event.at !== 'start'
+}
 
 export class TraceFile {
   /** Bytes written so far. */
   bytes = 0
-  /** Whether the limit is reached: no more events are taken. */
+  /** Whether what came last went beyond the limit: it is left out, and no more events are taken. */
   full = false
   private readonly encoder: TraceEncoder
   private readonly fd: number
@@ -34,9 +50,8 @@ export class TraceFile {
   }
 
   write(events: readonly TraceEvent[]): void {
-    if (this.full || events.length === 0) return
-    this.append(this.encoder.events(events))
-    this.full = this.bytes >= this.limit
+    if (this.limit === Number.POSITIVE_INFINITY) this.append(this.encoder.events(events))
+    else for (const piece of piecesOf(events)) if (!this.full) this.writeWithin(piece)
   }
 
   close(): void {
@@ -47,10 +62,23 @@ export class TraceFile {
     }
   }
 
+  /** Writes a piece if the file stays within its limit, its end included. */
+  private writeWithin(events: readonly TraceEvent[]): void {
+    const data = this.pack(this.encoder.events(events))
+    this.full = this.bytes + data.length + this.pack(this.encoder.end()).length > this.limit
+    if (!this.full) this.put(data)
+  }
+
   private append(text: string): void {
+    this.put(this.pack(text))
+  }
+
+  private pack(text: string): Buffer {
     const plain = Buffer.from(text)
-    if (plain.length === 0) return
-    const data = this.packed ? gzipSync(plain, { level: LEVEL }) : plain
+    return this.packed && plain.length > 0 ? gzipSync(plain, { level: LEVEL }) : plain
+  }
+
+  private put(data: Buffer): void {
     try {
       for (let at = 0; at < data.length; ) at += writeSync(this.fd, data, at)
     } catch (error) {

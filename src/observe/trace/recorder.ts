@@ -5,6 +5,7 @@
 import { type AttachedSpans, attachSpans, spanWriters } from '../../spans/attach.js'
 import { monotonicMs } from '../../spans/clock.js'
 import type { SpanCursor } from '../../spans/reader.js'
+import { usableCores } from '../../system/process/limits.js'
 import { TraceFile } from './file.js'
 import { descendants, enginesOf, isAlive, programOf, usageOf } from './processes.js'
 import { Timeline } from './timeline.js'
@@ -45,7 +46,7 @@ export class Recorder {
     options: RecorderOptions,
   ) {
     const base = Math.floor(monotonicMs() - PAST)
-    this.timeline = new Timeline(base, pid => `${programOf(pid)} (${pid})`)
+    this.timeline = new Timeline(base, pid => `${programOf(pid)} (${pid})`, usableCores())
     const realtime = Date.now() - (monotonicMs() - base)
     this.file = new TraceFile(options.path, { base, realtime }, options.limit)
   }

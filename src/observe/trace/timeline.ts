@@ -1,12 +1,13 @@
 /** Makes the events of a trace out of the records of one or more processes, as they come. */
 import type { RingInfo, SpanRecord } from '../../spans/reader.js'
+import { beginsEpoch } from '../account/steps.js'
 import { isWork } from '../worker-spans.js'
 import { TraceCounters } from './counters.js'
 import { TICKS_PER_MS, type TraceArgs, type TraceEvent } from './events.js'
 import { type FlowPoint, Flows } from './flows.js'
 import { endOf, Groups } from './groups.js'
 import { Tracks } from './tracks.js'
-import { EPOCH, FETCH, ITEM, type Word, wordOf } from './vocabulary.js'
+import { EPOCH, FEED, FETCH, ITEM, type Word, wordOf } from './vocabulary.js'
 
 /** Records of workers come up to this much later than those of what follows from them (ticks, 1 s). */
 const LATE = 1000 * TICKS_PER_MS
@@ -21,12 +22,16 @@ export class Timeline {
   private readonly counters = new TraceCounters(this.emit)
   private readonly groups = new Map<number, Groups>()
   private readonly rings = new Map<string, RingInfo>()
+  /** The facts of rings that were told last. */
+  private readonly told = new Map<string, string>()
   private reached = 0
 
   /** `base`: where the trace begins (ms of CLOCK_MONOTONIC). What lies before is left out. */
   constructor(
     readonly base: number,
     processName: (pid: number) => string,
+    /** Cores that the processes may use. */
+    private readonly cores: number,
   ) {
     this.tracks = new Tracks(this.emit, processName)
   }
@@ -86,6 +91,7 @@ export class Timeline {
       this.follow(pid, record, { ...at, ts: from }, to)
     }
     if (isWork(first.kind)) {
+      this.tellFeed(pid, first.ring, { ...at, ts: placed.start })
       this.flows.claimed(this.engineRing(pid, first.ring), first.batch, {
         ...at,
         ts: inside(placed.start, end),
@@ -95,12 +101,8 @@ export class Timeline {
   }
 
   /** What follows from a record: bytes, arrows, epochs. */
-  private follow(
-    pid: number,
-    { kind, lane, ring, batch, bytes, joined }: SpanRecord,
-    at: FlowPoint,
-    end: number,
-  ): void {
+  private follow(pid: number, record: SpanRecord, at: FlowPoint, end: number): void {
+    const { kind, lane, ring, batch, bytes, joined } = record
     if (kind === 'read') this.counters.read(pid, end, bytes)
     const key = this.engineRing(pid, ring)
     if (kind === 'close') this.flows.closed(key, batch, { ...at, ts: inside(at.ts, end) })
@@ -109,10 +111,25 @@ export class Timeline {
     const info = this.rings.get(key) // a trainer's own ring has no facts
     this.count(pid, ring, at.ts, -(info?.rows ?? 0) * joined)
     const steps = info?.stepsInEpoch ?? 0
-    if (steps > 0 && batch % steps === 0) {
-      const args = { ...this.about(pid, { ring, batch }), epoch: batch / steps }
-      this.emit({ type: 'instant', pid, tid: at.tid, ...EPOCH, at: at.ts, args })
-    }
+    if (!beginsEpoch(record, steps)) return
+    // Of a run that was resumed within an epoch, that one is epoch 0: its number is not in the records.
+    const args = { ...this.about(pid, record), ...(steps > 0 && { epoch: Math.ceil(batch / steps) }) }
+    this.emit({ type: 'instant', pid, tid: at.tid, ...EPOCH, at: at.ts, args })
+  }
+
+  /** How the ring of a slice is filled: a mark, where that is first seen, and where it has changed. */
+  private tellFeed(pid: number, ring: number, { tid, ts }: FlowPoint): void {
+    const info = this.rings.get(`${pid}/${ring}`)
+    if (info === undefined || !(info.rows > 0)) return // a trainer's own ring has no facts
+    const { begun, workers, depth, claims, rows, slotBytes, stepsInEpoch, rank, world, level } = info
+    const facts = { workers, depth, claims, rows, slotBytes, stepsInEpoch, rank, world, level }
+    const text = JSON.stringify(facts)
+    const told = this.told.get(`${pid}/${ring}`)
+    if (told === text) return
+    this.told.set(`${pid}/${ring}`, text)
+    const at = told === undefined ? Math.max(0, this.tick(begun)) : ts
+    const args = { ...this.about(pid, { ring, batch: -1 }), ...facts, cores: this.cores }
+    this.emit({ type: 'instant', pid, tid, ...FEED, at, args })
   }
 
   private count(pid: number, ring: number, at: number, rows: number): void {

@@ -15,6 +15,8 @@ export const ITEM: Word = { cat: 'data', name: 'item' }
 export const FETCH: Word = { cat: 'dataloader', name: 'fetch' }
 /** An epoch begins. */
 export const EPOCH: Word = { cat: 'pipeline', name: 'epoch' }
+/** A feed is open, or is filled in another way from here on: workers, depth, rows of a batch, … */
+export const FEED: Word = { cat: 'pipeline', name: 'feed' }
 /** What arrows are called. */
 export const FLOW: Word = { cat: 'flow', name: 'batch' }
 
@@ -45,3 +47,13 @@ const WAITS: Readonly<Record<LaneName, Word>> = {
 export function wordOf(kind: SpanName, lane: LaneName): Word {
   return kind === 'wait' ? WAITS[lane] : WORDS[kind]
 }
+
+/** The kind of work that a slice of ours shows; undefined: another one, or one around others. */
+export function kindOf({ cat, name }: Word): SpanName | undefined {
+  return KINDS.get(`${cat}/${name}`)
+}
+
+const KINDS = new Map<string, SpanName>([
+  ...Object.entries(WORDS).map(([kind, { cat, name }]) => [`${cat}/${name}`, kind as SpanName] as const),
+  ...Object.values(WAITS).map(({ cat, name }) => [`${cat}/${name}`, 'wait'] as const),
+])

@@ -3,6 +3,7 @@ import { MillraceError } from '../../../basics/errors.js'
 import { command, UsageError } from '../../command.js'
 import { onInterrupt } from '../../interrupt.js'
 import { bytes, counted } from '../../units.js'
+import { TRACE_LIMIT } from './limit.js'
 
 /** The file grows this often (ms). */
 const OFTEN = 500
@@ -18,7 +19,7 @@ export const record = command({
   options: {
     out: { type: 'text', value: 'FILE', about: 'run.json, run.json.gz, run.pfw or run.pfw.gz' },
     seconds: { type: 'number', value: 'S', about: 'stop after so many seconds' },
-    limit: { type: 'bytes', value: 'BYTES', about: 'stop when the file has so many bytes' },
+    limit: { ...TRACE_LIMIT, about: 'stop before the file gets larger than this' },
   },
   examples: [
     ['millrace trace record 4711 --out run.json.gz', 'then open run.json.gz in ui.perfetto.dev'],
@@ -54,12 +55,12 @@ export const record = command({
       forget()
       recorder.end()
     }
-    const { attached, records, lost } = recorder
-    const json = { out: values.out, processes: attached, records, lost, bytes: recorder.bytes }
+    const { attached, records, lost, full } = recorder
+    const json = { out: values.out, processes: attached, records, lost, bytes: recorder.bytes, full }
     const text =
       `${values.out}: ${counted(records, 'record')} of ${counted(attached.length, 'process', 'processes')}, ${bytes(recorder.bytes)}` +
       (lost > 0 ? `; ${counted(lost, 'record')} came too fast and are missing` : '') +
-      (recorder.full ? '; it stopped at --limit' : '')
+      (full ? '; it ended at --limit' : '')
     return { json, text }
   },
 })

@@ -12,7 +12,13 @@ const HELD = 30
 
 export interface RecordedTrace {
   /** Writes the rest and ends the file. Throws where that was not possible. */
-  end(): Promise<void>
+  end(): Promise<EndedTrace>
+}
+
+/** What is missing: the file was full before the end; records that were written over before they were read. */
+export interface EndedTrace {
+  full: boolean
+  lost: number
 }
 
 /** Begins to record this process; comes back when it is recorded. */
@@ -22,10 +28,14 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
       '--trace is made of spans, and those are turned off (MILLRACE_SPANS=0) or have no memory',
     )
   const main = fileURLToPath(new URL('../../main.js', import.meta.url))
-  const words = ['trace', 'record', String(process.pid), '--out', path]
+  const words = ['trace', 'record', String(process.pid), '--out', path, '--json']
   if (limit !== undefined) words.push('--limit', String(limit))
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
+  let result = ''
+  child.stdout.on('data', data => {
+    result += data
+  })
   const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
   const begun = new Promise<void>(resolve => {
     child.stderr.on('data', data => {
@@ -48,6 +58,8 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
       await new Promise(resolve => setTimeout(resolve, HELD))
       child.kill('SIGTERM')
       if ((await ended) !== 0) throw refuse()
+      const { full, lost } = JSON.parse(result) as EndedTrace
+      return { full, lost }
     },
   }
 }

@@ -27,6 +27,8 @@ export class EventReader {
   /** Events that make no sense, and kinds that are not read. */
   bad = 0
   other = 0
+  /** Names by their hashes. */
+  private readonly files = new Map<unknown, string>()
   private readonly open = new Map<string, { name: string; cat: string; ts: number; args: Args }[]>()
 
   constructor(private readonly out: (event: ReadEvent) => void) {}
@@ -45,7 +47,7 @@ export class EventReader {
     }
     const event = value as Args
     const phase = typeof event.ph === 'number' ? NUMBERS[event.ph] : event.ph
-    const args = object(event.args)
+    const args = this.named(object(event.args))
     const pid = number(event.pid) ?? 0
     const tid = number(event.tid) ?? 0
     const name = text(event.name) ?? ''
@@ -72,6 +74,8 @@ export class EventReader {
       case 'X': {
         const dur = number(event.dur) ?? number(args.dur_sum) ?? 0
         if (dur < 0) this.bad++
+        // DFTracer's lines have no marks: ours are slices without a length there.
+        else if (dur === 0 && cat === 'pipeline') this.out({ type: 'instant', ...about })
         else this.out({ type: 'slice', ...about, dur })
         return
       }
@@ -108,9 +112,16 @@ export class EventReader {
     }
   }
 
+  /** Where lines of DFTracer name a feed, or a file, by its hash: with its name as well. */
+  private named(args: Args): Args {
+    const name = args.fhash === undefined || args.feed !== undefined ? undefined : this.files.get(args.fhash)
+    return name === undefined ? args : { ...args, feed: name }
+  }
+
   private metadata(name: string, pid: number, tid: number, args: Args): void {
     const called = text(args.name)
-    if (
+    if (name === 'FH' && called !== undefined) this.files.set(args.value, called)
+    else if (
       name === 'clock_sync' &&
       number(args.monotonicMs) !== undefined &&
       number(args.realtimeMs) !== undefined
