@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { findRun } from '../../src/diagnose/attach/find-run.js'
+import type { TraceAccount } from '../../src/observe/trace/read/accounts.js'
 import { type CheckedTrace, checkTrace } from '../observe/trace-check.js'
 import { CLI, millrace } from '../prepare/helpers.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -45,6 +46,16 @@ function expectArrows({ flows }: CheckedTrace) {
     expect(flow[0].cat).toBe('data')
     expect(flow.at(-1)!.name).toBe('step')
   }
+}
+
+/** The one loop of a trace is accounted for. */
+async function expectParts(file: string): Promise<TraceAccount> {
+  const { accounts } = JSON.parse((await millrace('trace', 'show', file, '--json')).stdout)
+  expect(accounts).toHaveLength(1)
+  const [account] = accounts as TraceAccount[]
+  expect(account).toMatchObject({ thread: 'trainer 0', feed: 'synthetic', dividedBy: 'cpu' })
+  expect(Object.values(account.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 6)
+  return account
 }
 
 describe('run --trace', () => {
@@ -91,6 +102,7 @@ describe('run --trace', () => {
     await once(child, 'close')
     await until(() => readFileSync(out, 'utf8').endsWith(']\n'))
     expectArrows(checkTrace(readFileSync(out)))
+    await expectParts(out)
   })
 
   it('is shown, and converted for DFTracer', async () => {

@@ -181,7 +181,10 @@ describe('trace show', () => {
       const seen: ReadEvent[] = []
       const outcome = await readTrace(path, event => seen.push(event)).catch((error: Error) => error)
       if (outcome instanceof Error) expect(outcome.message).toContain('holds no events')
-      else expect(outcome.events).toBe(seen.length)
+      else {
+        expect(outcome.events).toBe(seen.length)
+        await summarise(path)
+      }
     }
   })
 })

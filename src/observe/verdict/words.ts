@@ -106,7 +106,7 @@ const NAMES: Record<keyof Parts, string> = {
 }
 
 /** Each part as a bar of up to 40 characters. */
-function bars(parts: Parts): string[] {
+export function bars(parts: Parts): string[] {
   const some = (Object.keys(NAMES) as (keyof Parts)[]).filter(
     part => part === 'ideal' || parts[part] >= 0.005,
   )

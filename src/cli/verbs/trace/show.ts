@@ -1,5 +1,6 @@
 /** `millrace trace show`: what a trace tells, in figures. */
 import { printable } from '../../../basics/errors.js'
+import type { TraceAccount } from '../../../observe/trace/read/accounts.js'
 import type { TraceSummary } from '../../../observe/trace/read/summary.js'
 import { command } from '../../command.js'
 import { table } from '../../table.js'
@@ -7,24 +8,34 @@ import { bytes, count, counted, duration } from '../../units.js'
 
 /** So many kinds of work are shown of a track, and of a long wait. */
 const KINDS = 4
+/** So many loops of trainers. */
+const LOOPS = 4
+/** Where lines of an account begin, behind their names. */
+const NAMES = 10
+
+type Words = Pick<typeof import('../../../observe/verdict/words.js'), 'bars'>
 
 export const show = command({
   name: 'trace show',
   summary: 'says in figures what a trace shows',
   about:
     'Reads traces of Millrace, DFTracer (1 and 2), and other programs that write Chrome’s JSON, such as torch.profiler; compressed or not, ' +
-    'also of runs that were killed. Says what each thread did for how long, how long the trainer waited, and what workers did meanwhile.',
+    'also of runs that were killed. Says what each thread did for how long, how long the trainer waited, what workers did meanwhile, and where the time ' +
+    'of a step went: training, hand-over, copying, and waiting while workers ran, queued for a core, were blocked, or had no slot.',
   args: [{ name: 'FILE', about: 'a .json, .json.gz, .pfw or .pfw.gz file' }],
   options: {},
   examples: [['millrace trace show run.json.gz', 'who waited for whom']],
   async run({ args: [file] }) {
-    const { summarise } = await import('../../../observe/trace/read/summary.js')
+    const [{ summarise }, words] = await Promise.all([
+      import('../../../observe/trace/read/summary.js'),
+      import('../../../observe/verdict/words.js'),
+    ])
     const summary = await summarise(file)
-    return { json: { file, ...summary }, text: textOf(file, summary) }
+    return { json: { file, ...summary }, text: textOf(file, summary, words) }
   },
 })
 
-function textOf(file: string, summary: TraceSummary): string {
+function textOf(file: string, summary: TraceSummary, words: Words): string {
   const { tracks, waits, longest, steps, seconds } = summary
   const processes = new Set(tracks.map(({ pid }) => pid)).size
   const lines = [
@@ -50,7 +61,24 @@ function textOf(file: string, summary: TraceSummary): string {
       `  ${ms(wait.ms)}${batch}, after ${duration(wait.atMs / 1000)}; meanwhile: ${kinds(wait.meanwhile) || 'nothing'}`,
     )
   }
+  for (const one of summary.accounts.slice(0, LOOPS)) lines.push('', ...accountLines(one, summary, words))
+  const more = summary.accounts.length - LOOPS
+  if (more > 0) lines.push('', `${counted(more, 'loop')} more: --json has all`)
   return lines.join('\n')
+}
+
+/** Where the time of a loop's steps went, and why. */
+function accountLines(one: TraceAccount, { tracks }: TraceSummary, words: Words): string[] {
+  const whose = tracks.find(
+    ({ pid, tid, thread }) => pid === one.pid && (tid === one.tid || thread === one.thread),
+  )
+  const loop = `${whose?.thread ?? 'a trainer'} of ${whose?.process ?? `process ${one.pid}`}`
+  const feed = one.feed === null ? '' : `, fed by ${one.feed}`
+  return [
+    printable(`${loop}${feed}: ${counted(one.steps, 'step')} of ${ms(one.stepMs)}. ${one.why}`),
+    ...words.bars(one.parts),
+    `${'not known'.padEnd(NAMES)}${one.unknown.join(`\n${' '.repeat(NAMES)}`)}`,
+  ]
 }
 
 /** What is missing. */

@@ -47,7 +47,7 @@ export class EventReader {
     }
     const event = value as Args
     const phase = typeof event.ph === 'number' ? NUMBERS[event.ph] : event.ph
-    const args = this.named(object(event.args))
+    const args = this.named(object(event.args), event.cat)
     const pid = number(event.pid) ?? 0
     const tid = number(event.tid) ?? 0
     const name = text(event.name) ?? ''
@@ -113,9 +113,10 @@ export class EventReader {
   }
 
   /** Where lines of DFTracer name a feed, or a file, by its hash: with its name as well. */
-  private named(args: Args): Args {
-    const name = args.fhash === undefined || args.feed !== undefined ? undefined : this.files.get(args.fhash)
-    return name === undefined ? args : { ...args, feed: name }
+  private named(args: Args, cat: unknown): Args {
+    const name = args.fhash === undefined ? undefined : this.files.get(args.fhash)
+    if (name === undefined) return args
+    return cat === 'POSIX' || cat === 'STDIO' ? { file: name, ...args } : { feed: name, ...args }
   }
 
   private metadata(name: string, pid: number, tid: number, args: Args): void {

@@ -1,6 +1,8 @@
 /** What a trace tells, in figures: who did what for how long, how long the trainer waited, and what workers did meanwhile. */
+import { type TraceAccount, TraceAccounts } from './accounts.js'
 import type { ReadEvent } from './events.js'
 import { type ReadNotes, readTrace } from './file.js'
+import { isWait } from './waits.js'
 
 /** So many of the longest waits are looked into. */
 const LONGEST = 5
@@ -12,6 +14,8 @@ export interface TraceSummary extends ReadNotes {
   steps: number
   waits: { count: number; totalMs: number; p50: number; p95: number; p99: number; max: number } | null
   longest: LongWait[]
+  /** Where the time of steps went, of each loop of a trainer. */
+  accounts: TraceAccount[]
   bytesRead: number
   flows: number
 }
@@ -45,7 +49,11 @@ interface Wait {
 /** Reads the trace twice: the second time for what happened during the longest waits. */
 export async function summarise(path: string): Promise<TraceSummary> {
   const first = new FirstLook()
-  const notes = await readTrace(path, first.take)
+  const accounts = new TraceAccounts()
+  const notes = await readTrace(path, event => {
+    first.take(event)
+    accounts.take(event)
+  })
   const { longest } = first
   const meanwhile = longest.map(() => new Map<string, number>())
   if (longest.length > 0) {
@@ -69,6 +77,7 @@ export async function summarise(path: string): Promise<TraceSummary> {
       batch,
       meanwhile: sorted(meanwhile[i]),
     })),
+    accounts: accounts.found(),
     bytesRead: first.bytes,
     flows: first.flows,
   }
@@ -131,11 +140,6 @@ class FirstLook {
     this.longest.sort((a, b) => b.dur - a.dur)
     this.longest.length = Math.min(this.longest.length, LONGEST)
   }
-}
-
-/** A wait of the trainer: ours and DFTracer's, or that of a PyTorch DataLoader. */
-function isWait({ cat, name }: { cat: string; name: string }): boolean {
-  return (cat === 'dataloader' && name === 'fetch') || /^enumerate\(DataLoader\)#.*__next__$/.test(name)
 }
 
 /** Slices around others. */
