@@ -27,32 +27,31 @@ class Trainer:
     def __init__(self, step: Callable[[Any], None]) -> None:
         self._step = step
         self.steps: List[Dict[str, Any]] = []
-        #: Seconds that it has waited, and since when it waits now.
-        self._waited = 0.0
-        self._since: Optional[float] = None
+        #: Seconds that it has waited, and since when it waits now. Both at once: another thread looks.
+        self._waits: Tuple[float, Optional[float]] = (0.0, None)
         #: Times of the loop's thread outside of its waits, and when the last wait ended. None: it waits now.
-        self._outside = proc.Times(0, 0)
-        self._left: Optional[proc.Times] = _thread_times()
+        self._outside: Tuple[proc.Times, Optional[proc.Times]] = (proc.Times(0, 0), _thread_times())
         #: When batches came, and all samples up to each of them.
         self._came: List[float] = []
         self._samples: List[int] = []
 
     def waited(self) -> float:
         """Up to now."""
-        since = self._since
-        return self._waited + (0.0 if since is None else time.monotonic() - since)
+        waited, since = self._waits
+        return waited + (0.0 if since is None else time.monotonic() - since)
 
     def within_waits(self, now: proc.Times) -> proc.Times:
         """What of the times of the loop's thread fell into its waits."""
-        last, outside = self._left or now, self._outside
+        outside, left = self._outside
+        last = left or now
         return proc.Times(last.cpu - outside.cpu, last.delay - outside.delay)
 
-    def _waits(self) -> None:
-        now, left = _thread_times(), self._left
+    def _asks(self) -> None:
+        now, (outside, left) = _thread_times(), self._outside
         if now is not None and left is not None:
-            cpu, delay = self._outside
-            self._outside = proc.Times(cpu + now.cpu - left.cpu, delay + now.delay - left.delay)
-        self._left = None
+            cpu, delay = outside
+            outside = proc.Times(cpu + now.cpu - left.cpu, delay + now.delay - left.delay)
+        self._outside = (outside, None)
 
     def run(self, epoch: Callable[[], Iterator[Any]], seconds: float, steps: Optional[int]) -> None:
         """So long, or so many steps. Where an epoch ends, the next begins."""
@@ -77,8 +76,9 @@ class Trainer:
         iterator: Optional[Iterator[Any]] = None
         begins = True
         while True:
-            self._waits()
-            self._since = asked = time.monotonic()
+            self._asks()
+            waited, asked = self._waits[0], time.monotonic()
+            self._waits = (waited, asked)
             try:
                 iterator = start() if iterator is None else iterator
                 batch = next(iterator)
@@ -86,9 +86,8 @@ class Trainer:
                 return
             finally:
                 got = time.monotonic()
-                self._since = None
-                self._left = _thread_times()
-                self._waited += got - asked
+                self._waits = (waited + got - asked, None)
+                self._outside = (self._outside[0], _thread_times())
             rows = rows_of(batch)
             times = {
                 "asked": asked * 1000,

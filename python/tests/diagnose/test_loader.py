@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import millrace
 from millrace._diagnose import groups, host, loader, proc
@@ -23,7 +25,7 @@ def watch(name, *options):
     command = [sys.executable, "-m", "millrace._diagnose.loader", name, *options]
     path = os.pathsep.join([str(Path(millrace.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path}
-    out = subprocess.run(command, cwd=HERE, env=env, capture_output=True, text=True, timeout=120)
+    out = subprocess.run(command, cwd=HERE, env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert out.returncode == 0, out.stdout + out.stderr
     return json.loads(out.stdout.splitlines()[-1])
 
@@ -83,9 +85,10 @@ def test_makers_add_up():
 def test_processes_and_threads_are_makers(name):
     evidence = watch(f"loaders:{name}", "--steps", "120")
     assert evidence["facts"]["workers"] == 1  # one at a time, though each epoch has another
-    assert evidence["host"]["engineCores"] > 0.02
+    assert evidence["host"]["engineCores"] > 0
     assert cpu_of_a_row(evidence) > 2.5  # it spins for 5 ms
-    assert 60 < total(evidence, "rows") <= 120 and 60 < total(evidence, "claims") <= 120
+    # What came after the last look at a maker, before it was ended, is not its own.
+    assert 0 < total(evidence, "rows") <= 120 and total(evidence, "claims") == total(evidence, "rows")
 
 
 def test_a_loop_that_makes_its_batches_itself_is_not_blocked_by_its_steps():
@@ -93,8 +96,24 @@ def test_a_loop_that_makes_its_batches_itself_is_not_blocked_by_its_steps():
     # A batch spins for 5 ms: all of that is CPU time of its waits, none of the step's sleep.
     assert evidence["facts"]["workers"] == 0
     assert total(evidence, "cpu") / 40 > 4
-    cpu, delay = total(evidence, "cpu"), total(evidence, "delay")
-    assert cpu + delay > 0.8 * sum(total(evidence, "work", kind) for kind in WORK)
+    waited = sum(step["supply"] for step in evidence["steps"])
+    assert sum(total(evidence, "work", kind) for kind in WORK) <= waited + 1
+
+
+def test_what_another_thread_sees_of_waits_never_falls(monkeypatch):
+    seen = []
+    trainer = loader.Trainer(lambda batch: None)
+    # Files of /proc are read meanwhile: then other threads run.
+    monkeypatch.setattr(loader, "_thread_times", lambda: seen.append(trainer.waited()))
+
+    def batches():
+        for _ in range(3):
+            time.sleep(0.002)
+            seen.append(trainer.waited())
+            yield [1]
+
+    trainer.run(batches, 60, 3)
+    assert len(seen) > 6 and seen == sorted(seen)
 
 
 def test_a_step_of_the_users_own():

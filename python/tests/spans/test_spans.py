@@ -195,8 +195,12 @@ def test_the_loop_writes_how_long_it_waited_and_worked():
         with millrace.spans(ring.engine) as engine:
             [same] = [one for one in engine.rings() if one.ring == ring.engine_ring]
             assert same.name == name
+            # Workers hold small spans back for a moment.
+            until(
+                lambda: any(one.kind == "decode" for one in engine.read_since(ring=same.ring).records),
+                "decode",
+            )
             worked = engine.read_since(ring=same.ring).records
-        assert "decode" in {one.kind for one in worked}
         assert min(one.start for one in worked) < min(one.start + one.duration for one in steps)
         now = time.monotonic() * 1000
         assert all(one.start + one.duration <= now for one in [*worked, *records])
@@ -248,7 +252,8 @@ def test_every_lane_of_a_trainer_and_its_engine_is_seen_from_outside():
                 trainer.wait()
                 records, _, lost = spans.read_since()
                 assert lost <= 1 and {one.kind for one in records} - {"wait", "gc"} == {"hand", "step"}
-                assert [one.number for one in records] == list(range(len(records)))
+                first = records[0].number  # 0, unless all this took so long that the lane was written over
+                assert [one.number for one in records] == list(range(first, first + len(records)))
                 assert engine.read_since().lost <= 2
     finally:
         trainer.kill()

@@ -134,6 +134,7 @@ def test_a_trace_is_recorded_until_the_feed_is_closed(fake, tmp_path, monkeypatc
 @pytest.mark.parametrize("observe", ["counters", "spans", "full"])
 def test_how_much_is_written_down(fake, observe, monkeypatch):
     monkeypatch.delenv("MILLRACE_SPANS", raising=False)
+    begun = time.monotonic()
     with millrace.Feed(fake(80), observe=observe) as feed:
         for _ in feed:
             pass
@@ -144,7 +145,10 @@ def test_how_much_is_written_down(fake, observe, monkeypatch):
     assert sum(one.joined for one in steps) == 20
     # The first one stands alone: accounts leave it out.
     assert steps[0].joined == 1
-    assert len(steps) == {"counters": 2, "spans": len(steps), "full": 20}[observe]
+    if observe == "full":
+        assert len(steps) == 20
+    if observe == "counters":  # then they are joined for a second
+        assert 2 <= len(steps) <= 2 + (time.monotonic() - begun)
 
 
 def test_a_level_that_there_is_not(fake, monkeypatch):
