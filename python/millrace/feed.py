@@ -295,15 +295,17 @@ class Feed(Opened):
     def stats(self) -> Dict[str, Any]:
         """What it has done so far, and what the engine says about itself.
 
-        ``account``: where the time of its latest steps went (docs/metrics.md); None where that is not known.
+        ``account`` and ``epoch``: where the time of all its steps went, and of those of its latest epoch
+        (docs/metrics.md); None where that is not known.
         """
         run = self._run
         report = run.stats.report(run.stream.ask({"stats": True})["stats"])
         try:
-            report["account"] = run.account.latest()["account"]
+            report["account"] = run.account.latest("run")["account"]
+            report["epoch"] = run.account.latest("epoch")["account"]
         except MillraceError as error:
             log.debug("%s: %s", self.name, error)
-            report["account"] = None
+            report["account"] = report["epoch"] = None
         return report
 
     def metrics(self) -> Dict[str, float]:

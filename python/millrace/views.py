@@ -71,9 +71,10 @@ class View(Opened):
                 # No name here refers to the batch while the user has it: dropping it there is enough.
                 yield self._hand(loop, staged)
             finished = True
-            consumer.flush()
         finally:
             failure = None  # its traceback refers to what is here, slots among it
+            if not loop.over:
+                consumer.left()
             try:
                 carrier.leave(staged)
             finally:

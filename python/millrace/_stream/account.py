@@ -1,17 +1,18 @@
 """Where the time of every step went, and why: the engine computes it, out of its spans and this process's.
 
-The engine reads the spans of this process by itself (/proc/PID/fd). Where it may not, it says so, and is told
-what the loop did.
+Of a run or an epoch it is told the sums that the loop has kept. Of the last seconds it reads the spans of
+this process by itself (/proc/PID/fd); where it may not, it says so, and is told what the loop did.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Tuple
 
 from .._spans.attach import spans
 from ..errors import MillraceError
+from .consumer import Consumer
 from .stats import Stats
 from .stream import Stream
 
@@ -42,36 +43,48 @@ class Diagnosis(Dict[str, Any]):
 class Account:
     """Asks the engine. Any thread may."""
 
-    def __init__(self, stream: Stream, stats: Stats, flush: Callable[[], None]) -> None:
+    def __init__(self, stream: Stream, stats: Stats, consumer: Consumer) -> None:
         self._stream = stream
         self._stats = stats
-        self._flush = flush
-        self._known: Optional[Mapping[str, Any]] = None
-        self._at = 0.0
+        self._consumer = consumer
+        #: What was answered, and when.
+        self._known: Dict[str, Tuple[float, Mapping[str, Any]]] = {}
         self._blind = False
 
-    def latest(self) -> Mapping[str, Any]:
-        """The account of what is still known of the run: computed anew once a second at most."""
-        if self._known is None or time.monotonic() - self._at > FRESH:
-            self._known = self.ask()
-            self._at = time.monotonic()
-        return self._known
+    def latest(self, of: str = "run") -> Mapping[str, Any]:
+        """The account of the ``run`` so far, or of its latest ``epoch``: anew once a second at most."""
+        at, known = self._known.get(of, (0.0, {}))
+        if not known or time.monotonic() - at > FRESH:
+            known = self.sums(of)
+            self._known[of] = time.monotonic(), known
+        return known
 
-    def ask(self, revive: bool = True, **request: Any) -> Mapping[str, Any]:
-        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known.
+    def sums(self, of: str, revive: bool = True) -> Mapping[str, Any]:
+        """The account of all steps of the ``run`` or its latest ``epoch``, however long that is."""
+        times = self._consumer.times
+        window = times.epoch if of == "epoch" else times.run
+        told = {"from": 0, "look": 0, "steps": [], "waits": []} if window is None else window.told()
+        request = {"sums": {**told, "begun": self._stats.begun * 1000}}
+        return self._told(self._ask(request, revive)["known"])
 
-        ``revive``: an engine that died is replaced, and asked.
-        """
+    def _ask(self, request: Mapping[str, Any], revive: bool = True) -> Mapping[str, Any]:
+        """``revive``: an engine that died is replaced, and asked."""
         ask = self._stream.ask if revive else self._stream.client.ask
-        self._flush()
-        asked = {"account": {**request, **self._device()}}
-        known: Mapping[str, Any] = {} if self._blind else ask(asked)["known"]
+        return ask({"account": {**request, **self._device()}})
+
+    def ask(self, **request: Any) -> Mapping[str, Any]:
+        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known."""
+        self._consumer.publish()
+        known: Mapping[str, Any] = {} if self._blind else self._ask(request)["known"]
         if "account" not in known:
             if not self._blind:
                 self._blind = True
                 log.info("%s: the engine is told what the loop does: %s", self._stream.name, known["unknown"])
-            asked["account"]["records"] = self._records()
-            known = ask(asked)["known"]
+            known = self._ask({**request, "records": self._records()})["known"]
+        return self._told(known)
+
+    @staticmethod
+    def _told(known: Mapping[str, Any]) -> Mapping[str, Any]:
         if "account" not in known:
             raise MillraceError(f"nothing is known of where the time went: {known['unknown']}")
         return known

@@ -2,6 +2,7 @@
 
 On the host's clock, by the loop itself. Where batches go to a stream of CUDA's, what counts is when that
 stream waited and worked: the carrier measures it by events and tells it some steps later (``measured``).
+Records of it are written over after a while; the sums (loop_times.py) are those of the whole run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from .._generated.span_words import LaneKind, SpanKind, SpanLevel
 from .._spans.file import shared
 from .._spans.lane import SpanLane
 from ..batch import about_of
+from .loop_times import RunTimes
 from .pauses import Pauses
 from .reading import Taken
 from .step_parts import Parts, divide
@@ -41,8 +43,12 @@ class About(NamedTuple):
 class Consumer:
     """Used by the thread that loops."""
 
-    def __init__(self, level: int = SpanLevel.SPANS) -> None:
+    def __init__(self, level: int = SpanLevel.SPANS, look: Optional[Callable[[int], None]] = None) -> None:
         self._level = level
+        #: Has the engine look at its makers, and keep that under a number.
+        self._look = look
+        #: All steps so far, as sums.
+        self.times = RunTimes()
         self._lane: Optional[SpanLane] = None
         self._opened = False
         #: When the batch was asked for that the loop waits for; None: it waits for none.
@@ -52,6 +58,9 @@ class Consumer:
         #: The batch in the user's hands, and since when.
         self._handed: Optional[About] = None
         self._since = 0.0
+        #: When that batch was asked for, and what was waited for.
+        self._requested = 0.0
+        self._waited = Parts(0.0, 0.0, 0.0)
         #: The user said that the step began, and that it is over.
         self._begun: Optional[float] = None
         self._ended: Optional[float] = None
@@ -75,16 +84,30 @@ class Consumer:
         if self._asked is not None:
             return  # the loop looks again for the same batch
         self._asked = now = time.monotonic()
+        self._step_over(now)
+
+    def left(self) -> None:
+        """The loop is left by ``break`` or an exception, with a batch in the user's hands: its step is over.
+
+        The garbage collector may leave a loop in any thread: then nothing is known of its last step.
+        """
+        if self._thread == threading.get_ident():
+            self._step_over(time.monotonic())
+            self.flush()
+
+    def _step_over(self, now: float) -> None:
         about, self._handed = self._handed, None
-        if about is not None and self._lane is not None and self._record_end is None:
-            since = self._since
+        if about is not None and self._record_end is None:
+            since, copied = self._since, 0.0
             if self._begun is not None:
-                self._add(about, SpanKind.COPY, since, self._begun - since)
+                copied = self._begun - since
+                self._add(about, SpanKind.COPY, since, copied)
                 since = self._begun
             end = now if self._ended is None else self._ended
             self._add(about, SpanKind.STEP, since, end - since)
             self._add(about, SpanKind.IDLE, end, now - end)
-            self._over(about)
+            supply, hand, copy = self._waited
+            self._over(about, self._requested, supply, hand, copy + copied, end - since)
         self._begun = self._ended = None
 
     def sent(self) -> None:
@@ -97,14 +120,24 @@ class Consumer:
 
     def handed(self, taken: Taken, rows: int) -> None:
         """A batch is handed to the user."""
-        lane = self._lane or self._open()
+        if not self._opened:
+            self._open()
         asked, self._asked = self._asked, None
         self._since = now = time.monotonic()
         self._handed = about = self.about(taken, rows)
-        if lane is not None and asked is not None and self._record_end is None:
+        if about.begins:
+            self._has_begun()
+        if asked is not None and self._record_end is None:
             supply, hand, copy = divide(asked, taken.complete, self._sent, self._there)
             # What is done after the copy (functions of the user's, counting) is hand-over as well.
-            self._wait(about, asked, Parts(supply, hand + now - self._there, copy))
+            self._requested, self._waited = asked, Parts(supply, hand + now - self._there, copy)
+            self._wait(about, asked, self._waited)
+
+    def _has_begun(self) -> None:
+        """The batch in the user's hands begins a run or an epoch: what makers did before it counts apart."""
+        number = self.times.look()
+        if number is not None and self._look is not None:
+            self._look(number)
 
     # ------------------------------------------------------------ on a device's clock
 
@@ -116,12 +149,11 @@ class Consumer:
     def measured(self, about: About, asked: float, there: float, end: float, following: float) -> None:
         """A stream came to the end of a step at ``asked``, had the batch ``there``, and worked on it until
         ``end``; ``following``: it asked for the next."""
-        if self._lane is None:
-            return
-        self._wait(about, asked, divide(asked, about.complete, about.sent, there))
+        parts = divide(asked, about.complete, about.sent, there)
+        self._wait(about, asked, parts)
         self._add(about, SpanKind.STEP, there, end - there)
         self._add(about, SpanKind.IDLE, end, following - end)
-        self._over(about)
+        self._over(about, asked, *parts, end - there)
 
     # ------------------------------------------------------------ by the user's word
 
@@ -144,23 +176,28 @@ class Consumer:
     def _wait(self, about: About, start: float, parts: Parts) -> None:
         if about.begins:
             self.flush()
-        for kind, seconds in zip((SpanKind.WAIT, SpanKind.HAND, SpanKind.COPY), parts):
-            self._add(about, kind, start, seconds)
-            start += seconds
+        supply, hand, copy = parts
+        self._add(about, SpanKind.WAIT, start, supply)
+        self._add(about, SpanKind.HAND, start + supply, hand)
+        self._add(about, SpanKind.COPY, start + supply + hand, copy)
 
     def _add(self, about: About, kind: int, start: float, seconds: float) -> None:
-        if self._lane is not None and seconds > 0:
+        if seconds > 0 and self._lane is not None:
             ring, batch, step, rows = about[:4]
             self._lane.add(ring, kind, start, seconds, batch=batch, first_row=step, rows=rows)
 
-    def _over(self, about: About) -> None:
-        self._tell_pauses(about)
+    def _over(
+        self, about: About, asked: float, supply: float, hand: float, copy: float, compute: float
+    ) -> None:
+        gc = 0.0
+        if self._pauses.found:
+            until = asked + supply + hand + copy
+            for start, seconds in self._pauses.take():
+                self._add(about, SpanKind.GC, start, seconds)
+                gc += max(0.0, min(start + seconds, until) - max(start, asked))
+        self.times.add(about.step == 1, asked, supply, hand, copy, compute, about.rows, gc)
         if about.begins:
             self.flush()
-
-    def _tell_pauses(self, about: About) -> None:
-        for start, seconds in self._pauses.take():
-            self._add(about, SpanKind.GC, start, seconds)
 
     def publish(self) -> None:
         """Has what waits to be joined written now: by the thread that loops, which alone may."""
@@ -172,18 +209,15 @@ class Consumer:
         if self._lane is not None:
             self._lane.flush()
 
-    def _open(self) -> Optional[SpanLane]:
-        if self._opened:
-            return None
+    def _open(self) -> None:
         self._opened = True
+        self._pauses.watch()
         own = shared()
         lane = None if own is None else own.take(LaneKind.CONSUMER, "trainer")
         if own is not None and lane is not None:
             lane.level = self._level
             self._lane = lane
             self._end = weakref.finalize(self, own.give, lane)
-            self._pauses.watch()
-        return lane
 
     def close(self) -> None:
         """The feed is closed."""

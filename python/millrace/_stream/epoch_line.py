@@ -40,10 +40,9 @@ class EpochLine:
             if bad is not None:
                 say(f"{name}, rank {self._rank}, epoch {epoch}: {bad}")
             return
-        since = self._stats.since * 1000
         speed, waited = self._stats.epoch_line(epoch)
         try:
-            why = told(self._account.ask(revive=False, since=since))
+            why = told(self._account.sums("epoch", revive=False))
         except (MillraceError, KeyError):
             why = None
         line = f"{name}, {speed}; {why or waited}"

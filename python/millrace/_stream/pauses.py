@@ -22,7 +22,7 @@ class Pauses:
     """When they began, and how long they took."""
 
     def __init__(self) -> None:
-        self._found: Deque[Tuple[float, float]] = deque(maxlen=MOST)
+        self.found: Deque[Tuple[float, float]] = deque(maxlen=MOST)
         self._begun = 0.0
         self._end: Optional[weakref.finalize[Any, Any]] = None
 
@@ -39,13 +39,13 @@ class Pauses:
         if phase == "start":
             self._begun = now
         elif self._begun and now - self._begun >= LONG:
-            self._found.append((self._begun, now - self._begun))
+            self.found.append((self._begun, now - self._begun))
 
     def take(self) -> List[Tuple[float, float]]:
         """Those since this was last asked: start and duration, in seconds."""
         taken = []
-        while self._found:
-            taken.append(self._found.popleft())
+        while self.found:
+            taken.append(self.found.popleft())
         return taken
 
     def close(self) -> None:

@@ -57,9 +57,9 @@ class Run:
         self._limits = limits
         self._standing = Standing(stream.ahead)
         #: Writes what the loop waits for.
-        self.consumer = Consumer(level)
+        self.consumer = Consumer(level, stream.look)
         #: Where the time of steps went.
-        self.account = Account(stream, stats, self.consumer.publish)
+        self.account = Account(stream, stats, self.consumer)
         self._epoch_line = EpochLine(stream, stats, self.account, rank)
         self._loop: Optional[Loop] = None
         #: The epoch of the state that was loaded, if no step of it was left.

@@ -20,7 +20,8 @@ class Stats:
     """Counters of one feed, in the names of the engine's own."""
 
     def __init__(self) -> None:
-        self._begun = time.perf_counter()
+        #: When the feed was opened. On Linux this is CLOCK_MONOTONIC, which spans are on as well.
+        self.begun = time.perf_counter()
         self.open_ms = 0.0
         self.first_batch_ms = 0.0
         self.batches = 0
@@ -36,13 +37,13 @@ class Stats:
 
     def opened(self) -> None:
         """The sources are open."""
-        self.open_ms = (time.perf_counter() - self._begun) * 1000
+        self.open_ms = (time.perf_counter() - self.begun) * 1000
 
     def waited(self, asked: float) -> None:
         """A batch came that was asked for then. The first one is counted apart."""
         now = time.perf_counter()
         if self.first_batch_ms == 0:
-            self.first_batch_ms = (now - self._begun) * 1000
+            self.first_batch_ms = (now - self.begun) * 1000
             self.mark()
             return
         self.wait += now - asked
@@ -71,15 +72,14 @@ class Stats:
 
     def mark(self) -> None:
         """An epoch is counted from here."""
-        #: On Linux this is CLOCK_MONOTONIC, which spans are on as well.
-        self.since = time.perf_counter()
+        self._since = time.perf_counter()
         self._wait_before = self.wait
         self._batches_before = self.batches
         self._samples_before = self.samples
 
     def epoch_line(self, epoch: int) -> Tuple[str, str]:
         """How fast the epoch was that ends here, and how long was waited; the next is counted from here."""
-        seconds = max(time.perf_counter() - self.since, 1e-9)
+        seconds = max(time.perf_counter() - self._since, 1e-9)
         share = (self.wait - self._wait_before) / seconds
         samples = self.samples - self._samples_before
         steps = self.batches - self._batches_before

@@ -31,12 +31,19 @@ def looped(feed, epochs=1):
 def test_the_account_of_a_loop(engine):
     with millrace.Feed(FEED, workers=1) as feed:
         looped(feed)
-        account = feed.stats()["account"]
+        for i, _ in enumerate(feed):
+            if i == 9:
+                break
+        stats = feed.stats()
+        account = stats["account"]
         metrics, text = feed.metrics(), feed.prometheus()
-    assert 100 <= account["steps"] <= 120 and account["samples"] == 4 * account["steps"]
+    # All steps but the first, the last before `break` among them.
+    assert [stats["batches"], account["steps"], stats["epoch"]["steps"]] == [130, 129, 10]
+    assert account["samples"] == 4 * 129
+    assert account["firstBatchMs"] > stats["firstBatchMs"] - 0.1  # it is there until it is handed out
     assert sum(account["parts"].values()) == pytest.approx(1, abs=0.01)
     assert account["lost"] == pytest.approx(1 - account["idealMs"] / account["stepMs"])
-    assert account["idealFrom"] == "upper" and account["firstBatchMs"] > 0
+    assert account["idealFrom"] == "upper" and account["epochGapMs"] > 0
     assert account["makers"]["work"]["decode"] > 0 and account["host"]["allowed"] > 0
     assert metrics["millrace/lost"] == account["lost"] and metrics["millrace/steps"] == account["steps"]
     assert all(isinstance(value, (int, float)) for value in metrics.values())
@@ -67,7 +74,8 @@ def test_where_nothing_is_known_it_is_said(fake):
     with millrace.Feed(fake(8)) as feed:
         for _ in feed:
             pass
-        assert feed.stats()["account"] is None
+        stats = feed.stats()
+        assert stats["account"] is None and stats["epoch"] is None
         with pytest.raises(millrace.MillraceError, match="where the time went: this engine writes no spans"):
             feed.metrics()
 

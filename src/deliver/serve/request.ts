@@ -58,6 +58,34 @@ export type ToldRecord = [
   joined: number,
 ]
 
+/** Steps of a loop as sums (ms). The mark is one of StepMarks. */
+export type ToldStep = [
+  asked: number,
+  supply: number,
+  handOver: number,
+  transfer: number,
+  compute: number,
+  samples: number,
+  steps: number,
+  gc: number,
+  mark: number,
+]
+
+/** What is special about steps: the first one of a run, and those that begin a later epoch. */
+export const StepMarks = { none: 0, first: 1, epochStart: 2 } as const
+
+/** What a loop has kept of its run or epoch: all of its steps, however many. */
+export interface LoopSums {
+  /** When it began, and which look at the makers was taken then (`look`). */
+  from: number
+  look: number
+  /** When the feed was opened (ms of CLOCK_MONOTONIC). */
+  begun: number
+  steps: ToldStep[]
+  /** Waits for a batch (ms), and how many steps waited about so long. */
+  waits: [ms: number, steps: number][]
+}
+
 /** What is asked for: all of it may be left out. */
 export interface AccountRequest {
   /** The window: so long, up to now; or from there on (ms of CLOCK_MONOTONIC). By default all that is still known. */
@@ -68,6 +96,8 @@ export interface AccountRequest {
   device?: { name: string; decode: 'cpu' | 'gpu' | 'both' }
   /** What the loop did, where its process can't be looked into. */
   records?: ToldRecord[]
+  /** The window is what the loop has kept: then nothing is read of its process. */
+  sums?: LoopSums
   /** Whether the evidence is told as well: for tools that judge it themselves. */
   evidence?: boolean
 }
@@ -89,6 +119,8 @@ export type Request = { id?: number } & Partial<{
   changes: BlendChange[]
   tune: { workers?: number; depth?: number }
   stats: true
+  /** The makers are looked at now. Sums since then refer to the number. There is no answer. */
+  look: number
   /** Where the time of the client's steps went, and why. */
   account: AccountRequest
   close: true
@@ -152,6 +184,12 @@ const toldRecord: Check = (value, path) => {
   text(kind, path)
   for (const one of rest) number(one, path)
 }
+const numbers =
+  (count: number): Check =>
+  (value, path) => {
+    if (!Array.isArray(value) || value.length !== count) refuse(path, `a list of ${count} numbers`, value)
+    for (const one of value as unknown[]) number(one, path)
+  }
 const orNull =
   (check: Check): Check =>
   (value, path) =>
@@ -240,6 +278,7 @@ const CHECKS: Record<string, Check> = {
   place: parts(place),
   changes: listOf(change),
   tune: parts({}, { workers: whole, depth: whole }),
+  look: whole,
   account: parts(
     {},
     {
@@ -249,6 +288,10 @@ const CHECKS: Record<string, Check> = {
       evidence: flag,
       device: parts({ name: text, decode: text }),
       records: listOf(toldRecord),
+      sums: parts({
+        ...{ from: positive, look: whole, begun: positive },
+        ...{ steps: listOf(numbers(9)), waits: listOf(numbers(2)) },
+      }),
     },
   ),
 }

@@ -110,6 +110,10 @@ export class Session {
     if (!serving || !member) throw new StateError('say "open" first')
     if (request.account !== undefined && this.knowing)
       return { known: (await this.knowing).tell(serving, request.account) }
+    if (request.look !== undefined) {
+      ;(await this.knowing)?.lookAt(request.look)
+      return undefined
+    }
     return answer(request, serving, member)
   }
 

@@ -14,7 +14,7 @@ type Source = SpanSource | undefined
 export interface RunOf {
   from: number
   to: number
-  times: LoopTimes
+  times: Pick<LoopTimes, 'steps' | 'waits'>
   /** Looks at the counters of the makers. */
   before: MakersLook
   now: MakersLook
