@@ -24,7 +24,10 @@ export interface Fit {
   /** Of the time in which makers wanted a core, the share in which they waited for one. */
   queued: number
   makers: number
+  /** Batches made ahead; 1 without makers. */
   depth: number
+  /** What depth would be with makers: so many batches, or so many for each maker (loaders of others). */
+  ahead: { batches: number } | { each: number }
   /** Claims a batch. */
   claims: number
   /** A step as measured, and one with its batch at hand and makers at rest (ms). */
@@ -95,6 +98,7 @@ export function fit(e: Evidence, a: Accounting): Fit {
     queued: queuedOf(e),
     makers: e.facts.workers,
     depth: e.facts.workers === 0 ? 1 : Math.max(1, e.facts.depth),
+    ahead: aheadOf(e),
     claims: Math.max(1, e.facts.claims),
     measured,
     ideal: clamp(a.idealMs, 0, T),
@@ -104,6 +108,12 @@ export function fit(e: Evidence, a: Accounting): Fit {
 
 export function workOf({ open, read, decode, transform, map, close }: MakerWork): number {
   return open + read + decode + transform + map + close
+}
+
+/** A DataLoader makes two batches ahead for each of its workers, unless it is told otherwise. */
+function aheadOf({ facts: { workers, depth, foreign } }: Evidence): Fit['ahead'] {
+  if (foreign === undefined) return { batches: Math.max(1, depth) }
+  return { each: workers === 0 ? 2 : Math.max(1, depth / workers) }
 }
 
 /** CPU and blocked time a sample. Slices are taken in the order of time, so that blocks are moments, not makers. */

@@ -25,7 +25,7 @@ export function capacity(f: Fit, change: Change = {}): Capacity {
   const cpu = f.cpu.value * (change.cpuPerSample ?? 1)
   const blocked = f.blocked.value * (change.blockedPerSample ?? 1)
   const workers = change.workers ?? f.makers
-  const depth = workers === 0 ? 1 : (change.depth ?? f.depth)
+  const depth = depthOf(f, change)
   const makers = Math.max(1, Math.min(workers, depth * f.claims))
   // Nothing overlaps with depth 1: makers without a claim wait until the others are done.
   const even = depth > 1 ? 1 : f.claims / (Math.ceil(f.claims / makers) * makers)
@@ -39,6 +39,12 @@ export function capacity(f: Fit, change: Change = {}): Capacity {
   ]
   if (perMs !== null && bytes > 0) limits.push({ rate: perMs / bytes, bound: 'bytes' })
   return limits.reduce((least, limit) => (limit.rate < least.rate ? limit : least))
+}
+
+/** Batches made ahead after a change. Without makers the trainer makes its batch itself, when it needs it. */
+export function depthOf(f: Fit, { workers = f.makers, depth }: Change): number {
+  if (workers === 0) return 1
+  return depth ?? ('each' in f.ahead ? Math.max(1, Math.round(workers * f.ahead.each)) : f.ahead.batches)
 }
 
 /** Cores that so many makers get: what others leave, or their share of it where others want all of it. */
@@ -86,7 +92,7 @@ function stepAfter(f: Fit, change: Change): { ms: number; bound: Prediction['bou
     now.bound === 'trainer' ? 1 : clamp((measured - now.apart) / now.supply, SCALE.least, SCALE.most)
   // The trainer limits and still waits, now and then. Faster makers and more batches ahead make that rarer.
   const waits = now.bound === 'trainer' ? Math.max(0, measured - now.ms) : 0
-  const rarer = Math.min(2, then.supply / now.supply) / Math.max(0.5, (change.depth ?? f.depth) / f.depth)
+  const rarer = Math.min(2, then.supply / now.supply) / Math.max(0.5, depthOf(f, change) / f.depth)
   const supply = then.supply * scale
   const ms = then.apart > 0 ? then.apart + supply : Math.max(then.trainer, supply)
   const bound = then.apart > 0 || supply > then.trainer ? then.limit : 'trainer'
@@ -98,8 +104,7 @@ function formula(f: Fit, change: Change) {
   const { rate, bound: limit } = capacity(f, change)
   const supply = f.rows / rate
   const trainer = (change.stepMs ?? f.step.value) + consumerOf(f, change)
-  const workers = change.workers ?? f.makers
-  const ahead = workers > 0 && (change.depth ?? f.depth) >= 2
+  const ahead = depthOf(f, change) >= 2
   const ms = ahead ? Math.max(trainer, supply) : trainer + supply
   const bound: Prediction['bound'] = ahead && trainer >= supply ? 'trainer' : limit
   return { ms, supply, trainer, apart: ahead ? 0 : trainer, limit, bound }

@@ -6,7 +6,7 @@ import { account } from '../account/account.js'
 import type { Accounting, Change, Evidence, Prediction } from '../evidence.js'
 import { sum } from './estimate.js'
 import { type Fit, fit, workOf } from './fit.js'
-import { capacity, coresOf, predicted } from './predict.js'
+import { capacity, coresOf, depthOf, predicted } from './predict.js'
 
 /** Claims that are replayed at most: enough for rare slow ones, few enough for some ms. */
 const CLAIMS = 4000
@@ -67,7 +67,7 @@ function recordedClaims(e: Evidence, f: Fit): Claim[] {
 /** The mean step (ms) of a run with these claims, after its first batches. */
 function runThrough(claims: Claim[], steps: number[], f: Fit, change: Change): number {
   const workers = change.workers ?? f.makers
-  const depth = workers === 0 ? 1 : (change.depth ?? f.depth)
+  const depth = depthOf(f, change)
   const makers = Math.max(1, workers)
   const cpuFactor = change.cpuPerSample ?? 1
   const blockedFactor = change.blockedPerSample ?? 1

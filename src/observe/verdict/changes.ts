@@ -20,7 +20,8 @@ function bestWorkers({ f }: Case): number | undefined {
   // Beyond this, makers have no claim, or no core and nothing to wait for.
   const running = f.cpu.value + f.blocked.value > 0 ? f.cpu.value / (f.cpu.value + f.blocked.value) : 1
   const useful = Math.ceil((f.cores.value + 1) / Math.max(running, 0.02))
-  const most = Math.max(1, Math.min(MOST_WORKERS, f.depth < 2 ? f.claims : f.depth * f.claims, useful))
+  const claimed = 'each' in f.ahead ? MOST_WORKERS : f.ahead.batches * f.claims
+  const most = Math.max(1, Math.min(MOST_WORKERS, claimed, useful))
   const all = Array.from({ length: most }, (_, i) => step(i + 1))
   const best = Math.min(...all)
   const workers = all.findIndex(ms => ms <= best * NEAR) + 1

@@ -153,6 +153,25 @@ describe('predict', () => {
     expect(fitted(simulate({ ...w, hogs: 0, workers: 4 })).crowd).toBeLessThan(0.3)
   })
 
+  test('knows that makers make batches ahead, where there were none', () => {
+    const w = { ...BASE, workers: 0, claims: 1, blocked: 0, step: 20 }
+    const e = simulate(w)
+    const truth = account(e).stepMs / account(simulate({ ...w, workers: 2 })).stepMs - 1
+    expect(truth).toBeGreaterThan(0.5)
+    expect(predict(fitted(e), { workers: 2 }).gain).toBeCloseTo(truth, 1)
+    expect(replay(e, { workers: 2 }).gain).toBeCloseTo(truth, 1)
+    expect(predict(fitted(e), { workers: 2 }).bound).toBe('trainer')
+  })
+
+  test('knows that workers of a loader of others bring slots of their own', () => {
+    const w = { ...BASE, workers: 2, depth: 4, claims: 1, cores: 16, step: 4 }
+    const e = simulate(w)
+    e.facts.foreign = 'DataLoader'
+    const truth = account(e).stepMs / account(simulate({ ...w, workers: 6, depth: 12 })).stepMs - 1
+    expect(truth).toBeGreaterThan(1.5)
+    expect(predict(fitted(e), { workers: 6 }).gain / truth).toBeCloseTo(1, 1)
+  })
+
   test('sees what a longer step hides', () => {
     const f = fitted(simulate({ ...BASE, cpu: 1, blocked: 0, step: 6 }))
     expect(predict(f, { stepMs: 20 })).toMatchObject({ bound: 'trainer' })

@@ -351,6 +351,24 @@ describe('remedies', () => {
     expect(first.set).toBeUndefined()
   })
 
+  test('a loader without workers, or with few, is advised to have as many as it takes', () => {
+    const slow = { supply: 80, compute: 10 }
+    const host = { allowed: 16, idleCores: 12 }
+    const of = (workers: number, running: number) => {
+      const window = made({ workers, cores: 16, claims: 1, step: slow, running, host })
+      return judge(facts(window, { foreign: 'DataLoader', depth: Math.max(1, 2 * workers) })).remedies[0]
+    }
+    // 80 ms of work for each batch: one worker, or the loop itself, takes eight times too long.
+    for (const [workers, running] of [
+      [0, 80 / 90],
+      [1, 1],
+    ]) {
+      const { command, predictedGain } = of(workers, running)
+      expect(Number(/^num_workers=(\d+)$/.exec(command ?? '')?.[1])).toBeGreaterThanOrEqual(8)
+      expect(predictedGain).toBeGreaterThan(5)
+    }
+  })
+
   test('a larger batch is predicted from two sizes, or not at all', () => {
     const bound = (probes: Evidence['probes']) =>
       judge(made({ running: 0.3, host: gpu(0.1), more: { probes } })).remedies[0]
