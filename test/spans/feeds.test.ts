@@ -1,5 +1,6 @@
 /** The spans of a feed: its own alone, of every thread that works for it. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { CallingThread } from '../../src/engine/pool/calling-thread.js'
 import { attachSpans } from '../../src/spans/attach.js'
 import type { SpanReader } from '../../src/spans/reader.js'
 import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'
@@ -125,6 +126,33 @@ test.runIf(process.platform === 'linux')(
     })
   },
 )
+
+test('without workers, CPU time of batches before a long step is kept', async () => {
+  const called: string[] = []
+  const lane = { resume: () => called.push('resume'), pause: () => called.push('pause') }
+  const ring = { ready: () => 0 }
+  const thread: CallingThread = Object.assign(Object.create(CallingThread.prototype), {
+    ...{ lane, ring, made: 0, paused: true },
+  })
+  const clock = vi.spyOn(performance, 'now')
+  const made = async (...times: number[]) => {
+    called.length = 0
+    for (const now of times) {
+      clock.mockReturnValue(now)
+      await thread.make(0, async () => {})
+    }
+    return called
+  }
+  try {
+    // Long steps: what passes between two batches is the trainer's.
+    expect(await made(100, 110)).toEqual(['resume', 'pause', 'resume', 'pause'])
+    // Short ones: nothing is looked up. The long step after them must not take their work along.
+    expect(await made(110.5, 111, 120)).toEqual(['pause'])
+    expect(await made(130)).toEqual(['resume', 'pause'])
+  } finally {
+    clock.mockRestore()
+  }
+})
 
 test('workers that wait for a slot, and workers without work, say so', async () => {
   await using(NUMBERS, { workers: 2, depth: 2 }, async loader => {

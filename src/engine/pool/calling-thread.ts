@@ -21,8 +21,9 @@ export class CallingThread {
   private readonly spans: LaneRef | undefined = SpanFile.shared()?.take(LaneKind.Maker, 'caller')
   private readonly lane: SpanLane | undefined = this.spans && openLane(this.spans)
 
-  /** When a batch was last made. */
+  /** When a batch was last made, and whether CPU time was looked up then. */
   private made = 0
+  private paused = true
 
   private constructor(
     private readonly ring: Ring,
@@ -52,12 +53,14 @@ export class CallingThread {
   /** The slot of a batch, which is made now. `wait` waits for functions of the user's. */
   async make(batch: number, wait: (pending: Promise<void>) => Promise<void>): Promise<number> {
     const apart = performance.now() - this.made >= STEP
-    if (apart) this.lane?.resume()
+    // What was not looked up before a long step has work of earlier batches in it: it is kept.
+    if (apart && this.paused) this.lane?.resume()
     try {
       return await this.slotOf(batch, wait)
     } finally {
       this.made = performance.now()
       if (apart) this.lane?.pause(this.made)
+      this.paused = apart
     }
   }
 
