@@ -31,6 +31,8 @@ class Trainer:
         self._waits: Tuple[float, Optional[float]] = (0.0, None)
         #: Times of the loop's thread outside of its waits, and when the last wait ended. None: it waits now.
         self._outside: Tuple[proc.Times, Optional[proc.Times]] = (proc.Times(0, 0), _thread_times())
+        #: Of each step, the CPU time (ms) of this thread while it took the batch.
+        self._taking: List[float] = []
         #: When batches came, and all samples up to each of them.
         self._came: List[float] = []
         self._samples: List[int] = []
@@ -81,7 +83,9 @@ class Trainer:
             self._waits = (waited, asked)
             try:
                 iterator = start() if iterator is None else iterator
+                ran = time.thread_time()
                 batch = next(iterator)
+                taking = time.thread_time() - ran
             except StopIteration:
                 return
             finally:
@@ -102,10 +106,18 @@ class Trainer:
                 times["epochStart" if self.steps else "first"] = True
             begins = False
             self.steps.append(times)
+            self._taking.append(taking * 1000)
             self._came.append(got)
             self._samples.append(rows + (self._samples[-1] if self._samples else 0))
             yield batch, times
             del batch
+
+    def tell_taking(self) -> None:
+        """Where others make the batches, what this thread ran while it waited was taking them: unpickling,
+        joining samples, pinning. That is hand-over, and no waiting for makers."""
+        for times, taking in zip(self.steps, self._taking):
+            times["handOver"] = min(times["supply"], taking)
+            times["supply"] -= times["handOver"]
 
     def rows_until(self, at: float) -> float:
         """Samples that had come by then."""
@@ -162,6 +174,8 @@ def watch(options: argparse.Namespace) -> Dict[str, Any]:
     probes = {} if ideal is None else {"ideal": {"ms": ideal, "from": "given", "steps": len(trainer.steps)}}
     asked = number_of(loader, "num_workers")
     workers = makers.count if asked is None else asked
+    if makers.count > 0:
+        trainer.tell_taking()
     rows = number_of(loader, "batch_size") or trainer.steps[0]["samples"]
     return {
         "version": 1,

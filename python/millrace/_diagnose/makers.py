@@ -25,8 +25,9 @@ class Look(NamedTuple):
     bytes: int
     reads: int
     disk: int
-    #: How long the loop had waited up to here, in seconds.
+    #: How long the loop had waited up to here, and for how much of that its thread ran itself, in seconds.
     waited: float
+    took: float
 
 
 class Makers:
@@ -47,8 +48,9 @@ class Makers:
         #: Threads of libraries that were there before the loader: those of numpy and torch spin now and then.
         python = {thread.native_id for thread in threading.enumerate()}
         self._strange = set(proc.threads_of(os.getpid())) - python
-        #: When everything was last looked at, and how long the loop had waited by then.
-        self._last: Optional[Tuple[float, float]] = None
+        #: When everything was last looked at, how long the loop had waited by then, and run meanwhile.
+        self._last: Optional[Tuple[float, float, float]] = None
+        self._took = 0.0
 
     def start(self) -> None:
         """Begins to look."""
@@ -67,6 +69,9 @@ class Makers:
             self._look()
 
     def _look(self) -> None:
+        loop = proc.times_of(f"/proc/self/task/{self._loop}")
+        if loop is not None:
+            self._took = max(self._took, self._within_waits(loop).cpu / 1000)
         for pid in proc.children_of(os.getpid()):
             self._add(self._processes, pid, proc.process_times(pid), proc.read_bytes(pid))
         for tid in proc.threads_of(os.getpid()):
@@ -76,7 +81,7 @@ class Makers:
             if tid == self._loop and times is not None:
                 times = self._within_waits(times)
             self._add(self._threads, tid, times, {})
-        self._last = (time.monotonic(), self._waited())
+        self._last = (time.monotonic(), self._waited(), self._took)
 
     def _add(
         self, known: Dict[int, List[Look]], number: int, times: Optional[proc.Times], read: Dict[str, int]
@@ -85,10 +90,10 @@ class Makers:
             return
         looks = known.setdefault(number, [])
         if not looks and self._last is not None:  # it was started since the last look
-            at, waited = self._last
-            looks.append(Look(at, proc.Times(0, 0), 0, 0, 0, waited))
+            at, waited, took = self._last
+            looks.append(Look(at, proc.Times(0, 0), 0, 0, 0, waited, took))
         figures = (read.get("rchar", 0), read.get("syscr", 0), read.get("read_bytes", 0))
-        looks.append(Look(time.monotonic(), times, *figures, self._waited()))
+        looks.append(Look(time.monotonic(), times, *figures, self._waited(), self._took))
 
     # ------------------------------------------------------------ what was seen
 
@@ -163,6 +168,8 @@ def _ran(looks: List[Look]) -> bool:
 def _slice(maker: int, before: Look, now: Look, rows: float, claims: float, inside: bool) -> Dict[str, Any]:
     length = (now.at - before.at) * 1000
     waited = min(length, (now.waited - before.waited) * 1000)
+    if not inside:  # while the loop's own thread ran, it did not wait for this maker
+        waited = max(0.0, waited - (now.took - before.took) * 1000)
     cpu = max(0.0, now.times.cpu - before.times.cpu)
     delay = max(0.0, now.times.delay - before.times.delay)
     most = waited if inside else length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
@@ -44,9 +45,14 @@ class Loader:
         found = find(name)
         #: A function or a class that makes loaders.
         self._make: Optional[Callable[[], Any]] = None
-        if callable(found) and (isinstance(found, type) or not hasattr(found, "__iter__")):
+        if _is_made(found):
             self._make = found
-            found = found()
+            found = _call(name, found)
+        if _is_dataset(found):
+            raise DefinitionError(
+                f"{name} is a dataset ({kind_of(found)}), not a loader: name the DataLoader over it, "
+                "or a function that makes one"
+            )
         if not hasattr(found, "__iter__"):
             raise DefinitionError(f"{name}: {type(found).__name__} is nothing to loop over")
         self.loader: Any = found
@@ -59,6 +65,34 @@ class Loader:
             found = iter(self._make())
         self._used = True
         return found
+
+
+def _is_made(found: Any) -> bool:
+    """Whether it has to be called: a class, or a function."""
+    return callable(found) and (isinstance(found, type) or not hasattr(found, "__iter__"))
+
+
+def _call(name: str, make: Callable[[], Any]) -> Any:
+    try:
+        inspect.signature(make).bind()
+    except TypeError as error:
+        raise DefinitionError(
+            f"{name} can't be called without arguments ({error}): name a loader, or a function "
+            "that makes one and takes none"
+        ) from None
+    except ValueError:
+        pass  # some that are written in C don't say what they take
+    return make()
+
+
+def _is_dataset(found: Any) -> bool:
+    """Samples by number, as PyTorch and Hugging Face have them: a loader makes batches of those. One that can
+    only be looped over may give batches itself."""
+    if not (hasattr(found, "__getitem__") and hasattr(found, "__len__")):
+        return False
+    bases = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(found).__mro__]
+    known = ("torch", "Dataset") in bases or ("datasets", "Dataset") in bases
+    return known or not hasattr(found, "__iter__")
 
 
 def kind_of(loader: Any) -> str:

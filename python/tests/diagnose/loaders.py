@@ -79,6 +79,32 @@ class Threads:
             maker.join()
 
 
+class Unpickled:
+    """A process that makes batches ahead, which the loop itself has to take apart: 5 ms each."""
+
+    def __iter__(self):
+        for batch in Processes():
+            spin(0.005)
+            yield batch
+
+
+class Samples:
+    """By number: a dataset."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        return i
+
+
+samples = Samples()
+
+
+def of_folder(path, size=3):
+    raise AssertionError("is never called")
+
+
 class Nothing:
     def __iter__(self):
         return iter(())

@@ -14,7 +14,8 @@ from patience import PATIENCE
 
 import millrace
 from millrace._diagnose import groups, host, loader, proc
-from millrace._diagnose.named import rows_of
+from millrace._diagnose.makers import Look, _slice
+from millrace._diagnose.named import _is_dataset, rows_of
 
 HERE = Path(__file__).parent
 WORK = ("open", "read", "decode", "transform", "map", "close")
@@ -91,6 +92,29 @@ def test_processes_and_threads_are_makers(name):
     assert 0 < total(evidence, "rows") <= 120 and total(evidence, "claims") == total(evidence, "rows")
 
 
+def test_what_the_loop_runs_while_it_waits_for_a_process_is_hand_over():
+    evidence = watch("loaders:Unpickled", "--steps", "60", "--step-ms", "1")
+    assert evidence["facts"]["workers"] == 1
+    steps = evidence["steps"]
+    # Clocks of threads are exact: each batch is taken for 5 ms of CPU time at least.
+    assert min(step["handOver"] for step in steps) > 4.9 and min(step["supply"] for step in steps) >= 0
+    # A loop that makes its batches itself takes none: all of that is supply.
+    own = watch("loaders:batches", "--steps", "10")
+    assert all(step["handOver"] == 0 and step["supply"] > 4.9 for step in own["steps"])
+
+
+def test_a_maker_is_not_blocked_while_the_loop_itself_runs():
+    def look(at, cpu, waited, took):
+        return Look(at, proc.Times(cpu, 0), 0, 0, 0, waited, took)
+
+    before, now = look(0, 0, 0, 0), look(0.1, 10, 0.08, 0.06)
+    # Of 80 ms of waiting the loop ran 60: for 20 it waited for the maker, which ran for 10 ms of the 100.
+    apart = _slice(0, before, now, 4, 1, False)
+    assert (apart["work"]["map"], apart["wait"]) == (pytest.approx(10 + 20), pytest.approx(70))
+    inside = _slice(0, before, now, 4, 1, True)
+    assert (inside["work"]["map"], inside["wait"]) == (pytest.approx(80), pytest.approx(20))
+
+
 def test_a_loop_that_makes_its_batches_itself_is_not_blocked_by_its_steps():
     evidence = watch("loaders:batches", "--steps", "40", "--step-ms", "10")
     # A batch spins for 5 ms: all of that is CPU time of its waits, none of the step's sleep.
@@ -129,6 +153,9 @@ def test_a_step_of_the_users_own():
         (["loaders:bathces"], "has no 'bathces'"),
         (["loaders:os"], "is nothing to loop over"),
         (["loaders:Nothing"], "it gave no batch"),
+        (["loaders:samples"], "is a dataset (loaders.Samples), not a loader: name the DataLoader over it"),
+        (["loaders:Samples"], "is a dataset"),
+        (["loaders:of_folder"], "can't be called without arguments (missing a required argument: 'path')"),
         (["loaders:batches", "--train", "loaders:trained"], "expected a function"),
     ],
 )
@@ -200,6 +227,13 @@ def test_cores_that_a_quota_keeps_from_us_are_not_idle(monkeypatch):
     assert signals["allowed"] == 0.5 and sum(signals["coreBusy"]) == 0.5
     # The makers use all that they may: nothing is idle, and there are no others.
     assert signals["idleCores"] == 0 and signals["otherCores"] == 0
+
+
+def test_datasets_of_pytorch_are_no_loaders():
+    torch = pytest.importorskip("torch")
+    rows = torch.utils.data.TensorDataset(torch.zeros(3, 2))
+    assert _is_dataset(rows) and not _is_dataset(torch.utils.data.DataLoader(rows))
+    assert not _is_dataset([1, 2]) and not _is_dataset(iter([1]))
 
 
 def test_a_loader_of_pytorch_that_sleeps_and_one_that_spins():
