@@ -1,5 +1,6 @@
 /** `--apply`: applies the best remedy that can be applied from here, measures in turns whether it gains, and keeps it if so. */
 import type { Diagnosis, Remedy } from '../observe/evidence.js'
+import { bestFirst } from '../observe/verdict/remedies.js'
 import { type Bench, gainOf, inTurns, type Setting } from './bench.js'
 import { TURN } from './experiments.js'
 
@@ -37,6 +38,5 @@ export async function applyBest(bench: Bench, diagnosis: Diagnosis): Promise<App
 
 /** The one that is expected to gain most, of those that can be set. */
 function bestOf(remedies: readonly Remedy[]): Remedy | undefined {
-  const can = remedies.filter(({ set }) => set !== undefined)
-  return can.sort((a, b) => (b.predictedGain ?? 0) - (a.predictedGain ?? 0))[0]
+  return remedies.filter(({ set }) => set !== undefined).sort(bestFirst)[0]
 }

@@ -5,7 +5,7 @@ import { type Bench, inTurns, type Length } from './bench.js'
 
 /** Workers of a ring at most. */
 const MOST_WORKERS = 256
-/** Blocked for so much of their time in waits, workers are looked at with twice as many reads in flight. */
+/** Blocked for so much of their whole time, workers are looked at with twice as many reads in flight. */
 const BLOCKED = 0.5
 /** A part of a step that is smaller is not looked into. */
 const LEAST = 0.03
@@ -20,7 +20,8 @@ export const TURN: Length = { steps: 25, seconds: 1.2, most: 6 }
 export function needsDoubling({ facts }: Evidence, { parts, makers }: Accounting): boolean {
   const supply = parts.running + parts.queued + parts.blocked + parts.noSlot
   if (facts.workers === 0 || supply < LEAST) return false
-  return parts.blocked >= BLOCKED * supply || makers.blocked >= BLOCKED
+  // A part that is worth a name, be it the second one, is told apart.
+  return parts.blocked >= LEAST || makers.blocked >= BLOCKED
 }
 
 /** Samples/s with twice the workers: as many more reads are in flight. */

@@ -7,6 +7,7 @@ import { open } from '../deliver/node/open.js'
 import type { OpenOptions } from '../deliver/options.js'
 import { account } from '../observe/account/account.js'
 import { type CollectOptions, collect } from '../observe/account/collect.js'
+import { workOf } from '../observe/account/slices.js'
 import { type SpanSource, spansOfLoader } from '../observe/account/source.js'
 import type { Evidence } from '../observe/evidence.js'
 import { GatheredSpans } from '../observe/gather.js'
@@ -95,8 +96,7 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   host.close()
   await new Promise(resolve => setTimeout(resolve, HELD))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
-  // The ring is there only when the sources are open: what that took belongs to the first batch.
-  evidence.facts.begun = of.begun
+  noteStart(evidence, source, of.begun)
   what = 'experiments'
   if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
   const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
@@ -112,6 +112,23 @@ function windowOf(source: SpanSource, window: CollectOptions): Evidence {
   const work = atWork(evidence)
   if (work) evidence.probes.atWork = work
   return evidence
+}
+
+/**
+ * What the start took of the data. The ring is there only when the sources are open: what that took belongs to the first
+ * batch, and so does what makers worked on until it was there.
+ */
+function noteStart(evidence: Evidence, source: SpanSource, begun: number): void {
+  const { facts, steps } = evidence
+  const first = steps.find(step => step.first)
+  const opening = Math.max(0, (facts.begun ?? begun) - begun)
+  facts.begun = begun
+  if (first === undefined) return
+  const work = new Map<number, number>()
+  const to = first.asked + first.supply
+  for (const slice of collect(source, { from: 0, to }).makers)
+    work.set(slice.maker, (work.get(slice.maker) ?? 0) + workOf(slice.work))
+  facts.start = { opening, making: Math.max(0, ...work.values()) }
 }
 
 /** Workers are blocked: is it that they wait for too few reads, or for data that are not in memory? */

@@ -15,7 +15,7 @@ export interface Evidence {
   makers: MakerSlice[]
   /** What the machine did in the window. Null: it was not looked at. */
   host: HostSignals | null
-  /** Single claims, oldest first, where they were recorded apart (some thousand at most). Slices alone hide slow samples. */
+  /** Single claims, oldest first (some thousand at most). Slices alone hide slow samples. Claims of some µs are told joined. */
   claims?: ClaimTimes[]
   /** Results of experiments. */
   probes: Probes
@@ -50,6 +50,11 @@ export interface Facts {
   freeBytes?: number
   /** When the feed was opened (ms of CLOCK_MONOTONIC). */
   begun?: number
+  /**
+   * What of the start is the data's (ms): opening the sources, and the work of the slowest maker until the first batch was
+   * there. The rest is what threads and code take to start.
+   */
+  start?: { opening: number; making: number }
   /** A loader that is not ours (`diagnose --loader`): its makers are processes. */
   foreign?: string
 }
@@ -125,6 +130,8 @@ export interface HostSignals {
   engineCores: number
   trainerCores: number
   otherCores: number
+  /** Share of the time in which the trainer's thread wanted a core and had none. Null: the system does not say. */
+  trainerDelay?: number | null
   /** Share of the time in which some task waited: PSI. Null: the kernel does not say. */
   psi: { cpu: number | null; io: number | null; memory: number | null }
   /** Share of the time in which the control group was throttled. */
@@ -132,6 +139,8 @@ export interface HostSignals {
   rssBytes: number
   pageCacheBytes: number | null
   memoryLimitBytes: number | null
+  /** Bytes of files that had been in memory, were taken back, and were read again: of the control group, or of the machine. */
+  refaultBytes?: number | null
   /** Bytes that came from the disk, and all bytes read: of the engine's process. */
   diskBytes: number | null
   readBytes: number | null

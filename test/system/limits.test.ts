@@ -55,6 +55,13 @@ describe('usable cores', () => {
     expect(cores({ '/proc/self/status': 'Cpus_allowed_list:\t3' })).toBe(1)
   })
 
+  it('are a fraction where they are not rounded', () => {
+    const allowed = (files: Record<string, string>) => limits.allowedCores(machine(files))
+    expect(allowed({ ...v2('/job'), '/sys/fs/cgroup/job/cpu.max': '150000 100000' })).toBe(1.5)
+    expect(allowed({ ...v1('/a'), '/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us': '50000' })).toBe(0.5)
+    expect(allowed({ '/proc/self/status': 'Cpus_allowed_list:\t0-2' })).toBe(3)
+  })
+
   it('follow a quota of version 2, rounded down but never to none', () => {
     expect(cores({ ...v2('/job'), '/sys/fs/cgroup/job/cpu.max': '400000 100000' })).toBe(4)
     expect(cores({ ...v2('/job'), '/sys/fs/cgroup/job/cpu.max': '150000 100000' })).toBe(1)

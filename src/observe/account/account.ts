@@ -4,7 +4,7 @@
  */
 import type { Accounting, Evidence, MakerSlice, MakerWork, StepTimes } from '../evidence.js'
 import { STALL } from '../stall.js'
-import { intervalsOf } from './intervals.js'
+import { errorOfRun, intervalsOf } from './intervals.js'
 import { amount, percentile, ratio, type Weighted } from './numbers.js'
 import { countOf, partsOf, sumSteps, waitsOf } from './parts.js'
 import { allTime, hasCpu, WORK_KINDS, workOf } from './slices.js'
@@ -32,7 +32,7 @@ export function account(evidence: Evidence): Accounting {
     idealFrom: measured?.from ?? 'upper',
     lost: 1 - parts.ideal,
     parts,
-    intervals: intervalsOf(steps, supply, parts, measured && idealMs),
+    intervals: intervalsOf(steps, supply, parts, measured && idealMs, ratio(heldError(evidence), stepMs)),
     wait: waitFigures(steps, evidence.waits),
     au: { dlio: whole > 0 ? sums.compute / whole : 1, nominal: parts.ideal },
     firstBatchMs: first ? firstBatch(first, evidence.facts.begun) : null,
@@ -43,6 +43,13 @@ export function account(evidence: Evidence): Accounting {
     gcMs: steps.reduce((sum, step) => sum + amount(step.gc), 0),
     host: evidence.host,
   }
+}
+
+/** The standard error of an ideal that was measured while makers were held (ms): on a few steps, once. */
+function heldError({ probes: { ideal }, steps }: Evidence): number {
+  if (ideal?.from !== 'held') return 0
+  const ready = steps.filter(step => !step.first && amount(step.supply) <= STALL * countOf(step))
+  return errorOfRun(ready, Math.max(1, ideal.steps))
 }
 
 /** What a step waited, whatever for. */

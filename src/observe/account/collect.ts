@@ -3,8 +3,9 @@
  * sums but those of the whole run.
  */
 import type { SpanRecord } from '../../spans/reader.js'
-import { usableCores } from '../../system/process/limits.js'
+import { allowedCores } from '../../system/process/limits.js'
 import type { Evidence, Facts, HostSignals, MakerSlice, Probes, StepTimes } from '../evidence.js'
+import { claimsIn } from './claims.js'
 import { addReads, clipSlice, sliceOfCounters, slicesOf } from './maker-slices.js'
 import type { Counters, SpanSource } from './source.js'
 import { noteGc, stepsOf } from './steps.js'
@@ -23,7 +24,7 @@ export interface CollectOptions {
 /** The evidence of a window, from records. */
 export function collect(source: SpanSource, options: CollectOptions = {}): Evidence {
   const { trainer, engine } = source
-  const facts = factsOf(source, options.facts)
+  const facts = factsOf(source, { ...(options.host && { cores: options.host.allowed }), ...options.facts })
   const made = engine.reader.readSince()
   const taken = trainer.reader === engine.reader ? made : trainer.reader.readSince()
   const own = taken.records.filter(({ lane }) => lane.kind === 'consumer')
@@ -46,6 +47,7 @@ export function collect(source: SpanSource, options: CollectOptions = {}): Evide
     facts,
     steps,
     makers: makersIn(made.records, source, facts.workers, from, to),
+    claims: claimsIn(made.records, engine.ring, from, to),
     host: options.host ?? null,
     probes: options.probes ?? {},
     lost: made.lost + (taken === made ? 0 : taken.lost),
@@ -64,7 +66,7 @@ export function factsOf(source: SpanSource | undefined, more: Partial<Facts> = {
     slotBytes: ring?.slotBytes ?? 0,
     rank: ring?.rank ?? 0,
     world: ring?.world ?? 1,
-    cores: more.cores ?? usableCores(),
+    cores: more.cores ?? allowedCores(),
     ...(ring && { begun: ring.begun }),
     ...more,
   }

@@ -25,6 +25,7 @@ export function between(a: HostLook, b: HostLook): HostSignals {
     engineCores,
     trainerCores,
     otherCores,
+    trainerDelay: share(a.trainerDelayMs, b.trainerDelayMs, ms),
     psi: {
       cpu: share(a.psi.cpu, b.psi.cpu, ms),
       io: share(a.psi.io, b.psi.io, ms),
@@ -34,6 +35,7 @@ export function between(a: HostLook, b: HostLook): HostSignals {
     rssBytes: b.rssBytes,
     pageCacheBytes: b.pageCacheBytes,
     memoryLimitBytes: b.memoryLimitBytes,
+    refaultBytes: difference(a.refaultBytes, b.refaultBytes),
     diskBytes: difference(a.diskBytes, b.diskBytes),
     readBytes: difference(a.readBytes, b.readBytes),
     ...(b.gpu && { gpu: gpuOf(a.gpu, b.gpu) }),

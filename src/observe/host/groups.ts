@@ -5,10 +5,12 @@ import { parseCpuStat, parseKeyed, parsePressure, parseQuota, type Throttling } 
 
 /** Version 1 writes a number near 2^63 where there is no limit. */
 const NO_LIMIT = 2 ** 60
+/** Bytes of a page: the kernel counts refaults in pages. Larger pages would only make the figure too small. */
+const PAGE = 4096
 
 type GroupsLook = Pick<
   HostLook,
-  'quota' | 'groupMs' | 'psi' | 'throttling' | 'pageCacheBytes' | 'memoryLimitBytes'
+  'quota' | 'groupMs' | 'psi' | 'throttling' | 'pageCacheBytes' | 'memoryLimitBytes' | 'refaultBytes'
 >
 
 export class Groups {
@@ -36,6 +38,7 @@ export class Groups {
       psi: { cpu: this.pressure('cpu'), io: this.pressure('io'), memory: this.pressure('memory') },
       throttling: throttling.length === 0 ? null : throttling,
       pageCacheBytes: this.pageCache(machine),
+      refaultBytes: this.refaults(),
       memoryLimitBytes: this.limit(machine),
     }
   }
@@ -56,6 +59,16 @@ export class Groups {
     }
     const cached = machine.get('Cached')
     return cached === undefined ? null : Math.max(0, cached - (machine.get('Shmem') ?? 0))
+  }
+
+  /** Of the process's own group where it says so; otherwise of the machine. */
+  private refaults(): number | null {
+    const level = this.memory.at(0)
+    const own = parseKeyed(level?.read('memory.stat') ?? '').get(
+      level?.version === 1 ? 'total_workingset_refault_file' : 'workingset_refault_file',
+    )
+    const pages = own ?? parseKeyed(readText(this.root, '/proc/vmstat') ?? '').get('workingset_refault_file')
+    return pages === undefined ? null : pages * PAGE
   }
 
   /** The tightest limit, which may be the machine's memory. */

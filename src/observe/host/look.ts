@@ -13,6 +13,8 @@ export interface HostLook {
   /** CPU time (ms) of the makers, and of the trainer apart from them. */
   engineMs: number
   trainerMs: number
+  /** ms that the trainer's thread waited for a core. Null: the system does not say. */
+  trainerDelayMs: number | null
   /** Whether engine and trainer may use a core in common. */
   together: boolean
   /** ms in which some task waited. */
@@ -24,6 +26,8 @@ export interface HostLook {
   ownBytes: number
   pageCacheBytes: number | null
   memoryLimitBytes: number | null
+  /** Bytes of files that were taken out of memory and read again. */
+  refaultBytes: number | null
   /** Bytes read by the engine's processes: from the disk, and all. */
   diskBytes: number | null
   readBytes: number | null

@@ -57,8 +57,17 @@ export function parseProcessStat(text: string): ProcessStat | null {
 
 /** `schedstat` of a thread: ms of CPU time. */
 export function parseSchedstat(text: string): number | null {
-  const ns = whole(text.trim().split(/\s+/)[0])
-  return ns === null ? null : ns / 1e6
+  return msOf(text.trim().split(/\s+/)[0])
+}
+
+/** The same: ms that it waited for a core. */
+export function parseRunDelay(text: string): number | null {
+  return msOf(text.trim().split(/\s+/)[1])
+}
+
+function msOf(ns: string | undefined): number | null {
+  const count = whole(ns)
+  return count === null ? null : count / 1e6
 }
 
 /** A pressure file (PSI): ms in which some task waited, since boot. */

@@ -9,7 +9,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readText } from '../../system/process/cgroup.js'
 import { MAKER_THREAD } from '../../system/process/thread-name.js'
-import { parseKeyed, parseProcessStat, parseSchedstat, TICKS } from './parse.js'
+import { parseKeyed, parseProcessStat, parseRunDelay, parseSchedstat, TICKS } from './parse.js'
 
 type Side = 'engine' | 'trainer'
 
@@ -22,6 +22,8 @@ interface Member {
 export interface ProcessesLook {
   engineMs: number
   trainerMs: number
+  /** ms that the trainer's main thread, which as a rule asks for batches, waited for a core. */
+  trainerDelayMs: number | null
   /** Memory of the processes; pages that may be shared (files, shared memory) are counted once, as the most that one has. */
   rssBytes: number
   /** What of it is their own: neither of files nor shared. */
@@ -81,6 +83,7 @@ export class Processes {
     return {
       engineMs: sums.engine,
       trainerMs: sums.trainer,
+      trainerDelayMs: parseRunDelay(this.text(this.trainer, `task/${this.trainer}/schedstat`) ?? ''),
       rssBytes: own + shared,
       ownBytes: own,
       diskBytes: io.disk,

@@ -55,6 +55,10 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     type: 'gauge',
     help: 'Share of the time in which the control group was throttled.',
   },
+  host_trainer_delay_ratio: {
+    type: 'gauge',
+    help: "Share of the time in which the trainer's thread wanted a core and had none.",
+  },
   host_memory_bytes: {
     type: 'gauge',
     help: 'Resident memory of engine and trainer, the page cache, the limit.',
@@ -62,6 +66,10 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   host_disk_bytes: {
     type: 'gauge',
     help: 'Bytes of the engine that came from the disk, in the latest window.',
+  },
+  host_refault_bytes: {
+    type: 'gauge',
+    help: 'Bytes of files that were taken out of memory and read again, in the latest window.',
   },
   gpu_ratio: { type: 'gauge', help: 'Share of the time in which the GPU had work, and of its SMs at work.' },
   gpu_memory_bytes: { type: 'gauge', help: 'Memory in use on the GPU.' },
@@ -160,6 +168,11 @@ export const METRICS: readonly Metric[] = [
       label: ['resource', resource],
     }),
   ),
+  {
+    name: 'host/trainer_delay',
+    of: ({ host }) => host?.trainerDelay ?? null,
+    family: 'host_trainer_delay_ratio',
+  },
   { name: 'host/throttled', of: ({ host }) => host?.throttled ?? null, family: 'host_throttled_ratio' },
   ...(['rss', 'pageCache', 'memoryLimit'] as const).map(
     (of): Metric => ({
@@ -170,6 +183,7 @@ export const METRICS: readonly Metric[] = [
     }),
   ),
   { name: 'host/disk_bytes', of: ({ host }) => host?.diskBytes ?? null, family: 'host_disk_bytes' },
+  { name: 'host/refault_bytes', of: ({ host }) => host?.refaultBytes ?? null, family: 'host_refault_bytes' },
   ...(['hasWork', 'smActive'] as const).map(
     (what): Metric => ({
       name: `gpu/${snake(what)}`,

@@ -14,6 +14,7 @@ import {
   QUEUED,
   SLOW_START,
   STRAGGLER,
+  THROTTLED,
 } from './thresholds.js'
 
 export interface Case {
@@ -59,21 +60,50 @@ export function missingCores(c: Case): number {
   return f.cpu.value * Math.min(demand(c), Math.max(most, 0)) - f.cores.value
 }
 
+/** Share of the time in which the trainer's thread wanted a core and had none. */
+export function trainerDelay({ e }: Case): number {
+  return e.host?.trainerDelay ?? 0
+}
+
+/** Who has the cores that the trainer's thread waits for: a quota, others, or the makers. */
+export function takesCores({ e: { host } }: Case): 'cpu-saturated' | 'crowded-host' | 'crowding-trainer' {
+  if ((host?.throttled ?? 0) >= THROTTLED) return 'cpu-saturated'
+  const others = host?.otherCores ?? 0
+  return others >= FREE_CORE && others > (host?.engineCores ?? 0) ? 'crowded-host' : 'crowding-trainer'
+}
+
+/**
+ * Cores would do, and yet the trainer's thread waits for one: more makers than cores are at work, each of them a little, and
+ * together they are in its way.
+ */
+export function crowdsTrainer(c: Case): boolean {
+  const { f, e } = c
+  if (trainerDelay(c) < LEAST_PART || f.makers <= e.facts.cores || missingCores(c) > 0) return false
+  return takesCores(c) === 'crowding-trainer'
+}
+
 /** Makers run in the waits, and where batches are made ahead they are also between them hardly ever without a slot. */
 export function alwaysRunning(c: Case, runningInWaits: number): boolean {
   if (runningInWaits < ALWAYS_RUNNING) return false
   return c.f.depth < 2 || 1 - c.a.makers.noSlot >= ALWAYS_RUNNING * ALWAYS_RUNNING
 }
 
-/** Of all that was seen, the share that passed before the first batch was there. */
-export function startShare({ a }: Case): number {
-  const first = a.firstBatchMs ?? 0
-  return first > 0 ? first / (first + 1000 * a.seconds) : 0
+/** What of the first batch's time is the data's (ms); all of it, where that was not measured apart. */
+function startMs({ e, a }: Case): number {
+  const { start } = e.facts
+  return Math.min(a.firstBatchMs ?? 0, start === undefined ? Infinity : start.opening + start.making)
+}
+
+/** Of all that was seen, the share that the start took. */
+export function startShare(c: Case): number {
+  const first = c.a.firstBatchMs ?? 0
+  return first > 0 ? startMs(c) / (first + 1000 * c.a.seconds) : 0
 }
 
 /** Whether the first batch took long, and much of all that was seen: an ordinary start does not count. */
 export function slowStart(c: Case): boolean {
-  return (c.a.firstBatchMs ?? 0) >= SLOW_START.ms && startShare(c) >= SLOW_START.share
+  const least = c.e.facts.start === undefined ? SLOW_START.ms : SLOW_START.ofData
+  return startMs(c) >= least && startShare(c) >= SLOW_START.share
 }
 
 /** Whether half of the waiting was at the first batch or where epochs begin. */

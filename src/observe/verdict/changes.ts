@@ -1,5 +1,5 @@
 /** Remedies that change workers or depth: the values are computed, and what they gain is predicted. */
-import type { Change, Remedy } from '../evidence.js'
+import type { Change, Prediction, Remedy } from '../evidence.js'
 import { predict } from '../model/predict.js'
 import { replay } from '../model/replay.js'
 import type { Case } from './case.js'
@@ -28,6 +28,20 @@ function bestWorkers({ f }: Case): number | undefined {
   return workers === f.makers ? undefined : workers
 }
 
+/**
+ * So many workers, or some more where that gains: claims are made once more, since makers that are just enough on average are
+ * at times too few.
+ */
+function replayed({ e, a, f }: Case, least: number): { workers: number } & Prediction {
+  const most = Math.max(least, Math.min(MOST_WORKERS, f.depth < 2 ? f.claims : f.depth * f.claims))
+  const numbers = [least, least + 1, Math.ceil(1.5 * least)].map(workers => Math.min(workers, most))
+  const tried = numbers
+    .filter((workers, i) => numbers.indexOf(workers) === i)
+    .map(workers => ({ workers, ...replay(e, { workers }, a) }))
+  const best = Math.min(...tried.map(({ stepMs }) => stepMs))
+  return tried.find(({ stepMs }) => stepMs <= best * NEAR)!
+}
+
 /** No core is idle and makers queue for them: more of them only queue longer, unless they mostly wait for something else. */
 function coresFull({ e, a }: Case): boolean {
   const { running, queued, blocked } = a.makers
@@ -38,9 +52,9 @@ function coresFull({ e, a }: Case): boolean {
 /** More workers, if that gains. */
 export function moreWorkers(c: Case): Remedy[] {
   if (coresFull(c)) return []
-  const workers = bestWorkers(c)
-  if (workers === undefined || workers <= c.f.makers) return []
-  const { gain, interval } = predict(c.f, { workers })
+  const least = bestWorkers(c)
+  if (least === undefined || least <= c.f.makers) return []
+  const { workers, gain, interval } = replayed(c, least)
   if (gain < LEAST_GAIN) return []
   const cpu = Math.min(workers, c.f.cores.value) * shareOfCpu(c)
   const warning =

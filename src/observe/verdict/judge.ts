@@ -4,12 +4,21 @@
  */
 import { account } from '../account/account.js'
 import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'
-import { type Case, caseOf, launchBound, slowStart, startShare, waitsForRank } from './case.js'
+import {
+  type Case,
+  caseOf,
+  launchBound,
+  slowStart,
+  startShare,
+  takesCores,
+  trainerDelay,
+  waitsForRank,
+} from './case.js'
 import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
 import { type Division, specialVerdict, supplyVerdict } from './supply.js'
-import { GPU_STEP, LEAST_PART, LEAST_STEPS, SLOWED_STEP, THROTTLED } from './thresholds.js'
+import { GPU_STEP, LEAST_PART, LEAST_STEPS, MOST, SLOWED_STEP, THROTTLED } from './thresholds.js'
 
 export function judge(e: Evidence): Diagnosis {
   return conclude(e, account(e))
@@ -97,7 +106,10 @@ function named(c: Case): VerdictName[] {
     // Where workers lack cores, the trainer's thread lacks them when it takes a batch.
     if (cause.name === 'handOver' && ofSupply !== null && LACKS_CORES.has(ofSupply) && cause.share < supply)
       continue
-    found.push({ share: cause.share, verdict: trainerVerdict(c, cause) })
+    const verdict = trainerVerdict(c, cause)
+    const same = found.find(one => one.verdict === verdict)
+    if (same) same.share += cause.share
+    else found.push({ share: cause.share, verdict })
   }
   if (ofSupply !== null) {
     const verdict = ofSupply
@@ -118,10 +130,12 @@ function named(c: Case): VerdictName[] {
   return names.filter((name, i) => names.indexOf(name) === i)
 }
 
-function trainerVerdict(c: Case, { name }: Cause): VerdictName {
-  if (name === 'handOver') return 'hand-over'
+function trainerVerdict(c: Case, { name, share }: Cause): VerdictName {
   if (name === 'transfer') return 'transfer-bound'
-  if (crowding(c)) return 'crowding-trainer'
+  if (name === 'slowed' && crowding(c)) return 'crowding-trainer'
+  // Its thread had no core for as long as half of it: then neither the batch nor the step is what is slow.
+  if (trainerDelay(c) >= Math.max(LEAST_PART, MOST * share)) return takesCores(c)
+  if (name === 'handOver') return 'hand-over'
   // A quota stops the trainer along with its makers.
   return (c.e.host?.throttled ?? 0) >= THROTTLED ? 'cpu-saturated' : 'slowed'
 }
@@ -129,6 +143,8 @@ function trainerVerdict(c: Case, { name }: Cause): VerdictName {
 /** Whether it is the makers that slow the trainer: its step was measured with them and without. */
 function crowding({ e, a, f }: Case): boolean {
   const { atWork } = e.probes
+  // Few steps were held, and steps differ: the difference must be more than they differ by themselves.
+  if (a.intervals !== null && a.intervals.slowed[0] <= 0) return false
   if (atWork !== undefined) return atWork.ms > SLOWED_STEP * a.idealMs
   const measured = a.idealFrom === 'held' || a.idealFrom === 'cached' || a.idealFrom === 'events'
   return measured && f.step.value > SLOWED_STEP * a.idealMs

@@ -3,7 +3,7 @@ import type { VerdictName } from '../evidence.js'
 import { sum } from '../model/estimate.js'
 import { doubledGain } from '../model/fit.js'
 import { capacity } from '../model/predict.js'
-import { type Case, demand, gcShare, missingCores, slowMaker, slowRank } from './case.js'
+import { type Case, demand, gcShare, missingCores, slowMaker, slowRank, trainerDelay } from './case.js'
 import { supplyOf } from './causes.js'
 import { bytes, cores, count, ms, percent, rate, STAGES } from './units.js'
 
@@ -125,12 +125,30 @@ const first: Line = ({ a }) => [
   a.epochGapMs === null ? null : `the first batch of an epoch was waited for ${ms(a.epochGapMs)}`,
 ]
 
-const slowed: Line = ({ e, a, f }) => [
-  `the trainer's own work took ${beside(e, f.step.value)}, ${ms(a.idealMs)} without`,
-  e.host === null
-    ? null
-    : `the engine used ${cores(e.host.engineCores)} of ${cores(e.host.allowed)} cores, the trainer ${cores(e.host.trainerCores)}`,
-]
+const slowed: Line = c => {
+  const { e, a, f } = c
+  const without =
+    a.idealFrom === 'upper'
+      ? []
+      : [`the trainer's own work took ${beside(e, f.step.value)}, ${ms(a.idealMs)} without`]
+  const said = delayed(c)
+  if (said.length > 0) return [...without, ...said]
+  if (e.host === null) return without
+  return [
+    ...without,
+    `the engine used ${cores(e.host.engineCores)} of ${cores(e.host.allowed)} cores, the trainer ${cores(e.host.trainerCores)}`,
+  ]
+}
+
+/** The trainer's thread and cores. */
+const delayed: Line = c => {
+  const { host } = c.e
+  if (trainerDelay(c) < 0.01 || host === null) return []
+  return [
+    `the trainer's thread wanted a core and had none ${percent(trainerDelay(c))} of the time`,
+    `the engine used ${cores(host.engineCores)} of ${cores(host.allowed)} cores, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}`,
+  ]
+}
 
 /** A step beside workers. Where few batches were at hand, few steps tell it: their number belongs to it. */
 function beside({ probes: { atWork } }: Case['e'], stepMs: number): string {
@@ -154,6 +172,9 @@ const slowest: Line = c => {
 
 const memory: Line = ({ e }) => [
   `tasks waited for memory ${percent(e.host?.psi.memory ?? 0)} of the time`,
+  e.host?.refaultBytes
+    ? `${bytes(e.host.refaultBytes / Math.max(e.host.seconds, 1e-3))}/s of files were read again that had been in memory before`
+    : null,
   e.host?.memoryLimitBytes
     ? `the processes hold ${bytes(e.host.rssBytes)} of ${bytes(e.host.memoryLimitBytes)}`
     : null,
@@ -187,7 +208,7 @@ const LINES: Record<VerdictName, Line> = {
   'your-function': c => [...division(c), ...stage(c)],
   'under-parallel': c => [...division(c), ...idle(c), ...stage(c), ...need(c)],
   'cpu-saturated': c => [...division(c), ...busy(c), ...stage(c)],
-  'crowded-host': c => [...division(c), ...busy(c)],
+  'crowded-host': c => [...division(c), ...busy(c), ...delayed(c).slice(0, 1)],
   variance: c => [...division(c), ...need(c), ...uneven(c)],
   straggler: c => [...division(c), ...slowest(c)],
   'memory-pressure': c => [...division(c), ...memory(c)],

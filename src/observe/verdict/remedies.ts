@@ -6,14 +6,20 @@ import type { Case } from './case.js'
 import { inFunction, inOpening, slowMaker, slowRank } from './case.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from './changes.js'
 import { LEAST_GAIN, MOST } from './thresholds.js'
-import { cores } from './units.js'
+import { cores, surelyGains } from './units.js'
 
 export function remediesFor(c: Case, verdicts: VerdictName[]): Remedy[] {
   const all = verdicts.flatMap(verdict => REMEDIES[verdict](c))
   const some = all.filter(({ predictedGain }) => predictedGain === null || predictedGain >= LEAST_GAIN)
   const apart = some.filter((one, i) => some.findIndex(({ action }) => action === one.action) === i)
-  // Predicted gains first, the largest before the others.
-  return apart.sort((x, y) => (y.predictedGain ?? -1) - (x.predictedGain ?? -1))
+  return apart.sort(bestFirst)
+}
+
+/** Certain gains first, then those that are not certain, then those that are not known; the largest before the others. */
+export function bestFirst(x: Remedy, y: Remedy): number {
+  const rank = ({ predictedGain, interval }: Remedy) =>
+    predictedGain === null ? 0 : surelyGains(interval) ? 2 : 1
+  return rank(y) - rank(x) || (y.predictedGain ?? 0) - (x.predictedGain ?? 0)
 }
 
 /** An action whose gain the model knows. */

@@ -5,6 +5,7 @@ import {
   alwaysRunning,
   ample,
   type Case,
+  crowdsTrainer,
   gcShare,
   idleCores,
   inFunction,
@@ -82,6 +83,7 @@ function coresLack(c: Case): boolean {
 
 /** Makers wait for cores: are there too few, or do others use them? */
 function coresVerdict(c: Case): VerdictName {
+  if (crowdsTrainer(c)) return 'crowding-trainer'
   const others = c.e.host?.otherCores ?? 0
   const throttled = (c.e.host?.throttled ?? 0) >= limit.THROTTLED
   return throttled || others < Math.max(missingCores(c), limit.FREE_CORE) ? 'cpu-saturated' : 'crowded-host'

@@ -32,5 +32,8 @@ export const THROTTLED = 0.05
 export const LEAST_GAIN = 0.03
 /** An ideal step shorter than this, as a share of the step, is none: there is no trainer, the feed alone is measured. */
 export const GPU_STEP = 0.001
-/** A first batch that is late: by more than threads and indexes of an ordinary start, and by much of the time that was seen. */
-export const SLOW_START = { ms: 2000, share: 0.1 }
+/**
+ * A first batch that is late: by more than an ordinary start takes, and by much of the time that was seen. Where it was measured
+ * what threads and code took of it, less is enough: opening sources and making a batch (`ofData`, ms) take no such time.
+ */
+export const SLOW_START = { ms: 2000, ofData: 500, share: 0.1 }

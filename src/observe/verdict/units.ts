@@ -1,5 +1,6 @@
 /** Numbers in words. */
 import type { MakerWork } from '../evidence.js'
+import { LEAST_GAIN } from './thresholds.js'
 
 /** What each kind of work is called. */
 export const STAGES: Record<keyof MakerWork, string> = {
@@ -50,12 +51,22 @@ export function bytes(value: number): string {
   return `${round(left)} ${units[unit]}`
 }
 
-/** A gain with its interval: `+38 % (±8)`; where it is lopsided, both ends. */
+/**
+ * A gain with its interval: `+38 % (±8)`. Where the interval is wider than the gain, in words: what it is at least, or that it is
+ * not certain.
+ */
 export function gain(value: number, interval: readonly [number, number] | null): string {
   const number = (share: number) => Math.round(100 * share)
-  const sign = number(value) < 0 ? '−' : '+'
-  const text = `${sign}${Math.abs(number(value))} %`
-  if (interval === null) return text
+  const text = (share: number) => `${number(share) < 0 ? '−' : '+'}${Math.abs(number(share))} %`
+  if (interval === null) return text(value)
   const half = Math.max(value - interval[0], interval[1] - value)
-  return `${text} (±${Math.max(1, number(half))})`
+  if (half <= value) return `${text(value)} (±${Math.max(1, number(half))})`
+  return surelyGains(interval)
+    ? `at least ${text(interval[0])}, perhaps ${text(value)}`
+    : `gain not certain, perhaps ${text(value)}`
+}
+
+/** Whether all of an interval is a gain that can be told from noise. */
+export function surelyGains(interval: readonly [number, number] | null): boolean {
+  return interval !== null && interval[0] >= LEAST_GAIN
 }

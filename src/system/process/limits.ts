@@ -29,8 +29,13 @@ function thisMachine(): Machine {
 
 /** Whole cores that this process may keep busy: the least of affinity, control group quotas and what there is. */
 export function usableCores(machine = thisMachine()): number {
+  return Math.max(1, Math.floor(allowedCores(machine)))
+}
+
+/** The same as it is: a fraction where a quota is one. */
+export function allowedCores(machine = thisMachine()): number {
   const quotas = cgroupLevels('cpu', machine.root).map(quota)
-  return Math.max(1, Math.floor(Math.min(machine.cores, allowedCores(machine.root), ...quotas)))
+  return Math.min(machine.cores, coresOfMask(machine.root), ...quotas)
 }
 
 /** Makers worth having: a core stays free for the main thread, or two for each GPU's trainer. */
@@ -88,7 +93,7 @@ export function gpuCount(machine = thisMachine()): number {
 }
 
 /** Cores in the affinity mask, which also carries the cpuset of the control group: `Cpus_allowed_list: 0-3,8`. */
-function allowedCores(root: string): number {
+function coresOfMask(root: string): number {
   const list = statusLine(root, 'Cpus_allowed_list')
   if (list === undefined) return Infinity
   return list.split(',').reduce((sum, run) => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { account } from '../../../src/observe/account/account.js'
 import { collect, lookAtMakers, makersBetween } from '../../../src/observe/account/collect.js'
 import { type Counters, spansOfLoader } from '../../../src/observe/account/source.js'
+import { HOST } from '../verdict/made.js'
 import { FakeSpans, laneOf } from './fake-spans.js'
 
 const RING = 3
@@ -245,3 +246,40 @@ function countersOf(at: number, ring: Partial<Counters['rings'][0]>, own: Partia
     ...own,
   }
 }
+
+describe('claims', () => {
+  test('each with all kinds of its work; those that were written together share it', () => {
+    const spans = new FakeSpans(FACTS)
+    const other = laneOf('worker', 1)
+    spans.add(maker, 'read', 1000, 1, { rows: 4 })
+    spans.add(other, 'map', 1000.5, 50, { rows: 4 }) // between two records of the first
+    spans.add(maker, 'map', 1001, 5, { rows: 4 })
+    spans.add(maker, 'wait', 1006, 3)
+    spans.add(maker, 'read', 1009, 2, { rows: 8, joined: 2 })
+    spans.add(maker, 'map', 1011, 8, { rows: 8, joined: 2 })
+    spans.add(maker, 'read', 5000, 1, { rows: 4 }) // after the window
+    const { claims } = collect(spansOfLoader(spans, RING), { from: 1000, to: 2000 })
+    expect(claims).toEqual([
+      { ms: 6, rows: 4 },
+      { ms: 50, rows: 4 },
+      { ms: 5, rows: 4 },
+      { ms: 5, rows: 4 },
+    ])
+  })
+
+  test('no more than some thousand, the latest', () => {
+    const spans = new FakeSpans(FACTS)
+    for (let i = 0; i < 5000; i++) spans.add(maker, 'read', i, 0.5, { rows: i })
+    const { claims = [] } = collect(spansOfLoader(spans, RING), { from: 0, to: 6000 })
+    expect(claims).toHaveLength(4000)
+    expect(claims.at(-1)?.rows).toBe(4999)
+  })
+})
+
+test('cores are those that the machine’s signals allow', () => {
+  const spans = new FakeSpans(FACTS)
+  loop(spans, 3)
+  const host = { ...HOST, allowed: 1.5 }
+  expect(collect(spansOfLoader(spans, RING), { host }).facts.cores).toBe(1.5)
+  expect(collect(spansOfLoader(spans, RING), { host, facts: { cores: 3 } }).facts.cores).toBe(3)
+})

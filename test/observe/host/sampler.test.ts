@@ -236,6 +236,32 @@ describe('control groups and pressure', () => {
     })
   })
 
+  test('files that were read again: of the group where it says so, else of the machine', () => {
+    const pages = (group: number, machine: number): Files => ({
+      ...cgroup2,
+      '/sys/fs/cgroup/job/memory.stat': `file 100\nworkingset_refault_file ${group}`,
+      '/proc/vmstat': `workingset_refault_file ${machine}`,
+    })
+    expect(signals(pages(5, 100), pages(25, 900)).refaultBytes).toBe(20 * 4096)
+    const one = (count: number): Files => ({
+      '/proc/10/cgroup': '4:memory:/job',
+      '/proc/self/mountinfo': '30 22 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
+      '/sys/fs/cgroup/memory/job/memory.stat': `workingset_refault_file 1\ntotal_workingset_refault_file ${count}`,
+    })
+    expect(signals(one(5), one(8)).refaultBytes).toBe(3 * 4096)
+    const machine = (count: number): Files => ({ '/proc/vmstat': `workingset_refault_file ${count}\n` })
+    expect(signals(machine(1), machine(2)).refaultBytes).toBe(4096)
+  })
+
+  test('how long the trainer’s thread waited for a core', () => {
+    const waited = (ms: number): Files => ({
+      ...stat([0, 0]),
+      ...processOf(10, 0, { 'task/10/schedstat': '5000000000 900000000000 4' }),
+      ...processOf(20, 0, { 'task/20/schedstat': `1000000 ${ms * 1e6} 3` }),
+    })
+    expect(signals(waited(100), waited(350), { trainer: 20 }).trainerDelay).toBeCloseTo(0.25)
+  })
+
   test('an empty machine: nothing is known, and nothing is invented', () => {
     expect(signals({}, {})).toEqual({
       ...{
@@ -246,10 +272,11 @@ describe('control groups and pressure', () => {
         engineCores: 0,
         trainerCores: 0,
         otherCores: 0,
+        trainerDelay: null,
       },
       psi: { cpu: null, io: null, memory: null },
       ...{ throttled: null, rssBytes: 0, pageCacheBytes: null, memoryLimitBytes: null },
-      ...{ diskBytes: null, readBytes: null },
+      ...{ refaultBytes: null, diskBytes: null, readBytes: null },
     })
   })
 })

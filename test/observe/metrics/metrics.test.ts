@@ -17,8 +17,14 @@ const schema = JSON.parse(readFileSync(join(docs, 'accounting.schema.json'), 'ut
 
 const HOST: HostSignals = {
   ...{ seconds: 10, allowed: 2, coreBusy: [0.9, 0.4], idleCores: 0.7, engineCores: 0.8, trainerCores: 0.3 },
-  ...{ otherCores: 0.2, psi: { cpu: 0.1, io: 0.05, memory: null }, throttled: null, rssBytes: 1e9 },
-  ...{ pageCacheBytes: 2e9, memoryLimitBytes: null, diskBytes: 5e6, readBytes: 6e6 },
+  ...{
+    otherCores: 0.2,
+    psi: { cpu: 0.1, io: 0.05, memory: null },
+    throttled: null,
+    trainerDelay: 0.02,
+    rssBytes: 1e9,
+  },
+  ...{ pageCacheBytes: 2e9, memoryLimitBytes: null, refaultBytes: 4096, diskBytes: 5e6, readBytes: 6e6 },
   gpu: { name: 'H', hasWork: 0.9, smActive: 0.5, memoryBytes: 1e9, watts: 300 },
 }
 

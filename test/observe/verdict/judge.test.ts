@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest'
 import type { Diagnosis, Evidence, VerdictName } from '../../../src/observe/evidence.js'
 import { simulate } from '../../../src/observe/model/simulate.js'
 import { judge } from '../../../src/observe/verdict/judge.js'
+import { bestFirst } from '../../../src/observe/verdict/remedies.js'
+import { gain } from '../../../src/observe/verdict/units.js'
 import { explain, sentence } from '../../../src/observe/verdict/words.js'
 import { HOST, type Made, made } from './made.js'
 
@@ -54,6 +56,50 @@ const CASES: [string, VerdictName, Evidence][] = [
     'a step that workers do not change',
     'compute-bound',
     made({ running: 0.5, more: { probes: ideal(19.8) } }),
+  ],
+  [
+    'few held steps, of a trainer whose steps drift',
+    'compute-bound',
+    drifting(made({ running: 0.3, more: { probes: { ideal: { ms: 18.5, from: 'held', steps: 4 } } } })),
+  ],
+  [
+    'few held steps, of a trainer whose steps are alike',
+    'crowding-trainer',
+    made({ running: 0.3, more: { probes: { ideal: { ms: 18.5, from: 'held', steps: 4 } } } }),
+  ],
+  [
+    'batches that are taken slowly by a thread without a core',
+    'crowding-trainer',
+    made({ workers: 8, step: { handOver: 4 }, host: { ...FULL, trainerDelay: 0.15 } }),
+  ],
+  [
+    'the same, and others have the cores',
+    'crowded-host',
+    made({
+      step: { handOver: 4 },
+      host: { engineCores: 0.5, otherCores: 3, idleCores: 0, trainerDelay: 0.15 },
+    }),
+  ],
+  [
+    'the same, and a quota stops it',
+    'cpu-saturated',
+    made({ step: { handOver: 4 }, host: { ...FULL, throttled: 0.3, trainerDelay: 0.15 } }),
+  ],
+  [
+    'batches that are taken slowly by a thread that has its core',
+    'hand-over',
+    made({ workers: 8, step: { handOver: 4 }, host: { ...FULL, trainerDelay: 0.02 } }),
+  ],
+  [
+    'more workers than cores, which would do, in the way of the trainer',
+    'crowding-trainer',
+    made({
+      workers: 8,
+      step: { supply: 3 },
+      running: 0.1,
+      queued: 0.4,
+      host: { ...FULL, trainerDelay: 0.1 },
+    }),
   ],
   ['batches that are taken slowly', 'hand-over', made({ step: { handOver: 4 } })],
   ['batches that are taken quickly', 'compute-bound', made({ step: { handOver: 0.3 } })],
@@ -215,6 +261,21 @@ const CASES: [string, VerdictName, Evidence][] = [
   ['collecting garbage', 'runtime-pause', made({ step: SLOW, running: 0.98, gc: 0.6 })],
   ['a first batch that comes late', 'start-up', lateStart(made({ running: 0.3 }), 3000)],
   ['an ordinary start', 'compute-bound', lateStart(made({ running: 0.3 }), 1500)],
+  [
+    'a start of which the sources took most',
+    'start-up',
+    facts(lateStart(made({ running: 0.3 }), 1500), { start: { opening: 1000, making: 20 } }),
+  ],
+  [
+    'a start of which a first call took most',
+    'start-up',
+    facts(lateStart(made({ running: 0.3 }), 1500), { start: { opening: 10, making: 1000 } }),
+  ],
+  [
+    'a long start of threads and code',
+    'compute-bound',
+    facts(lateStart(made({ running: 0.3 }), 3000), { start: { opening: 100, making: 100 } }),
+  ],
   [
     'an ordinary start, and waits',
     'under-parallel',
@@ -414,11 +475,28 @@ describe('remedies', () => {
   })
 })
 
+describe('gains that are not certain', () => {
+  test('are told in words', () => {
+    expect(gain(0.38, [0.3, 0.46])).toBe('+38 % (±8)')
+    expect(gain(0.38, null)).toBe('+38 %')
+    expect(gain(2.76, [0.8, 6.2])).toBe('at least +80 %, perhaps +276 %')
+    expect(gain(0.1, [-0.05, 0.27])).toBe('gain not certain, perhaps +10 %')
+  })
+
+  test('stand behind those that are', () => {
+    const one = (predictedGain: number | null, interval: [number, number] | null) => ({
+      ...{ action: String(predictedGain), predictedGain, interval },
+    })
+    const all = [one(0.1, [0.05, 0.15]), one(null, null), one(3, [-0.5, 9]), one(0.3, [0.2, 0.4])]
+    expect(all.sort(bestFirst).map(({ action }) => action)).toEqual(['0.3', '0.1', '3', 'null'])
+  })
+})
+
 describe('words', () => {
   test('one line says why and what to do', () => {
     const line = sentence(judge(made({ step: SLOW, running: 0.98 })))
     expect(line).toMatch(
-      /^Your trainer loses 33 %: 2 workers can't decode fast enough, and cores are free\. 3 workers: \+50 % \(±\d+\)\.$/,
+      /^Your trainer loses 33 %: 2 workers can't decode fast enough, and cores are free\. 3 workers: \+(4[89]|50) % \(±\d+\)\.$/,
     )
     expect(sentence(judge(made({ running: 0.3 })))).toMatch(
       /^The trainer is the limit: the data costs it 0\.1 %\.$/,
@@ -634,6 +712,11 @@ function lateStart(e: Evidence, ms: number): Evidence {
   const [one] = e.steps
   const first = { ...one, asked: one.asked - ms, supply: ms, first: true }
   return { ...e, steps: [first, ...e.steps] }
+}
+
+/** A trainer whose own steps get longer and shorter, slowly. */
+function drifting(e: Evidence): Evidence {
+  return { ...e, steps: e.steps.map((step, i) => ({ ...step, compute: 20 * (1 + 0.1 * Math.sin(i / 8)) })) }
 }
 
 /** Waits of a few steps, far apart. */
