@@ -10,6 +10,8 @@ import type { Bench, Length, Measured, Setting } from './bench.js'
 
 /** However slow it is: a step is over when the next one begins, and of none nothing can be said. */
 const LEAST = 2
+/** Steps that follow each other within some ms are told as one: a shorter time (s) may have none of its own. */
+const SHORTEST = 0.05
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 
@@ -39,7 +41,8 @@ export class FeedRun implements Bench {
     const begun = monotonicMs()
     const passed = () => (monotonicMs() - begun) / 1000
     const done = () => this.steps - before.steps
-    while (done() < LEAST || (passed() < most && (done() < steps || passed() < seconds))) await this.step()
+    const tooFew = () => done() < LEAST || passed() < SHORTEST
+    while (tooFew() || (passed() < most && (done() < steps || passed() < seconds))) await this.step()
     return {
       steps: this.steps - before.steps,
       samples: this.samples - before.samples,
