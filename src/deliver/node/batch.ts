@@ -22,13 +22,21 @@ export type FieldArray = TypedArray | Ragged | string[]
 /** Fields of which only the names' kind is known: any name, any array. */
 export type AnyFields = Record<string, FieldArray>
 
-/** What a batch sees of its slot. */
+/** What a batch sees of its slot: the buffer, and where in it the slot begins. */
 export interface Window {
   readonly buffer: ArrayBuffer
+  readonly at: number
+}
+
+/** A window whose views can be taken back, so that none of them ever shows another batch. */
+export interface SlotView extends Window {
+  detach(): void
+  close(): void
 }
 
 /** A slot, seen through a memory of the consumer's own, whose views can be taken back all at once. */
-export class SlotWindow implements Window {
+export class SlotWindow implements SlotView {
+  readonly at = 0
   private readonly memory: WebAssembly.Memory
   /** Whether there may be views of it. */
   private seen = false
@@ -95,7 +103,7 @@ export class Batch<Fields = AnyFields> {
     const [field, index] = this.place(name)
     if (field.form === 'dense' || field.form === 'padded')
       return this.array(field, elements(this.shape(name))) as Fields[Name]
-    const offsets = new Int32Array(this.window.buffer, field.offsetsAt, this.count + 1)
+    const offsets = this.column(field.offsetsAt, this.count + 1)
     const values = this.array(field, this.slot.words[Header.Cursor + index] * elements(field.shape))
     const found: FieldArray =
       field.form === 'ragged' ? { values, offsets } : strings(values as Uint8Array, offsets)
@@ -112,8 +120,8 @@ export class Batch<Fields = AnyFields> {
   lengths(name: keyof Fields & string): Int32Array {
     const [field] = this.place(name)
     if (field.lengthAt < 0) return new Int32Array(this.count).fill(1)
-    if (field.form === 'padded') return new Int32Array(this.window.buffer, field.lengthAt, this.count)
-    const offsets = new Int32Array(this.window.buffer, field.offsetsAt, this.count + 1)
+    if (field.form === 'padded') return this.column(field.lengthAt, this.count)
+    const offsets = this.column(field.offsetsAt, this.count + 1)
     return Int32Array.from({ length: this.count }, (_, i) => offsets[i + 1] - offsets[i])
   }
 
@@ -130,7 +138,8 @@ export class Batch<Fields = AnyFields> {
   /** Position of each row in the epoch. */
   get positions(): Float64Array {
     this.check()
-    return new Float64Array(this.window.buffer, this.slot.layout.positionAt, this.count)
+    const { buffer, at } = this.window
+    return new Float64Array(buffer, at + this.slot.layout.positionAt, this.count)
   }
 
   /** 1 for each row that is a sample, 0 for fillers (`last: pad`) and masked rows (`onError: mask`). */
@@ -183,7 +192,13 @@ export class Batch<Fields = AnyFields> {
   }
 
   private array(field: FieldPlace, length: number): TypedArray {
-    return new DTYPES[field.dtype].array(this.window.buffer, field.at, length)
+    const { buffer, at } = this.window
+    return new DTYPES[field.dtype].array(buffer, at + field.at, length)
+  }
+
+  private column(from: number, length: number): Int32Array {
+    const { buffer, at } = this.window
+    return new Int32Array(buffer, at + from, length)
   }
 
   protected check(): void {

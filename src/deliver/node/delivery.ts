@@ -7,7 +7,15 @@ import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/pool/feeding.js'
-import { type AnyFields, type Batch, type BatchOwner, batchClass, SlotWindow } from './batch.js'
+import {
+  type AnyFields,
+  type Batch,
+  type BatchOwner,
+  batchClass,
+  type SlotView,
+  SlotWindow,
+} from './batch.js'
+import { Places } from './places.js'
 
 /** A batch that was taken from the ring, and not yet handed to the program. */
 export interface Taken {
@@ -45,13 +53,14 @@ export interface Delivery {
 /**
  * Bytes that V8 takes at once without a full garbage collection. Taking a batch's arrays back gives V8 a new buffer over
  * the same memory, which counts: a collection for every batch took 15 ms of CPU time, an eighth of what f32 batches of
- * 256 × 224² cost in all.
+ * 256 × 224² cost in all. Larger batches are shown at places (places.ts). Where the system can't do that, two go together.
  */
 const UNNOTICED = 64 * 2 ** 20
 
 export class HostDelivery implements Delivery {
   spare = 0
-  private readonly windows: SlotWindow[]
+  private readonly windows: readonly SlotView[]
+  private readonly places: Places | undefined
   private readonly BatchClass: typeof Batch<AnyFields>
   /** Slots that were released, and whose arrays are still to be taken back. */
   private readonly leaving: number[] = []
@@ -63,10 +72,13 @@ export class HostDelivery implements Delivery {
   ) {
     const { shared, layout, ring } = feeding
     this.BatchClass = batchClass(fields.map(field => field.name))
-    this.windows = ring.slots.map(
-      (_, i) => new SlotWindow(shared.words, CONTROL_BYTES + i * layout.bytes, layout.bytes),
-    )
-    if (layout.bytes > UNNOTICED) void this.takeSpare()
+    const { bytes } = layout
+    const slots = { region: shared.words, offset: CONTROL_BYTES, count: ring.slots.length, bytes }
+    this.places = bytes > UNNOTICED ? Places.of(slots) : undefined
+    this.windows =
+      this.places?.windows ??
+      ring.slots.map((_, i) => new SlotWindow(shared.words, CONTROL_BYTES + i * bytes, bytes))
+    if (bytes > UNNOTICED && !this.places) void this.takeSpare()
   }
 
   /** One slot more, so that makers have as many as before while one waits to be given back. Without memory for it, none waits. */
@@ -117,5 +129,6 @@ export class HostDelivery implements Delivery {
 
   async close(): Promise<void> {
     for (const window of this.windows) window.close()
+    this.places?.close()
   }
 }

@@ -67,7 +67,7 @@ export class DeviceBatch<Fields = AnyDeviceFields> extends Batch<Fields> {
   readonly #there: OnDevice
 
   constructor(owner: BatchOwner, host: HostPart, there: OnDevice) {
-    super(owner, there.output, host.slot, { buffer: host.slot.buffer as ArrayBuffer })
+    super(owner, there.output, host.slot, { buffer: host.slot.buffer as ArrayBuffer, at: 0 })
     this.#host = host
     this.#there = there
   }
