@@ -137,6 +137,7 @@ function speeds(sums: ByPlace, inFlight: number): Pick<Measure, keyof ByPlace> {
 function whyNotCold({ what }: Step, sums: ByPlace): { why: string } | undefined {
   if (what === 'stat' || what === 'list' || sums.cold.ops > 0) return undefined
   if (sums.unknown.ops > 0) return { why: 'the system does not say what is in the page cache' }
+  if (sums.warm.ops === 0) return { why: 'no file could be read in the time' }
   return { why: 'all bytes were in the page cache' }
 }
 

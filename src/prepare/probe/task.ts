@@ -63,6 +63,18 @@ function timed(sums: ByPlace, place: keyof ByPlace, call: () => number): void {
   sums[place].bytes += bytes
 }
 
+/** A file that has gone meanwhile, or may not be read, is left out: the others tell as much. */
+const LEFT_OUT = new Set(['ENOENT', 'EACCES', 'EPERM'])
+
+function opened<T>(open: () => T): T | undefined {
+  try {
+    return open()
+  } catch (error) {
+    if (LEFT_OUT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
 /** Mostly absent, mostly there, or not known. */
 function placeOf(share: number | null): keyof ByPlace {
   return share === null ? 'unknown' : share > 0.5 ? 'cold' : 'warm'
@@ -71,7 +83,7 @@ function placeOf(share: number | null): keyof ByPlace {
 /** Where a measure's part of a file lies: whole reads, at least one. */
 function partOf({ part: [from, to], bytes }: ProbeTask, size: number): { begin: number; reads: number } {
   const all = Math.floor(size / bytes)
-  const begin = Math.min(Math.floor(from * all), all - 1)
+  const begin = Math.max(0, Math.min(Math.floor(from * all), all - 1))
   return { begin: begin * bytes, reads: Math.max(1, Math.floor(to * all) - begin) }
 }
 
@@ -80,7 +92,9 @@ function sequential(task: ProbeTask, sums: ByPlace, open: () => boolean): void {
   const { files, bytes, thread, threads } = task
   const into = new Uint8Array(bytes)
   for (let i = thread; i < files.length && open(); i += threads) {
-    const { fd, stats } = openRegular(files[i].path)
+    const file = opened(() => openRegular(files[i].path))
+    if (file === undefined) continue
+    const { fd, stats } = file
     try {
       advise(fd, 'sequential')
       const { begin, reads } = partOf(task, stats.size)
@@ -99,14 +113,15 @@ function sequential(task: ProbeTask, sums: ByPlace, open: () => boolean): void {
 function random(task: ProbeTask, sums: ByPlace, open: () => boolean): void {
   const { files, bytes, thread, threads } = task
   const into = new Uint8Array(bytes)
-  const opened = files
-    .slice(0, OPEN_FILES)
-    .map(({ path }) => ({ ...openRegular(path), count: countable(path) }))
+  const found = files.slice(0, OPEN_FILES).flatMap(({ path }) => {
+    const file = opened(() => openRegular(path))
+    return file === undefined ? [] : [{ ...file, count: countable(path) }]
+  })
   const again: (() => number)[] = []
   try {
-    for (const { fd } of opened) advise(fd, 'random')
+    for (const { fd } of found) advise(fd, 'random')
     const places = mixed(
-      opened.flatMap(({ fd, stats, count }) => {
+      found.flatMap(({ fd, stats, count }) => {
         const { begin, reads } = partOf(task, stats.size)
         return Array.from({ length: Math.min(reads, PLACES) }, (_, n) => {
           return { fd, count, at: begin + Math.floor((n * reads) / Math.min(reads, PLACES)) * bytes }
@@ -122,7 +137,7 @@ function random(task: ProbeTask, sums: ByPlace, open: () => boolean): void {
     }
     if (sums.warm.ops === 0) for (const read of again) timed(sums, 'warm', read)
   } finally {
-    for (const { fd } of opened) closeSync(fd)
+    for (const { fd } of found) closeSync(fd)
   }
 }
 
@@ -135,18 +150,20 @@ function mixed<T>(items: T[]): T[] {
 /** Open, read, close. Whether bytes are absent can be asked of an open file alone: the time for that is left out. */
 function smallFiles({ files, thread, threads }: ProbeTask, sums: ByPlace, open: () => boolean): void {
   const into = new Uint8Array(Math.max(...files.map(file => file.bytes), 1))
-  const count = countable(files[0].path)
+  let count: boolean | undefined
   const one = (path: string, bytes: number): void => {
     const begin = performance.now()
-    const fd = openSync(path, 'r')
-    const opened = performance.now() - begin
+    const fd = opened(() => openSync(path, 'r'))
+    if (fd === undefined) return
+    const opening = performance.now() - begin
+    count ??= countable(path)
     const place = placeOf(AbsentPages.of(fd, count).share(0, bytes))
     timed(sums, place, () => {
       const got = readSync(fd, into, 0, into.length, 0)
       closeSync(fd)
       return got
     })
-    sums[place].ms += opened
+    sums[place].ms += opening
   }
   const own = files.filter((_, i) => i % threads === thread)
   for (const { path, bytes } of own) if (open()) one(path, bytes)
@@ -158,7 +175,8 @@ function metadata({ what, files, thread, threads }: ProbeTask, sums: ByPlace, op
   for (let i = thread; i < files.length && open(); i += threads) {
     const { path } = files[i]
     const begin = performance.now()
-    const ops = what === 'stat' ? statSync(path) && 1 : readdirSync(path).length
+    const ops = opened(() => (what === 'stat' ? statSync(path) && 1 : readdirSync(path).length))
+    if (ops === undefined) continue
     sums.unknown.ms += performance.now() - begin
     sums.unknown.ops += ops
   }

@@ -66,6 +66,17 @@ test('small files and metadata', () => {
   expect(runTask(task({ what: 'list', files: [{ path: folder, bytes: 0 }] })).unknown.ops).toBe(entries)
 })
 
+test('files that have gone meanwhile are left out, those that have shrunk are read', () => {
+  const gone = { path: join(folder, 'gone'), bytes: MIB }
+  const shrunk = { ...hole('shrunk', 10), bytes: MIB }
+  for (const what of ['sequential', 'random', 'small files', 'stat', 'list'] as const)
+    expect(runTask(task({ what, files: [gone, gone] })).warm.ops).toBe(0)
+  const files = [gone, hole('still-there', MIB), shrunk]
+  expect(runTask(task({ what: 'random', files })).cold.ops).toBeGreaterThanOrEqual(256)
+  expect(runTask(task({ what: 'sequential', files })).warm.ops).toBeGreaterThanOrEqual(256) // read before
+  expect(runTask(task({ what: 'stat', files })).unknown.ops).toBe(2)
+})
+
 test('speeds: times of all threads are added up', () => {
   expect(speedOf({ ops: 8, bytes: 8000, ms: 4000 }, 4)).toEqual({
     ...{ opsPerSecond: 8, bytesPerSecond: 8000, ms: 500, ops: 8 },
