@@ -176,8 +176,8 @@ export function inFunction({ a, f }: Case): { cpu: number; blocked: number } {
   const always = work.decode + work.transform + work.close
   const share = f.cpu.value / Math.max(f.cpu.value + (delayMsPerSample ?? 0), 1e-9)
   const ran = clamp(f.cpu.value + (delayMsPerSample ?? 0) - always, 0, work.map)
-  // Decoding and transforming never wait: what is neither opening nor reading waits in a function.
-  const elsewhere = f.timed ? f.blocked.value - work.open - work.read : 0
+  // Decoding and transforming never wait: what is neither opening nor reading waits in a function, if there is one.
+  const elsewhere = f.timed && work.map > 0 ? f.blocked.value - work.open - work.read : 0
   return { cpu: ran * share, blocked: clamp(Math.max(work.map - ran, elsewhere), 0, f.blocked.value) }
 }
 

@@ -149,6 +149,11 @@ const CASES: [string, VerdictName, Evidence][] = [
     'io-latency',
     made({ ...READS, work: { open: 2, read: 7, decode: 1 }, more: { probes: doubled(0.6) } }),
   ],
+  [
+    'no function, and work that neither runs nor reads',
+    'blocked',
+    made({ ...READS, work: { transform: 1 } }),
+  ],
   ['a function that sleeps', 'your-function', made({ ...READS, work: { map: 9, decode: 1 } })],
   [
     'a function that runs, and slow reads',
