@@ -40,6 +40,8 @@ class Maker {
   /** Rings that call functions of the user's in this thread. */
   private readonly calling = new Set<number>()
   private claims = 0
+  /** When the last claim ended. Undefined: the thread has done something else since. */
+  private since: number | undefined
   /** Told of this thread's garbage collections in its turns: so only while functions of the user's are called here. */
   private readonly collections = new PerformanceObserver(list => {
     for (const { startTime, duration } of list.getEntries()) this.lane?.gc(startTime, duration)
@@ -61,9 +63,13 @@ class Maker {
         this.lane?.pause() // taking up a feed loads its functions: that is no work on batches
         await this.readInbox()
         this.lane?.resume()
+        this.since = undefined
       }
       this.mail = mail
-      if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) await turn(0)
+      if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) {
+        await turn(0)
+        this.since = undefined
+      }
       const rest = restLeft(words)
       const made = rest === 0 && maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
       if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen, rest || NAP)
@@ -75,6 +81,7 @@ class Maker {
   /** Waits until something changes. Spans that wait to be written are not held back for long. */
   private sleep(seen: number, most: number): void {
     const { lane } = this
+    this.since = undefined
     const full = lane && this.served.filter(({ ring }) => ring.full)
     const begun = performance.now()
     Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : most)
@@ -112,7 +119,8 @@ class Maker {
         rowMaker.ring.giveBack(this.data.maker)
         return true
       }
-      const pending = rowMaker.make(claim)
+      const pending = rowMaker.make(claim, this.since)
+      this.since = pending ? undefined : rowMaker.ended
       return pending ? pending.then(() => true) : true
     }
     return false

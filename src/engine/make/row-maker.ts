@@ -91,12 +91,12 @@ export class RowMaker {
 
   /**
    * Makes the rows of a claim and gives the claim back. Returns a promise only where functions of the user's do, or where a
-   * store has to be waited for.
+   * store has to be waited for. `since`: when the claim before it ended, where nothing else came between.
    */
-  make(claim: Claim): void | Promise<void> {
+  make(claim: Claim, since?: number): void | Promise<void> {
     const slot = this.ring.slotOf(claim, this.maker, opened => this.open(claim.batch, opened))
     if (slot === undefined) return this.ring.drop(this.maker)
-    if (this.spans) this.clock.begin()
+    if (this.spans) this.clock.begin(since)
     const to = Math.min(claim.to, slot.words[Header.Planned])
     this.note(claim, slot, to)
     if (this.tokens !== undefined && this.makeTokens(this.tokens, claim, slot, to)) return
@@ -144,6 +144,11 @@ export class RowMaker {
     }
     this.clock.resume()
     this.finish(claim, slot)
+  }
+
+  /** When its latest claim ended, on the clock of `performance.now()`. Undefined: no spans are written. */
+  get ended(): number | undefined {
+    return this.spans && this.clock.last
   }
 
   close(): void {
