@@ -123,12 +123,16 @@ async function diagnose({ setting, written }, folder, record) {
   }
 }
 
-/** The first advice that can be carried out is, and it is measured in turns with the planted setting. */
+/**
+ * The first advice that can be carried out is, and it is measured in turns with the planted setting. A gain is predicted of steps:
+ * the start is left out, also of a case in which it counts.
+ */
 async function tryAdvice(diagnosis, faulty, { contender, lane, record, seconds }) {
   const found = appliable(diagnosis, faulty.setting, lane)
   if (found === undefined) return undefined
-  const before = contender('d', faulty.setting)
-  const after = contender('e', { ...faulty.setting, ...found.change })
+  const setting = { ...faulty.setting, fromStart: false }
+  const before = contender('d', setting)
+  const after = contender('e', { ...setting, ...found.change })
   await inTurns([before, after], 2, seconds)
   const others = [before.middle('others'), after.middle('others')]
   return {
