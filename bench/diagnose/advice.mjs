@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { account } from '../../dist/observe/account/account.js'
-import * as model from '../../dist/observe/model/fit.js'
+import { fitModel } from '../../dist/observe/model/fit.js'
 import { predict } from '../../dist/observe/model/predict.js'
 
 /** Words of an action, and the setting that follows from it. Undefined: it can't be done here. */
@@ -50,7 +50,7 @@ export function givenOthers(record, { remedy, change }, others) {
   const evidence = JSON.parse(gunzipSync(readFileSync(record)))
   const then = evidence.host?.otherCores
   if (typeof then !== 'number') return remedy.predictedGain
-  const f = model.fit(evidence, account(evidence))
+  const f = fitModel(evidence, account(evidence))
   const set = remedy.set ?? {}
   const promised = change.hogs === 0 ? f.cores.value + then : f.cores.value
   const found = Math.max(0.1, f.cores.value + then - others.at(-1))

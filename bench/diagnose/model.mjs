@@ -10,7 +10,7 @@ import { account } from '../../dist/observe/account/account.js'
 import { collect } from '../../dist/observe/account/collect.js'
 import { spansOfLoader } from '../../dist/observe/account/source.js'
 import { HostSampler } from '../../dist/observe/host/sampler.js'
-import { fit } from '../../dist/observe/model/fit.js'
+import { fitModel } from '../../dist/observe/model/fit.js'
 import { predict } from '../../dist/observe/model/predict.js'
 import { replay } from '../../dist/observe/model/replay.js'
 import { judge } from '../../dist/observe/verdict/judge.js'
@@ -94,7 +94,7 @@ async function tryCase(name, { fn }, setting, change) {
   await loader.close()
   const truth = account(after).stepMs
   // Others' use of the cores is known in both windows. Where they take all that is left, they give way to more makers.
-  const f = fit(e, a)
+  const f = fitModel(e, a)
   const left = f.cores.value + e.host.otherCores - after.host.otherCores
   const known = { ...change, ...(f.crowd === 0 && { cores: Math.max(0.1, left) }) }
   const off = ms => `${(100 * (ms / truth - 1)).toFixed(0)} %`.padStart(6)

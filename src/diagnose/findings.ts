@@ -1,7 +1,7 @@
 /** What `millrace diagnose` has to say, as one JSON object: the diagnosis, and the figures it was made of. */
 import { account } from '../observe/account/account.js'
 import type { Accounting, Diagnosis, Evidence } from '../observe/evidence.js'
-import { type Fit, fit as fitModel } from '../observe/model/fit.js'
+import { type Fit, fitModel } from '../observe/model/fit.js'
 import { conclude } from '../observe/verdict/judge.js'
 import type { Applied } from './apply.js'
 

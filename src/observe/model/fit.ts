@@ -48,7 +48,7 @@ const LEAST_DELAY = 0.05
 /** Twice the reads in flight gain less than this: the storage gives no more. */
 export const DOUBLED_GAIN = 0.1
 
-export function fit(e: Evidence, a: Accounting): Fit {
+export function fitModel(e: Evidence, a: Accounting): Fit {
   const steps = e.steps.filter(step => !step.first && step.count > 0)
   const step = ratio(
     steps,

@@ -5,7 +5,7 @@
 import { account } from '../account/account.js'
 import type { Accounting, Change, Evidence, Prediction } from '../evidence.js'
 import { sum } from './estimate.js'
-import { type Fit, fit, workOf } from './fit.js'
+import { type Fit, fitModel, workOf } from './fit.js'
 import { capacity, coresOf, depthOf, predicted } from './predict.js'
 
 /** Claims that are replayed at most: enough for rare slow ones, few enough for some ms. */
@@ -20,8 +20,7 @@ export interface Claim {
 }
 
 export function replay(e: Evidence, change: Change, a: Accounting = account(e)): Prediction {
-  // biome-ignore lint/suspicious/noFocusedTests: no test, but the model
-  const f = fit(e, a)
+  const f = fitModel(e, a)
   const claims = recordedClaims(e, f)
   const steps = e.steps.filter(step => !step.first && step.count > 0).map(step => step.compute / step.count)
   const before = runThrough(claims, steps, f, {})

@@ -1,7 +1,7 @@
 /** A window, its accounting and its fit: what every test of a verdict looks at. */
 import type { Accounting, Evidence } from '../evidence.js'
 import { clamp, median, sum } from '../model/estimate.js'
-import { type Fit, fit, workOf } from '../model/fit.js'
+import { type Fit, fitModel, workOf } from '../model/fit.js'
 import { capacity } from '../model/predict.js'
 import {
   ALWAYS_RUNNING,
@@ -24,8 +24,7 @@ export interface Case {
 }
 
 export function caseOf(e: Evidence, a: Accounting): Case {
-  // biome-ignore lint/suspicious/noFocusedTests: no test, but the model
-  return { e, a, f: fit(e, a) }
+  return { e, a, f: fitModel(e, a) }
 }
 
 /** Idle cores. Without a look at the machine: makers that hardly queue, on fewer than all cores, leave the others idle. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { account } from '../../../src/observe/account/account.js'
 import type { Evidence } from '../../../src/observe/evidence.js'
-import { fit } from '../../../src/observe/model/fit.js'
+import { fitModel } from '../../../src/observe/model/fit.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import { replay } from '../../../src/observe/model/replay.js'
 import { simulate, type Workload } from '../../../src/observe/model/simulate.js'
@@ -68,8 +68,7 @@ const predictions = [...grid(60)].map(({ w, change }) => {
 })
 
 function fitted(e: Evidence) {
-  // biome-ignore lint/suspicious/noFocusedTests: no test, but the model
-  return fit(e, account(e))
+  return fitModel(e, account(e))
 }
 
 function within(limit: number, of: (p: (typeof predictions)[number]) => number): number {
