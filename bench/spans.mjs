@@ -21,8 +21,8 @@ const HELP = `Measures what the levels of spans cost, against MILLRACE_SPANS=0.
   --minutes N    end after so many minutes; a round that is not over then does not count (5)
   --save         write bench/results/spans.json and spans.md
 
-A round has a fresh process for each level and two without spans. They take 6 short turns each, in changing order, after 3 that
-don't count. A ratio is the speed with a level divided by that without: less than 1 is slower. Wanted: counters 0.99, spans 0.98, full
+A round is a fresh process, in which all levels, and two sides without spans, take 6 short turns each on the same worker threads, in
+changing order, after 2 that don't count; each turn opens the feed anew. A ratio is the speed with a level divided by that without: less than 1 is slower. Wanted: counters 0.99, spans 0.98, full
 0.95. "Met" means that the lower end of the 95 % interval is at least that, "missed" that the upper end is below. "Off against off"
 compares the two sides without spans: its interval must hold 1, and is as wide as what can be told apart here. It ends when all
 intervals are ±0.5 % wide. V8 collects garbage without helping threads, whose CPU time is chance. Where the wall clock differs by more than 3 % from round to round, CPU time judges. It needs only dist/ and
@@ -107,7 +107,7 @@ async function main() {
   const result = {
     ...stamp(),
     command: `node bench/spans.mjs --only ${only} --levels ${levels} --seconds ${seconds} --pairs ${pairs} --minutes ${minutes}`,
-    what: 'speed with a level of spans / speed with MILLRACE_SPANS=0, in interleaved turns of fresh processes',
+    what: 'speed with a level of spans / speed with MILLRACE_SPANS=0, in interleaved turns within each process',
     measures: measured.flatMap(feed => measuresOf(feed, levels)),
     rounds: measured.map(({ name, rounds }) => ({ name, rounds })),
   }

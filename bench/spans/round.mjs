@@ -1,47 +1,19 @@
-// A round of bench/spans.mjs: one fresh process for each side, and short turns of all of them one after the other. What the
+// A round of bench/spans.mjs: a fresh process, in which all sides take short turns on the same worker threads. What the
 // machine does to one side, it does to the others; what a process happens to be (its compiled code, where its memory
-// lies) is drawn anew in each round.
+// lies) is the same for all, and drawn anew in each round.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { median } from '../support.mjs'
 
 const PROGRAM = fileURLToPath(new URL('side.mjs', import.meta.url))
-const WARM = 3
+/** Turns of each side that don't count. */
+const WARM = 2
 /**
  * V8's threads that help to collect garbage spin while they look for work: on a busy machine they use a third of the process's
- * CPU time, or hardly any, as it happens. Without them two processes that do the same use the same.
+ * CPU time, or hardly any, as it happens.
  */
 const execArgv = ['--single-threaded-gc']
-
-class Side {
-  wall = 0
-  cpu = 0
-
-  constructor(name, level, setting) {
-    this.name = name
-    const env = { ...process.env, MILLRACE_SPANS: level }
-    this.child = fork(PROGRAM, [JSON.stringify(setting)], { env, execArgv })
-    this.ended = once(this.child, 'exit')
-    this.opened = this.answer()
-  }
-
-  async answer() {
-    const got = await Promise.race([once(this.child, 'message'), this.ended.then(() => undefined)])
-    if (got === undefined) throw new Error(`the process of ${this.name} ended before it had answered`)
-    return got[0]
-  }
-
-  ask(...what) {
-    const answer = this.answer()
-    this.child.send(what)
-    return answer
-  }
-
-  async close() {
-    this.child.kill('SIGKILL')
-    await this.ended
-  }
-}
 
 /** The sides in another order each time: each stands as often in front of each other one as behind it. */
 export function orderOf(sides, turn) {
@@ -55,30 +27,41 @@ export function orderOf(sides, turn) {
  * `batches`, those of a turn, the first time. Undefined when `over()` says that time is up.
  */
 export async function round(feed, levels, { number, turns, seconds, over }) {
-  const setting = { feed: feed.feed, options: feed.open }
-  const sides = []
+  const child = fork(PROGRAM, [JSON.stringify({ feed: feed.feed, options: feed.open })], { execArgv })
+  const ended = once(child, 'exit')
+  const answer = async () => {
+    const got = await Promise.race([once(child, 'message'), ended.then(() => undefined)])
+    if (got === undefined) throw new Error('the process ended before it had answered')
+    return got[0]
+  }
+  const ask = (level, wanted) => {
+    const answered = answer()
+    child.send([level, wanted])
+    return answered
+  }
+  const names = Object.keys(levels)
+  const taken = Object.fromEntries(names.map(name => [name, []]))
   try {
-    for (const [name, level] of orderOf(Object.entries(levels), number))
-      sides.push(new Side(name, level, setting))
-    for (const side of sides) await side.opened
+    await answer()
     if (feed.batches === undefined) {
-      for (let i = 0; i < WARM; i++) feed.batches = await sides[0].ask('count', seconds * 1000)
-      feed.batches = Math.max(2 * feed.open.depth, feed.batches)
+      for (let i = 0; i < WARM; i++) feed.batches = (await ask('spans', { ms: seconds * 1000 })).got
+      feed.batches = Math.max(4 * feed.open.depth, feed.batches)
     }
     for (let turn = -WARM; turn < turns; turn++) {
-      for (const side of orderOf(sides, number + turn + WARM)) {
+      for (const name of orderOf(names, number + turn + WARM)) {
         if (over()) return undefined
-        if (turn === 0) await side.ask('spent')
-        const ms = await side.ask('take', feed.batches)
-        if (turn >= 0) side.wall += ms
+        const times = await ask(levels[name], { batches: feed.batches })
+        if (turn >= 0) taken[name].push(times)
       }
     }
-    for (const side of sides) side.cpu = await side.ask('spent')
   } finally {
-    await Promise.all(sides.map(side => side.close()))
+    child.kill('SIGKILL')
+    await ended
   }
-  const counted = turns * feed.batches * feed.counted
+  // A turn that a neighbour on the machine disturbs is not carried into the figure.
+  const middle = (name, clock) =>
+    median(taken[name].map(times => times[clock])) / (feed.batches * feed.counted)
   return Object.fromEntries(
-    sides.map(({ name, wall, cpu }) => [name, { wall: wall / counted, cpu: cpu / counted }]),
+    names.map(name => [name, { wall: middle(name, 'wall'), cpu: middle(name, 'cpu') }]),
   )
 }

@@ -1,42 +1,38 @@
-// One side of bench/spans.mjs, in a process of its own: opens the feed that it is told and takes batches when it is asked to.
+// A process of bench/spans.mjs: opens the feed at the level that it is told, takes batches, and closes it again. The worker
+// threads stay, with their compiled code, so that levels differ in what they write and in nothing else.
 import { open } from '../../dist/index.js'
 
-/** Milliseconds in which the ring fills again after a turn. */
-const REST = 20
-
 const { feed, options } = JSON.parse(process.argv[2])
-const loader = open(feed, { ...options, epochs: null })
-const batches = loader[Symbol.asyncIterator]()
-let cpu = process.cpuUsage()
 
-/** How many batches come in so many ms. */
-async function count(ms) {
-  const end = performance.now() + ms
-  let got = 0
-  for (; performance.now() < end; got++) await batches.next()
-  return got
+/** Batches that don't count: those made while the ring fills, and while the first of them are handed out. */
+const WARM = 3 * options.depth
+
+/** Opens the feed at a level, and takes so many batches, or as many as come in `ms`. Time and CPU time in ms. */
+async function take(level, { batches, ms }) {
+  process.env.MILLRACE_SPANS = level
+  const loader = open(feed, { ...options, epochs: null })
+  try {
+    const loop = loader[Symbol.asyncIterator]()
+    for (let i = 0; i < WARM; i++) await loop.next()
+    const cpu = process.cpuUsage()
+    const begun = performance.now()
+    let got = 0
+    while (got < (batches ?? Infinity) && !(performance.now() - begun >= ms)) {
+      await loop.next()
+      got++
+    }
+    const wall = performance.now() - begun
+    const { user, system } = process.cpuUsage(cpu)
+    return { got, wall, cpu: (user + system) / 1000 }
+  } finally {
+    await loader.close()
+  }
 }
 
-/** ms that so many batches took. Those that lay ready took no time to make; afterwards as many lie ready again. */
-async function take(wanted) {
-  const begun = performance.now()
-  for (let i = 0; i < wanted; i++) await batches.next()
-  const ms = performance.now() - begun
-  const made = Math.max(1, wanted - options.depth)
-  await new Promise(done => setTimeout(done, REST + (1.5 * ms * options.depth) / made))
-  return (ms * wanted) / made
-}
-
-/** CPU ms of this process, with all its threads, since it was last asked for. */
-function spent() {
-  const { user, system } = process.cpuUsage(cpu)
-  cpu = process.cpuUsage()
-  return (user + system) / 1000
-}
-
-const answers = { count, take, spent }
-process.on('message', async ([what, argument]) => process.send(await answers[what](argument)))
+process.on('message', async ([level, wanted]) => process.send(await take(level, wanted)))
 // Ctrl-C comes to all processes: the other one decides.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 process.on('disconnect', () => process.exit()) // also when the other process was killed
-process.send((await batches.next()).done === false)
+// Spans have their memory from the first feed of a process on: it must not be one without.
+await take('spans', { batches: 1 })
+process.send('ready')

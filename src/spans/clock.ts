@@ -23,9 +23,14 @@ export class SpanClock {
     current = this
   }
 
+  /** A claim begins of which no spans are written. */
+  skip(): void {
+    current = undefined
+  }
+
   /** The claim goes on after it has waited: another one may have been at work in this thread meanwhile. */
   resume(): void {
-    if (this.begun) current = this
+    current = this.begun ? this : undefined
   }
 }
 

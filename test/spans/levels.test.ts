@@ -44,6 +44,26 @@ test('the environment wins over the option, where it names a level', () => {
   }
 })
 
+test('what is turned off when a feed is opened holds for that feed', async () => {
+  await using(NUMBERS, { workers: 1, epochs: 1 }, async loud => {
+    await loud.ready
+    const { feeding, reader, sum } = spansOf(loud)
+    process.env.MILLRACE_SPANS = '0'
+    expect(levelOf('full')).toBeUndefined()
+    await using(NUMBERS, { workers: 1, epochs: 1 }, async quiet => {
+      await loop(quiet)
+      const { id } = feedingOf(quiet)
+      expect(quiet.spans().records).toEqual([])
+      expect(reader.rings().map(({ ring }) => ring)).not.toContain(id)
+      expect(reader.counters(id)).toEqual([])
+      expect(quiet.stats().samples).toBe(COUNT)
+    })
+    await loop(loud)
+    await until(() => sum('rows') >= COUNT)
+    expect(reader.rings().map(({ ring }) => ring)).toContain(feeding.id)
+  })
+})
+
 test('another word is refused', () => {
   expect(() => open(NUMBERS, { observe: 'all' as never })).toThrow(
     'expected "counters", "spans" or "full", not "all"',

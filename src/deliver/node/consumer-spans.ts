@@ -23,7 +23,8 @@ export class ConsumerSpans {
   private ref: LaneRef | undefined
   private lane: SpanLane | undefined
   private current: Handed | undefined
-  private readonly level: SpanLevel
+  /** Undefined: nothing is written. */
+  private readonly level: SpanLevel | undefined
   /** Told of this thread's garbage collections, some time after they were. */
   private readonly collections = new PerformanceObserver(list => {
     for (const { startTime, duration } of list.getEntries()) {
@@ -85,6 +86,7 @@ export class ConsumerSpans {
   }
 
   private open(): void {
+    if (this.level === undefined) return
     this.ref = SpanFile.shared()?.take(LaneKind.Consumer, 'trainer')
     this.lane = this.ref && openLane(this.ref)
     if (this.lane) this.collections.observe({ entryTypes: ['gc'] })

@@ -19,7 +19,7 @@ import { noteChild } from '../pool/children.js'
 import { type FromMaker, Life, type MakerData, PoolWord, type ToMaker } from '../pool/messages.js'
 import { restLeft } from '../pool/rest.js'
 import { loadFunctions, withTokenizers } from './functions.js'
-import { RowMaker } from './row-maker.js'
+import { RowMaker, spansOf } from './row-maker.js'
 
 /** How long an idle maker sleeps before it looks around by itself, in ms. */
 const NAP = 1000
@@ -87,8 +87,8 @@ class Maker {
     Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : most)
     if (full === undefined) return
     // Where slots of several rings are waited for at once, that is about none of them.
-    const spans = lane!.of(full.length === 1 ? full[0].job.id : 0)
-    spans.add(full.length > 0 ? SpanKind.Wait : SpanKind.Idle, begun, performance.now() - begun)
+    const spans = full.length === 1 ? full[0].spans : lane!.of(0)
+    spans?.add(full.length > 0 ? SpanKind.Wait : SpanKind.Idle, begun, performance.now() - begun)
   }
 
   /** Reports what functions of the user's left behind: a rejection that nothing awaits, an error in a timer. */
@@ -168,7 +168,7 @@ class Maker {
       former?.close()
       this.rings.set(
         job.id,
-        new RowMaker(job, maker, functions, report, this.lane?.of(job.id, job.observe), former?.work),
+        new RowMaker(job, maker, functions, report, spansOf(job, this.lane), former?.work),
       )
       this.say({ took: job.id })
     } catch (error) {

@@ -19,7 +19,7 @@ import { disownIndexOf } from '../../source/index/trust.js'
 import { attachSource } from '../../source/registry.js'
 import type { Source } from '../../source/source.js'
 import { markSpan, SpanClock } from '../../spans/clock.js'
-import type { RingSpans } from '../../spans/lane.js'
+import type { RingSpans, SpanLane } from '../../spans/lane.js'
 import { SpanKind } from '../../spans/span-words.js'
 import { moveInside } from '../../system/memory/copy.js'
 import { Workspace } from '../../system/memory/workspace.js'
@@ -63,7 +63,7 @@ export class RowMaker {
     private readonly functions: UserFunctions,
     private readonly report: (bad: BadReport) => void,
     /** Where the times of claims go. */
-    private readonly spans?: RingSpans,
+    readonly spans?: RingSpans,
     /** Of the one that this one takes the place of: the memory of a ring never shrinks. */
     readonly work: Workspace = workspaceOf(job, maker),
   ) {
@@ -97,6 +97,7 @@ export class RowMaker {
     const slot = this.ring.slotOf(claim, this.maker, opened => this.open(claim.batch, opened))
     if (slot === undefined) return this.ring.drop(this.maker)
     if (this.spans) this.clock.begin(since)
+    else this.clock.skip()
     const to = Math.min(claim.to, slot.words[Header.Planned])
     this.note(claim, slot, to)
     if (this.tokens !== undefined && this.makeTokens(this.tokens, claim, slot, to)) return
@@ -318,6 +319,11 @@ export class RowMaker {
   private reportBad(batch: number, row: number, bad: ReturnType<typeof describeBad>): void {
     this.report({ ring: this.job.id, generation: this.ring.generation, batch, row, ...bad })
   }
+}
+
+/** Where a worker puts the spans of a job. Undefined: none are written of it. */
+export function spansOf({ id, observe }: Job, lane: SpanLane | undefined): RingSpans | undefined {
+  return observe === undefined ? undefined : lane?.of(id, observe)
 }
 
 function workspaceOf({ memory, workspaces: { at, bytes, count, limit } }: Job, maker: number): Workspace {

@@ -39,8 +39,8 @@ export interface Job {
   makers?: number
   /** The tokenizers of fields that have one, by field. */
   tokenizers?: Readonly<Record<string, OpenedTokenizer>>
-  /** How much its spans say. */
-  observe: SpanLevel
+  /** How much its spans say. Undefined: none are written. */
+  observe: SpanLevel | undefined
   /** Seconds that loading the user's functions may take. */
   timeout: number
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */

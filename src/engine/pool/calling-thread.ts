@@ -6,7 +6,7 @@ import type { SpanLane } from '../../spans/lane.js'
 import { LaneKind } from '../../spans/span-words.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 import { loadFunctions, withTokenizers } from '../make/functions.js'
-import { RowMaker } from '../make/row-maker.js'
+import { RowMaker, spansOf } from '../make/row-maker.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedingOptions } from './new-ring.js'
 
@@ -90,7 +90,7 @@ export class CallingThread {
       ALONE,
       await withTokenizers(job, functions),
       this.report,
-      this.lane?.of(job.id, job.observe),
+      spansOf(job, this.lane),
       work,
     )
   }

@@ -61,7 +61,8 @@ export class Feeding {
   readonly ring: Ring
   readonly shared: RingMemory
   private job: Job
-  private readonly spans = SpanFile.shared()
+  /** Undefined: none are written of this feed. */
+  private readonly spans: SpanFile | undefined
   private readonly sums: SpanSums | undefined
 
   private constructor(
@@ -75,6 +76,7 @@ export class Feeding {
     this.shared = memory
     this.budget = budget
     this.layout = job.layout
+    this.spans = job.observe === undefined ? undefined : SpanFile.shared()
     this.sums = this.spans && new SpanSums(this.spans.reader, job.id)
     const name = ringName(plan.feed, options.name)
     this.spans?.openRing({ id: job.id, name, ...ringFacts(job, ring.depth) })

@@ -7,7 +7,7 @@ import type { Job } from '../plan/job.js'
 export function ringFacts(
   { layout, share, feed, order, observe }: Job,
   depth: number,
-): RingFacts & { rank: number; world: number; level: SpanLevel } {
+): RingFacts & { rank: number; world: number; level: SpanLevel | undefined } {
   const { chunks, rows, bytes } = layout
   const { length, rank, world, batch } = share
   const whole = feed.batch.last === 'drop' ? Math.floor : Math.ceil
