@@ -3,7 +3,7 @@
  * milliseconds are joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work
  * is. With counters alone they are joined for a second; at the level "full" not at all.
  */
-import { crc32 } from 'node:zlib'
+import { crcOfWords } from './checksum.js'
 import { monotonicMs, type SpanClock } from './clock.js'
 import { BYTES, CLAIMS, CounterWriter, OPENS, READS, ROWS } from './counters.js'
 import {
@@ -60,7 +60,6 @@ export interface LaneMemory {
 
 export class SpanLane {
   private readonly written: BigInt64Array
-  private readonly u8: Uint8Array
   private readonly u32: Uint32Array
   private readonly f32: Float32Array
   private readonly f64: Float64Array
@@ -88,7 +87,6 @@ export class SpanLane {
     const bytes = RECORDS * RECORD_BYTES
     this.written = new BigInt64Array(entry, entryAt + LaneAt.Written, 1)
     this.counters = new CounterWriter(counters, countersAt)
-    this.u8 = new Uint8Array(records, recordsAt, bytes)
     this.u32 = new Uint32Array(records, recordsAt, bytes / 4)
     this.f32 = new Float32Array(records, recordsAt, bytes / 4)
     this.f64 = new Float64Array(records, recordsAt, bytes / 8)
@@ -232,7 +230,7 @@ export class SpanLane {
     this.u32[w + RecordAt.KindRing / 4] = kind | (ring << 8)
     this.u32[w + RecordAt.Joined / 4] = span.count
     this.u32[w + RecordAt.Number / 4] = this.count + 1
-    this.u32[w + RecordAt.Check / 4] = crc32(this.u8.subarray(at, at + RecordAt.Check))
+    this.u32[w + RecordAt.Check / 4] = crcOfWords(this.u32, w, w + RecordAt.Check / 4)
     this.count++
     Atomics.store(this.written, 0, BigInt(this.count))
   }
