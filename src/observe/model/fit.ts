@@ -7,6 +7,8 @@ export interface Fit {
   cpu: Estimate
   /** b: time a sample in which its maker neither ran nor waited for a core (ms). */
   blocked: Estimate
+  /** What of c ran in processes of functions while the maker waited for them (ms a sample). */
+  beside: number
   /** q: bytes a sample, and β: bytes/ms that the storage gives at most. Null: no limit is known. */
   bytes: number
   bytesPerMs: number | null
@@ -43,6 +45,8 @@ const LEAST_CORES = 0.05
 const CORES_SIGMA = 0.04
 /** With at least so much of the work waiting for a core, cores are full: where the machine was not looked at. */
 const QUEUED = 0.2
+/** CPU time beside the makers, as a share of their waiting in functions, from which it is that of the functions. */
+const LEAST_BESIDE = 0.3
 /** Waiting for a core, as a share of running and waiting, from which others compete for it. */
 const LEAST_DELAY = 0.05
 /** Twice the reads in flight gain less than this: the storage gives no more. */
@@ -74,7 +78,7 @@ export function fitModel(e: Evidence, a: Accounting): Fit {
     ).value ||
     e.facts.rows ||
     1
-  const { cpu, blocked, bytes, timed } = perSample(e, rows, measured.value)
+  const { cpu, blocked, beside, bytes, timed } = perSample(e, rows, measured.value)
   const T = Math.max(measured.value, 1e-6)
   const used = (cpu.value * rows) / T
   const trainer = e.host === null ? 0 : e.host.trainerCores
@@ -83,6 +87,7 @@ export function fitModel(e: Evidence, a: Accounting): Fit {
   return {
     cpu,
     blocked,
+    beside,
     bytes,
     bytesPerMs: storageLimit(e, a, bytes, rows / T),
     step,
@@ -121,20 +126,26 @@ function perSample(
   e: Evidence,
   rows: number,
   stepMs: number,
-): Pick<Fit, 'cpu' | 'blocked' | 'bytes' | 'timed'> {
+): Pick<Fit, 'cpu' | 'blocked' | 'beside' | 'bytes' | 'timed'> {
   const slices = e.makers.filter(slice => workOf(slice.work) > 0).sort((a, b) => a.from - b.from)
   const made = sum(slices, slice => slice.rows)
   if (slices.length === 0 || made <= 0) {
     // Nothing is known of the makers: they are as fast as they were, and all of it is CPU.
     const makers = Math.max(1, Math.min(e.facts.workers || 1, e.facts.depth * e.facts.claims || 1))
     const cpu = { value: (stepMs * makers) / rows, sigma: (stepMs * makers) / rows / 4 }
-    return { cpu, blocked: { value: 0, sigma: 0 }, bytes: 0, timed: false }
+    return { cpu, blocked: { value: 0, sigma: 0 }, beside: 0, bytes: 0, timed: false }
   }
   const bytes = sum(slices, slice => slice.bytes) / made
   const timed = slices.filter(slice => slice.cpu !== null)
   if (sum(timed, slice => slice.rows) > made / 2) {
     const of = (value: (slice: MakerSlice) => number) => ratio(timed, value, slice => slice.rows)
-    return { cpu: of(runningOf), blocked: of(blockedOf), bytes, timed: true }
+    const [cpu, blocked] = [of(runningOf), of(blockedOf)]
+    const beside = besideMakers(e, made, blocked.value)
+    return {
+      cpu: { ...cpu, value: cpu.value + beside },
+      blocked: { ...blocked, value: blocked.value - beside },
+      ...{ beside, bytes, timed: true },
+    }
   }
   const waits = ({ work }: MakerSlice) => work.open + work.read
   const cpu = ratio(
@@ -142,7 +153,20 @@ function perSample(
     slice => workOf(slice.work) - waits(slice),
     slice => slice.rows,
   )
-  return { cpu, blocked: ratio(slices, waits, slice => slice.rows), bytes, timed: false }
+  return { cpu, blocked: ratio(slices, waits, slice => slice.rows), beside: 0, bytes, timed: false }
+}
+
+/**
+ * Functions in Python run in processes of their own: a maker waits for them, and yet they take a core. What the engine's
+ * processes used beside the makers' threads is theirs, as far as makers waited in functions (ms a sample).
+ */
+function besideMakers(e: Evidence, made: number, blocked: number): number {
+  if (e.host === null) return 0
+  const inFunctions = Math.min(blocked, sum(e.makers, ({ work }) => work.map) / made)
+  const ofMakers = sum(e.makers, slice => slice.cpu ?? 0)
+  const more = (e.host.engineCores * (e.to - e.from) - ofMakers) / made
+  // Other threads of the engine use a little, too.
+  return more >= LEAST_BESIDE * inFunctions ? Math.min(more, inFunctions) : 0
 }
 
 /** CPU time within its work (ms): what a maker spends on waiting for a slot is no cost of a sample. */
@@ -157,16 +181,17 @@ function blockedOf({ work, cpu, delay }: MakerSlice): number {
 }
 
 /**
- * Tasks of others that want cores all the time. Tasks share cores evenly: of n that want one, each gets cores / n, and waits
- * for the rest of the time. Makers that hardly wait have no such company.
+ * Tasks of others that want cores all the time: as many as the cores that others use, at least. Tasks share cores evenly: of n that want
+ * one, each gets cores / n, and waits for the rest of the time. So makers that wait tell how many there are.
  */
 function crowdOf(e: Evidence): number {
+  const others = e.host?.otherCores ?? 0
   const cpu = sum(e.makers, slice => slice.cpu ?? 0)
   const delay = sum(e.makers, slice => slice.delay ?? 0)
   const time = sum(e.makers, slice => slice.to - slice.from)
-  if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return 0
+  if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return others
   const makers = Math.max(1, e.facts.workers) * Math.min(1, (cpu + delay) / time)
-  return Math.max(0, (e.facts.cores * (cpu + delay)) / cpu - makers)
+  return Math.max(others, (e.facts.cores * (cpu + delay)) / cpu - makers)
 }
 
 function queuedOf(e: Evidence): number {

@@ -55,8 +55,9 @@ function recordedClaims(e: Evidence, f: Fit): Claim[] {
   for (const slice of slices) {
     due += slice.rows / rows
     const work = workOf(slice.work)
-    const cpu = f.timed && slice.cpu !== null ? slice.cpu : work * share
-    const blocked = f.timed && slice.cpu !== null ? Math.max(0, work - cpu - (slice.delay ?? 0)) : work - cpu
+    const own = f.timed && f.beside === 0 && slice.cpu !== null
+    const cpu = own ? slice.cpu! : work * share
+    const blocked = own ? Math.max(0, work - cpu - (slice.delay ?? 0)) : work - cpu
     for (; due >= 1 && claims.length < CLAIMS; due--)
       claims.push({ cpu: (cpu / slice.rows) * rows, blocked: (blocked / slice.rows) * rows })
   }

@@ -18,7 +18,16 @@ import { type Cause, causes, supplyOf, tied } from './causes.js'
 import { evidenceLines } from './lines.js'
 import { remediesFor } from './remedies.js'
 import { type Division, specialVerdict, supplyVerdict } from './supply.js'
-import { GPU_STEP, LEAST_PART, LEAST_STEPS, MOST, SLOWED_STEP, THROTTLED } from './thresholds.js'
+import {
+  FREE_CORE,
+  GPU_STEP,
+  LEAST_PART,
+  LEAST_STEPS,
+  MOST,
+  MUCH_LOST,
+  SLOWED_STEP,
+  THROTTLED,
+} from './thresholds.js'
 
 export function judge(e: Evidence): Diagnosis {
   return conclude(e, account(e))
@@ -69,12 +78,17 @@ function decide(c: Case): Decision {
   }
   // What is not certainly lost is not blamed on anything.
   const surely = a.intervals === null ? a.lost : 1 - a.intervals.ideal[1]
-  if (Math.min(a.lost, surely) < LEAST_PART) {
+  if (Math.min(a.lost, surely) < LEAST_PART && a.lost < MUCH_LOST) {
     if (waitsForRank(c)) return { verdict: 'straggler', second: null, why: [] }
     if (slowStart(c)) return { verdict: 'start-up', second: null, why: [] }
     return { verdict: launchBound(c) ? 'launch-bound' : 'compute-bound', second: null, why: [] }
   }
   const [verdict, second = null] = named(c)
+  if (surely < LEAST_PART) {
+    const most = percent(1 - a.intervals!.ideal[0])
+    const why = `steps differ so much that the data may cost between nothing and ${most} of a step`
+    return { verdict: 'inconclusive', second: verdict, why: [why] }
+  }
   const unsure = tied(a)
   if (unsure === null || explains(verdict, unsure)) return { verdict, second, why: [] }
   const [x, y] = unsure.map(
@@ -190,8 +204,10 @@ function alsoSeen(c: Case, first: VerdictName): VerdictName[] {
   const also: VerdictName[] = slowStart(c) && !LACKS_CORES.has(first) ? ['start-up'] : []
   const special = specialVerdict(c)
   if (special !== null) also.push(special)
-  const others = c.e.host?.otherCores ?? 0
-  if (first === 'cpu-saturated' && others >= 0.25 && c.a.parts.queued >= LEAST_PART) also.push('crowded-host')
+  const { otherCores = 0, idleCores = Infinity } = c.e.host ?? {}
+  const inTheWay = first === 'running' ? idleCores < FREE_CORE : c.a.parts.queued >= LEAST_PART
+  if ((first === 'cpu-saturated' || first === 'running') && otherCores >= FREE_CORE && inTheWay)
+    also.push('crowded-host')
   return also
 }
 

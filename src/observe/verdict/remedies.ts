@@ -85,7 +85,7 @@ const moreCores = (c: Case): Remedy =>
 const others = (c: Case): Remedy[] => {
   const used = c.e.host?.otherCores ?? 0
   if (used < 0.05) return []
-  const action = `Stop the other processes, which use ${cores(used)} cores here, or keep them off: taskset -cp CORES PID, nice -n 19`
+  const action = `Stop the other processes, which use ${cores(used)} cores here, or keep them off: taskset -cp CORES PID, renice -n 19 -p PID (millrace doctor names them)`
   return [predicted(c, action, { cores: c.f.cores.value + used }, { command: 'taskset -cp CORES PID' })]
 }
 
@@ -166,7 +166,7 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
   'your-function': c => [...ownFunction(c), ...moreWorkers(c)],
   'under-parallel': cpu,
   'cpu-saturated': c => [moreCores(c), ...aheadOfTrainer(c), ...ownFunction(c), ...decoding(c)],
-  'crowded-host': c => [...others(c), ...aheadOfTrainer(c)],
+  'crowded-host': c => [...others(c), ...moreWorkers(c), ...aheadOfTrainer(c), ...ownFunction(c)],
   variance: c => [...moreDepth(c), ...moreWorkers(c)],
   straggler: c => [
     untold(

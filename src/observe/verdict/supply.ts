@@ -30,10 +30,15 @@ export function supplyVerdict(c: Case, d: Division, later = false): VerdictName 
   // These explain the shares below them: a slow rank, a collection of garbage, files that are opened one by one.
   if (slowRank(c) !== null) return 'straggler'
   if (gcShare(c) >= limit.MOST) return 'runtime-pause'
-  if (d.blocked >= limit.MOST) return blockedVerdict(c)
+  const idle = idleCores(c)
+  if (d.blocked >= limit.MOST) {
+    // A function that computes in a process of its own: its maker waits, a core works.
+    if (c.f.beside > 0 && c.f.beside >= c.f.blocked.value)
+      return (idle ?? 0) >= limit.FREE_CORE ? 'under-parallel' : coresVerdict(c)
+    return blockedVerdict(c)
+  }
   const { open } = c.a.makers.work
   if (open > 0 && open >= limit.MOST * workOf(c.a.makers.work)) return 'small-files'
-  const idle = idleCores(c)
   if (alwaysRunning(c, d.running) && (idle ?? 0) >= limit.FREE_CORE) return 'under-parallel'
   const queued = d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)
   if (queued && coresLack(c)) return coresVerdict(c)
@@ -42,7 +47,12 @@ export function supplyVerdict(c: Case, d: Division, later = false): VerdictName 
   if (also !== null) return also
   // All cores busy and the trainer waiting: that is CPU, though makers as many as cores hardly queue.
   const cpu = d.running + d.queued
-  if (cpu >= limit.ALWAYS_RUNNING && idle !== null && idle < limit.FREE_CORE) return coresVerdict(c)
+  if (cpu >= limit.ALWAYS_RUNNING && idle !== null && idle < limit.FREE_CORE) {
+    const verdict = coresVerdict(c)
+    // Makers that hardly queue have the cores that they can use: others would be in the way of more of them only.
+    const fewer = c.f.makers < c.e.facts.cores && !queued
+    return verdict === 'crowded-host' && fewer ? largest(d) : verdict
+  }
   return largest(d)
 }
 
@@ -53,7 +63,7 @@ function blockedVerdict(c: Case): VerdictName {
   if (blocked > 0 && blocked >= limit.MOST * c.f.blocked.value) return 'your-function'
   const { memory = null, io = null } = e.host?.psi ?? {}
   // Memory that is taken back and read again looks like a slow storage.
-  if ((memory ?? 0) >= limit.MEMORY_PSI && (memory ?? 0) >= limit.MOST * (io ?? 0)) return 'memory-pressure'
+  if (memoryShort(c) && (memory ?? 0) >= limit.MOST * (io ?? 0)) return 'memory-pressure'
   const { open, read } = a.makers.work
   if (open > 0 && open >= limit.MOST * (open + read)) return 'small-files'
   const gain = doubledGain(e)
@@ -62,6 +72,14 @@ function blockedVerdict(c: Case): VerdictName {
   const room = a.idealMs > 0 ? a.stepMs / a.idealMs - 1 : Infinity
   if (gain >= Math.min(DOUBLED_GAIN, room * limit.MOST)) return 'io-latency'
   return unreadFits(c) ? 'cache-warm-up' : 'storage-bandwidth'
+}
+
+/** Tasks waited for memory, and it is ours that is short: the figure may be that of the whole machine. */
+function memoryShort({ e: { host } }: Case): boolean {
+  if (host === null || (host.psi.memory ?? 0) < limit.MEMORY_PSI) return false
+  const again = host.refaultBytes == null ? Infinity : host.refaultBytes / Math.max(host.seconds, 1e-3)
+  const full = host.memoryLimitBytes !== null && host.rssBytes >= limit.MEMORY_FULL * host.memoryLimitBytes
+  return full || again >= limit.READ_AGAIN
 }
 
 /** Rows that were not read yet, of data that the page cache can hold. */
@@ -92,8 +110,7 @@ function coresVerdict(c: Case): VerdictName {
 /** Tests that no share of the makers' time decides. */
 export function specialVerdict(c: Case): VerdictName | null {
   if (slowMaker(c) !== null) return 'straggler'
-  if ((c.e.host?.psi.memory ?? 0) >= limit.MEMORY_PSI) return 'memory-pressure'
-  return null
+  return memoryShort(c) ? 'memory-pressure' : null
 }
 
 function largest({ running, queued, blocked, noSlot }: Division): VerdictName {

@@ -26,6 +26,11 @@ export const AMPLE = 1.2
 export const STRAGGLER = 0.7
 /** Share of the time in which tasks waited for memory. */
 export const MEMORY_PSI = 0.05
+/** What the processes hold of the memory that they may use, and bytes/s of files that are read again, from which memory is short. */
+export const MEMORY_FULL = 0.8
+export const READ_AGAIN = 1e6
+/** A loss from which it is said that a cause is not certain, rather than that there may be none. */
+export const MUCH_LOST = 0.1
 /** Share of the time in which the control group's quota stopped it. */
 export const THROTTLED = 0.05
 /** A remedy that gains less is not worth a change; it would not be told from noise. */

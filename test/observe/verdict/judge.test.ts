@@ -156,6 +156,16 @@ const CASES: [string, VerdictName, Evidence][] = [
   ],
   ['a function that sleeps', 'your-function', made({ ...READS, work: { map: 9, decode: 1 } })],
   [
+    'a function that computes in a process of its own',
+    'under-parallel',
+    made({ ...READS, work: { map: 9, decode: 1 }, host: { engineCores: 1.9, idleCores: 2 } }),
+  ],
+  [
+    'the same, with no core left',
+    'cpu-saturated',
+    made({ ...READS, workers: 4, work: { map: 9, decode: 1 }, host: { engineCores: 3.8, idleCores: 0 } }),
+  ],
+  [
     'a function that runs, and slow reads',
     'blocked',
     made({ ...READS, running: 0.4, blocked: 0.6, work: { read: 6, map: 4 } }),
@@ -181,6 +191,17 @@ const CASES: [string, VerdictName, Evidence][] = [
       running: 0.5,
       queued: 0.48,
       host: { idleCores: 0, engineCores: 2, otherCores: 2 },
+    }),
+  ],
+  [
+    'one worker that has its core, others on the rest',
+    'running',
+    made({
+      workers: 1,
+      step: SLOW,
+      running: 0.9,
+      queued: 0.08,
+      host: { idleCores: 0.1, engineCores: 0.9, otherCores: 3 },
     }),
   ],
   [
@@ -259,6 +280,24 @@ const CASES: [string, VerdictName, Evidence][] = [
     made({ ...READS, host: { psi: { cpu: 0, io: 0.1, memory: 0.2 } }, more: { probes: doubled(0.02) } }),
   ],
   [
+    'the same, of other programs on the machine',
+    'storage-bandwidth',
+    made({
+      ...READS,
+      host: { psi: { cpu: 0, io: 0.1, memory: 0.2 }, refaultBytes: 60_000, memoryLimitBytes: 25e9 },
+      more: { probes: doubled(0.02) },
+    }),
+  ],
+  [
+    'memory that is nearly used up',
+    'memory-pressure',
+    made({
+      ...READS,
+      host: { psi: { cpu: 0, io: 0.1, memory: 0.2 }, refaultBytes: 0, memoryLimitBytes: 1.1e9 },
+      more: { probes: doubled(0.02) },
+    }),
+  ],
+  [
     'waiting for the disk, a little for memory',
     'storage-bandwidth',
     made({ ...READS, host: { psi: { cpu: 0, io: 0.6, memory: 0.06 } }, more: { probes: doubled(0.02) } }),
@@ -298,6 +337,7 @@ const CASES: [string, VerdictName, Evidence][] = [
     }),
   ],
   ['a loss that is not certain', 'compute-bound', spread(made({ running: 0.98, step: { supply: 0.8 } }))],
+  ['much that is lost, perhaps', 'inconclusive', spread(made({ running: 0.98, step: { supply: 4 } }))],
   [
     'collecting garbage while there is no slot to fill',
     'variance',
@@ -469,6 +509,20 @@ describe('remedies', () => {
     expect(crowded.verdict).toBe('crowded-host')
     for (const { remedies } of [busy, crowded])
       expect(remedies.find(({ set }) => set?.depth === 2)?.predictedGain).toBeGreaterThan(0.03)
+  })
+
+  test('one worker beside others: more workers get a share of the cores', () => {
+    const [, , e] = CASES.find(([name]) => name.startsWith('one worker that has its core'))!
+    const { second, remedies } = judge(e)
+    expect(second).toBe('crowded-host')
+    expect(remedies.find(({ set }) => set?.workers !== undefined)?.predictedGain).toBeGreaterThan(0.3)
+  })
+
+  test('a function in a process of its own: no more workers than it has cores', () => {
+    const [, , e] = CASES.find(([name]) => name.startsWith('a function that computes'))!
+    const more = judge(e).remedies.find(({ set }) => set?.workers !== undefined)
+    expect(more?.set?.workers).toBeLessThanOrEqual(5)
+    expect(more?.predictedGain).toBeGreaterThan(0.3)
   })
 
   test('slow samples: more depth, with what it takes of memory', () => {

@@ -96,7 +96,7 @@ export function made(given: Made = {}): Evidence {
     facts: { workers, depth, claims, rows, slotBytes: 1e7, rank: 0, world: 1, cores },
     steps: all,
     makers: slices,
-    host: given.host === null ? null : { ...HOST, ...given.host },
+    host: given.host === null ? null : { ...HOST, engineCores: makers * running, ...given.host },
     probes: {},
     lost: 0,
     ...given.more,
