@@ -1,7 +1,8 @@
 /** `millrace probe`: how fast the storage of a path is, and what to do about it. */
-import { labelOf, probe as measure } from '../../prepare/probe/probe.js'
+import { probe as measure } from '../../prepare/probe/probe.js'
 import { compare, recommend } from '../../prepare/probe/recommend.js'
 import type { Probed, Speed } from '../../prepare/probe/speed.js'
+import { labelOf } from '../../prepare/probe/steps.js'
 import { memoryLimit } from '../../system/process/limits.js'
 import { command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
@@ -30,6 +31,8 @@ export const probe = command({
   ],
   async run({ args, values: { seconds, write } }) {
     if (seconds <= 0) throw new UsageError('--seconds wants a number above 0')
+    // A terminal that is closed ends a probe as SIGTERM does: what --write wrote is taken away.
+    process.once('SIGHUP', () => process.kill(process.pid, 'SIGTERM'))
     const progress = new Progress('probing', { unit: 'measures' })
     const all: Probed[] = []
     for (const [i, path] of args.entries()) {

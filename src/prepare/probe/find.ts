@@ -1,12 +1,14 @@
-/** What there is to be measured below a path: files with their sizes, and folders. Nothing is opened. */
+/** What there is to be measured below a path: files with their sizes, and folders. Nothing is opened; what probes wrote is left out. */
 import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import { kindOf } from '../../system/files/regular.js'
+import { isBenchSet } from './bench-set.js'
 import type { ProbeFile } from './task.js'
 
 export interface FoundFiles {
   files: ProbeFile[]
+  /** Those that were looked into, the path first; none where the path is a file. */
   folders: string[]
   /** There are more than were looked at. */
   more: boolean
@@ -30,13 +32,15 @@ export function findFiles(path: string, ms: number): FoundFiles {
   const until = performance.now() + ms
   const waiting = [path]
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
-    for (const entry of listed(folder, folder === path)) {
+    const entries = listed(folder, folder === path)
+    found.folders.push(folder)
+    for (const entry of entries) {
+      if (isBenchSet(entry.name)) continue
       if (found.files.length >= MOST_FILES || performance.now() > until) return { ...found, more: true }
       const full = join(folder, entry.name)
       if (entry.isDirectory()) waiting.push(full)
       else if (entry.isFile()) found.files.push({ path: full, bytes: sizeOf(full) })
     }
-    found.folders.push(folder)
   }
   return found
 }

@@ -10,6 +10,8 @@ const PACK = 0.5
 /** More reads in flight matter from this gain on; below the other, they don't. */
 const GAINS = 1.5
 const GAINS_NOT = 1.1
+/** 32 reads in flight that give so many times of what one gives mostly wait, each for an answer from afar. */
+const FAR = 16
 
 export interface Advice {
   path: string
@@ -45,19 +47,22 @@ export function recommend(probed: Probed, freeBytes = 0): Advice {
   }
 }
 
-/** Small files against reading in one go. Both have to be of the same place. */
+/** Small files against reading in one go: of one place, or small ones from memory, which are slower still from the storage. */
 function packing(probed: Probed): string | undefined {
   if (probed.medianBytes > SMALL || probed.files < 2) return undefined
   const command = `pack into shards: millrace pack ${quoted(probed.path)} --out shards`
-  const small = telling(find(probed, 'small files', 8))
+  const small = telling(find(probed, 'small files', 8)) ?? telling(find(probed, 'small files'))
   const large = telling(find(probed, 'sequential')) ?? telling(find(probed, 'random', 8, MIB))
   if (small === undefined) return undefined
   const each = `half of its files are smaller than ${kibibytes(probed.medianBytes)}`
-  if (large === undefined || large.place !== small.place)
+  if (large === undefined && !probed.far)
+    return `${each}, and none is large enough to compare with: --write measures what packing them would gain`
+  if (large === undefined || (large.place !== small.place && small.place !== 'warm'))
     return probed.far ? `${each}, and each is asked for over the network: ${command}` : undefined
   const share = small.speed.bytesPerSecond / large.speed.bytesPerSecond
   if (share >= PACK) return undefined
-  return `${each}, and reading them one by one gives ${Math.max(1, Math.round(share * 100))} % of what large reads give: ${command}`
+  const even = large.place === small.place ? '' : ', even from memory,'
+  return `${each}, and reading them one by one${even} gives ${Math.max(1, Math.round(share * 100))} % of what large reads give: ${command}`
 }
 
 /** Whether more reads in flight gain, from cold reads alone: of the page cache it says nothing about the storage. */
@@ -68,9 +73,15 @@ function flights(probed: Probed): string | undefined {
   })
   if (one === undefined || eight === undefined) return undefined
   const gain = eight.bytesPerSecond / one.bytesPerSecond
-  const further = most === undefined ? 1 : most.bytesPerSecond / eight.bytesPerSecond
-  if (further >= GAINS)
-    return `32 reads in flight give ${times(further)} of what 8 give: it is far away rather than slow; take many workers (--workers 16 or more)`
+  if (most === undefined) {
+    if (gain < GAINS) return undefined
+    return `8 reads in flight give ${times(gain)} of what one gives: take 8 workers or more; whether more gain, there was too little data to say`
+  }
+  const further = most.bytesPerSecond / eight.bytesPerSecond
+  if (further >= GAINS) {
+    const why = gain * further >= FAR ? 'it is far away rather than slow; ' : ''
+    return `32 reads in flight give ${times(further)} of what 8 give: ${why}take many workers (--workers 16 or more)`
+  }
   if (gain >= GAINS)
     return `8 reads in flight give ${times(gain)} of what one gives, and more give little: 8 workers are enough for reading`
   if (gain < GAINS_NOT)

@@ -4,7 +4,7 @@ import { type ProbeTask, runTask } from './task.js'
 
 parentPort?.on('message', (task: ProbeTask) => {
   try {
-    parentPort?.postMessage({ sums: runTask(task) })
+    parentPort?.postMessage({ runs: runTask(task) })
   } catch (error) {
     parentPort?.postMessage({ failed: (error as Error).message })
   }

@@ -2,10 +2,10 @@
 import { Worker } from 'node:worker_threads'
 import { SourceError } from '../../basics/errors.js'
 import { threadFlags } from '../../system/node/thread-flags.js'
-import { type ByPlace, noSums } from './speed.js'
-import type { ProbeTask } from './task.js'
+import { Gate } from './gate.js'
+import type { ProbeTask, TaskRuns } from './task.js'
 
-type Answer = { sums: ByPlace } | { failed: string }
+type Answer = { runs: TaskRuns } | { failed: string }
 
 /** A call that the storage does not answer for so long (ms) ends the probe. */
 const PATIENCE = 30_000
@@ -13,17 +13,17 @@ const PATIENCE = 30_000
 export class ProbeThreads {
   private readonly threads: Worker[] = []
 
-  /** Does a task with so many threads at a time, and adds up what they measured. */
-  async run(task: Omit<ProbeTask, 'thread' | 'threads'>, threads: number): Promise<ByPlace> {
+  /** Does a task with so many threads at a time. Returns what each of them did. */
+  async run(task: Omit<ProbeTask, 'thread' | 'threads' | 'gate'>, threads: number): Promise<TaskRuns[]> {
     while (this.threads.length < threads)
       this.threads.push(new Worker(new URL('./thread.js', import.meta.url), { execArgv: threadFlags() }))
-    const parts = await Promise.all(
+    const { memory } = new Gate()
+    return await Promise.all(
       this.threads.slice(0, threads).map((thread, i) => {
-        thread.postMessage({ ...task, thread: i, threads } satisfies ProbeTask)
+        thread.postMessage({ ...task, thread: i, threads, gate: memory } satisfies ProbeTask)
         return answer(thread, task.ms, task.files[0].path)
       }),
     )
-    return parts.reduce(added, noSums())
   }
 
   async close(): Promise<void> {
@@ -31,7 +31,7 @@ export class ProbeThreads {
   }
 }
 
-function answer(thread: Worker, ms: number, path: string): Promise<ByPlace> {
+function answer(thread: Worker, ms: number, path: string): Promise<TaskRuns> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer)
@@ -42,13 +42,7 @@ function answer(thread: Worker, ms: number, path: string): Promise<ByPlace> {
     const timer = setTimeout(() => end(() => reject(late)), ms + PATIENCE)
     const failed = (error: Error) => end(() => reject(error))
     const heard = (answer: Answer) =>
-      end(() => ('sums' in answer ? resolve(answer.sums) : reject(new SourceError(answer.failed))))
+      end(() => ('runs' in answer ? resolve(answer.runs) : reject(new SourceError(answer.failed))))
     thread.on('error', failed).on('message', heard)
   })
-}
-
-function added(a: ByPlace, b: ByPlace): ByPlace {
-  for (const place of ['cold', 'warm', 'unknown'] as const)
-    for (const sum of ['ops', 'bytes', 'ms'] as const) a[place][sum] += b[place][sum]
-  return a
 }

@@ -51,11 +51,34 @@ describe('advice', () => {
   })
 
   test.each([
-    [reads('cold', 10, 80, 300), '32 reads in flight give 3.8 times'],
+    [reads('cold', 10, 80, 300), '32 reads in flight give 3.8 times of what 8 give: it is far away'],
+    [reads('cold', 100, 300, 500), '32 reads in flight give 1.7 times of what 8 give: take many workers'],
+    [
+      reads('cold', 506, 1008, 1020),
+      '8 reads in flight give 2.0 times of what one gives, and more give little',
+    ],
     [reads('cold', 10, 80, 90), '8 workers are enough for reading'],
     [reads('cold', 100, 105, 100), 'its bandwidth is used up by one'],
   ])('reads in flight (%#)', (measures, text) => {
     expect(recommend(probed(measures)).advice.join()).toContain(text)
+  })
+
+  test('what was not measured is not advised on', () => {
+    const [one, eight, most] = reads('cold', 10, 80, 90)
+    const without = { ...most, cold: null, why: 'too little data' }
+    expect(recommend(probed([one, eight, without])).advice).toEqual([
+      '8 reads in flight give 8.0 times of what one gives: take 8 workers or more; whether more gain, there was too little data to say',
+    ])
+    expect(recommend(probed([one, { ...eight, cold: null }, most])).advice).toEqual([])
+  })
+
+  test('small files alone: there is nothing to compare with', () => {
+    expect(recommend(probed(small(2.5, 4, 'warm'))).advice[0]).toContain('--write measures what packing')
+  })
+
+  test('small files from memory that are slower than large reads from the storage: pack them', () => {
+    const [advice] = recommend(probed([sequential(700), ...small(100, 0.1, 'warm')])).advice
+    expect(advice).toContain('reading them one by one, even from memory, gives 14 % of what large reads give')
   })
 
   test('what was all in memory says nothing about the storage', () => {
