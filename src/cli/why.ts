@@ -54,7 +54,7 @@ const PART_WORDS: Readonly<Record<Exclude<keyof Parts, 'ideal'>, string>> = {
   handOver: 'hand-over',
   transfer: 'transfer',
   running: 'workers running',
-  queued: 'workers waiting for cores',
+  queued: 'workers queued for a core',
   blocked: 'workers blocked',
   noSlot: 'workers without a slot',
 }

@@ -90,7 +90,8 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   const host = new HostSampler()
   const looked = host.look()
   const from = monotonicMs()
-  await stage('measuring', { steps, seconds: Math.min(LEAST_SECONDS, seconds), most: seconds })
+  // A step is over when the next one begins: of the last one that is not seen.
+  await stage('measuring', { steps: steps + 1, seconds: Math.min(LEAST_SECONDS, seconds), most: seconds })
   const to = monotonicMs()
   const signals = host.between(looked, host.look())
   host.close()

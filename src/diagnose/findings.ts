@@ -11,6 +11,8 @@ export interface Findings extends Diagnosis {
   model: Fit
   /** What was made of the best remedy. */
   applied?: Applied
+  /** Why experiments were not finished: the trainer ended meanwhile. */
+  unfinished?: string
   /** All that was seen, for `--record`. */
   recorded: Evidence
 }

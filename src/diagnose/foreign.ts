@@ -10,7 +10,7 @@ export interface DiagnoseLoaderOptions {
   steps?: number
 }
 
-/** Its output before the last line belongs to the loader; so much of it is kept. */
+/** Its output, but for one line, belongs to the loader; so much of it is kept. */
 const KEPT = 64 * 2 ** 20
 
 export async function diagnoseLoader(loader: string, options: DiagnoseLoaderOptions): Promise<Findings> {
@@ -19,20 +19,16 @@ export async function diagnoseLoader(loader: string, options: DiagnoseLoaderOpti
   const words = ['-m', 'millrace._diagnose.loader', loader, '--seconds', String(seconds)]
   if (stepMs > 0) words.push('--step-ms', String(stepMs))
   if (steps !== undefined) words.push('--steps', String(steps))
-  const line = await lastLine(python, words)
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    throw new MillraceError(
-      `${loader}: its process printed no evidence at its end, but ${line.slice(0, 200)}`,
-    )
-  }
-  return findings(checkEvidence(value, loader))
+  const lines = (await output(python, words)).trimEnd().split('\n')
+  // A loader may print when its process ends.
+  const line = lines.findLast(one => /^\{"version": ?1,/.test(one))
+  if (line === undefined)
+    throw new MillraceError(`${loader}: its process printed no evidence, but ${lines.at(-1)?.slice(0, 200)}`)
+  return findings(checkEvidence(JSON.parse(line), loader))
 }
 
-/** What a command prints last. Its stderr is ours. */
-function lastLine(python: string, words: readonly string[]): Promise<string> {
+/** What a command prints. Its stderr is ours. */
+function output(python: string, words: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(python, words, { stdio: ['ignore', 'pipe', 'inherit'] })
     let text = ''
@@ -48,7 +44,7 @@ function lastLine(python: string, words: readonly string[]): Promise<string> {
       ),
     )
     child.on('close', (code, signal) => {
-      if (code === 0) return resolve(text.trimEnd().split('\n').at(-1) ?? '')
+      if (code === 0) return resolve(text)
       const how = signal === null ? `with status ${code}` : `by ${signal}`
       reject(new MillraceError(`${python} -m millrace._diagnose.loader ended ${how}: see what it said above`))
     })

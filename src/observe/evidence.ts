@@ -23,6 +23,8 @@ export interface Evidence {
   ranks?: RankTimes[]
   /** Records that were written over before they could be read. */
   lost: number
+  /** ms from the end of the last step to that of the window, of a trainer that runs: a wait that goes on is written nowhere. */
+  silentMs?: number
   /** Waits for a batch (ms, how many steps waited about so long), where steps are joined: percentiles are made of them. */
   waits?: [ms: number, steps: number][]
   /** Where rows share units: how many were found in the cache, waited for, and loaded. */

@@ -1,5 +1,6 @@
-/** CPU time of the calling thread, and how long it waited for a core: Linux tells both in one small file. */
+/** CPU time of the calling thread, and how long it waited for a core: Linux tells the latter in a small file. */
 import { closeSync, openSync, readSync } from 'node:fs'
+import { threadCpuMs } from '../system/process/thread-clock.js'
 
 const FILE = '/proc/thread-self/schedstat'
 const UNKNOWN: readonly [number, number] = [Number.NaN, Number.NaN]
@@ -14,8 +15,9 @@ export class ThreadTimes {
   since(): readonly [cpu: number, delay: number] {
     if (this.unknown) return UNKNOWN
     try {
-      const [cpu, delay] = read().split(' ').map(Number)
-      const times: [number, number] = [(cpu - this.cpu) / 1e6, (delay - this.delay) / 1e6]
+      const delay = Number(read().split(' ')[1]) / 1e6
+      const cpu = threadCpuMs()
+      const times: [number, number] = [cpu - this.cpu, delay - this.delay]
       this.cpu = cpu
       this.delay = delay
       return times

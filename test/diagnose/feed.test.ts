@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { FeedJson } from '../../src/define/types.js'
 import { findings } from '../../src/diagnose/findings.js'
-import { readEvidence, writeEvidence } from '../../src/diagnose/recorded.js'
+import { checkRecordFile, readEvidence, writeEvidence } from '../../src/diagnose/recorded.js'
+import { made } from '../observe/verdict/made.js'
 import { LONGEST_WAIT } from '../support/until.js'
 
 // Workers are threads of the built package.
@@ -38,6 +39,11 @@ describe('a feed that is diagnosed', () => {
     expect(found.recorded.probes.ideal?.ms).toBeGreaterThanOrEqual(1.99)
     expect(found.recorded.probes.ideal?.from).toBe('given')
     expect(found.recorded.host).not.toBeNull()
+  })
+
+  test('as many steps are seen as were asked for, at least', async () => {
+    const found = await diagnoseFeed(FEED, { workers: 1 }, { ...quiet, steps: 100, seconds: 60, stepMs: 1 })
+    expect(found.account.steps).toBeGreaterThanOrEqual(100)
   })
 
   test('is judged alike when it was recorded', async () => {
@@ -122,6 +128,19 @@ describe('experiments on data', () => {
 })
 
 describe('recorded evidence', () => {
+  test('is not put where something else is, or nothing can be', async () => {
+    const { readFileSync, writeFileSync } = await import('node:fs')
+    const file = join(folder, 'feed.json')
+    writeFileSync(file, JSON.stringify(FEED))
+    expect(() => checkRecordFile(file)).toThrow('holds no evidence')
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(FEED)
+    expect(() => checkRecordFile(join(folder, 'missing', 'case.json.gz'))).toThrow("can't be written")
+    const free = join(folder, 'free.json.gz')
+    expect(() => checkRecordFile(free)).not.toThrow()
+    writeEvidence(free, made())
+    expect(() => checkRecordFile(free)).not.toThrow()
+  })
+
   test.each([
     ['{}', 'no evidence of version 1'],
     ['{"version": 1, "steps": {}}', '"steps" is no list'],

@@ -130,7 +130,7 @@ describe('a running trainer', () => {
   })
 
   test('what a process has set is set back when it is killed, and others may ask then', async () => {
-    const { pid, until } = await shared()
+    const { pid, until, now } = await shared()
     const asker = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
     children.push(asker)
     const run = findRun(pid)
@@ -150,6 +150,12 @@ describe('a running trainer', () => {
     expect(() => Controller.open(pid, run.engine.ring)).toThrow(`process ${asker.pid} controls`)
     asker.kill('SIGKILL')
     await until(({ workers, depth }) => workers === 1 && depth === 4)
+    // A request of a process that is gone is never carried out: it could not be set back.
+    const late = { ...words, sequence: 1010 }
+    writeSync((controller as unknown as { fd: number }).fd, requestBytes(late), 0, undefined, REQUEST_AT)
+    const { steps } = await until(() => true)
+    await until(said => said.steps > steps + 50)
+    expect(now()).toMatchObject({ workers: 1, depth: 4 })
     Controller.open(pid, run.engine.ring).close()
     controller.close()
     run.close()
@@ -182,6 +188,16 @@ describe('a running trainer', () => {
     const found = diagnoseLive(pid, { ...quick, steps: 100_000, seconds: 60 })
     setTimeout(() => child.kill('SIGKILL'), 500)
     await expect(found).rejects.toThrow('has ended while it was looked at')
+  })
+
+  test('that ends during experiments has been seen all the same', async () => {
+    const { pid, child } = await trainer({ depth: 8 })
+    const progress = (what: string) => {
+      if (what === 'experiments') child.kill('SIGKILL')
+    }
+    const found = await seen(pid, { ...quick, control: true, progress }, () => true)
+    expect(found.unfinished).toMatch(/has ended/)
+    expect(found.account.steps).toBeGreaterThan(0)
   })
 })
 

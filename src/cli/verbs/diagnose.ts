@@ -70,6 +70,7 @@ export const diagnose = command({
       )
     if (feed === undefined && (values.workers !== 'auto' || values.depth !== DEPTH))
       throw new UsageError('--workers and --depth are for a FEED: a trainer or loader has its own')
+    if (record !== undefined) (await import('../../diagnose/recorded.js')).checkRecordFile(record)
     let found: Findings
     if (evidence !== undefined) {
       const [{ findings }, { readEvidence }] = await Promise.all([
@@ -164,6 +165,11 @@ async function outcome({ recorded, ...found }: Findings): Promise<Outcome> {
     import('../../observe/verdict/words.js'),
     import('../../diagnose/words.js'),
   ])
-  const text = [explain(found).trimEnd(), ...(found.applied ? [appliedText(found.applied)] : [])].join('\n\n')
+  const { applied, unfinished } = found
+  const more = [
+    ...(applied ? [appliedText(applied)] : []),
+    ...(unfinished ? [`Experiments were not finished: ${unfinished}`] : []),
+  ]
+  const text = [explain(found).trimEnd(), ...more].join('\n\n')
   return { json: { ...found, facts: recorded.facts, probes: recorded.probes }, text }
 }

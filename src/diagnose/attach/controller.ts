@@ -49,16 +49,17 @@ export class Controller {
     private readonly fd: number,
     readonly pid: number,
     private readonly ring: number,
+    private readonly isOpen: () => boolean,
   ) {
     // Goes on from the request that was answered last.
     this.sequence = this.lastRequest()?.sequence ?? 0
   }
 
-  /** Throws where a process can't be controlled, or another one does so at present. */
-  static open(pid: number, ring: number): Controller {
+  /** Throws where a process can't be controlled, or another one does so at present. `isOpen`: whether the ring still is. */
+  static open(pid: number, ring: number, isOpen = () => true): Controller {
     const fd = openControl(pid)
     try {
-      const controller = new Controller(fd, pid, ring)
+      const controller = new Controller(fd, pid, ring, isOpen)
       const { asker = 0, sequence } = controller.lastRequest() ?? {}
       const answer = controller.lastAnswer()
       // The engine has seen that it was killed: the number may be that of another process by now.
@@ -87,6 +88,7 @@ export class Controller {
           `process ${this.pid} refused: ${REFUSED[answer.result] ?? 'it gave no reason'}`,
         )
       }
+      if (!this.isOpen()) throw new MillraceError('the feed was closed while it was looked at')
       if (!existsSync(`/proc/${this.pid}`))
         throw new MillraceError(`the engine (process ${this.pid}) has ended`)
       if (performance.now() > until)

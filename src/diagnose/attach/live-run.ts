@@ -78,7 +78,16 @@ export class LiveRun implements Bench {
     for (const reader of this.readers) reader.look()
   }
 
-  check(): void {
+  get alive(): boolean {
+    try {
+      this.check()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private check(): void {
     const { trainer, engine } = this.found
     checkAlive(engine.pid, 'the engine')
     checkAlive(trainer.pid, 'the trainer')

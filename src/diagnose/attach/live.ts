@@ -5,7 +5,7 @@
 import { MillraceError } from '../../basics/errors.js'
 import { account } from '../../observe/account/account.js'
 import { collect } from '../../observe/account/collect.js'
-import type { Evidence, Probes, RankTimes } from '../../observe/evidence.js'
+import type { Evidence, Probes, RankTimes, StepTimes } from '../../observe/evidence.js'
 import { HostSampler } from '../../observe/host/sampler.js'
 import { judge } from '../../observe/verdict/judge.js'
 import { monotonicMs } from '../../spans/clock.js'
@@ -13,7 +13,7 @@ import { applyBest } from '../apply.js'
 import { atWork, double, heldSteps, needsDoubling } from '../experiments.js'
 import { type Findings, findings } from '../findings.js'
 import { Controller } from './controller.js'
-import { findRun, sourceOfRun } from './find-run.js'
+import { type FoundRun, findRun, sourceOfRun } from './find-run.js'
 import { LiveRun } from './live-run.js'
 import { otherRanks } from './other-ranks.js'
 import { rankTimes } from './ranks.js'
@@ -49,27 +49,40 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
       throw new MillraceError(
         `process ${pid} counts only: spans are needed here (MILLRACE_SPANS=spans, which is the default)`,
       )
-    const controller = options.control ? Controller.open(found.engine.pid, found.engine.ring) : undefined
+    const controller = options.control ? controllerOf(found) : undefined
     let what = 'measuring'
     run = new LiveRun(found, controller, steps => options.progress(what, steps, options.steps))
     options.restoring?.(() => run?.restoreNow())
     const evidence = await windowOf(run, found, options)
-    if (controller !== undefined) {
-      what = 'experiments'
-      const held = await holdOnce(run, controller, evidence)
-      evidence.probes = { ...evidence.probes, ...held }
-      if (needsDoubling(evidence, account(evidence)))
-        evidence.probes = { ...evidence.probes, ...(await double(run)) }
+    what = 'experiments'
+    try {
+      if (controller !== undefined) await experiment(run, controller, evidence)
+      const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
+      kept = applied?.kept === true
+      return findings(evidence, applied)
+    } catch (error) {
+      // A trainer that ends meanwhile has been seen all the same.
+      if (run.alive) throw error
+      return { ...findings(evidence), unfinished: (error as Error).message }
     }
-    const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
-    kept = applied?.kept === true
-    return findings(evidence, applied)
   } finally {
     // Where the engine has ended meanwhile, nothing is left to be set.
     if (!kept) await run?.restore().catch(() => {})
     if (run) run.close()
     else found.close()
   }
+}
+
+function controllerOf({ engine }: FoundRun): Controller {
+  const isOpen = () => engine.spans.rings().some(({ ring, open }) => ring === engine.ring && open)
+  return Controller.open(engine.pid, engine.ring, isOpen)
+}
+
+/** What is found is added to the evidence as it comes. */
+async function experiment(run: LiveRun, controller: Controller, evidence: Evidence): Promise<void> {
+  evidence.probes = { ...evidence.probes, ...(await holdOnce(run, controller, evidence)) }
+  if (needsDoubling(evidence, account(evidence)))
+    evidence.probes = { ...evidence.probes, ...(await double(run)) }
 }
 
 async function windowOf(
@@ -84,7 +97,8 @@ async function windowOf(
     const looked = host.look()
     const from = monotonicMs()
     const least = Math.min(LEAST_SECONDS, seconds)
-    const { steps: seen } = await run.measure({ steps, seconds: least, most: seconds })
+    // The first one may have begun before.
+    const { steps: seen } = await run.measure({ steps: steps + 1, seconds: least, most: seconds })
     const to = monotonicMs()
     const signals = host.between(looked, host.look())
     await run.settled()
@@ -97,6 +111,8 @@ async function windowOf(
     const evidence = collect(run.source, { from, to, host: signals, facts })
     const work = atWork(evidence)
     if (work) evidence.probes.atWork = work
+    const last = evidence.steps.at(-1)
+    if (last) evidence.silentMs = Math.max(0, to - endOf(last))
     if (others.length > 0) evidence.ranks = ranksOf(evidence, others, from, to)
     return evidence
   } finally {
@@ -115,11 +131,44 @@ function ranksOf(
   return all.sort((a, b) => a.rank - b.rank)
 }
 
-/** Lets workers rest once, while batches that are ready are used up: steps in that time show what one takes without workers. */
+/**
+ * Lets workers rest once, while batches that are ready are used up: steps in that time show what one takes without workers. More are
+ * ready with twice the depth, where the ring has room for that and is filled: then it has it until the rest is over.
+ */
 async function holdOnce(run: LiveRun, controller: Controller, evidence: Evidence): Promise<Probes> {
   const { depth, workers } = run.setting()
   const { stepMs } = account(evidence)
-  if (workers === 0 || stepMs === 0) return {}
+  const { atWork: ready } = evidence.probes
+  if (workers === 0 || stepMs === 0 || ready === undefined) return {}
+  const deeper = await deepen(run, controller, 2 * depth)
+  try {
+    const held = await rest(run, controller, deeper ? 2 * depth : depth, stepMs)
+    // Steps beside workers are never shorter than those without; of a few they may seem so.
+    return held ? { ideal: { ...held, ms: Math.min(held.ms, ready.ms), from: 'held' } } : {}
+  } finally {
+    if (deeper) await controller.ask({ depth })
+  }
+}
+
+/** Sets the depth, and lets the ring be filled. False: it has no room for that. */
+async function deepen(run: LiveRun, controller: Controller, depth: number): Promise<boolean> {
+  try {
+    await controller.ask({ depth })
+  } catch {
+    if (run.alive) return false
+    throw new MillraceError('the trainer or its engine has ended')
+  }
+  await run.measure({ steps: 2 * depth, seconds: 0.3, most: 3 })
+  return true
+}
+
+/** Steps of a rest, while batches that are ready are used up. Undefined: the ring was never full. */
+async function rest(
+  run: LiveRun,
+  controller: Controller,
+  depth: number,
+  stepMs: number,
+): Promise<ReturnType<typeof heldSteps>> {
   const until = monotonicMs() + Math.min(MOST_REST - 100, (depth + 2) * stepMs + 300)
   const { at: from } = await controller.ask({ restUntil: until })
   const drained = Math.min(until, from + depth * stepMs + OFTEN) // by then all that was ready is used up
@@ -127,6 +176,9 @@ async function holdOnce(run: LiveRun, controller: Controller, evidence: Evidence
   const to = Math.min(monotonicMs(), until) // from then on workers are at work again
   await controller.ask({ restUntil: 1 }) // a moment that has passed: they go on
   await run.settled()
-  const held = heldSteps(collect(run.source, { from, to }).steps, depth)
-  return held ? { ideal: { ...held, from: 'held' } } : {} // the ring was never full: the ideal stays an upper bound
+  return heldSteps(collect(run.source, { from, to }).steps, depth)
+}
+
+function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
+  return asked + supply + handOver + transfer + compute
 }

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 
 export interface Asker {
   pid: number
-  /** When it was started: another process may get its number. Undefined: it was gone already. */
-  started: string | undefined
+  /** When it was started: another process may get its number. */
+  started: string
   /** Workers and depth of each ring that it has changed, as they were. */
   before: Map<number, { workers: number; depth: number }>
   /** Whether it has let workers rest. */

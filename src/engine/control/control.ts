@@ -86,7 +86,9 @@ export class Control {
       const request = this.newRequest()
       if (request === undefined) return
       const entry = this.rings.get(request.ring)
-      this.remember(request, entry)
+      const started = request.asker === 0 ? '' : startOf(request.asker)
+      if (started === undefined) return this.refuseDead(request)
+      this.remember(request, started, entry)
       const result = await serve(request, entry)
       this.answered = request.sequence
       this.say(request.asker, result, entry)
@@ -110,16 +112,23 @@ export class Control {
     return request?.sequence === 0 || request?.sequence === this.answered ? undefined : request
   }
 
+  /** A process that was killed before its request was seen wants nothing any more, and could set nothing back. */
+  private refuseDead({ sequence }: ControlRequest): void {
+    this.answered = sequence
+    this.say(0, ControlResult.Done, undefined)
+  }
+
   /** Who asks, and how the ring was before it did. The last request of a process leaves all as it then is. */
   private remember(
     { asker: pid, workers, depth, restUntil }: ControlRequest,
+    started: string,
     entry: Entry | undefined,
   ): void {
     if (pid === 0) {
       this.asker = undefined
       return
     }
-    if (this.asker?.pid !== pid) this.asker = { pid, started: startOf(pid), before: new Map(), rested: false }
+    if (this.asker?.pid !== pid) this.asker = { pid, started, before: new Map(), rested: false }
     const { before } = this.asker
     if (restUntil !== 0) this.asker.rested = true
     if (entry === undefined || (workers === 0 && depth === 0) || before.has(entry.ring.id)) return

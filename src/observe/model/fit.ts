@@ -43,6 +43,8 @@ export interface Fit {
 const LEAST_CORES = 0.05
 /** Standard error of others' cores, as a share of the allowed ones: looks and windows don't begin at the same moment. */
 const CORES_SIGMA = 0.04
+/** The same of what others use: they come and go. */
+const OTHERS_SIGMA = 0.2
 /** With at least so much of the work waiting for a core, cores are full: where the machine was not looked at. */
 const QUEUED = 0.2
 /** CPU time beside the makers, as a share of their waiting in functions, from which it is that of the functions. */
@@ -95,7 +97,7 @@ export function fitModel(e: Evidence, a: Accounting): Fit {
     rows,
     cores: {
       value: Math.max(LEAST_CORES, makerCores(e, used, trainerCpu / T), used),
-      sigma: CORES_SIGMA * Math.max(e.facts.cores, 1),
+      sigma: CORES_SIGMA * Math.max(e.facts.cores, 1) + OTHERS_SIGMA * (e.host?.otherCores ?? 0),
     },
     trainerCpu,
     allowed: e.facts.cores,
@@ -181,17 +183,16 @@ function blockedOf({ work, cpu, delay }: MakerSlice): number {
 }
 
 /**
- * Tasks of others that want cores all the time: as many as the cores that others use, at least. Tasks share cores evenly: of n that want
- * one, each gets cores / n, and waits for the rest of the time. So makers that wait tell how many there are.
+ * Tasks of others that want cores all the time, counted in makers, which give way to others. Tasks share cores evenly: of n that want
+ * one, each gets cores / n, and waits for the rest of the time. Makers that hardly wait have no such company.
  */
 function crowdOf(e: Evidence): number {
-  const others = e.host?.otherCores ?? 0
   const cpu = sum(e.makers, slice => slice.cpu ?? 0)
   const delay = sum(e.makers, slice => slice.delay ?? 0)
   const time = sum(e.makers, slice => slice.to - slice.from)
-  if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return others
+  if (!(cpu > 0) || !(time > 0) || delay < LEAST_DELAY * (cpu + delay)) return 0
   const makers = Math.max(1, e.facts.workers) * Math.min(1, (cpu + delay) / time)
-  return Math.max(others, (e.facts.cores * (cpu + delay)) / cpu - makers)
+  return Math.max(0, (e.facts.cores * (cpu + delay)) / cpu - makers)
 }
 
 function queuedOf(e: Evidence): number {

@@ -50,8 +50,7 @@ export function depthOf(f: Fit, { workers = f.makers, depth }: Change): number {
 /** Cores that so many makers get: what others leave, or their share of it where others want all of it. */
 export function coresOf(f: Fit, change: Change, makers: number): number {
   if (change.cores !== undefined) return change.cores
-  const free = f.allowed - f.trainerCpu / Math.max(f.measured.value, 1e-6)
-  return Math.max(f.cores.value, (free * makers) / (makers + f.crowd))
+  return f.crowd > 0 ? Math.max(f.cores.value, (f.allowed * makers) / (makers + f.crowd)) : f.cores.value
 }
 
 export function predict(f: Fit, change: Change): Prediction {

@@ -12,6 +12,7 @@ import {
   LEAST_PART,
   MOST,
   QUEUED,
+  SILENT,
   SLOW_START,
   STRAGGLER,
   THROTTLED,
@@ -160,6 +161,12 @@ function slowest(all: { what: string; speed: number }[]): { what: string; share:
     all.length === 2 ? Math.max(all[0].speed, all[1].speed) : median(all.map(({ speed }) => speed))
   const { what, speed } = all.reduce((least, one) => (one.speed < least.speed ? one : least))
   return speed < STRAGGLER * middle ? { what, share: speed / middle } : null
+}
+
+/** Whether a trainer that ran took no more steps towards the end. */
+export function fellSilent({ e, a }: Case): boolean {
+  const { silentMs = 0, from, to } = e
+  return silentMs >= Math.max(SILENT.ms, SILENT.steps * a.stepMs, SILENT.share * (to - from))
 }
 
 /** The GPU has work, on few of its multiprocessors. */

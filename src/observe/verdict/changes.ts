@@ -4,8 +4,10 @@ import { predict } from '../model/predict.js'
 import { replay } from '../model/replay.js'
 import type { Case } from './case.js'
 import { FREE_CORE, LEAST_GAIN, MOST, QUEUED } from './thresholds.js'
-import { bytes, cores } from './units.js'
+import { bytes, someCores } from './units.js'
 
+/** PyTorch's, as python/millrace/_diagnose/named.py calls it. Of other loaders the options are not known. */
+const DATA_LOADER = 'torch.utils.data.DataLoader'
 /** The most that can be asked for: as src/batch/control-words.ts has it. */
 const MOST_WORKERS = 256
 const MOST_DEPTH = 32
@@ -59,7 +61,7 @@ export function moreWorkers(c: Case): Remedy[] {
   const cpu = Math.min(workers, c.f.cores.value) * shareOfCpu(c)
   const warning =
     cpu > 0.8 * c.f.cores.value
-      ? `They use up to ${cores(cpu)} cores: look whether the trainer's own step gets longer`
+      ? `They use up to ${someCores(cpu)}: look whether the trainer's own step gets longer`
       : undefined
   return [{ ...setting(c, { workers }), predictedGain: gain, interval, ...(warning && { warning }) }]
 }
@@ -122,7 +124,9 @@ function setting(
       workers !== undefined
         ? `num_workers=${workers}`
         : `prefetch_factor=${Math.ceil(depth! / Math.max(1, facts.workers))}`
-    return { action: `${what} in place of ${was}: ${option}`, command: option }
+    const known = facts.foreign === DATA_LOADER
+    const how = known ? option : `with a DataLoader, ${option}`
+    return { action: `${what} in place of ${was}: ${how}`, ...(known && { command: option }) }
   }
   const live = facts.workers === 0 ? '' : `, or feed.tune(${name}=${value}) while it runs`
   const set = workers !== undefined ? { workers } : { depth }

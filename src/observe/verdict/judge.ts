@@ -7,6 +7,7 @@ import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.j
 import {
   type Case,
   caseOf,
+  fellSilent,
   launchBound,
   slowStart,
   startShare,
@@ -28,6 +29,7 @@ import {
   SLOWED_STEP,
   THROTTLED,
 } from './thresholds.js'
+import { ms } from './units.js'
 
 export function judge(e: Evidence): Diagnosis {
   return conclude(e, account(e))
@@ -75,6 +77,10 @@ function decide(c: Case): Decision {
       second: a.steps > 0 && a.lost >= LEAST_PART ? named(c)[0] : null,
       why: [why],
     }
+  }
+  if (fellSilent(c)) {
+    const why = `no step ended in the last ${ms(c.e.silentMs ?? 0)}: the trainer waits for a batch that does not come, or does something else`
+    return { verdict: 'inconclusive', second: null, why: [why] }
   }
   // What is not certainly lost is not blamed on anything.
   const surely = a.intervals === null ? a.lost : 1 - a.intervals.ideal[1]

@@ -5,7 +5,7 @@ import { doubledGain } from '../model/fit.js'
 import { capacity } from '../model/predict.js'
 import { type Case, demand, gcShare, missingCores, slowMaker, slowRank, trainerDelay } from './case.js'
 import { supplyOf } from './causes.js'
-import { bytes, cores, count, ms, percent, rate, STAGES } from './units.js'
+import { bytes, cores, count, ms, percent, rate, STAGES, someCores } from './units.js'
 
 type Line = (c: Case) => (string | null)[]
 
@@ -31,7 +31,7 @@ function stepLine({ a }: Case): string[] {
 function caveats({ e, a }: Case): (string | null)[] {
   return [
     a.idealFrom === 'upper'
-      ? 'whether the workers slow the trainer is not known: no step was measured without them (diagnose --attach PID --control does, while batches lie ready)'
+      ? 'whether the workers slow the trainer is not known: no step was measured while they rested (that takes --attach PID --control, and batches that lie ready)'
       : null,
     a.makers.cpuMsPerSample === null && e.makers.length > 0
       ? "the system tells no CPU time of threads: the workers' time is divided by kind of work"
@@ -41,8 +41,12 @@ function caveats({ e, a }: Case): (string | null)[] {
   ]
 }
 
+function wereIdle({ idleCores }: { idleCores: number }): string {
+  return cores(idleCores) === '1' ? 'was idle' : 'were idle'
+}
+
 /** What the makers did while they were waited for. */
-const division: Line = ({ a }) => {
+const division: Line = ({ e, a }) => {
   const { running, queued, blocked, noSlot } = a.parts
   const all = supplyOf(a.parts)
   if (all <= 0) return []
@@ -55,12 +59,15 @@ const division: Line = ({ a }) => {
   const said = parts
     .filter(([share]) => share >= 0.05 * all)
     .map(([share, did]) => `${did} ${percent(share / all)}`)
-  return [`while the trainer waited (${percent(all)} of a step), workers ${said.join(', ')} of the time`]
+  const maker = e.facts.workers === 0 ? 'the thread that makes batches' : 'workers'
+  return [`while the trainer waited (${percent(all)} of a step), ${maker} ${said.join(', ')} of the time`]
 }
 
 const idle: Line = ({ e, a }) => [
-  e.host === null ? null : `${cores(e.host.idleCores)} of ${cores(e.host.allowed)} cores were idle`,
-  a.makers.running > 0 ? `workers ran ${percent(a.makers.running)} of the whole time` : null,
+  e.host === null ? null : `of ${someCores(e.host.allowed)}, ${cores(e.host.idleCores)} ${wereIdle(e.host)}`,
+  e.facts.workers > 0 && a.makers.running > 0
+    ? `workers ran ${percent(a.makers.running)} of the whole time`
+    : null,
 ]
 
 const stage: Line = ({ a }) => {
@@ -84,8 +91,8 @@ const busy: Line = c => {
   if (host === null) return []
   const missing = missingCores(c)
   return [
-    `of ${cores(host.allowed)} cores the engine used ${cores(host.engineCores)}, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}; ${cores(host.idleCores)} were idle`,
-    missing > 0.05 ? `workers lack ${cores(missing)} cores to keep up` : null,
+    `of ${someCores(host.allowed)} the engine used ${cores(host.engineCores)}, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}; ${cores(host.idleCores)} ${wereIdle(host)}`,
+    missing > 0.05 ? `workers lack ${someCores(missing)} to keep up` : null,
     host.throttled !== null && host.throttled >= 0.01
       ? `the control group's quota stopped them ${percent(host.throttled)} of the time`
       : null,
@@ -95,8 +102,13 @@ const busy: Line = c => {
 const doubled: Line = ({ e }) => {
   const gain = doubledGain(e)
   const { doubled } = e.probes
-  if (gain === null || doubled === undefined)
-    return ['whether more reads at a time would help was not tried: `millrace diagnose` tries it']
+  if (gain === null || doubled === undefined) {
+    const { workers, foreign } = e.facts
+    if (workers === 0 || foreign !== undefined) return [] // it can't be tried
+    return [
+      'whether more reads at a time would help was not tried: millrace diagnose FEED does, and --attach PID --control',
+    ]
+  }
   return [
     `twice the reads in flight (${doubled.doubledWorkers} workers in place of ${doubled.workers}) gained ${percent(gain)}`,
   ]
@@ -136,7 +148,7 @@ const slowed: Line = c => {
   if (e.host === null) return without
   return [
     ...without,
-    `the engine used ${cores(e.host.engineCores)} of ${cores(e.host.allowed)} cores, the trainer ${cores(e.host.trainerCores)}`,
+    `of ${someCores(e.host.allowed)} the engine used ${cores(e.host.engineCores)}, the trainer ${cores(e.host.trainerCores)}`,
   ]
 }
 
@@ -146,7 +158,7 @@ const delayed: Line = c => {
   if (trainerDelay(c) < 0.01 || host === null) return []
   return [
     `the trainer's thread wanted a core and had none ${percent(trainerDelay(c))} of the time`,
-    `the engine used ${cores(host.engineCores)} of ${cores(host.allowed)} cores, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}`,
+    `of ${someCores(host.allowed)} the engine used ${cores(host.engineCores)}, the trainer ${cores(host.trainerCores)}, other processes ${cores(host.otherCores)}`,
   ]
 }
 

@@ -6,7 +6,7 @@ import type { Case } from './case.js'
 import { inFunction, inOpening, slowMaker, slowRank } from './case.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from './changes.js'
 import { LEAST_GAIN, MOST } from './thresholds.js'
-import { cores, surelyGains } from './units.js'
+import { someCores, surelyGains } from './units.js'
 
 export function remediesFor(c: Case, verdicts: VerdictName[]): Remedy[] {
   const all = verdicts.flatMap(verdict => REMEDIES[verdict](c))
@@ -85,7 +85,7 @@ const moreCores = (c: Case): Remedy =>
 const others = (c: Case): Remedy[] => {
   const used = c.e.host?.otherCores ?? 0
   if (used < 0.05) return []
-  const action = `Stop the other processes, which use ${cores(used)} cores here, or keep them off: taskset -cp CORES PID, renice -n 19 -p PID (millrace doctor names them)`
+  const action = `Stop the other processes, which use ${someCores(used)} here, or keep them off: taskset -cp CORES PID, renice -n 19 -p PID (millrace doctor names them)`
   return [predicted(c, action, { cores: c.f.cores.value + used }, { command: 'taskset -cp CORES PID' })]
 }
 

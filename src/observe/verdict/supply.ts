@@ -31,7 +31,8 @@ export function supplyVerdict(c: Case, d: Division, later = false): VerdictName 
   if (slowRank(c) !== null) return 'straggler'
   if (gcShare(c) >= limit.MOST) return 'runtime-pause'
   const idle = idleCores(c)
-  if (d.blocked >= limit.MOST) {
+  // Makers without a slot wait for those that have one: what these do counts.
+  if (d.blocked >= limit.MOST * Math.max(limit.MOST, 1 - d.noSlot)) {
     // A function that computes in a process of its own: its maker waits, a core works.
     if (c.f.beside > 0 && c.f.beside >= c.f.blocked.value)
       return (idle ?? 0) >= limit.FREE_CORE ? 'under-parallel' : coresVerdict(c)
@@ -40,13 +41,13 @@ export function supplyVerdict(c: Case, d: Division, later = false): VerdictName 
   const { open } = c.a.makers.work
   if (open > 0 && open >= limit.MOST * workOf(c.a.makers.work)) return 'small-files'
   if (alwaysRunning(c, d.running) && (idle ?? 0) >= limit.FREE_CORE) return 'under-parallel'
-  const queued = d.queued > 0 && d.queued >= limit.QUEUED * (d.running + d.queued)
+  const cpu = d.running + d.queued
+  const queued = d.queued > 0 && d.queued >= limit.QUEUED * cpu && cpu >= limit.MOST * (1 - d.noSlot)
   if (queued && coresLack(c)) return coresVerdict(c)
   if (ample(c)) return 'variance'
   const also = specialVerdict(c)
   if (also !== null) return also
   // All cores busy and the trainer waiting: that is CPU, though makers as many as cores hardly queue.
-  const cpu = d.running + d.queued
   if (cpu >= limit.ALWAYS_RUNNING && idle !== null && idle < limit.FREE_CORE) {
     const verdict = coresVerdict(c)
     // Makers that hardly queue have the cores that they can use: others would be in the way of more of them only.

@@ -29,6 +29,8 @@ export const MEMORY_PSI = 0.05
 /** What the processes hold of the memory that they may use, and bytes/s of files that are read again, from which memory is short. */
 export const MEMORY_FULL = 0.8
 export const READ_AGAIN = 1e6
+/** A trainer that ends no step for so many times as long as a step takes, for a second and for so much of the window, has stopped. */
+export const SILENT = { steps: 10, ms: 1000, share: 0.2 }
 /** A loss from which it is said that a cause is not certain, rather than that there may be none. */
 export const MUCH_LOST = 0.1
 /** Share of the time in which the control group's quota stopped it. */

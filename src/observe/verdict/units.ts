@@ -32,6 +32,11 @@ export function cores(value: number): string {
   return value.toFixed(1).replace(/\.0$/, '')
 }
 
+/** `1 core`, `1.2 cores`. */
+export function someCores(value: number): string {
+  return `${cores(value)} ${cores(value) === '1' ? 'core' : 'cores'}`
+}
+
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }

@@ -13,7 +13,7 @@ export function sentence(d: Diagnosis): string {
 export function explain(d: Diagnosis): string {
   const second =
     d.second === null ? '' : d.verdict === 'inconclusive' ? ` (perhaps ${d.second})` : ` (then ${d.second})`
-  const lines = [sentence(d), '', `verdict   ${d.verdict}${second}`, ...bars(d.parts)]
+  const lines = [sentence(d), '', `verdict   ${d.verdict}${second}`, ...bars(d.parts, d.workers)]
   if (d.ceiling !== null && d.lost > 0)
     lines.push(`ceiling   ${gain(d.ceiling, null)} with every batch at hand`)
   lines.push('', 'evidence', ...d.evidence.map(line => `  - ${line}`))
@@ -105,14 +105,23 @@ const NAMES: Record<keyof Parts, string> = {
   noSlot: 'workers without a slot',
 }
 
+/** Without workers, the trainer's thread makes batches itself. */
+const ALONE: Partial<typeof NAMES> = {
+  slowed: 'slowed',
+  running: 'making batches',
+  queued: 'queued for a core',
+  blocked: 'blocked',
+}
+
 /** Each part as a bar of up to 40 characters. */
-export function bars(parts: Parts): string[] {
+export function bars(parts: Parts, workers?: number): string[] {
+  const names = workers === 0 ? { ...NAMES, ...ALONE } : NAMES
   const some = (Object.keys(NAMES) as (keyof Parts)[]).filter(
     part => part === 'ideal' || parts[part] >= 0.005,
   )
   return some.map((part, i) => {
     const bar = '█'.repeat(Math.max(0, Math.round(40 * parts[part])))
-    return `${(i === 0 ? 'a step' : '').padEnd(10)}${NAMES[part].padEnd(26)}${percent(parts[part]).padStart(6)}  ${bar}`.trimEnd()
+    return `${(i === 0 ? 'a step' : '').padEnd(10)}${names[part].padEnd(26)}${percent(parts[part]).padStart(6)}  ${bar}`.trimEnd()
   })
 }
 

@@ -165,7 +165,7 @@ describe('predict', () => {
   test('knows that workers of a loader of others bring slots of their own', () => {
     const w = { ...BASE, workers: 2, depth: 4, claims: 1, cores: 16, step: 4 }
     const e = simulate(w)
-    e.facts.foreign = 'DataLoader'
+    e.facts.foreign = 'torch.utils.data.DataLoader'
     const truth = account(e).stepMs / account(simulate({ ...w, workers: 6, depth: 12 })).stepMs - 1
     expect(truth).toBeGreaterThan(1.5)
     expect(predict(fitted(e), { workers: 6 }).gain / truth).toBeCloseTo(1, 1)
