@@ -1,4 +1,5 @@
 /** Metrics in Prometheus' text format (version 0.0.4), for an endpoint of the user's, or node_exporter's textfile collector. */
+import { MillraceError } from '../../basics/errors.js'
 import type { Accounting } from '../evidence.js'
 import { FAMILIES, METRICS, type Metric } from './table.js'
 
@@ -15,7 +16,8 @@ export interface Exposed {
  *   prometheus({ feed: 'train', rank: loader.rank, account: loader.stats().account })
  */
 export function prometheus(exposed: Exposed | readonly Exposed[]): string {
-  const all = 'account' in exposed ? [exposed] : exposed
+  const all = [exposed].flat()
+  for (const one of all) check(one)
   return Object.entries(FAMILIES)
     .map(([family, { type, help }]) => {
       const lines = all.flatMap(one => linesOf(family, one))
@@ -23,6 +25,15 @@ export function prometheus(exposed: Exposed | readonly Exposed[]): string {
       return `# HELP millrace_${family} ${help}\n# TYPE millrace_${family} ${type}\n${lines.join('')}`
     })
     .join('')
+}
+
+/** Programs in JavaScript may give anything. */
+function check(one: Exposed | undefined): void {
+  const { feed, rank, account } = one ?? {}
+  if (typeof feed === 'string' && typeof rank === 'number' && account?.parts !== undefined) return
+  throw new MillraceError(
+    'prometheus() takes { feed, rank, account }, or a list of these: the name of a feed, a rank, and stats().account of its loader',
+  )
 }
 
 function linesOf(family: string, one: Exposed): string[] {

@@ -120,7 +120,7 @@ export const METRICS: readonly Metric[] = [
   ...MAKER_TIMES.map(
     (state): Metric => ({
       name: `workers/${snake(state)}`,
-      of: ({ makers }) => (makers.from === 'none' ? null : makers[state]),
+      of: counted(({ makers }) => makers[state]),
       family: 'worker_time_ratio',
       label: ['state', snake(state)],
     }),
@@ -128,7 +128,7 @@ export const METRICS: readonly Metric[] = [
   ...WORK_KINDS.map(
     (kind): Metric => ({
       name: `work_ms/${kind}`,
-      of: ({ makers }) => (makers.from === 'none' ? null : makers.work[kind]),
+      of: counted(({ makers }) => makers.work[kind]),
       family: 'worker_work_seconds',
       label: ['kind', kind],
       scale: MS,
@@ -137,11 +137,15 @@ export const METRICS: readonly Metric[] = [
   { name: 'cpu_ms', of: a => a.makers.cpuMsPerSample, family: 'worker_cpu_seconds', scale: MS },
   { name: 'run_delay_ms', of: a => a.makers.delayMsPerSample, family: 'worker_run_delay_seconds', scale: MS },
   { name: 'blocked_ms', of: a => a.makers.blockedMsPerSample, family: 'worker_blocked_seconds', scale: MS },
-  { name: 'read_bytes', of: a => a.io.bytes, family: 'read_bytes_total' },
-  { name: 'read_bytes_per_second', of: a => a.io.bytesPerSecond, family: 'read_bytes_per_second' },
-  { name: 'read_size', of: a => a.io.meanRead, family: 'read_size_bytes' },
-  { name: 'opens', of: a => a.io.opens, family: 'opens_total' },
-  { name: 'open_share', of: a => a.io.openShare, family: 'open_share_ratio' },
+  { name: 'read_bytes', of: counted(a => a.io.bytes), family: 'read_bytes_total' },
+  {
+    name: 'read_bytes_per_second',
+    of: counted(a => a.io.bytesPerSecond),
+    family: 'read_bytes_per_second',
+  },
+  { name: 'read_size', of: counted(a => a.io.meanRead), family: 'read_size_bytes' },
+  { name: 'opens', of: counted(a => a.io.opens), family: 'opens_total' },
+  { name: 'open_share', of: counted(a => a.io.openShare), family: 'open_share_ratio' },
   { name: 'cache_hits', of: a => a.io.cacheHits, family: 'cache_hit_ratio' },
   { name: 'gc_ms', of: a => a.gcMs, family: 'gc_seconds_total', scale: MS },
   ...(['engine', 'trainer', 'other', 'idle'] as const).map(
@@ -198,4 +202,9 @@ export const METRICS: readonly Metric[] = [
 
 function snake(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}
+
+/** What workers count: not known where no worker was seen (`MILLRACE_SPANS=0`). */
+function counted(of: Metric['of']): Metric['of'] {
+  return accounting => (accounting.makers.from === 'none' ? null : of(accounting))
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { MillraceError } from '../../../src/basics/errors.js'
 import { account } from '../../../src/observe/account/account.js'
 import type { Accounting, HostSignals } from '../../../src/observe/evidence.js'
 import { flatMetrics } from '../../../src/observe/metrics/flat.js'
@@ -61,6 +62,15 @@ test('flat metrics have every name once, and leave out what is not known', () =>
   expect(flat['millrace/lost']).toBeCloseTo(0.24)
   const without = Object.keys(flatMetrics(account(evidenceOf([], []))))
   expect(without.filter(name => /host|gpu|cpu_ms|work/.test(name))).toEqual([])
+})
+
+test('what workers count is left out where none was seen', () => {
+  const steps = stepsLike(100, { supply: 10, compute: 38 }, 1000)
+  const one = account(evidenceOf(steps, []))
+  const of = /workers|work_|cpu_ms|run_delay|blocked_ms|read_|opens|open_share/
+  expect(one.makers.from).toBe('none')
+  expect(Object.keys(flatMetrics(one)).filter(name => of.test(name))).toEqual([])
+  expect(prometheus({ feed: 'a', rank: 0, account: one })).not.toMatch(/millrace_(worker|read|open)/)
 })
 
 test('the guide has every metric and family by its name', () => {
@@ -137,6 +147,15 @@ describe('Prometheus', () => {
         feed => void parse(prometheus({ feed, rank: 0, account: one })),
       ),
     )
+  })
+
+  test('what is no accounting is refused, and says what it takes', () => {
+    const good = { feed: 'a', rank: 0, account: example(null) }
+    const { feed, ...nameless } = good
+    for (const wrong of [{}, undefined, 7, [good, {}], { ...good, account: {} }, nameless])
+      expect(() => prometheus(wrong as never), feed).toThrow(MillraceError)
+    expect(() => prometheus({} as never)).toThrow('takes { feed, rank, account }')
+    expect(prometheus([])).toBe('')
   })
 
   test("Prometheus' own parser reads it, where that is installed", context => {
