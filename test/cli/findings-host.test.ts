@@ -87,6 +87,25 @@ test('little headroom below the memory limit', () => {
   expect(finding('memory limit', { look: { ...quiet.look, memoryLimitBytes: null } })?.is).toBe('not told')
 })
 
+test('less than a GiB is little, whatever the limit; the remedy is that of the limit', () => {
+  const MiB = 2 ** 20
+  const group = { bytes: 25 * MiB, name: '/sys/fs/cgroup/job/memory.max = 41943040' }
+  const look = { ...quiet.look, memoryLimitBytes: 40 * MiB }
+  expect(finding('memory limit', { look, headroom: group })).toMatchObject({
+    verdict: 'warn',
+    todo: expect.stringContaining('docker --memory'),
+  })
+  const space = { bytes: 500 * MiB, name: 'address space (`ulimit -v`)' }
+  const found = finding('memory limit', { headroom: space })
+  expect(found).toMatchObject({ verdict: 'warn', todo: expect.stringContaining('ulimit -v unlimited') })
+  expect(found?.is).toBe(
+    '64.0 GiB, 500 MiB free by address space (`ulimit -v`), 1.00 GiB of files in the page cache',
+  )
+  expect(found?.todo).not.toContain('docker')
+  const machine = { bytes: 500 * MiB, name: 'memory of the machine (MemAvailable)' }
+  expect(finding('memory limit', { headroom: machine })?.todo).not.toMatch(/docker|ulimit/)
+})
+
 test('limits of processes and of locked memory', () => {
   expect(finding('processes', { processes: 512 })).toMatchObject({
     verdict: 'warn',
@@ -145,6 +164,10 @@ test('other processes on our cores, and tasks that queue', () => {
     is: '3.6 of 8 allowed cores busy, 2 tasks running or waiting: ffmpeg (7) 3.5',
     todo: expect.stringContaining('4 cores'),
   })
+  const all = (allowed: number) =>
+    finding('other processes', { signals: { ...quiet.signals, allowed, otherCores: allowed } })?.todo
+  expect(all(1)).toContain('the only core is not free')
+  expect(all(2)).toContain('no core is free')
   expect(finding('other processes', { runnable: 18 })?.verdict).toBe('warn')
   expect(finding('other processes', { runnable: 16 })?.verdict).toBe('ok')
 })

@@ -31,6 +31,21 @@ test('growth is told with its rate, and when the limit is reached', () => {
   ).not.toContain('limit')
 })
 
+test('growth that would take days to reach the limit is told, and fine', () => {
+  // 1.2 MiB a minute: 10 % an hour of what it has.
+  const idle = (limit: number) =>
+    growthFinding(
+      7,
+      series(i => 700 + i / 200),
+      limit,
+    )
+  expect(idle(24_000 * MiB)).toMatchObject({
+    verdict: 'ok',
+    is: expect.stringMatching(/growing by 1\.20 MiB a minute .* far from the limit of 23\.4 GiB$/),
+  })
+  expect(idle(800 * MiB).verdict).toBe('warn')
+})
+
 test('memory that goes up and down, falls, or grows by next to nothing does not grow', () => {
   for (const of of [(i: number) => 1000 + noise(i), (i: number) => 1000 - i, (i: number) => 1000 + i / 1e5])
     expect(growthFinding(7, series(of), null)).toMatchObject({

@@ -13,6 +13,8 @@ const RUNNABLE = 2
 const PRESSURE = { cpu: 0.25, io: 0.25, memory: 0.05 } as const
 /** Less of the memory limit left than this is little. */
 const HEADROOM = 0.1
+/** And less than this: a few batches of images, the index and the rest. */
+export const ENOUGH_MEMORY = 1 << 30
 const ENOUGH_PROCESSES = 1024
 /** Drivers that choose the clock themselves: their "powersave" is the usual setting, and no brake. */
 const OWN_CHOICE = /^(intel_pstate|amd-pstate-epp|amd_pstate_epp)$/
@@ -59,16 +61,26 @@ function memoryLimit({ look: { memoryLimitBytes: limit, pageCacheBytes }, headro
   const what = 'memory limit'
   if (limit === null) return { what, verdict: 'ok', is: 'not told' }
   const cache = pageCacheBytes === null ? '' : `, ${bytes(pageCacheBytes)} of files in the page cache`
-  const is = `${bytes(limit)}, ${bytes(headroom.bytes)} of it free${cache}`
+  const free = isAddressSpace(headroom.name)
+    ? `${bytes(headroom.bytes)} free by ${headroom.name}`
+    : `${bytes(headroom.bytes)} of it free`
+  const is = `${bytes(limit)}, ${free}${cache}`
   const data = { limit, free: headroom.bytes, by: headroom.name, pageCacheBytes }
-  if (headroom.bytes >= HEADROOM * limit) return { what, verdict: 'ok', is, data }
-  return {
-    what,
-    verdict: 'warn',
-    is,
-    todo: 'end what else needs memory, or raise the limit (docker --memory)',
-    data,
-  }
+  if (headroom.bytes >= Math.max(HEADROOM * limit, ENOUGH_MEMORY)) return { what, verdict: 'ok', is, data }
+  return { what, verdict: 'warn', is, todo: moreMemory(headroom.name), data }
+}
+
+/** What to do about a limit of memory, by its name. */
+export function moreMemory(limit: string): string {
+  if (isAddressSpace(limit))
+    return 'it is no memory, but Node reserves tens of GiB of it: ulimit -v unlimited'
+  if (/memory\.(max|high|limit_in_bytes)/.test(limit))
+    return 'use small batches and little depth, end what else needs memory, or raise the limit (docker --memory, limits.memory of Kubernetes)'
+  return 'use small batches and little depth, or end what else needs memory'
+}
+
+function isAddressSpace(limit: string): boolean {
+  return limit.includes('ulimit -v')
 }
 
 function processes({ processes: limit }: HostFacts): Finding {
@@ -151,12 +163,16 @@ function others({ signals, busiest, runnable }: HostFacts): Finding {
   const crowded = otherCores >= CROWDED * allowed
   const queued = runnable !== null && runnable > RUNNABLE * Math.max(1, signals.coreBusy.length) + 1
   if (allowed === 0 || !(crowded || queued)) return { what, verdict: 'ok', is, data }
-  const left = Math.max(1, Math.floor(allowed - otherCores))
+  const left = Math.floor(allowed - otherCores)
+  const rest =
+    left > 0
+      ? `count on ${counted(left, 'core')}`
+      : `wait until they are done: ${allowed > 1 ? 'no core is' : 'the only core is not'} free`
   return {
     what,
     verdict: 'warn',
     is,
-    todo: `cores are short: end them, or count on ${counted(left, 'core')}`,
+    todo: `cores are short: end them, or ${rest}`,
     data,
   }
 }

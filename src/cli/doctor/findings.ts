@@ -6,14 +6,12 @@ import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../../sy
 import { bytes, count, counted } from '../units.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
-import { type GpuPlace, hostFindings } from './findings-host.js'
+import { ENOUGH_MEMORY, type GpuPlace, hostFindings, moreMemory } from './findings-host.js'
 import { deviceNode, hostFacts } from './host-facts.js'
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */
 const ENOUGH_HANDLES = 1024
-/** A few batches of images, the index and the rest. */
-const ENOUGH_MEMORY = 1 << 30
 
 export async function findings(): Promise<Finding[]> {
   // A second's look at the machine, while the rest is tried.
@@ -87,12 +85,7 @@ function memory(): Finding {
   const limit = memoryLimit()
   const is = `${bytes(limit.bytes)} free of ${bytes(totalmem())}, by ${limit.name}`
   if (limit.bytes >= ENOUGH_MEMORY) return { what: 'memory', verdict: 'ok', is }
-  return {
-    what: 'memory',
-    verdict: 'warn',
-    is,
-    todo: 'use small batches and little depth, or raise the limit',
-  }
+  return { what: 'memory', verdict: 'warn', is, todo: moreMemory(limit.name) }
 }
 
 function handles(): Finding {

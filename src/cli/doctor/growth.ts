@@ -17,6 +17,8 @@ export interface Growth {
 const LOOKS = 40
 /** Growth of less than this share of the memory an hour is none. */
 const LEAST_AN_HOUR = 0.05
+/** Growth that reaches the limit later than this (s) is fine. */
+const SOON = 24 * 3600
 
 /** Looks at a process, and all below it, for some seconds. */
 export async function watchMemory(
@@ -73,8 +75,15 @@ export function growthFinding(pid: number, points: readonly MemoryPoint[], limit
   const grows = interval[0] > 0 && bytesPerSecond * 3600 >= LEAST_AN_HOUR * last.bytes
   if (!grows) return { what, verdict: 'ok', is: `${has}; no growth in ${duration(seconds)}`, data }
   const rate = `growing by ${bytes(bytesPerSecond * 60)} a minute (${bytes(interval[0] * 60)} to ${bytes(interval[1] * 60)})`
-  const left = limit === null ? Infinity : (limit - last.bytes) / bytesPerSecond
-  const ends = Number.isFinite(left) ? `, at the limit of ${bytes(limit as number)} in ${duration(left)}` : ''
+  const left = limit === null ? null : (limit - last.bytes) / bytesPerSecond
+  if (left !== null && left > SOON)
+    return {
+      what,
+      verdict: 'ok',
+      is: `${has}, ${rate}, far from the limit of ${bytes(limit as number)}`,
+      data,
+    }
+  const ends = left === null ? '' : `, at the limit of ${bytes(limit as number)} in ${duration(left)}`
   const todo =
     'look again for longer (--seconds 300): a process that starts grows for a while. If it goes on, look for lists that keep tensors, and for growing copies of Python objects in workers of a DataLoader'
   return { what, verdict: 'warn', is: `${has}, ${rate}${ends}`, todo, data }

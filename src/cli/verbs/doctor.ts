@@ -1,5 +1,5 @@
 /** `millrace doctor`: what this machine and installation can do, and what to do about what they can't. */
-import { command } from '../command.js'
+import { command, UsageError } from '../command.js'
 import type { Finding } from '../doctor/finding.js'
 import { findings } from '../doctor/findings.js'
 import { growthFinding, watchMemory } from '../doctor/growth.js'
@@ -7,6 +7,8 @@ import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { counted } from '../units.js'
 
+/** How long a process is watched (s). */
+const SECONDS = 10
 const MARKS = { ok: '✓', warn: '!', bad: '✗' } as const
 
 export const doctor = command({
@@ -17,14 +19,16 @@ export const doctor = command({
   args: [],
   options: {
     pid: { type: 'count', value: 'PID', about: 'look at a process instead: does its memory grow?', least: 1 },
-    seconds: { type: 'number', value: 'S', default: 10, about: 'how long, with --pid', least: 0.1 },
+    seconds: { type: 'number', value: 'S', about: 'how long, with --pid (10)', least: 0.1 },
   },
   examples: [
     ['millrace doctor', 'what is here, and what to do about what is not'],
     ['millrace doctor --pid 4711 --seconds 60', 'whether the memory of a trainer grows'],
   ],
   async run({ values: { pid, seconds } }) {
-    const found = pid === undefined ? await findings() : [await growth(pid, seconds)]
+    if (pid === undefined && seconds !== undefined)
+      throw new UsageError('--seconds says how long a process is watched: give --pid PID with it')
+    const found = pid === undefined ? await findings() : [await growth(pid, seconds ?? SECONDS)]
     const bad = found.filter(finding => finding.verdict === 'bad').length
     const warnings = found.filter(finding => finding.verdict === 'warn').length
     if (pid !== undefined)
