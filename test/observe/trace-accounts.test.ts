@@ -90,7 +90,7 @@ describe('the accounting of a trace', () => {
         const supply = [parts.running, parts.queued, parts.blocked, parts.noSlot]
         expect(supply.map(share => Math.round(share * 100))).toEqual([27, 3, 10, 0])
         expect(one.why).toMatch(/^Your trainer loses 50 %: /)
-        expect(one.unknown.join()).toContain('idle cores')
+        expect(one.unknown.join()).toMatch(/diagnose --attach PID --control.*the machine was not looked at/)
       }
     },
   )
@@ -113,6 +113,56 @@ describe('the accounting of a trace', () => {
     const [one] = (await summarise(path)).accounts
     expect([one.verdict, Math.round(100 * one.parts.running)]).toEqual(['under-parallel', 40])
     expect(one.why).toBe("Your trainer loses 50 %: 1 worker can't transform fast enough, and cores are free.")
+  })
+
+  it('says that workers waited for cores, not who had them', async () => {
+    const path = place('.json')
+    const file = new TraceFile(path, clock)
+    const queued = events().flatMap((event): TraceEvent[] => {
+      if (event.type === 'instant') return [{ ...event, args: { ...event.args, cores: 1 } }]
+      if (event.type !== 'slice' || event.name !== 'io.read') return [event]
+      return [{ ...event, args: { ...event.args, cpuMs: 4, delayMs: 8 } }]
+    })
+    file.write(queued)
+    file.close()
+    const [one] = (await summarise(path)).accounts
+    expect([one.verdict, one.why]).toEqual(['queued', 'Your trainer loses 50 %: workers wait for cores.'])
+  })
+
+  it('tells feeds of one name apart by their rings, also of a trainer beside the engine', async () => {
+    const path = place('.json')
+    const file = new TraceFile(path, clock)
+    const all = events().map((event): TraceEvent => {
+      if (event.type !== 'slice' && event.type !== 'instant') return event
+      const second = event.type === 'slice' && event.start >= 8000 * (1 + 20 * 100)
+      return {
+        ...event,
+        args: { ...event.args, ring: second ? 2 : 1, ...(event.pid === 7 && { engine: 8 }) },
+      } as TraceEvent
+    })
+    file.write(all)
+    file.close()
+    const { accounts } = await summarise(path)
+    expect(accounts.map(({ feed, ring, steps, dividedBy }) => [feed, ring, steps, dividedBy])).toEqual([
+      ['cats', 1, 99, 'cpu'],
+      ['cats', 2, 50, 'cpu'],
+    ])
+  })
+
+  it('finds the work of the calling thread, where there are no workers', async () => {
+    const path = place('.json')
+    const file = new TraceFile(path, clock)
+    file.write(
+      events().map((event): TraceEvent => {
+        if (event.type === 'instant') return { ...event, args: { ...event.args, workers: 0, depth: 1 } }
+        if (event.type !== 'track' || event.track.thread.startsWith('trainer')) return event
+        return { ...event, track: { ...event.track, thread: event.track.thread.replace('worker', 'caller') } }
+      }),
+    )
+    file.close()
+    const [one] = (await summarise(path)).accounts
+    expect([one.dividedBy, one.verdict === null]).toEqual(['cpu', false])
+    expect(one.why).not.toContain('not in the trace')
   })
 
   it('says what it can of DFTracer’s traces of other programs', async () => {

@@ -1,4 +1,5 @@
 /** Traces read back: ours, DFTracer's, torch.profiler's; whole, cut short, damaged. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -7,7 +8,7 @@ import type { TraceEvent } from '../../src/observe/trace/events.js'
 import { TraceFile } from '../../src/observe/trace/file.js'
 import { convertTrace } from '../../src/observe/trace/read/convert.js'
 import type { ReadEvent } from '../../src/observe/trace/read/events.js'
-import { readTrace } from '../../src/observe/trace/read/file.js'
+import { isTrace, readTrace } from '../../src/observe/trace/read/file.js'
 import { summarise } from '../../src/observe/trace/read/summary.js'
 import { temporaryFolder } from '../support/folder.js'
 import { checkTrace } from './trace-check.js'
@@ -71,8 +72,8 @@ describe('trace show', () => {
       ['worker 0', { 'data/item': 100, 'data/io.read': 80 }],
     ])
     expect(tracks[0].process).toBe('python train.py (7)')
-    expect(waits).toEqual({ count: 20, totalMs: 100.5, p50: 5, p95: 5.5, p99: 5.5, max: 5.5 })
-    expect(longest[0]).toEqual({ atMs: 45, ms: 5.5, batch: 3, meanwhile: { 'data/io.read': 4 } })
+    expect(waits).toEqual({ count: 20, totalMs: 100.5, p50: 5, p95: 5.5, p99: 5.5, max: 5.5, from: 'each' })
+    expect(longest[0]).toEqual({ atMs: 45, ms: 5.5, joined: 1, batch: 3, meanwhile: { 'data/io.read': 4 } })
   })
 
   it.each(ENDINGS)('reads %s of a recorder that was killed, and says so', async ending => {
@@ -149,6 +150,70 @@ describe('trace show', () => {
     expect(summary.tracks[1].ms).toEqual({ outer: 0.01 })
   })
 
+  it('loses nothing to bytes behind the end of a compressed file', async () => {
+    const many = Array.from({ length: 5000 }, (_, i) => ({
+      ph: 'X',
+      pid: 1,
+      tid: 1,
+      ts: i,
+      dur: 1,
+      name: `${i}`,
+    }))
+    const packed = gzipSync(JSON.stringify(many))
+    const path = written(Buffer.concat([packed, Buffer.from('garbage'.repeat(100))]), '.json.gz')
+    const seen: ReadEvent[] = []
+    const { damage } = await readTrace(path, event => seen.push(event))
+    expect([seen.length, damage]).toEqual([5000, expect.stringContaining('compression is damaged')])
+    expect(seen.map(event => (event as { name: string }).name)).toEqual(many.map(({ name }) => name))
+  })
+
+  it('says that a file has only events of kinds that are not shown', async () => {
+    const event = { ph: 'b', id: 1, pid: 1, tid: 1, ts: 1, name: 'async' }
+    expect(await summarise(written(JSON.stringify([event])))).toMatchObject({ events: 0, other: 1, bad: 0 })
+  })
+
+  it('says how many records are missing, and that a trace ended at its limit', async () => {
+    for (const ending of ENDINGS) {
+      const path = place(ending)
+      const file = new TraceFile(path, { base: 5000, realtime: 1_700_000_000_000 }, 70_000)
+      file.lost = 7
+      file.write(events())
+      // A recorder that is killed has told of them.
+      expect(await summarise(written(readFileSync(path), ending))).toMatchObject({ lost: 7, full: false })
+      for (let i = 0; i < 200 && !file.full; i++) file.write(events())
+      file.lost = 123_456_789
+      file.close()
+      expect(readFileSync(path).length).toBeLessThanOrEqual(70_000)
+      expect(await summarise(path)).toMatchObject({ lost: 123_456_789, full: true, cut: false, bad: 0 })
+    }
+  })
+
+  it('tells traces from other files', async () => {
+    for (const ending of ENDINGS) {
+      expect(await isTrace(trace(ending))).toBe(true)
+      expect(await isTrace(trace(ending, false))).toBe(true)
+    }
+    for (const nothing of ['', '[\n', '[]', gzipSync('[\n')])
+      expect(await isTrace(written(nothing))).toBe(true)
+    for (const other of [
+      '{"source":{"folder":"a"},"batch":8}',
+      '[1,2,3]',
+      '[{"a":1}]',
+      'hello',
+      gzipSync('x'),
+    ])
+      expect(await isTrace(written(other))).toBe(false)
+  })
+
+  it('refuses folders, pipes and devices in words', async () => {
+    const pipe = place('.json')
+    execFileSync('mkfifo', [pipe])
+    for (const path of [folder, pipe, '/dev/null'])
+      await expect(summarise(path)).rejects.toThrow(
+        expect.objectContaining({ tag: 'Millrace', message: expect.stringContaining('not a regular file') }),
+      )
+  })
+
   it('refuses what is no trace', async () => {
     for (const content of ['', 'hello', '[]', '{}', '[[[', gzipSync('nothing')])
       await expect(readTrace(written(content), () => {})).rejects.toThrow('holds no events of a trace')
@@ -219,7 +284,7 @@ describe('a trace with a limit', () => {
       file.write(arrows)
       file.close()
       const phases = JSON.parse(readFileSync(path, 'utf8')).map(({ ph }: { ph: string }) => ph)
-      expect(phases.slice(1).join('')).toMatch(/^(stf)+$/)
+      expect(phases.slice(1).join('')).toMatch(/^(stf)+M$/) // the last says that it ended at the limit
     }
   })
 })

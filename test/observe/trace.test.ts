@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChromeEncoder } from '../../src/observe/trace/chrome.js'
+import type { TraceEvent } from '../../src/observe/trace/events.js'
+import { Flows } from '../../src/observe/trace/flows.js'
 import { Timeline } from '../../src/observe/trace/timeline.js'
 import type { LaneInfo, RingInfo, SpanRecord } from '../../src/spans/reader.js'
 import type { LaneName, SpanName } from '../../src/spans/span-words.js'
@@ -60,6 +62,15 @@ function traced(records: Record<number, SpanRecord[]>, base = 0) {
   }
   text += encoder.events(timeline.take(true)) + encoder.end()
   return checkTrace(Buffer.from(text))
+}
+
+/** How many arrows the records of processes give, read at once. */
+function arrowsOf(records: Record<number, SpanRecord[]>): number {
+  const timeline = new Timeline(0, pid => `process ${pid}`, 2)
+  timeline.add(10, records[10], [engine])
+  timeline.add(20, records[20], [trainer])
+  const events = [...timeline.take(false), ...timeline.take(false), ...timeline.take(true)]
+  return events.filter(event => event.type === 'flow' && event.at === 'end').length
 }
 
 describe('a trace', () => {
@@ -140,6 +151,72 @@ describe('a trace', () => {
     expect(marks(whole)).toEqual([
       ['epoch', 0, 0],
       ['epoch', 4, 1],
+    ])
+  })
+
+  it('has all arrows of many batches that are read at once', () => {
+    const [makers, steps]: SpanRecord[][] = [[], []]
+    for (let batch = 0; batch < 3000; batch++) {
+      makers.push(record(w0, 'read', batch / 200, 0.004, { batch, rows: 8 }))
+      steps.push(record(loop, 'step', batch / 200 + 0.0045, 0.004, { batch, rows: 8 }))
+    }
+    const flows = arrowsOf({ 10: makers, 20: steps })
+    expect(flows).toBe(3000)
+  })
+
+  it('forgets batches that nobody uses', () => {
+    const flows = new Flows(() => {})
+    const batches = () => [
+      ...(flows as unknown as { rings: Map<string, { batches: object }> }).rings.values(),
+    ]
+    for (let batch = 0; batch < 20_000; batch++) {
+      flows.claimed('1/1', batch, { pid: 1, tid: 1, ts: batch })
+      if (batch % 500 === 499) flows.settle(false)
+    }
+    expect((batches()[0].batches as Map<number, unknown>).size).toBeLessThan(4000)
+  })
+
+  it('has arrows to the first steps of a feed that was moved, whose batches were made long before', () => {
+    const arrows: TraceEvent[] = []
+    const flows = new Flows(event => arrows.push(event))
+    const at = { pid: 1, tid: 1 }
+    const step = (first: number, start: number) =>
+      flows.stepped('1/1', { ...at, start, end: start + 10, first, count: 1 })
+    flows.claimed('1/1', 7, { ...at, ts: 5 })
+    step(7, 100)
+    for (let i = 0; i < 3; i++) flows.settle(false)
+    flows.claimed('1/1', 0, { ...at, ts: 200 })
+    for (let i = 0; i < 5; i++) flows.settle(false)
+    step(0, 300)
+    flows.settle(true)
+    expect(arrows.map(event => event.type === 'flow' && event.ts)).toEqual([5, 105, 200, 305])
+  })
+
+  it('marks a feed that is filled in another way where that was seen, not where the read begins', () => {
+    const timeline = new Timeline(0, pid => `process ${pid}`, 2)
+    const reads = (from: number) =>
+      Array.from({ length: 10 }, (_, i) => record(w0, 'read', from + 10 * i, 5, { batch: from + i, rows: 8 }))
+    timeline.add(10, reads(0), [{ ...engine, workers: 1 }])
+    const before = timeline.take(false)
+    timeline.add(10, reads(100), [{ ...engine, workers: 4 }])
+    const marks = [...before, ...timeline.take(true)].flatMap(event =>
+      event.type === 'instant' && event.name === 'feed' ? [[event.at / 8000, event.args.workers]] : [],
+    )
+    expect(marks).toEqual([
+      [0, 1],
+      [195, 4],
+    ])
+  })
+
+  it('names the ring of the engine, on both sides', () => {
+    const { slices } = traced({
+      10: [record(w0, 'read', 1, 2, { batch: 0, rows: 8 })],
+      20: [record(loop, 'step', 5, 2, { batch: 0 })],
+    })
+    expect(slices.map(({ name, args }) => [name, args.ring, args.engine])).toEqual([
+      ['step', 1, 10],
+      ['item', 1, undefined],
+      ['io.read', 1, undefined],
     ])
   })
 

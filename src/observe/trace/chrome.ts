@@ -3,7 +3,7 @@
  * is written so far lacks nothing but the bracket at the end.
  */
 import { type ClockPair, TICKS_PER_US, type TraceEvent, type TrackName } from './events.js'
-import { FLOW } from './vocabulary.js'
+import { FLOW, MISSING } from './vocabulary.js'
 
 /** Writes events as text, piece by piece. */
 export interface TraceEncoder {
@@ -37,8 +37,9 @@ export class ChromeEncoder implements TraceEncoder {
       case 'slice': {
         const { pid, tid, cat, name, start, end } = event
         const times = `"ts":${start / TICKS_PER_US},"dur":${(end - start) / TICKS_PER_US}`
+        const words = `"cat":${JSON.stringify(cat)},"name":${JSON.stringify(name)}`
         const args = JSON.stringify(event.args)
-        return `,\n{"ph":"X","pid":${pid},"tid":${tid},"cat":"${cat}","name":"${name}",${times},"args":${args}}`
+        return `,\n{"ph":"X","pid":${pid},"tid":${tid},${words},${times},"args":${args}}`
       }
       case 'flow': {
         const { at, id, pid, tid, ts } = event
@@ -56,6 +57,10 @@ export class ChromeEncoder implements TraceEncoder {
       }
       case 'track':
         return this.track(event.track)
+      case 'missing': {
+        const args = { lost: event.lost, full: event.full ? 1 : 0 }
+        return line({ ph: 'M', pid: 0, tid: 0, name: MISSING, args })
+      }
     }
   }
 

@@ -5,6 +5,7 @@
 import { crc32 } from 'node:zlib'
 import type { TraceEncoder } from './chrome.js'
 import { type ClockPair, TICKS_PER_US, type TraceEvent, type TrackName } from './events.js'
+import { MISSING, PROCESS_NAME } from './vocabulary.js'
 
 export class DFTracerEncoder implements TraceEncoder {
   private id = 0
@@ -67,23 +68,27 @@ export class DFTracerEncoder implements TraceEncoder {
         return this.track(event.track)
       case 'flow':
         return '' // the format has no arrows
+      case 'missing': {
+        const args = { hhash: this.host, lost: event.lost, full: event.full ? 1 : 0 }
+        return this.line({ name: MISSING, cat: 'dftracer', pid: 0, tid: 0, ph: 'M', args })
+      }
     }
   }
 
   private track({ pid, tid, process, thread }: TrackName): string {
-    const about = (name: string, value: string) =>
+    const about = (name: string, key: string, value: string) =>
       this.line({
         name,
         cat: 'dftracer',
         pid,
         tid,
         ph: 'M',
-        args: { hhash: this.host, name: value, value },
+        args: { hhash: this.host, name: key, value },
       })
     const host = this.name('HH', this.hostName, pid, tid)
-    const first = this.known.has(`PR${pid}`) ? '' : about('PR', process)
+    const first = this.known.has(`PR${pid}`) ? '' : about('PR', PROCESS_NAME, process)
     this.known.add(`PR${pid}`)
-    return `${host}${first}${about('thread_name', thread)}`
+    return `${host}${first}${about('thread_name', thread, thread)}`
   }
 
   /** A name, the first time that it is used. */

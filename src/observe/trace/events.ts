@@ -41,6 +41,8 @@ export type TraceEvent =
   | { type: 'flow'; at: 'start' | 'step' | 'end'; id: number; pid: number; tid: number; ts: number }
   /** A track that was not there before. */
   | { type: 'track'; track: TrackName }
+  /** So far: records that were written over before they were read; whether the file ended at its limit, before the run did. */
+  | { type: 'missing'; lost: number; full: boolean }
 
 /** The clocks at one moment: by them, a trace is laid beside others. */
 export interface ClockPair {

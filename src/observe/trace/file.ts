@@ -9,10 +9,18 @@ import { ChromeEncoder, type TraceEncoder } from './chrome.js'
 import { DFTracerEncoder } from './dftracer.js'
 import type { ClockPair, TraceEvent } from './events.js'
 
+/** Where the bytes of a trace go. */
+export interface TraceSink {
+  write(data: Uint8Array): void
+  close(): void
+}
+
 /** Quick rather than small. */
 const LEVEL = 3
 /** Events of a piece where the file has a limit: it ends at most about so many before that. */
 const PIECE = 100
+/** Bytes that are kept free below the limit: for the end, and for what it says of missing records. */
+const END = 512
 
 /** Pieces of at least so many events. All parts of an arrow, which follow each other, stay in one piece. */
 function* piecesOf(events: readonly TraceEvent[]): Generator<readonly TraceEvent[]> {
@@ -33,8 +41,10 @@ export class TraceFile {
   bytes = 0
   /** Whether what came last went beyond the limit: it is left out, and no more events are taken. */
   full = false
+  /** Records that are missing from the trace. Its end says so. */
+  lost = 0
+  private toldLost = 0
   private readonly encoder: TraceEncoder
-  private readonly fd: number
   private readonly packed: boolean
 
   /** `path` says the format: .pfw is DFTracer's, all else Chrome's; .gz is compressed. */
@@ -42,30 +52,43 @@ export class TraceFile {
     readonly path: string,
     clock: ClockPair,
     private readonly limit = Number.POSITIVE_INFINITY,
+    private readonly sink: TraceSink = growing(path),
   ) {
     this.packed = path.endsWith('.gz')
     this.encoder = isDFTracer(path) ? new DFTracerEncoder(hostname()) : new ChromeEncoder()
-    this.fd = openSync(path, 'w')
     this.append(this.encoder.begin(clock))
   }
 
   write(events: readonly TraceEvent[]): void {
     if (this.limit === Number.POSITIVE_INFINITY) this.append(this.encoder.events(events))
     else for (const piece of piecesOf(events)) if (!this.full) this.writeWithin(piece)
+    // A recorder that is killed later has said by then what it had missed.
+    if (this.lost > this.toldLost && !this.full) this.tellLost()
   }
 
   close(): void {
     try {
-      this.append(this.encoder.end())
+      this.append((this.lost > this.toldLost || this.full ? this.missing() : '') + this.encoder.end())
     } finally {
-      closeSync(this.fd)
+      this.sink.close()
     }
+  }
+
+  private tellLost(): void {
+    const data = this.pack(this.missing())
+    if (this.bytes + data.length + END > this.limit) return // the end says it
+    this.put(data)
+    this.toldLost = this.lost
+  }
+
+  private missing(): string {
+    return this.encoder.events([{ type: 'missing', lost: this.lost, full: this.full }])
   }
 
   /** Writes a piece if the file stays within its limit, its end included. */
   private writeWithin(events: readonly TraceEvent[]): void {
     const data = this.pack(this.encoder.events(events))
-    this.full = this.bytes + data.length + this.pack(this.encoder.end()).length > this.limit
+    this.full = this.bytes + data.length + END > this.limit
     if (!this.full) this.put(data)
   }
 
@@ -79,12 +102,23 @@ export class TraceFile {
   }
 
   private put(data: Buffer): void {
-    try {
-      for (let at = 0; at < data.length; ) at += writeSync(this.fd, data, at)
-    } catch (error) {
-      throw Object.assign(error as Error, { path: this.path })
-    }
+    this.sink.write(data)
     this.bytes += data.length
+  }
+}
+
+/** A file that has its name from the beginning, and grows. */
+function growing(path: string): TraceSink {
+  const fd = openSync(path, 'w')
+  return {
+    write(data) {
+      try {
+        for (let at = 0; at < data.length; ) at += writeSync(fd, data, at)
+      } catch (error) {
+        throw Object.assign(error as Error, { path })
+      }
+    },
+    close: () => closeSync(fd),
   }
 }
 

@@ -21,12 +21,16 @@ export interface FlowStep {
   count: number
 }
 
-/** Batches that a ring remembers without seeing them used. */
+/** Batches that a ring remembers without seeing them used, beside those that came a moment ago. */
 const MOST_BATCHES = 1024
+/** For so many calls of `settle` a batch is remembered in any case: its step may be read after the next call. */
+const RECENT = 3
 /** Claims that a batch remembers. */
 const MOST_CLAIMS = 256
 
 interface Batch {
+  /** By how many calls of `settle` it was seen. */
+  settled: number
   claims: FlowPoint[]
   close?: FlowPoint
 }
@@ -36,6 +40,8 @@ interface Ring {
   /** Steps that wait for records of workers, which come a little later; `seen`: since the last call of `settle`. */
   steps: { step: FlowStep; seen: boolean }[]
   lastStep: number
+  /** The batch behind those of the last step. */
+  next: number
   lastStart: number
 }
 
@@ -69,6 +75,7 @@ export class Flows {
       }
       ring.steps.splice(0, drawn)
       for (const waiting of ring.steps) waiting.seen = true
+      forget(ring)
     }
   }
 
@@ -82,11 +89,13 @@ export class Flows {
       }
     }
     ring.lastStep = step.first
+    ring.next = step.first + step.count
     ring.lastStart = step.start
     const end = step.start + Math.min(TICKS_PER_US, (step.end - step.start) >> 1)
     for (let number = step.first; number < step.first + step.count; number++) {
       const batch = batches.get(number)
       if (batch === undefined) continue
+      batches.delete(number)
       for (const claim of batch.claims) {
         // Joined records have the number of their first batch: what lies behind the step's beginning was for another one.
         if (claim.ts >= step.start) continue
@@ -98,16 +107,14 @@ export class Flows {
         this.out({ type: 'flow', at: 'end', id, pid: step.pid, tid: step.tid, ts: end })
       }
     }
-    for (const number of batches.keys()) if (number < step.first + step.count) batches.delete(number)
   }
 
   private batch(key: string, number: number): Batch {
     const { batches } = this.ring(key)
     let batch = batches.get(number)
     if (batch === undefined) {
-      batch = { claims: [] }
+      batch = { settled: 0, claims: [] }
       batches.set(number, batch)
-      if (batches.size > MOST_BATCHES) batches.delete(batches.keys().next().value as number)
     }
     return batch
   }
@@ -115,9 +122,21 @@ export class Flows {
   private ring(key: string): Ring {
     let ring = this.rings.get(key)
     if (ring === undefined) {
-      ring = { batches: new Map(), steps: [], lastStep: -1, lastStart: 0 }
+      ring = { batches: new Map(), steps: [], lastStep: -1, next: 0, lastStart: 0 }
       this.rings.set(key, ring)
     }
     return ring
+  }
+}
+
+/**
+ * Forgets what was made for batches before the last step, and the oldest of those that nobody uses. What was made after that
+ * step began, of a smaller number, is of a feed that was moved: its steps are still to come.
+ */
+function forget({ batches, next, lastStart }: Ring): void {
+  for (const [number, batch] of batches) {
+    const used = number < next && batch.claims.every(({ ts }) => ts < lastStart)
+    if (used || (batches.size > MOST_BATCHES && batch.settled >= RECENT)) batches.delete(number)
+    batch.settled++
   }
 }

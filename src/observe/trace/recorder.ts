@@ -36,8 +36,6 @@ export class Recorder {
   private readonly timeline: Timeline
   private looked = -Infinity
   private closed = false
-  /** Records that were written over before they could be read. */
-  lost = 0
   records = 0
 
   /** Of these processes, and those that belong to them. */
@@ -58,6 +56,11 @@ export class Recorder {
 
   get bytes(): number {
     return this.file.bytes
+  }
+
+  /** Records that were written over before they could be read. */
+  get lost(): number {
+    return this.file.lost
   }
 
   get full(): boolean {
@@ -130,7 +133,7 @@ export class Recorder {
     source.alive = isAlive(pid) // asked before the last records are read
     const { records, cursor, lost } = source.spans.readSince(source.cursor)
     // What was written over before the recorder came was never its own.
-    if (source.cursor !== undefined) this.lost += lost
+    if (source.cursor !== undefined) this.file.lost += lost
     source.cursor = cursor
     this.records += records.length
     this.timeline.add(pid, records, source.spans.rings())

@@ -24,6 +24,8 @@ export class Timeline {
   private readonly rings = new Map<string, RingInfo>()
   /** The facts of rings that were told last. */
   private readonly told = new Map<string, string>()
+  /** The newest record (ticks) of each process that the last call of `add` brought. */
+  private readonly newest = new Map<number, number>()
   private reached = 0
 
   /** `base`: where the trace begins (ms of CLOCK_MONOTONIC). What lies before is left out. */
@@ -45,8 +47,9 @@ export class Timeline {
       this.groups.set(pid, groups)
     }
     // A thread writes what it did in a few milliseconds by kind, not by time.
-    for (const record of [...records].sort((a, b) => a.start - b.start))
-      if (endOf(record) > this.base) groups.add(record)
+    const sorted = [...records].sort((a, b) => a.start - b.start)
+    this.newest.set(pid, this.tick(sorted.reduce((most, record) => Math.max(most, endOf(record)), this.base)))
+    for (const record of sorted) if (endOf(record) > this.base) groups.add(record)
   }
 
   counter(pid: number, name: string, ms: number, values: Record<string, number>): void {
@@ -90,8 +93,8 @@ export class Timeline {
       this.slice(at, wordOf(record.kind, record.lane.kind), from, to, parent === undefined ? 0 : 1, args)
       this.follow(pid, record, { ...at, ts: from }, to)
     }
+    this.tellFeed(pid, first.ring, { ...at, ts: placed.start })
     if (isWork(first.kind)) {
-      this.tellFeed(pid, first.ring, { ...at, ts: placed.start })
       this.flows.claimed(this.engineRing(pid, first.ring), first.batch, {
         ...at,
         ts: inside(placed.start, end),
@@ -117,7 +120,10 @@ export class Timeline {
     this.emit({ type: 'instant', pid, tid: at.tid, ...EPOCH, at: at.ts, args })
   }
 
-  /** How the ring of a slice is filled: a mark, where that is first seen, and where it has changed. */
+  /**
+   * How the ring of a slice is filled: a mark where the ring begins, and where the facts have changed. These are the facts of
+   * now: of what was read with them, only the newest record was certainly made that way.
+   */
   private tellFeed(pid: number, ring: number, { tid, ts }: FlowPoint): void {
     const info = this.rings.get(`${pid}/${ring}`)
     if (info === undefined || !(info.rows > 0)) return // a trainer's own ring has no facts
@@ -127,7 +133,8 @@ export class Timeline {
     const told = this.told.get(`${pid}/${ring}`)
     if (told === text) return
     this.told.set(`${pid}/${ring}`, text)
-    const at = told === undefined ? Math.max(0, this.tick(begun)) : ts
+    const now = Math.max(ts, this.newest.get(pid) ?? 0)
+    const at = told === undefined ? Math.max(0, this.tick(begun)) : now
     const args = { ...this.about(pid, { ring, batch: -1 }), ...facts, cores: this.cores }
     this.emit({ type: 'instant', pid, tid, ...FEED, at, args })
   }
@@ -165,6 +172,10 @@ export class Timeline {
     const args: TraceArgs = {}
     const info = this.rings.get(`${pid}/${ring}`)
     if (info !== undefined) args.feed = info.world > 1 ? `${info.name} rank ${info.rank}` : info.name
+    // The ring by the engine's number: feeds of one name are told apart by it, in all processes.
+    const engine = info === undefined || info.engine === 0 ? pid : info.engine
+    if (ring > 0) args.ring = info === undefined || info.engine === 0 ? ring : info.engineRing
+    if (ring > 0 && engine !== pid) args.engine = engine
     if (batch >= 0) args.batch = batch
     return args
   }

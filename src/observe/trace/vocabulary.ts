@@ -20,6 +20,11 @@ export const FEED: Word = { cat: 'pipeline', name: 'feed' }
 /** What arrows are called. */
 export const FLOW: Word = { cat: 'flow', name: 'batch' }
 
+/** What the recorder could not write: the name of an event of metadata. */
+export const MISSING = 'records_missing'
+/** The key of the process's name in DFTracer's metadata of a process (PR). */
+export const PROCESS_NAME = 'process_name'
+
 const WORDS: Readonly<Record<SpanName, Word>> = {
   open: { cat: 'data', name: 'io.open' },
   read: { cat: 'data', name: 'io.read' },

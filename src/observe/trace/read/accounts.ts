@@ -1,7 +1,7 @@
 /** Where the time of the steps in a trace went, and the first cause, as far as a trace can tell. */
 import { account } from '../../account/account.js'
 import { collect } from '../../account/collect.js'
-import type { Accounting, Evidence, Parts, VerdictName } from '../../evidence.js'
+import type { Accounting, Diagnosis, Evidence, Parts, VerdictName } from '../../evidence.js'
 import { supplyOf } from '../../verdict/causes.js'
 import { conclude } from '../../verdict/judge.js'
 import { LEAST_PART } from '../../verdict/thresholds.js'
@@ -18,6 +18,8 @@ export interface TraceAccount {
   tid: number | null
   /** The feed that it took batches from. Null: another program's. */
   feed: string | null
+  /** Its ring's number in the process that fills it: feeds of one name are told apart by it. Null: not in the trace. */
+  ring: number | null
   steps: number
   seconds: number
   stepMs: number
@@ -37,10 +39,10 @@ export interface TraceAccount {
 }
 
 const UNKNOWN = {
-  slowed:
-    'whether workers slow the trainer: "training" holds what they cost it (`millrace diagnose --control` measures that)',
-  host: 'what other programs did: idle cores and memory are not in a trace',
-  storage: 'whether more reads at a time would help: `millrace diagnose` tries it',
+  slowed: 'whether workers slow the trainer: "training" holds what they cost it',
+  measured: ' (`millrace diagnose --attach PID --control` measures that, of a trainer that runs)',
+  host: 'what other programs did, and memory: the machine was not looked at',
+  storage: 'whether more reads at a time would help: `millrace diagnose FEED` tries it',
   cpu: 'CPU time: opening and reading files counts as blocked, all other work as running, and what is not traced as without a slot',
   handOver: 'when a batch was complete: taking it (unpickling, copying) is part of the waiting',
   makers: 'what was waited for: it shows no worker. All waiting counts as without a slot',
@@ -59,33 +61,34 @@ export class TraceAccounts {
 
   /** One for each loop, the longest first. */
   found(): TraceAccount[] {
-    const loops = this.own.loops().map(({ source, cores, pid, thread, feed }) => {
+    const loops = this.own.loops().map(({ source, cores, pid, thread, feed, ring }) => {
       const evidence = collect(source)
       // Where it does not say how many cores there are, none is known to be free.
       evidence.facts.cores = cores ?? Math.max(1, evidence.facts.workers)
       if (Number.isNaN(evidence.facts.begun)) evidence.facts.begun = undefined
       const seen = evidence.makers.length > 0
-      return accountOf({ pid, thread, tid: null, feed }, evidence, { own: true, seen, full: this.own.full })
+      const about = { own: true, seen, full: this.own.full }
+      return accountOf({ pid, thread, tid: null, feed, ring }, evidence, about)
     })
     const found =
       loops.length > 0
         ? loops
         : this.other.waiting().map(({ pid, tid, evidence, makers }) => {
             const about = { own: false, seen: makers, full: this.other.full }
-            return accountOf({ pid, tid, thread: null, feed: null }, evidence, about)
+            return accountOf({ pid, tid, thread: null, feed: null, ring: null }, evidence, about)
           })
     return found.filter(({ steps }) => steps > 0).sort((a, b) => b.seconds - a.seconds)
   }
 }
 
 function accountOf(
-  whose: Pick<TraceAccount, 'pid' | 'tid' | 'thread' | 'feed'>,
+  whose: Pick<TraceAccount, 'pid' | 'tid' | 'thread' | 'feed' | 'ring'>,
   evidence: Evidence,
   about: { own: boolean; seen: boolean; full: boolean },
 ): TraceAccount {
   const accounting = account(evidence)
   const { steps, seconds, stepMs, idealMs, lost, parts, makers } = accounting
-  const diagnosis = conclude(evidence, accounting)
+  const diagnosis = asRecorded(conclude(evidence, accounting))
   const blind = !about.seen && supplyOf(parts) > 0
   const verdict = blind ? null : diagnosis.verdict
   return {
@@ -96,6 +99,16 @@ function accountOf(
     unknown: unknownOf(accounting, about),
   }
 }
+
+/** That workers waited for cores is in the records. Who had the cores is not. */
+function asRecorded(diagnosis: Diagnosis): Diagnosis {
+  const known = (name: VerdictName) => (OF_MACHINE.has(name) ? 'queued' : name)
+  const verdict = known(diagnosis.verdict)
+  const second = diagnosis.second && known(diagnosis.second)
+  return { ...diagnosis, verdict, second: second === verdict ? null : second }
+}
+
+const OF_MACHINE = new Set<VerdictName>(['cpu-saturated', 'crowded-host'])
 
 function blindly({ lost }: Accounting): string {
   return `The trainer loses ${Math.round(lost * 100)} %, at least; what it waited for is not in the trace.`
@@ -110,7 +123,7 @@ function unknownOf(
     ...(waits && !seen ? [UNKNOWN.makers] : []),
     ...(waits && seen && makers.from !== 'cpu' ? [UNKNOWN.cpu] : []),
     ...(own ? [] : [UNKNOWN.handOver]),
-    UNKNOWN.slowed,
+    UNKNOWN.slowed + (own ? UNKNOWN.measured : ''),
     UNKNOWN.host,
     ...(parts.blocked >= LEAST_PART ? [UNKNOWN.storage] : []),
     ...(full ? [UNKNOWN.more] : []),

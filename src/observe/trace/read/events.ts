@@ -1,4 +1,5 @@
 /** One event of any trace that we read, in one form: times in µs. */
+import { MISSING, PROCESS_NAME } from '../vocabulary.js'
 
 export type ReadEvent =
   | {
@@ -16,6 +17,7 @@ export type ReadEvent =
   | { type: 'flow'; phase: 's' | 't' | 'f'; id: string; pid: number; tid: number; ts: number }
   | { type: 'thread' | 'process'; pid: number; tid: number; name: string }
   | { type: 'clock'; monotonicMs: number; realtimeMs: number }
+  | { type: 'missing'; lost: number; full: boolean }
 
 type Args = Record<string, unknown>
 
@@ -93,8 +95,9 @@ export class EventReader {
       }
       case 'C': {
         const values: Record<string, number> = {}
+        // DFTracer's hash of the host is no figure.
         for (const [word, value] of Object.entries(args))
-          if (typeof value === 'number' && Number.isFinite(value)) values[word] = value
+          if (word !== 'hhash' && typeof value === 'number' && Number.isFinite(value)) values[word] = value
         this.out({ type: 'counter', pid, name, ts, values })
         return
       }
@@ -134,7 +137,17 @@ export class EventReader {
       })
     else if (called !== undefined && name === 'thread_name')
       this.out({ type: 'thread', pid, tid, name: called })
-    else if (called !== undefined && (name === 'process_name' || name === 'PR'))
+    else if (called !== undefined && name === 'process_name')
+      this.out({ type: 'process', pid, tid, name: called })
+    else if (name === 'PR') this.aboutProcess(pid, tid, args)
+    else if (name === MISSING)
+      this.out({ type: 'missing', lost: number(args.lost) ?? 0, full: number(args.full) === 1 })
+  }
+
+  /** DFTracer's metadata of a process are keys and values, such as core_affinity. Our old traces have the name as both. */
+  private aboutProcess(pid: number, tid: number, { name: key, value }: Args): void {
+    const called = text(value)
+    if (called !== undefined && (key === PROCESS_NAME || key === value))
       this.out({ type: 'process', pid, tid, name: called })
   }
 }

@@ -1,10 +1,11 @@
 /** Reads a trace from a file, compressed or not, whole or cut short, in any of the formats that `scan.ts` knows. */
-import { closeSync, createReadStream, readSync } from 'node:fs'
-import { createGunzip, constants as zlib } from 'node:zlib'
 import { MillraceError } from '../../../basics/errors.js'
-import { openRegular } from '../../../system/files/regular.js'
 import { EventReader, type ReadEvent } from './events.js'
 import { EventScanner } from './scan.js'
+import { unpack } from './unpack.js'
+
+/** So many bytes of a file are looked at to tell whether it is a trace. */
+const LOOKED_AT = 4 << 20
 
 /** What a file lacks. */
 export interface ReadNotes {
@@ -27,11 +28,15 @@ export async function readTrace(path: string, out: (event: ReadEvent) => void): 
     out(event)
   })
   const scanner = new EventScanner(reader.read)
-  const damage = await pieces(path, piece => scanner.add(piece))
-  if (events === 0)
+  const damage = await unpack(path, piece => {
+    scanner.add(piece)
+    return false
+  })
+  if (events + reader.other + reader.unfinished === 0)
     throw new MillraceError(
       `${path} holds no events of a trace${damage ? `: ${damage}` : ''} (\`millrace run --trace\` and \`millrace trace record\` write them)`,
     )
+  if (scanner.baseMs !== undefined) out({ type: 'clock', monotonicMs: 0, realtimeMs: scanner.baseMs })
   return {
     events,
     bad: scanner.bad + reader.bad,
@@ -42,37 +47,19 @@ export async function readTrace(path: string, out: (event: ReadEvent) => void): 
   }
 }
 
-/** The bytes of a file, unpacked. Returns what is wrong with their compression. */
-async function pieces(path: string, add: (piece: Uint8Array) => void): Promise<string | undefined> {
-  const packed = isPacked(path)
-  // Where compressed bytes are damaged, those that were read with them are lost: small pieces.
-  const file = createReadStream(path, { highWaterMark: packed ? 1 << 14 : 1 << 18 })
-  if (!packed) {
-    for await (const piece of file) add(piece as Buffer)
-    return undefined
-  }
-  // A member that is cut short gives what it has.
-  const unpacked = createGunzip({ finishFlush: zlib.Z_SYNC_FLUSH })
-  file.on('error', error => unpacked.destroy(error))
-  file.pipe(unpacked)
-  try {
-    for await (const piece of unpacked) add(piece as Buffer)
-    return undefined
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === undefined || !code.startsWith('Z_')) throw error
-    return `its compression is damaged (${(error as Error).message})`
-  } finally {
-    file.destroy()
-  }
-}
-
-function isPacked(path: string): boolean {
-  const { fd } = openRegular(path)
-  try {
-    const head = Buffer.alloc(2)
-    return readSync(fd, head, 0, 2, 0) === 2 && head[0] === 0x1f && head[1] === 0x8b
-  } finally {
-    closeSync(fd)
-  }
+/** Whether a file is a trace, by its first events; or holds nothing yet. */
+export async function isTrace(path: string): Promise<boolean> {
+  let found = 0
+  const reader = new EventReader(() => found++)
+  const scanner = new EventScanner(reader.read)
+  let seen = 0
+  let text = ''
+  await unpack(path, piece => {
+    scanner.add(piece)
+    text = (text + Buffer.from(piece.subarray(0, 16)).toString('latin1')).slice(0, 16)
+    seen += piece.length
+    return seen > LOOKED_AT || found + reader.other + reader.unfinished > 0
+  })
+  // A recorder that was killed at once leaves a bracket.
+  return found + reader.other + reader.unfinished > 0 || /^\s*\[?\s*\]?\s*$/.test(text)
 }

@@ -16,6 +16,8 @@ export interface TracedLoop {
   pid: number
   thread: string
   feed: string
+  /** The ring's number in the process that fills it. Null: the trace does not say, feeds of one name are one. */
+  ring: number | null
   source: SpanSource
   /** Cores of the machine. Null: the trace does not say. */
   cores: number | null
@@ -23,6 +25,14 @@ export interface TracedLoop {
 
 interface Lane extends LaneInfo {
   pid: number
+}
+
+interface Ring {
+  /** Its number here, from 1 on. */
+  id: number
+  feed: string
+  /** Its number in the trace. */
+  number: number | null
 }
 
 type Slice = Extract<ReadEvent, { type: 'slice' }>
@@ -33,8 +43,8 @@ export class TraceRecords {
   full = false
   private readonly lanes = new Map<string, Lane>()
   private readonly threads = new Map<string, string>()
-  /** A ring for each feed, by its name and rank. */
-  private readonly rings = new Map<string, number>()
+  /** By process and number; in old traces, which don't have these, by the feed's name and rank. */
+  private readonly rings = new Map<string, Ring>()
   private readonly facts = new Map<string, Facts>()
   private readonly records: SpanRecord[] = []
 
@@ -51,23 +61,26 @@ export class TraceRecords {
     for (const lane of this.lanes.values()) {
       if (lane.kind !== 'consumer') continue
       const own = this.records.filter(record => record.lane === lane)
-      for (const [feed, ring] of this.rings)
-        if (own.some(record => record.ring === ring && record.kind === 'step'))
-          loops.push(this.loop(lane, feed, ring, own))
+      const stepped = new Set(own.filter(({ kind }) => kind === 'step').map(({ ring }) => ring))
+      for (const ring of this.rings.values()) if (stepped.has(ring.id)) loops.push(this.loop(lane, ring, own))
     }
     return loops
   }
 
-  private loop({ pid, name }: Lane, feed: string, ring: number, own: readonly SpanRecord[]): TracedLoop {
+  private loop(
+    { pid, name }: Lane,
+    { id: ring, feed, number }: Ring,
+    own: readonly SpanRecord[],
+  ): TracedLoop {
     // The workers of all processes that made batches of the feed, also while they had nothing to do.
     const made = this.records.filter(({ lane }) => lane.kind === 'worker')
     const engines = new Set(made.filter(record => record.ring === ring).map(({ lane }) => (lane as Lane).pid))
     const all = [...own, ...made.filter(({ lane }) => engines.has((lane as Lane).pid))]
-    const told = [...engines, pid].map(one => this.facts.get(`${one}/${feed}`)).find(Boolean)
+    const told = [...engines, pid].map(one => this.facts.get(`${one}/${ring}`)).find(Boolean)
     const workers = new Set(made.filter(record => record.ring === ring).map(({ lane }) => lane.lane)).size
     const facts = told ?? { ring, rank: 0, world: 1, begun: Number.NaN, workers, depth: DEPTH, cores: null }
     const source = spansOfLoader(new TraceReading(all, { ...facts, ring }), ring)
-    return { pid, thread: name, feed, source, cores: facts.cores }
+    return { pid, thread: name, feed, ring: number, source, cores: facts.cores }
   }
 
   private slice({ pid, tid, cat, name, ts, dur, args }: Slice): void {
@@ -78,9 +91,8 @@ export class TraceRecords {
       this.full = true
       return
     }
-    const feed = args.feed
     this.records.push({
-      ...{ lane, kind, ring: typeof feed === 'string' ? this.ring(feed) : 0 },
+      ...{ lane, kind, ring: this.ring(pid, args)?.id ?? 0 },
       ...{ start: ts / 1000, duration: dur / 1000, number: this.records.length },
       ...{ bytes: number(args.bytes, 0), batch: number(args.batch, -1) },
       ...{ firstRow: number(args.firstRow, 0), rows: number(args.rows, 0), joined: number(args.joined, 1) },
@@ -88,31 +100,40 @@ export class TraceRecords {
     })
   }
 
-  /** The lane of a thread: a worker's tracks beside each other, and that of its garbage, are one. */
+  /**
+   * The lane of a thread: a worker's tracks beside each other, and that of its garbage, are one. Without workers, batches are
+   * made by the calling thread.
+   */
   private lane(pid: number, tid: number): Lane | undefined {
-    const match = /^(worker|trainer) (\d+)/.exec(this.threads.get(`${pid}/${tid}`) ?? '')
+    const match = /^(worker|caller|trainer) (\d+)/.exec(this.threads.get(`${pid}/${tid}`) ?? '')
     if (match === null) return undefined
     const [name, word, digits] = match
     const key = `${pid}/${name}`
     const known = this.lanes.get(key)
     if (known !== undefined) return known
-    const kind: LaneName = word === 'worker' ? 'worker' : 'consumer'
+    const kind: LaneName = word === 'trainer' ? 'consumer' : 'worker'
     const lane = { pid, lane: this.lanes.size, kind, number: Number(digits), name, open: false, written: 0 }
     this.lanes.set(key, lane)
     return lane
   }
 
-  private ring(feed: string): number {
-    const known = this.rings.get(feed)
+  /** The ring that arguments name; undefined: none. */
+  private ring(pid: number, args: Record<string, unknown>): Ring | undefined {
+    if (typeof args.feed !== 'string') return undefined
+    const told = typeof args.ring === 'number' ? args.ring : null
+    const key = told === null ? `of ${args.feed}` : `${number(args.engine, pid)}/${told}`
+    const known = this.rings.get(key)
     if (known !== undefined) return known
-    this.rings.set(feed, this.rings.size + 1)
-    return this.rings.size
+    const ring = { id: this.rings.size + 1, feed: args.feed, number: told }
+    this.rings.set(key, ring)
+    return ring
   }
 
   /** What a mark says of a feed. It was opened at the first one; how it is filled, the last one says. */
   private tell(pid: number, at: number, args: Record<string, unknown>): void {
-    if (typeof args.feed !== 'string') return
-    const key = `${pid}/${args.feed}`
+    const ring = this.ring(pid, args)
+    if (ring === undefined) return
+    const key = `${pid}/${ring.id}`
     this.facts.set(key, {
       ...{ ring: 0, begun: this.facts.get(key)?.begun ?? at },
       ...{ rank: number(args.rank, 0), world: number(args.world, 1), workers: number(args.workers, 0) },

@@ -7,13 +7,19 @@
 const LARGEST = 16 << 20
 
 const [QUOTE, BACKSLASH, OPEN, CLOSE, OPEN_ARRAY, CLOSE_ARRAY] = [...'"\\{}[]'].map(c => c.charCodeAt(0))
+const COMMA = ','.charCodeAt(0)
 const KEY = Buffer.from('"traceEvents"')
+/** torch.profiler's: ns since 1970 at which the times of its events begin. */
+const BASE = Buffer.from('"baseTimeNanoseconds"')
 
 export class EventScanner {
   /** Events that are no JSON, or too large. */
   bad = 0
   /** Whether the frame was closed; of lines, whether the last one was whole. */
   ended = false
+  /** Where times begin (ms since 1970), if the frame says so. */
+  baseMs: number | undefined
+  private base: string | undefined
   private frame: 'array' | 'lines' | 'object' | undefined
   private depth = 0
   private text = false
@@ -58,15 +64,32 @@ export class EventScanner {
       this.textFrom = this.depth === 1 && this.frame !== 'array' ? i : -1
     } else if (c === OPEN || c === OPEN_ARRAY) this.open(c, i)
     else if (c === CLOSE || c === CLOSE_ARRAY) this.close(data, i)
+    else if (this.base !== undefined) this.digit(c)
+  }
+
+  private digit(c: number): void {
+    if (c === COMMA) this.closeBase()
+    else this.base += String.fromCharCode(c)
+  }
+
+  private closeBase(): void {
+    const ns = /^\s*:\s*(\d{1,20})\s*$/.exec(this.base ?? '')?.[1]
+    if (ns !== undefined) this.baseMs = Number(ns) / 1e6
+    this.base = undefined
   }
 
   private closeText(data: Buffer, i: number): void {
     this.text = false
-    if (this.textFrom >= 0) this.key = data.subarray(this.textFrom, i + 1).equals(KEY)
+    if (this.textFrom >= 0) {
+      const text = data.subarray(this.textFrom, i + 1)
+      this.key = text.equals(KEY)
+      this.base = text.equals(BASE) ? '' : undefined
+    }
     this.textFrom = -1
   }
 
   private open(c: number, i: number): void {
+    this.base = undefined
     if (this.frame === undefined) this.frame = c === OPEN_ARRAY ? 'array' : 'lines'
     else if (c === OPEN_ARRAY && this.depth === 1 && this.key && this.frame === 'lines') {
       this.frame = 'object'
@@ -78,6 +101,7 @@ export class EventScanner {
   }
 
   private close(data: Buffer, i: number): void {
+    if (this.base !== undefined) this.closeBase()
     this.depth = Math.max(0, this.depth - 1)
     if (this.depth === 0) this.ended = true
     if (this.depth === 1 && this.frame === 'object' && data[i] === CLOSE_ARRAY) this.frame = 'lines' // what follows is no event

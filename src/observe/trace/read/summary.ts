@@ -2,7 +2,7 @@
 import { type TraceAccount, TraceAccounts } from './accounts.js'
 import type { ReadEvent } from './events.js'
 import { type ReadNotes, readTrace } from './file.js'
-import { isWait } from './waits.js'
+import { type WaitFigures, Waits } from './waits.js'
 
 /** So many of the longest waits are looked into. */
 const LONGEST = 5
@@ -12,8 +12,11 @@ export interface TraceSummary extends ReadNotes {
   tracks: TrackSummary[]
   /** Steps, and waits of the trainer for a batch (ms). Null: the trace has none. */
   steps: number
-  waits: { count: number; totalMs: number; p50: number; p95: number; p99: number; max: number } | null
+  waits: WaitFigures | null
   longest: LongWait[]
+  /** Records that the recorder missed, and whether it ended at its limit, before the run did. */
+  lost: number
+  full: boolean
   /** Where the time of steps went, of each loop of a trainer. */
   accounts: TraceAccount[]
   bytesRead: number
@@ -33,17 +36,13 @@ export interface TrackSummary {
 export interface LongWait {
   /** ms since the trace's beginning. */
   atMs: number
+  /** Of waits that were joined: their mean. */
   ms: number
+  /** So many waits were joined. */
+  joined: number
   batch: number | null
   /** ms of all other tracks in that time, by `category/name`. */
   meanwhile: Record<string, number>
-}
-
-interface Wait {
-  ts: number
-  dur: number
-  key: string
-  batch: number | null
 }
 
 /** Reads the trace twice: the second time for what happened during the longest waits. */
@@ -54,7 +53,7 @@ export async function summarise(path: string): Promise<TraceSummary> {
     first.take(event)
     accounts.take(event)
   })
-  const { longest } = first
+  const longest = first.waits.longest(LONGEST)
   const meanwhile = longest.map(() => new Map<string, number>())
   if (longest.length > 0) {
     await readTrace(path, event => {
@@ -70,11 +69,12 @@ export async function summarise(path: string): Promise<TraceSummary> {
     seconds: Math.max(0, first.to - first.from) / 1e6,
     tracks: first.tracksFound(),
     steps: first.steps,
-    waits: figures(first.waits),
-    longest: longest.map(({ ts, dur, batch }, i) => ({
+    waits: first.waits.figures(),
+    ...{ lost: first.lost, full: first.full },
+    longest: longest.map(({ ts, dur, batch, count }, i) => ({
       atMs: round((ts - first.from) / 1000),
-      ms: round(dur / 1000),
-      batch,
+      ms: round(dur / 1000 / Math.max(1, count)),
+      ...{ joined: Math.max(1, count), batch },
       meanwhile: sorted(meanwhile[i]),
     })),
     accounts: accounts.found(),
@@ -89,9 +89,9 @@ class FirstLook {
   steps = 0
   bytes = 0
   flows = 0
-  /** Waits of the trainer (µs), and the longest of them. */
-  readonly waits: number[] = []
-  readonly longest: Wait[] = []
+  lost = 0
+  full = false
+  readonly waits = new Waits()
   private readonly tracks = new Map<
     string,
     { pid: number; tid: number; slices: number; ms: Map<string, number> }
@@ -103,6 +103,8 @@ class FirstLook {
     if (event.type === 'thread') this.threads.set(`${event.pid}/${event.tid}`, event.name)
     if (event.type === 'process') this.processes.set(event.pid, event.name)
     if (event.type === 'flow' && event.phase === 's') this.flows++
+    if (event.type === 'missing') this.missing(event)
+    this.waits.take(event)
     if (event.type !== 'slice') return
     const { pid, tid, ts, dur, args } = event
     this.from = Math.min(this.from, ts)
@@ -117,7 +119,6 @@ class FirstLook {
     add(track.ms, word(event), dur / 1000)
     if (event.cat === 'compute' && event.name === 'step') this.steps += count(args.joined)
     if (typeof args.bytes === 'number' && event.name === 'io.read') this.bytes += args.bytes
-    if (isWait(event)) this.wait({ ts, dur, key, batch: typeof args.batch === 'number' ? args.batch : null })
   }
 
   tracksFound(): TrackSummary[] {
@@ -133,12 +134,10 @@ class FirstLook {
       .sort((a, b) => a.pid - b.pid || a.tid - b.tid)
   }
 
-  private wait(wait: Wait): void {
-    this.waits.push(wait.dur)
-    if (this.longest.length === LONGEST && wait.dur <= this.longest[LONGEST - 1].dur) return
-    this.longest.push(wait)
-    this.longest.sort((a, b) => b.dur - a.dur)
-    this.longest.length = Math.min(this.longest.length, LONGEST)
+  /** Each one tells of all before it. */
+  private missing({ lost, full }: { lost: number; full: boolean }): void {
+    this.lost = Math.max(this.lost, lost)
+    this.full ||= full
   }
 }
 
@@ -151,20 +150,14 @@ function word({ cat, name }: { cat: string; name: string }): string {
   return cat === '' ? name : `${cat}/${name}`
 }
 
-function overlap({ ts, dur }: { ts: number; dur: number }, wait: Wait): number {
+type Times = { ts: number; dur: number }
+
+function overlap({ ts, dur }: Times, wait: Times): number {
   return Math.min(ts + dur, wait.ts + wait.dur) - Math.max(ts, wait.ts)
 }
 
 function count(joined: unknown): number {
   return typeof joined === 'number' && joined >= 1 ? joined : 1
-}
-
-function figures(waits: number[]): TraceSummary['waits'] {
-  if (waits.length === 0) return null
-  const ms = Float64Array.from(waits, us => us / 1000).sort()
-  const at = (share: number) => round(ms[Math.min(ms.length - 1, Math.floor(share * ms.length))])
-  const totalMs = round(ms.reduce((a, b) => a + b, 0))
-  return { count: ms.length, totalMs, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
 function add(sums: Map<string, number>, name: string, ms: number): void {
