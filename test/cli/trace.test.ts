@@ -1,10 +1,13 @@
 /** Traces of real runs: three workers, a trainer in Node and in Python, also after kill -9. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import type * as Recorded from '../../src/cli/verbs/trace/recorded.js'
+import { tellFailure, traceLine } from '../../src/cli/verbs/trace/told.js'
 import { findRun } from '../../src/diagnose/attach/find-run.js'
+import { descendants } from '../../src/observe/trace/processes.js'
 import type { TraceAccount } from '../../src/observe/trace/read/accounts.js'
 import { type CheckedTrace, checkTrace } from '../observe/trace-check.js'
 import { CLI, millrace } from '../prepare/helpers.js'
@@ -22,6 +25,9 @@ const FEED = {
   order: { shuffle: 'global', seed: 1 },
   batch: 16,
 }
+
+const INDEX = join(CLI, '../../index.js')
+const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
 
 const children: ChildProcess[] = []
 afterAll(() => {
@@ -158,6 +164,113 @@ describe('run --trace', () => {
       const refused = await millrace('run', JSON.stringify(FEED), ...given)
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)])
     }
+  })
+
+  it('is written over no file but a trace', async () => {
+    const [feed, link, other] = ['own.json', 'own-link.json', 'other.json'].map(name => join(folder, name))
+    writeFileSync(feed, JSON.stringify(FEED))
+    symlinkSync(feed, link)
+    writeFileSync(other, '{"mine":1}')
+    for (const [given, code, said] of [
+      [['run', feed, '--trace', feed], 2, 'is the same file as the feed'],
+      [['run', feed, '--trace', link], 2, 'is the same file as the feed'],
+      [['run', `${feed}#val`, '--trace', feed], 2, 'is the same file as the feed'],
+      [['run', feed, '--save', join(folder, 's.json'), '--trace', join(folder, 's.json')], 2, 'as --save'],
+      [['run', feed, '--trace', other], 1, 'is no trace: remove it, or choose another name'],
+      [['demo', '--trace', other], 1, 'is no trace'],
+      [['trace', 'record', String(process.pid), '--out', other], 1, 'is no trace'],
+    ] as const) {
+      const refused = await millrace(...given)
+      expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(said)])
+    }
+    expect(JSON.parse(readFileSync(feed, 'utf8'))).toEqual(FEED)
+    expect(readFileSync(other, 'utf8')).toBe('{"mine":1}')
+    const out = join(folder, 'again.pfw')
+    for (let i = 0; i < 2; i++) {
+      const { code, stdout } = await millrace('run', feed, '--steps', '5', '--trace', out, '--json')
+      expect([code, JSON.parse(stdout).trace]).toEqual([0, { file: out, lost: 0, full: false }])
+    }
+    const { stdout } = await millrace('run', feed, '--steps', '5', '--trace', out)
+    expect(stdout).toContain(`trace: ${out} (millrace trace show ${out})`)
+  })
+
+  it('is not converted into itself, over whatever links', async () => {
+    const from = join(folder, 'self.json')
+    writeFileSync(from, '[\n{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"a"}\n]\n')
+    const before = readFileSync(from, 'utf8')
+    const [link, hard, through] = ['self-link.json', 'self-hard.json', 'through'].map(name =>
+      join(folder, name),
+    )
+    symlinkSync(from, link)
+    linkSync(from, hard)
+    symlinkSync(folder, through)
+    for (const to of [from, link, hard, join(through, 'self.json')]) {
+      const { code, stderr } = await millrace('trace', 'convert', from, to)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is the same file as IN')])
+    }
+    expect(readFileSync(from, 'utf8')).toBe(before)
+  })
+
+  it('shows the loops of a program apart, also without workers, and of counters that they are sums', async () => {
+    const out = join(folder, 'loops.json')
+    // The first line begins it, so that the recorder is there; it ends when there are no more.
+    const script = `const { once } = await import('node:events')
+const { open } = await import(${JSON.stringify(INDEX)})
+await once(process.stdin, 'data')
+for (const workers of [0, 1, 1]) {
+  const loader = open(${JSON.stringify(FEED)}, { workers, steps: 30 })
+  for await (const batch of loader) void batch
+  await loader.close()
+}
+await once(process.stdin, 'end')`
+    const words = ['--input-type=module', '-e', script]
+    const trainer = spawn(process.execPath, words, { stdio: ['pipe', 'ignore', 'inherit'] })
+    children.push(trainer)
+    const recorder = begin(process.execPath, [...[CLI, 'trace', 'record', String(trainer.pid), '--out', out]])
+    const over = () => recorder.child.exitCode !== null
+    await until(() => recorder.said.includes('waiting until') || over())
+    trainer.stdin.write('begin\n')
+    await until(() => over() || readFileSync(out, 'utf8').includes('"name":"step"'))
+    trainer.stdin.end()
+    expect(await recorder.ended).toEqual([0, null])
+    const { accounts } = JSON.parse((await millrace('trace', 'show', out, '--json')).stdout)
+    const rings = (accounts as TraceAccount[]).map(({ ring, dividedBy }) => [ring, dividedBy])
+    expect(rings.sort()).toEqual([
+      [1, 'cpu'],
+      [2, 'cpu'],
+      [3, 'cpu'],
+    ])
+    const sums = join(folder, 'sums.json')
+    await millrace('run', JSON.stringify(FEED), '--observe', 'counters', '--trace', sums)
+    expect((await millrace('trace', 'show', sums)).stdout).toContain('the trace has sums alone')
+  })
+
+  it('that could not be written to its end does not cost the result of the run', async () => {
+    const out = join(folder, 'dies.json')
+    // Its recorder is a process of the command line, as it is built.
+    const { recordTrace } = (await import(join(CLI, '../verbs/trace/recorded.js'))) as typeof Recorded
+    const recorded = await recordTrace(out)
+    const [recorder] = descendants(new Set([process.pid])).filter(pid => commandOf(pid).includes(out))
+    process.kill(recorder, 'SIGKILL')
+    const ended = await recorded.end()
+    expect(ended).toEqual({ file: out, full: false, lost: 0, failed: 'its recorder was killed (SIGKILL)' })
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    expect([tellFailure(ended), tellFailure({ ...ended, failed: undefined })]).toEqual([1, 0])
+    expect(said.mock.calls.flat().join()).toMatch(/dies\.json is not whole: its recorder was killed/)
+    said.mockRestore()
+    expect(traceLine(ended)).toBe('')
+  })
+
+  it('of a process that opens no feed is none: it is waited for, and then said why', async () => {
+    const out = join(folder, 'nothing.json')
+    const sleeper = begin(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'])
+    const recorder = begin(process.execPath, [
+      ...[CLI, 'trace', 'record', String(sleeper.child.pid), '--out', out],
+    ])
+    await until(() => recorder.said.includes('waiting until process') || recorder.child.exitCode !== null)
+    sleeper.child.kill('SIGKILL')
+    expect(await recorder.ended).toEqual([1, null])
+    expect(recorder.said).toMatch(/nothing was recorded: process \d+ opened no feed.*MILLRACE_SPANS=0/)
   })
 
   it('says why it has none', async () => {

@@ -10,6 +10,8 @@ import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
 import { version } from '../version.js'
 import { Watch } from '../why.js'
+import { checkTracePlace } from './trace/place.js'
+import { tellFailure } from './trace/told.js'
 
 const BATCH = 32
 const SEED = 7
@@ -36,21 +38,19 @@ export const demo = command({
   ],
   async run({ values }) {
     const given = workersOf(values.workers)
-    const [{ writeReport }, { writeWhole }, limits, { recordTrace }, { checkTrace }] = await Promise.all([
+    const [{ writeReport }, { writeWhole }, limits, { recordTrace }] = await Promise.all([
       import('../../observe/report.js'),
       import('../../system/files/draft.js'),
       import('../../system/process/limits.js'),
       import('./trace/recorded.js'),
-      import('../audit.js'),
     ])
     const workers = given === 'auto' ? limits.autoWorkers() : given
-    checkTrace('--trace', values.trace)
+    await checkTracePlace('--trace', values.trace)
     const trace = values.trace === undefined ? undefined : await recordTrace(values.trace)
     if (values.text) {
       const { demoText } = await import('../demo-text.js')
       const outcome = await demoText(values.out, { stepMs: values['step-ms'], workers, program: program() })
-      await trace?.end()
-      return outcome
+      return { ...outcome, code: tellFailure(await trace?.end()) }
     }
     const out = resolve(values.out)
     const cores = limits.usableCores()
@@ -59,7 +59,7 @@ export const demo = command({
     for (const way of waysToFeed(out, workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
-    await trace?.end()
+    const code = tellFailure(await trace?.end())
 
     const feed = join(out, 'feed.json')
     const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
@@ -91,6 +91,7 @@ export const demo = command({
         feed,
       },
       text,
+      code,
     }
   },
 })

@@ -1,5 +1,5 @@
 /** `millrace run`: feeds a simulated or null trainer, and says how it went. */
-
+import { existsSync } from 'node:fs'
 import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
@@ -10,7 +10,9 @@ import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
 import { TRACE_LIMIT } from './trace/limit.js'
+import { checkTracePlace } from './trace/place.js'
 import type { EndedTrace } from './trace/recorded.js'
+import { tellFailure, traceLine } from './trace/told.js'
 
 export const run = command({
   name: 'run',
@@ -70,7 +72,10 @@ export const run = command({
       import('../audit.js'),
     ])
     for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
-    audit.checkTrace('--trace', values.trace)
+    const { save, ids, resume } = values
+    const file = existsSync(feed) ? feed : feed.replace(/#[^#]*$/, '') // as it stands, or without a variant
+    const others = { 'the feed': file, '--save': save, '--ids': ids, '--resume': resume }
+    await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
     const plugins = await givenPlugins(values.plugin)
@@ -109,23 +114,17 @@ export const run = command({
       const watch = await Watch.start()
       const result = await feedTrainer(loader, state, { ...values, stepMs })
       const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs))
-      return { json, text: text + traceLine(values.trace, result.trace) }
+      const { trace } = result
+      return {
+        json: { ...json, ...(trace && { trace }) },
+        text: text + traceLine(trace),
+        code: tellFailure(trace),
+      }
     } finally {
       await loader.close()
     }
   },
 })
-
-/** Where the trace is, and how to look at it. */
-function traceLine(trace: string | undefined, ended: EndedTrace | undefined): string {
-  if (trace === undefined) return ''
-  const missing = [
-    ...(ended?.full ? ['it ended at --trace-limit, before the run did'] : []),
-    ...(ended !== undefined && ended.lost > 0 ? [`${counted(ended.lost, 'record')} came too fast`] : []),
-  ]
-  const but = missing.length > 0 ? `; ${missing.join('; ')}` : ''
-  return `\ntrace: ${trace} (drop it on ui.perfetto.dev, or: millrace trace show ${trace})${but}`
-}
 
 /** `--sequence 0/2` or `0/2/contiguous`. */
 function sequenceOf(text: string): SequenceOptions {

@@ -1,7 +1,7 @@
 /** `millrace trace convert`: from one format of traces to another. */
-import { resolve } from 'node:path'
-import { command, UsageError } from '../../command.js'
+import { command } from '../../command.js'
 import { bytes, counted } from '../../units.js'
+import { checkTracePlace } from './place.js'
 
 export const convert = command({
   name: 'trace convert',
@@ -15,12 +15,8 @@ export const convert = command({
   options: {},
   examples: [['millrace trace convert run.json.gz run.pfw.gz', 'for DFAnalyzer']],
   async run({ args: [from, to] }) {
-    const [{ convertTrace }, { checkTrace }] = await Promise.all([
-      import('../../../observe/trace/read/convert.js'),
-      import('../../audit.js'),
-    ])
-    if (resolve(from) === resolve(to)) throw new UsageError('IN and OUT are the same file')
-    checkTrace('OUT', to)
+    const { convertTrace } = await import('../../../observe/trace/read/convert.js')
+    await checkTracePlace('OUT', to, { IN: from })
     const { events, bad, cut, bytes: size } = await convertTrace(from, to)
     const rest = bad > 0 ? `; ${counted(bad, 'event')} can't be read` : ''
     return {

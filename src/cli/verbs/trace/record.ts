@@ -4,9 +4,12 @@ import { command, UsageError } from '../../command.js'
 import { onInterrupt } from '../../interrupt.js'
 import { bytes, counted } from '../../units.js'
 import { TRACE_LIMIT } from './limit.js'
+import { checkTracePlace } from './place.js'
 
 /** The file grows this often (ms). */
 const OFTEN = 500
+/** After so long (ms) without a feed, people are told what is waited for. */
+const PATIENCE = 3000
 
 export const record = command({
   name: 'trace record',
@@ -26,15 +29,14 @@ export const record = command({
     ['millrace trace record 4711 --out run.pfw.gz --seconds 60', 'a minute, for DFAnalyzer'],
   ],
   async run({ args, values }) {
-    const [{ Recorder }, { isAlive }, { checkTrace }, { spanWriters }] = await Promise.all([
+    const [{ Recorder }, { isAlive }, { spanWriters }] = await Promise.all([
       import('../../../observe/trace/recorder.js'),
       import('../../../observe/trace/processes.js'),
-      import('../../audit.js'),
       import('../../../spans/attach.js'),
     ])
     if (values.out === undefined)
       throw new UsageError('trace record needs --out FILE, such as --out run.json.gz')
-    checkTrace('--out', values.out)
+    await checkTracePlace('--out', values.out)
     const pids = new Set(args.map(pidOf))
     for (const pid of pids)
       if (!isAlive(pid)) throw new MillraceError(`there is no process ${pid}; ${feeding(spanWriters())}`)
@@ -43,10 +45,12 @@ export const record = command({
     const forget = onInterrupt(() => recorder.end())
     const ended = new Ended(values.seconds)
     let said = 0
+    const patience = new Patience([...pids])
     try {
       for (;;) {
         recorder.look()
         said = say(recorder.attached, said, values.out)
+        if (said === 0) patience.look()
         if (recorder.full || !recorder.alive) break
         if (await ended.within(OFTEN)) break
       }
@@ -56,6 +60,11 @@ export const record = command({
       recorder.end()
     }
     const { attached, records, lost, full } = recorder
+    if (attached.length === 0)
+      throw new MillraceError(
+        `nothing was recorded: ${namesOf([...pids])} opened no feed meanwhile, or spans are turned off there (MILLRACE_SPANS=0); ` +
+          feeding(spanWriters()),
+      )
     const json = { out: values.out, processes: attached, records, lost, bytes: recorder.bytes, full }
     const text =
       `${values.out}: ${counted(records, 'record')} of ${counted(attached.length, 'process', 'processes')}, ${bytes(recorder.bytes)}` +
@@ -71,6 +80,24 @@ function feeding(writers: readonly { pid: number }[]): string {
   return pids.length === 0
     ? 'no process on this machine has a feed open'
     : `these have a feed open: ${pids.join(', ')}`
+}
+
+function namesOf(pids: readonly number[]): string {
+  return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`
+}
+
+/** Says once that no feed is open yet. */
+class Patience {
+  private readonly until = performance.now() + PATIENCE
+  private said = false
+
+  constructor(private readonly pids: readonly number[]) {}
+
+  look(): void {
+    if (this.said || performance.now() < this.until) return
+    this.said = true
+    process.stderr.write(`waiting until ${namesOf(this.pids)} opens a feed\n`)
+  }
 }
 
 function pidOf(text: string): number {

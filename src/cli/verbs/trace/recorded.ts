@@ -11,14 +11,17 @@ import { SpanFile } from '../../../spans/file.js'
 const HELD = 30
 
 export interface RecordedTrace {
-  /** Writes the rest and ends the file. Throws where that was not possible. */
+  /** Writes the rest and ends the file. */
   end(): Promise<EndedTrace>
 }
 
 /** What is missing: the file was full before the end; records that were written over before they were read. */
 export interface EndedTrace {
+  file: string
   full: boolean
   lost: number
+  /** Why the recorder failed. The file then lacks its end, and more. */
+  failed?: string
 }
 
 /** Begins to record this process; comes back when it is recorded. */
@@ -37,6 +40,12 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
     result += data
   })
   const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
+  const reason = () => {
+    const { signalCode, exitCode } = child
+    const words = said.replace(/^(recording .*\n|waiting .*\n|millrace: )/gm, '').trim()
+    const how = signalCode === null ? `ended with status ${exitCode}` : `was killed (${signalCode})`
+    return words === '' ? `its recorder ${how}` : words
+  }
   const begun = new Promise<void>(resolve => {
     child.stderr.on('data', data => {
       said += data
@@ -48,18 +57,15 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
     })
   })
   await Promise.race([begun, ended])
-  const refuse = () =>
-    new MillraceError(
-      `--trace ${path} can't be written: ${said.replace(/^(recording .*\n|millrace: )/gm, '').trim()}`,
-    )
-  if (child.exitCode !== null || child.pid === undefined) throw refuse()
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)
+    throw new MillraceError(`--trace ${path} can't be written: ${reason()}`)
   return {
     async end() {
       await new Promise(resolve => setTimeout(resolve, HELD))
       child.kill('SIGTERM')
-      if ((await ended) !== 0) throw refuse()
+      if ((await ended) !== 0) return { file: path, full: false, lost: 0, failed: reason() }
       const { full, lost } = JSON.parse(result) as EndedTrace
-      return { full, lost }
+      return { file: path, full, lost }
     },
   }
 }

@@ -2,6 +2,7 @@
 import { printable } from '../../../basics/errors.js'
 import type { TraceAccount } from '../../../observe/trace/read/accounts.js'
 import type { TraceSummary } from '../../../observe/trace/read/summary.js'
+import type { WaitFigures } from '../../../observe/trace/read/waits.js'
 import { command } from '../../command.js'
 import { table } from '../../table.js'
 import { bytes, count, counted, duration } from '../../units.js'
@@ -49,16 +50,13 @@ function textOf(file: string, summary: TraceSummary, words: Words): string {
     ),
   ]
   if (waits !== null) {
-    lines.push(
-      '',
-      `${counted(steps, 'step')}; the trainer waited ${counted(waits.count, 'time')}, ${duration(waits.totalMs / 1000)} in all: ` +
-        `p50 ${ms(waits.p50)}, p95 ${ms(waits.p95)}, p99 ${ms(waits.p99)}, longest ${ms(waits.max)}`,
-    )
+    lines.push('', `${counted(steps, 'step')}; ${waitsText(waits)}`)
   }
-  for (const wait of longest) {
+  for (const wait of waits?.from === 'sums' ? [] : longest) {
     const batch = wait.batch === null ? '' : ` for batch ${wait.batch}`
+    const joined = wait.joined === 1 ? '' : ` and ${wait.joined - 1} more, on average`
     lines.push(
-      `  ${ms(wait.ms)}${batch}, after ${duration(wait.atMs / 1000)}; meanwhile: ${kinds(wait.meanwhile) || 'nothing'}`,
+      `  ${ms(wait.ms)}${batch}${joined}, after ${duration(wait.atMs / 1000)}; meanwhile: ${kinds(wait.meanwhile) || 'nothing'}`,
     )
   }
   for (const one of summary.accounts.slice(0, LOOPS)) lines.push('', ...accountLines(one, summary, words))
@@ -67,13 +65,26 @@ function textOf(file: string, summary: TraceSummary, words: Words): string {
   return lines.join('\n')
 }
 
+function waitsText({ count, totalMs, p50, p95, p99, max, from }: WaitFigures): string {
+  const total = duration(totalMs / 1000)
+  if (from === 'sums')
+    return `the trainer waited ${total} in all. Single waits are not known: the trace has sums alone (level "counters")`
+  const all = `the trainer waited ${counted(count, 'time')}, ${total} in all`
+  const figures = `p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)}, longest ${ms(max)}`
+  return from === 'each'
+    ? `${all}: ${figures}`
+    : `${all}: about ${figures} (short waits are joined, and count by their mean; --observe full has each)`
+}
+
 /** Where the time of a loop's steps went, and why. */
-function accountLines(one: TraceAccount, { tracks }: TraceSummary, words: Words): string[] {
+function accountLines(one: TraceAccount, { tracks, accounts }: TraceSummary, words: Words): string[] {
   const whose = tracks.find(
     ({ pid, tid, thread }) => pid === one.pid && (tid === one.tid || thread === one.thread),
   )
   const loop = `${whose?.thread ?? 'a trainer'} of ${whose?.process ?? `process ${one.pid}`}`
-  const feed = one.feed === null ? '' : `, fed by ${one.feed}`
+  const named = accounts.filter(other => other.feed === one.feed).length
+  const ring = one.ring !== null && named > 1 ? ` (ring ${one.ring})` : ''
+  const feed = one.feed === null ? '' : `, fed by ${one.feed}${ring}`
   return [
     printable(`${loop}${feed}: ${counted(one.steps, 'step')} of ${ms(one.stepMs)}. ${one.why}`),
     ...words.bars(one.parts),
@@ -82,10 +93,12 @@ function accountLines(one: TraceAccount, { tracks }: TraceSummary, words: Words)
 }
 
 /** What is missing. */
-function notesOf({ cut, damage, bad, unfinished, other }: TraceSummary): string[] {
+function notesOf({ cut, damage, bad, unfinished, other, lost, full }: TraceSummary): string[] {
   const notes: string[] = []
   if (damage !== undefined) notes.push(`${damage}: what follows is missing`)
   else if (cut) notes.push('the file has no end: its writer was killed, or still writes')
+  if (full) notes.push('it ended at its limit, before the run did')
+  if (lost > 0) notes.push(`${counted(lost, 'record')} came too fast for the recorder and are missing`)
   if (bad > 0) notes.push(`${counted(bad, 'event')} can't be read`)
   if (unfinished > 0) notes.push(`${counted(unfinished, 'slice')} never ended`)
   if (other > 0) notes.push(`${counted(other, 'event')} of kinds that are not shown`)
