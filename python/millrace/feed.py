@@ -14,7 +14,7 @@ import os
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Union
 
 from ._client.meeting import Meeting
-from ._client.recording import Recording
+from ._client.recording import Recording, trace_file
 from ._data.functions import with_map
 from ._generated.protocol import DEPTH, TIMEOUT
 from ._open.definition import resolve
@@ -32,8 +32,9 @@ from ._stream.run import Run
 from ._stream.stats import Stats
 from ._stream.stream import Stream
 from ._view.carrier import Carrier
-from .errors import DefinitionError, MillraceError
-from .views import View, length, run_alone
+from .diagnosing import diagnose
+from .errors import DefinitionError
+from .views import View, length
 
 log = logging.getLogger("millrace")
 
@@ -104,6 +105,7 @@ class Feed(Opened):
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
         stats, level = Stats(), level_of(observe)
+        recorded = None if trace is None else trace_file(trace)
         asked, name = resolve(feed, variant)
         if allow_code:
             asked["allowCode"] = True
@@ -155,7 +157,7 @@ class Feed(Opened):
             batch_map=batch_map,
             level=level,
         )
-        self._recording = None if trace is None else Recording(trace)
+        self._recording = None if recorded is None else Recording(recorded)
         if state is not None:
             self._run.began_with(state)
         log.info("%s: %s", self.name, self._where())
@@ -296,17 +298,9 @@ class Feed(Opened):
         """What it has done so far, and what the engine says about itself.
 
         ``account`` and ``epoch``: where the time of all its steps went, and of those of its latest epoch
-        (docs/metrics.md); None where that is not known.
+        (docs/metrics.md); None where that is not known. Of a feed that is closed: as it was at its end.
         """
-        run = self._run
-        report = run.stats.report(run.stream.ask({"stats": True})["stats"])
-        try:
-            report["account"] = run.account.latest("run")["account"]
-            report["epoch"] = run.account.latest("epoch")["account"]
-        except MillraceError as error:
-            log.debug("%s: %s", self.name, error)
-            report["account"] = report["epoch"] = None
-        return report
+        return self._run.account.report()
 
     def metrics(self) -> Dict[str, float]:
         """The account as flat names and numbers: for ``wandb.log`` or ``SummaryWriter.add_scalar``."""
@@ -320,15 +314,10 @@ class Feed(Opened):
     def diagnose(self, seconds: float = 10.0, *, step_ms: Optional[float] = None) -> Diagnosis:
         """Why the trainer waits for data, and what to do: ``print`` it, or use it as a dict.
 
-        Within a loop: judges the last ``seconds`` of it, at once. Without one: runs the feed for so long,
-        with steps of ``step_ms`` or without a trainer; afterwards the feed stands where it stood.
+        Within a loop: judges the last ``seconds`` of it, at once. Without one: runs the feed for so long
+        beside this run, which stays as it is, with steps of ``step_ms`` or without a trainer.
         """
-        run = self._run
-        given = {} if step_ms is None else {"idealMs": step_ms}
-        if run.looping:
-            return run.account.diagnosis(seconds=seconds, **given)
-        since = run_alone(run, View(run, Carrier(run)), seconds, step_ms or 0.0)
-        return run.account.diagnosis(since=since, **given)
+        return diagnose(self._run, seconds, step_ms)
 
     def spans(self, cursor: Optional[Sequence[int]] = None) -> SpanRead:
         """What the engine has done for this feed since the cursor, and when: ``records, cursor, lost``.

@@ -5,7 +5,6 @@ Usable wherever a loader is. One loop at a time, in one thread; a loop that begi
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from typing import Any, Deque, Dict, Iterator, Mapping, Optional, Sequence
 
@@ -133,25 +132,3 @@ def length(run: Run) -> int:
     if total is None:
         raise TypeError("this feed never ends: it has no length")
     return total
-
-
-def run_alone(run: Run, view: View, seconds: float, step_ms: float) -> float:
-    """Loops over a feed for so long, with steps that sleep; then the run stands where it stood.
-
-    When that began (ms of CLOCK_MONOTONIC).
-    """
-    state, begun = run.state(), time.monotonic()
-    end = begun + seconds
-    try:
-        some = True
-        while some and time.monotonic() < end:
-            some = False
-            for _ in view:
-                some = True
-                if step_ms > 0:
-                    time.sleep(step_ms / 1000)
-                if time.monotonic() >= end:
-                    break
-    finally:
-        run.load(state)
-    return begun * 1000

@@ -27,7 +27,8 @@ ROOMS: Dict[str, Set[str]] = {
     "_stream": {"errors", "batch", "_client", "_cuda", "_spans"},
     "_view": {"errors", "batch", "_client", "_cuda", "_gpu", "_stream"},
     "views": {"errors", "_open", "_stream", "_view"},
-    "feed": {"errors", "_client", "_data", "_spans", "_open", "_stream", "_view", "views"},
+    "diagnosing": {"errors", "_stream", "_view", "views"},
+    "feed": {"errors", "_client", "_data", "_spans", "_open", "_stream", "_view", "views", "diagnosing"},
     "_define": {"errors", "_data", "_open", "feed"},
     "__init__": {"errors", "batch", "_define", "_cuda", "_open", "_spans", "feed"},
 }

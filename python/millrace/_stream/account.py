@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._spans.attach import spans
 from ..errors import MillraceError
@@ -50,10 +50,41 @@ class Account:
         #: What was answered, and when.
         self._known: Dict[str, Tuple[float, Mapping[str, Any]]] = {}
         self._blind = False
+        #: What ``stats()`` says after the end.
+        self._end: Optional[Dict[str, Any]] = None
+
+    def report(self) -> Dict[str, Any]:
+        """What ``stats()`` says. Of a feed that is closed: as it was at its end."""
+        if self._end is not None:
+            return dict(self._end)
+        report = self._stats.report(self._stream.ask({"stats": True})["stats"])
+        try:
+            report["account"] = self.latest("run")["account"]
+            report["epoch"] = self.latest("epoch")["account"]
+        except MillraceError as error:
+            log.debug("%s: %s", self._stream.name, error)
+            report["account"] = report["epoch"] = None
+        return report
+
+    def close(self) -> None:
+        """The feed is about to be closed: asks for all figures once more, if the engine lives."""
+        report = self._stats.report({})
+        report["account"] = report["epoch"] = None
+        try:
+            report.update(self._stream.client.ask({"stats": True})["stats"])
+            for of, name in (("run", "account"), ("epoch", "epoch")):
+                known = self.sums(of, revive=False)
+                self._known[of] = time.monotonic(), known
+                report[name] = known["account"]
+        except MillraceError as error:
+            log.debug("%s: %s", self._stream.name, error)
+        self._end = report
 
     def latest(self, of: str = "run") -> Mapping[str, Any]:
         """The account of the ``run`` so far, or of its latest ``epoch``: anew once a second at most."""
         at, known = self._known.get(of, (0.0, {}))
+        if known and self._end is not None:
+            return known
         if not known or time.monotonic() - at > FRESH:
             known = self.sums(of)
             self._known[of] = time.monotonic(), known
@@ -89,9 +120,11 @@ class Account:
             raise MillraceError(f"nothing is known of where the time went: {known['unknown']}")
         return known
 
-    def diagnosis(self, **request: Any) -> Diagnosis:
-        """Why steps take longer than they must."""
+    def diagnosis(self, **request: Any) -> Optional[Diagnosis]:
+        """Why steps take longer than they must; None where no step was seen."""
         known = self.ask(**request)
+        if known["account"]["steps"] == 0:
+            return None
         return Diagnosis(known["diagnosis"], known["sentence"], known["text"])
 
     def _device(self) -> Dict[str, Any]:

@@ -14,14 +14,16 @@ from .stream import Stream
 LOSES = "Your trainer loses "
 #: What the parts of a step are called here.
 PARTS = {
-    "slowed": "training that makers slow down",
-    "handOver": "hand-over",
-    "transfer": "the copy to the device",
-    "running": "workers that run",
-    "queued": "workers that wait for a core",
-    "blocked": "workers that are blocked",
-    "noSlot": "workers without a slot",
+    "slowed": "training that the workers slow down",
+    "handOver": "taking finished batches",
+    "transfer": "copying batches to the device",
+    "running": "waiting for workers that are busy with a batch",
+    "queued": "waiting for workers that wait for a core",
+    "blocked": "waiting for workers that wait for storage or a function",
+    "noSlot": "waiting for workers that have no free slot",
 }
+#: How to learn more, where the engine is not certain of a cause.
+HINT = "loader.diagnose() looks closer at why"
 
 
 class EpochLine:
@@ -32,6 +34,8 @@ class EpochLine:
         self._stats = stats
         self._account = account
         self._rank = rank
+        #: Whether the hint was given: once in a run is enough.
+        self._hinted = False
 
     def say(self, epoch: int, bad: Optional[str]) -> None:
         """The epoch is over. ``bad``: which samples were dropped or masked in it."""
@@ -41,12 +45,27 @@ class EpochLine:
                 say(f"{name}, rank {self._rank}, epoch {epoch}: {bad}")
             return
         speed, waited = self._stats.epoch_line(epoch)
+        why, certain = None, True
         try:
-            why = told(self._account.sums("epoch", revive=False))
+            known = self._account.sums("epoch", revive=False)
+            why, certain = told(known), is_certain(known)
         except (MillraceError, KeyError):
-            why = None
-        line = f"{name}, {speed}; {why or waited}"
-        say(line if bad is None else f"{line}; {bad}")
+            pass
+        parts = [f"{name}, {speed}", why or waited]
+        if bad is not None:
+            parts.append(bad)
+        if not certain and not self._hinted:
+            self._hinted = True
+            parts.append(HINT)
+        say("; ".join(parts))
+
+
+def is_certain(known: Mapping[str, Any]) -> bool:
+    """Whether nothing was lost, or it is known why. After few steps it is not."""
+    account = known["account"]
+    if account["steps"] == 0 or account["lost"] < FINE:
+        return True
+    return bool(known["diagnosis"]["verdict"] != "inconclusive")
 
 
 def told(known: Mapping[str, Any]) -> Optional[str]:

@@ -92,7 +92,7 @@ class Loop:
         stream: Stream,
         stats: Stats,
         standing: Standing,
-        epoch_line: EpochLine,
+        epoch_line: Optional[EpochLine],
         total: Optional[int],
         limited: bool,
     ) -> None:
@@ -173,7 +173,7 @@ class Loop:
         if self.over:  # batches that were taken ahead are of no use any more, either
             raise MillraceError("another loop over this feed has begun: this one is over")
         epoch, self._ended_epoch = self._ended_epoch, None
-        if epoch is not None:
+        if epoch is not None and self._epoch_line is not None:
             self._epoch_line.say(epoch, self._bad_line)
 
     def leave(self, finished: bool) -> None:

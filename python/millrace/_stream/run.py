@@ -45,6 +45,7 @@ class Run:
         shared: bool = False,
         batch_map: Optional[Callable[[Any], Any]] = None,
         level: int = SpanLevel.SPANS,
+        quiet: bool = False,
     ) -> None:
         self.stream = stream
         self.stats = stats
@@ -55,12 +56,14 @@ class Run:
         #: Applied to every finished batch.
         self.batch_map = batch_map
         self._limits = limits
+        self._level = level
         self._standing = Standing(stream.ahead)
         #: Writes what the loop waits for.
         self.consumer = Consumer(level, stream.look)
         #: Where the time of steps went.
         self.account = Account(stream, stats, self.consumer)
-        self._epoch_line = EpochLine(stream, stats, self.account, rank)
+        #: None: nothing is said of epochs.
+        self._epoch_line = None if quiet else EpochLine(stream, stats, self.account, rank)
         self._loop: Optional[Loop] = None
         #: The epoch of the state that was loaded, if no step of it was left.
         self._over: Optional[int] = None
@@ -209,6 +212,23 @@ class Run:
             stream.go(place, None if self._limits.plain else left)
             standing.move_to = None
 
+    # ------------------------------------------------------------ trying
+
+    def beside(self) -> "Run":
+        """A run of its own from where this one stands: nothing of it counts here, or is logged."""
+        stats = Stats()
+        stream = self.stream.beside(self.following, stats)
+        stats.opened()
+        return Run(
+            stream,
+            stats,
+            self._limits,
+            timeout=self.timeout,
+            batch_map=self.batch_map,
+            level=self._level,
+            quiet=True,
+        )
+
     # ------------------------------------------------------------ ending
 
     def on_close(self, end: Callable[[], None]) -> None:
@@ -220,6 +240,13 @@ class Run:
         """Ends it: the loop, the device stages, then the ring. Batches still referred to stay readable."""
         if self._loop is not None:
             self._loop.over = True
+        try:
+            if not self.stream.closed:
+                self.account.close()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         for closer in self._closers:
             end = closer()
             if end is not None:

@@ -112,6 +112,16 @@ class Stream:
                 say(f"{self.name}: " + printable(notice).replace("\n", "\\n"))
         self._told.update(opened.notices)
 
+    def beside(self, place: Place, stats: Stats) -> "Stream":
+        """A ring of its own in the same engine, with the same batches from a place on: this one goes on."""
+        # Without its other members, and with no more slots than are used.
+        request = {name: value for name, value in self._request.items() if name != "share"}
+        request["options"] = {**request["options"], "maxDepth": request["options"]["depth"]}
+        other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
+        other.changes, other._told = self.changes, set(self._told)
+        other._connect_at(place, self.opened)
+        return other
+
     def tune(self, change: Mapping[str, int]) -> Dict[str, int]:
         """Changes workers or depth, of this ring and of those that are opened later."""
         tuned = dict(self.ask({"tune": change})["tuned"])

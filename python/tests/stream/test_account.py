@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import os
+import signal
 import time
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 import millrace
 from millrace._generated.span_words import SpanLevel
 from millrace._spans.level import level_of
-from millrace._stream.epoch_line import told
+from millrace._stream.epoch_line import HINT, is_certain, told
 from millrace.feed import run_of
 
 FEED = {
@@ -80,31 +81,29 @@ def test_where_nothing_is_known_it_is_said(fake):
             feed.metrics()
 
 
-def test_a_running_loop_is_diagnosed_at_once(engine):
+def test_the_figures_of_a_closed_feed_are_those_of_its_end(engine, monkeypatch):
     with millrace.Feed(FEED, workers=1) as feed:
-        for i, _ in enumerate(feed):
-            time.sleep(0.001)
-            if i == 110:
-                found = feed.diagnose(seconds=60)
-                break
-    assert set(found) >= {"verdict", "second", "stage", "parts", "evidence", "ceiling", "lost", "remedies"}
-    assert json.loads(json.dumps(found)) == found
-    assert str(found).startswith(found.sentence) and f"verdict   {found['verdict']}" in str(found)
-    assert found.sentence in repr(found)
+        looped(feed)
+        early = feed.metrics()
+        looped(feed)
+    stats = feed.stats()
+    assert [stats["batches"], stats["account"]["steps"], stats["epoch"]["steps"]] == [240, 239, 120]
+    assert stats["workers"] == 1 and stats["spans"]["decode"] > 0
+    monkeypatch.setattr("millrace._stream.account.FRESH", -1.0)  # however long ago that was
+    assert feed.metrics()["millrace/steps"] == 239 > early["millrace/steps"]
+    assert "millrace_lost_ratio" in feed.prometheus()
+    feed.close()
+    assert feed.stats() == stats
 
 
-def test_a_feed_without_a_loop_is_run_and_stands_where_it_stood(engine):
-    with millrace.Feed(FEED, workers=1) as feed:
-        for batch in feed:
-            if batch.positions[0] >= 28:
-                break
-        feed.load_state_dict({**feed.state_dict()})
-        state = feed.state_dict()
-        found = feed.diagnose(0.3, step_ms=2)
-        assert feed.state_dict() == state
-        assert any("2 ms" in line for line in found["evidence"])
-        first = next(iter(feed))
-        assert first.positions[0] == batch.positions[0] + 4
+def test_a_closed_feed_whose_engine_died_has_its_own_figures(fake, runtime_folder):
+    with millrace.Feed(fake(8)) as feed:
+        assert sum(1 for _ in feed) == 2
+        client = run_of(feed).stream.client
+        os.kill(client.engine.pid, signal.SIGKILL)
+        assert wait_until(lambda: client.wire.ended)
+    stats = feed.stats()
+    assert stats["batches"] == 2 and stats["account"] is None and "workers" not in stats
 
 
 def known(lost, verdict, part="running", steps=200):
@@ -119,12 +118,35 @@ def known(lost, verdict, part="running", steps=200):
 def test_the_line_after_an_epoch_says_why():
     assert told(known(0.012, "compute-bound")) == "compute-bound (1.2% lost)"
     assert told(known(0.31, "under-parallel")) == (
-        "lost 31.0%, mostly to workers that run: the workers can't decode fast enough. Use 4 workers: +20 %"
+        "lost 31.0%, mostly to waiting for workers that are busy with a batch: "
+        "the workers can't decode fast enough. Use 4 workers: +20 %"
     )
-    assert told(known(0.31, "inconclusive", "blocked")) == "lost 31.0%, mostly to workers that are blocked"
+    assert told(known(0.31, "inconclusive", "blocked")) == (
+        "lost 31.0%, mostly to waiting for workers that wait for storage or a function"
+    )
     assert told(known(0.31, "inconclusive", steps=0)) is None
     other = {**known(0.31, "hand-over", "handOver"), "sentence": "Not so: quick."}
-    assert told(other) == "lost 31.0%, mostly to hand-over: Not so: quick"
+    assert told(other) == "lost 31.0%, mostly to taking finished batches: Not so: quick"
+
+
+def test_the_first_line_without_a_cause_says_how_to_learn_it(fake, caplog, monkeypatch):
+    answers = iter(
+        [
+            known(0.012, "inconclusive"),
+            known(0.31, "under-parallel"),
+            known(0.31, "inconclusive"),
+            known(0.4, "inconclusive"),
+        ]
+    )
+    with millrace.Feed(fake(8)) as feed, caplog.at_level(logging.INFO, "millrace"):
+        monkeypatch.setattr(run_of(feed).account, "sums", lambda of, revive: next(answers))
+        for _ in range(4):
+            looped(feed)
+        lines = [record.getMessage() for record in caplog.records if ", epoch " in record.getMessage()]
+        monkeypatch.undo()
+    assert [line.endswith(f"; {HINT}") for line in lines] == [False, False, True, False]
+    assert "loader.diagnose()" in HINT
+    assert is_certain(known(0.31, "inconclusive", steps=0))
 
 
 def test_a_trace_is_recorded_until_the_feed_is_closed(fake, tmp_path, monkeypatch):
@@ -137,6 +159,29 @@ def test_a_trace_is_recorded_until_the_feed_is_closed(fake, tmp_path, monkeypatc
             assert time.monotonic() < end, "no recorder was started"
             time.sleep(0.01)
     assert out.read_text() == f"{os.getpid()} ended"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("x.txt", "trace: the name ends in .json, .json.gz, .pfw, .pfw.gz, not as 'x.txt' does"),
+        ("nosuch/x.json.gz", "trace: there is no folder .*/nosuch for 'nosuch/x.json.gz': make it first"),
+        ("folder.json", "trace: 'folder.json' is no plain file"),
+    ],
+)
+def test_a_trace_that_can_not_be_written_is_refused_at_once(fake, tmp_path, monkeypatch, path, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(millrace.DefinitionError, match=said):
+        millrace.Feed(fake(8), trace=path)
+
+
+def test_a_trace_without_spans_is_refused(fake, tmp_path, monkeypatch):
+    monkeypatch.setattr("millrace._client.recording.shared", lambda: None)
+    with pytest.raises(
+        millrace.DefinitionError, match="trace: it is made of spans, and those are turned off"
+    ):
+        millrace.Feed(fake(8), trace=tmp_path / "run.json")
 
 
 @pytest.mark.parametrize("observe", ["counters", "spans", "full"])
@@ -167,3 +212,16 @@ def test_a_level_that_there_is_not(fake, monkeypatch):
     assert level_of("full") == SpanLevel.FULL and level_of(None) == SpanLevel.SPANS
     monkeypatch.setenv("MILLRACE_SPANS", "counters")
     assert level_of("full") == SpanLevel.COUNTERS
+
+
+def test_a_level_of_the_environment_that_there_is_not_is_warned_of_once(fake, monkeypatch, caplog):
+    for value in ("0", "", "full"):
+        monkeypatch.setenv("MILLRACE_SPANS", value)
+        level_of(None)
+    assert not caplog.records
+    monkeypatch.setenv("MILLRACE_SPANS", "bogus")
+    for _ in range(2):
+        with millrace.Feed(fake(8), observe="full"):
+            assert level_of("full") == SpanLevel.FULL
+    [warned] = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert warned == "MILLRACE_SPANS: expected one of 0, counters, spans, full, not 'bogus': it is ignored"
