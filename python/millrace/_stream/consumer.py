@@ -72,9 +72,10 @@ class Consumer:
 
     # ------------------------------------------------------------ on the host's clock
 
-    def begin(self, record_end: Optional[Callable[[], None]] = None) -> None:
-        """A loop begins: what lies between two loops is no step."""
-        self._asked = self._handed = self._begun = self._ended = None
+    def begin(self, record_end: Optional[Callable[[], None]] = None, asked: Optional[float] = None) -> None:
+        """A loop begins, and was asked for some time ago: what lies between two loops is no step."""
+        self._handed = self._begun = self._ended = None
+        self._asked = asked
         # Not held: carriers refer to the run, and through it to this object.
         self._thread = threading.get_ident()
         self._record_end = None if record_end is None else weakref.WeakMethod(record_end)

@@ -14,6 +14,7 @@ after that: the next loop begins where the note says.
 from __future__ import annotations
 
 import logging
+import time
 import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -136,6 +137,8 @@ class Run:
 
         ``record_end``: where events on a stream tell of the steps (consumer.py).
         """
+        # Moving the ring is waited for, too: it counts to the first batch.
+        asked = time.monotonic()
         stream, standing = self.stream, self._standing
         if self._loop is not None:
             self._loop.leave(finished=False)
@@ -155,7 +158,7 @@ class Run:
                 stream.limit(limit)
             standing.place = stream.ahead
             self.stats.mark()
-        self.consumer.begin(record_end)
+        self.consumer.begin(record_end, asked)
         loop = Loop(stream, self.stats, standing, self._epoch_line, total, limited=not self._limits.plain)
         self._loop = loop
         return loop

@@ -51,6 +51,23 @@ def test_the_account_of_a_loop(engine):
     assert f'millrace_lost_ratio{{feed="synthetic",rank="0"}} {account["lost"]}' in text
 
 
+def test_after_a_break_the_wait_for_the_next_epoch_is_all_told(engine, monkeypatch):
+    with millrace.Feed(FEED, workers=1) as feed:
+        next(iter(feed))  # and the loop is left: the next one moves the ring
+        stream = run_of(feed).stream
+        go = stream.go
+
+        def slowly(*args):
+            time.sleep(0.2)
+            return go(*args)
+
+        monkeypatch.setattr(stream, "go", slowly)
+        looped(feed)
+        account = feed.stats()["account"]
+    assert account["epochGapMs"] >= 200
+    assert account["wait"]["max"] >= 200
+
+
 def test_an_engine_that_can_not_look_into_the_trainer_is_told(engine, monkeypatch):
     with millrace.Feed(FEED, workers=1) as feed:
         looped(feed)
