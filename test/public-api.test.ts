@@ -38,6 +38,7 @@ test('millrace', async () => {
       "cutmix",
       "diagnoseFeed",
       "diagnoseLive",
+      "explainDiagnosis",
       "feed",
       "files",
       "float",

@@ -1,6 +1,7 @@
 /** Diagnosing, for programs: loaded when it is asked for, so that others start without it. */
 import type { FeedJson } from '../define/types.js'
 import type { OpenOptions } from '../deliver/options.js'
+import type { Diagnosis } from '../observe/evidence.js'
 import type { DiagnoseLiveOptions } from './attach/live.js'
 import type { DiagnoseFeedOptions } from './feed.js'
 import type { Findings } from './findings.js'
@@ -25,4 +26,9 @@ export async function diagnoseLive(
 ): Promise<Findings> {
   const filled = { steps: 200, seconds: 30, control: false, apply: false, progress: () => {}, ...options }
   return (await import('./attach/live.js')).diagnoseLive(pid, filled)
+}
+
+/** A diagnosis in words, as `millrace diagnose` prints it. */
+export async function explainDiagnosis(diagnosis: Diagnosis): Promise<string> {
+  return (await import('../observe/verdict/words.js')).explain(diagnosis)
 }
