@@ -45,7 +45,7 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['system', 'transform'],
   ],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
-  prepare: ['basics', 'codec', 'decode', 'define', 'source', 'store', 'system', 'tokenize'],
+  prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [
     'basics',
     'codec',

@@ -7,7 +7,7 @@
 import { closeSync, mkdtempSync, readdirSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { alignedBytes, createDirect } from '../../system/files/direct.js'
-import type { ProbeFile } from './task.js'
+import type { ProbeFile } from './work.js'
 
 const LARGE = 256 << 20
 const SMALL = 16 << 10

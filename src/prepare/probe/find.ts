@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import { kindOf } from '../../system/files/regular.js'
 import { isBenchSet } from './bench-set.js'
-import type { ProbeFile } from './task.js'
+import type { ProbeFile } from './work.js'
 
 export interface FoundFiles {
   files: ProbeFile[]

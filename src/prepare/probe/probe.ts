@@ -5,8 +5,9 @@ import { BenchSet, sweepBenchSets } from './bench-set.js'
 import { type FoundFiles, findFiles } from './find.js'
 import { type Measure, type Probed, speedAt, wasAt } from './speed.js'
 import { labelOf, missing, partOf, STEPS, type Step, suits } from './steps.js'
-import type { ProbeFile, TaskRuns } from './task.js'
+import type { TaskRuns } from './task.js'
 import { ProbeThreads } from './threads.js'
+import type { ProbeFile } from './work.js'
 
 export interface ProbeOptions {
   /** For one path. */

@@ -5,30 +5,7 @@
  */
 import { Gate } from './gate.js'
 import { Lane, type Run } from './lane.js'
-import type { MeasureName } from './speed.js'
-import { type Work, workOf } from './work.js'
-
-export interface ProbeFile {
-  path: string
-  bytes: number
-}
-
-export interface ProbeTask {
-  what: MeasureName
-  /** Folders, for `list`. */
-  files: readonly ProbeFile[]
-  /** Of one read. */
-  bytes: number
-  /** The part of each file that this measure has to itself (0…1): what one has read is warm for the others. */
-  part: readonly [from: number, to: number]
-  /** How long. */
-  ms: number
-  /** Which of how many threads this is. */
-  thread: number
-  threads: number
-  /** What they share: a gate's memory. */
-  gate: SharedArrayBuffer
-}
+import { type ProbeTask, type Work, workOf } from './work.js'
 
 /** What a thread did. */
 export interface TaskRuns {

@@ -1,6 +1,7 @@
 /** A thread of a probe: does the tasks that it is given, one after the other. */
 import { parentPort } from 'node:worker_threads'
-import { type ProbeTask, runTask } from './task.js'
+import { runTask } from './task.js'
+import type { ProbeTask } from './work.js'
 
 parentPort?.on('message', (task: ProbeTask) => {
   try {

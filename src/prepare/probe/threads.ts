@@ -3,7 +3,8 @@ import { Worker } from 'node:worker_threads'
 import { SourceError } from '../../basics/errors.js'
 import { threadFlags } from '../../system/node/thread-flags.js'
 import { Gate } from './gate.js'
-import type { ProbeTask, TaskRuns } from './task.js'
+import type { TaskRuns } from './task.js'
+import type { ProbeTask } from './work.js'
 
 type Answer = { runs: TaskRuns } | { failed: string }
 

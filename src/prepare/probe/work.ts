@@ -5,7 +5,29 @@ import { AbsentPages, countable } from '../../system/files/absent.js'
 import { advise } from '../../system/files/advise.js'
 import { openRegular } from '../../system/files/regular.js'
 import type { Lane, Place } from './lane.js'
-import type { ProbeTask } from './task.js'
+import type { MeasureName } from './speed.js'
+
+export interface ProbeFile {
+  path: string
+  bytes: number
+}
+
+export interface ProbeTask {
+  what: MeasureName
+  /** Folders, for `list`. */
+  files: readonly ProbeFile[]
+  /** Of one read. */
+  bytes: number
+  /** The part of each file that this measure has to itself (0…1): what one has read is warm for the others. */
+  part: readonly [from: number, to: number]
+  /** How long. */
+  ms: number
+  /** Which of how many threads this is. */
+  thread: number
+  threads: number
+  /** What they share: a gate's memory. */
+  gate: SharedArrayBuffer
+}
 
 export interface Work {
   count: number
