@@ -51,6 +51,8 @@ const QUEUED = 0.2
 const LEAST_BESIDE = 0.3
 /** Waiting for a core, as a share of running and waiting, from which others compete for it. */
 const LEAST_DELAY = 0.05
+/** Batches made ahead, with which a trainer and its makers work at the same time. */
+export const LEAST_AHEAD = 2
 /** Twice the reads in flight gain less than this: the storage gives no more. */
 export const DOUBLED_GAIN = 0.1
 
@@ -117,9 +119,12 @@ export function workOf({ open, read, decode, transform, map, close }: MakerWork)
   return open + read + decode + transform + map + close
 }
 
-/** A DataLoader makes two batches ahead for each of its workers, unless it is told otherwise. */
+/**
+ * A DataLoader makes two batches ahead for each of its workers, unless it is told otherwise. Where there are no workers, a depth of 1
+ * was not chosen: workers are advised with more.
+ */
 function aheadOf({ facts: { workers, depth, foreign } }: Evidence): Fit['ahead'] {
-  if (foreign === undefined) return { batches: Math.max(1, depth) }
+  if (foreign === undefined) return { batches: Math.max(workers === 0 ? LEAST_AHEAD : 1, depth) }
   return { each: workers === 0 ? 2 : Math.max(1, depth / workers) }
 }
 

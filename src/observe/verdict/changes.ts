@@ -1,5 +1,6 @@
 /** Remedies that change workers or depth: the values are computed, and what they gain is predicted. */
 import type { Change, Prediction, Remedy } from '../evidence.js'
+import { LEAST_AHEAD } from '../model/fit.js'
 import { predict } from '../model/predict.js'
 import { replay } from '../model/replay.js'
 import type { Case } from './case.js'
@@ -128,11 +129,15 @@ function setting(
     const how = known ? option : `with a DataLoader, ${option}`
     return { action: `${what} in place of ${was}: ${how}`, ...(known && { command: option }) }
   }
-  const live = facts.workers === 0 ? '' : `, or feed.tune(${name}=${value}) while it runs`
-  const set = workers !== undefined ? { workers } : { depth }
+  const live = facts.workers === 0 ? '' : `, or loader.tune(${name}=${value}) while it runs`
+  const deeper = facts.workers === 0 && facts.depth < LEAST_AHEAD ? LEAST_AHEAD : undefined
+  const command = `--${name} ${value}${deeper === undefined ? '' : ` --depth ${deeper}`}`
   return {
-    action: `${what} in place of ${was}: --${name} ${value}${live}`,
-    command: `--${name} ${value}`,
-    set,
+    action: `${what} in place of ${was}: ${command}${live}`,
+    command,
+    set: {
+      ...(workers !== undefined ? { workers } : { depth }),
+      ...(deeper !== undefined && { depth: deeper }),
+    },
   }
 }

@@ -425,7 +425,7 @@ describe('remedies', () => {
   test('the fewest workers that keep up', () => {
     const d = judge(made({ step: SLOW, running: 0.98 }))
     expect(d.remedies[0]).toMatchObject({ set: { workers: 3 }, command: '--workers 3' })
-    expect(d.remedies[0].action).toContain('feed.tune(workers=3)')
+    expect(d.remedies[0].action).toContain('loader.tune(workers=3)')
     expect(d.remedies[0].predictedGain).toBeCloseTo(0.5, 1)
     expect(d.ceiling).toBeCloseTo(0.5, 1)
   })
@@ -504,6 +504,12 @@ describe('remedies', () => {
     expect(d.verdict).toBe('under-parallel')
     expect(d.remedies[0]).toMatchObject({ set: { depth: 2 } })
     expect(d.remedies[0].predictedGain).toBeGreaterThan(0.3)
+  })
+
+  test('no workers and depth 1: workers, and batches made ahead', () => {
+    const [first] = judge(made({ workers: 0, depth: 1, step: { supply: 20 }, running: 0.5 })).remedies
+    expect(first).toMatchObject({ set: { workers: 1, depth: 2 }, command: '--workers 1 --depth 2' })
+    expect(first.predictedGain).toBeGreaterThan(0.8)
   })
 
   test('depth 1: also where cores are lacking', () => {
