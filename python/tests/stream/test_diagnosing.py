@@ -67,7 +67,8 @@ def test_a_feed_that_is_run_alone_leaves_no_trace_in_figures_and_log(engine, cap
         assert after[name] == before[name], name
     for of in ("account", "epoch"):
         for name in ("steps", "samples", "stepMs", "lost", "wait"):
-            assert after[of][name] == before[of][name], (of, name)
+            # Makers' shares are measured anew: the last digits may differ.
+            assert after[of][name] == pytest.approx(before[of][name]), (of, name)
 
 
 def test_a_feed_alone_has_no_trainer(engine):
