@@ -111,7 +111,8 @@ function explains(verdict: VerdictName, causes: Cause[]): boolean {
   return ofMakers && WHATEVER.has(verdict)
 }
 
-const WHATEVER = new Set<VerdictName>(['start-up', 'straggler', 'runtime-pause'])
+/** Memory that is taken back costs CPU time as well as waiting. */
+const WHATEVER = new Set<VerdictName>(['start-up', 'straggler', 'runtime-pause', 'memory-pressure'])
 
 /** The verdicts of the parts that are worth one, largest part first, and then what else is seen of the first. */
 function named(c: Case): VerdictName[] {
