@@ -130,7 +130,7 @@ export class Flows {
 }
 
 /**
- * Forgets what was made for batches before the last step, and the oldest of those that nobody uses. What was made after that
+ * Forgets what was made for batches before the last step, and the oldest of those that no step uses. What was made after that
  * step began, of a smaller number, is of a feed that was moved: its steps are still to come.
  */
 function forget({ batches, next, lastStart }: Ring): void {

@@ -75,7 +75,7 @@ async function feed(file: AsyncIterable<Buffer>, into: ReturnType<typeof createG
 /** Writes a piece, and waits until it is unpacked. */
 function write(into: ReturnType<typeof createGunzip>, piece: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    into.once('close', resolve) // whoever reads it is told why
+    into.once('close', resolve) // its readers are told why
     into.write(piece, error => {
       into.off('close', resolve)
       if (error) reject(error)

@@ -66,7 +66,7 @@ export class Waits {
     } else this.part(key, event)
   }
 
-  /** Of all steps. Null: nobody waited. */
+  /** Of all steps. Null: no step waited. */
   figures(): WaitFigures | null {
     const waits = this.found().filter(({ count }) => count > 0)
     if (waits.length === 0) return null
