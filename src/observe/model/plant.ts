@@ -244,8 +244,7 @@ export class Plant {
 
   /** Always false: it is idle no more. */
   private leave(maker: Maker): false {
-    maker.enter('idle', this.now, this.core)
-    maker.cut(this.now)
+    maker.leave(this.now, this.core)
     this.makers.delete(maker)
     return false
   }

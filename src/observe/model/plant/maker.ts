@@ -4,6 +4,8 @@ import type { MakerSlice } from '../../evidence.js'
 /** Slices end after this time (ms) at the next end of a claim; of many makers, they are longer. */
 const SLICE = 50
 const MAKERS = 16
+/** Without a claim, they end after this time (ms). */
+const LONG = 500
 
 export class Maker {
   phase: 'idle' | 'latency' | 'transfer' | 'cpu' = 'idle'
@@ -50,11 +52,19 @@ export class Maker {
     if (now - this.from >= SLICE * Math.max(1, makers / MAKERS)) this.cut(now)
   }
 
+  /** It goes: what it did since the last cut is told. */
+  leave(now: number, core: number): void {
+    this.enter('idle', now, core)
+    this.cut(now, 0)
+  }
+
   /** Its time until now, and a cut: before a claim after a long wait, and when it goes. */
-  cut(now: number): void {
+  cut(now: number, least = LONG): void {
     if (!(now > this.from)) return
     for (let rank = 0; rank < this.open.length; rank++) {
       const slice = this.open[rank]
+      // What had nothing of this maker is told in longer slices.
+      if (slice.claims === 0 && now - slice.from < least) continue
       slice.to = now
       this.made[rank].push(slice)
       this.open[rank] = emptySlice(this.number, now)
