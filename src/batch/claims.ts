@@ -1,14 +1,14 @@
 /**
- * Claims: how makers divide the work without a scheduler. A claim is a chunk of rows of one batch; claims are handed
+ * Claims: how makers divide the work without a scheduler. A claim is one or more chunks of rows of one batch; claims are handed
  * out in order, by one atomic operation. A batch may be opened while fewer than `depth` slots are in use: that is the
  * back-pressure. What a dead maker held waits in the redo list, for the next maker. docs/concurrency.md has the rules.
  */
-import { type Claim, Control, monotonic } from './control.js'
+import { type Claim, Control, claimWord, monotonic } from './control.js'
 import { HELD, MAX_DEPTH, MAX_POISON, MAX_REDO, Word } from './control-words.js'
 import { Header, PASS, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
-  /** Takes the next chunk of rows, or undefined when there is none to take now. */
+  /** Takes the next rows, or undefined when there is none to take now. */
   next(maker: number): Claim | undefined {
     if (Atomics.load(this.words, Word.Redo) !== Atomics.load(this.words, Word.RedoSeen)) {
       const again = this.nextRedo(maker)
@@ -17,14 +17,17 @@ export class Claims extends Control {
     for (;;) {
       const { generation } = this
       const number = Atomics.load(this.claim, 0)
-      const batch = Math.floor(Number(number) / this.layout.chunks)
+      const { chunks } = this.layout
+      const batch = Math.floor(Number(number) / chunks)
       if (!this.mayOpen(batch)) break
+      const count = Math.min(this.strideOf(batch), (batch + 1) * chunks - Number(number))
+      const word = claimWord(number, count, generation)
       // The intention is written before the claim is taken: if this maker dies in between, the owner sees it.
-      Atomics.store(this.claims, maker, -(number + 1n))
+      Atomics.store(this.claims, maker, -word)
       if (this.paused) break
       if (this.generation !== generation) continue // moved in between: that number means another batch now
-      if (Atomics.compareExchange(this.claim, 0, number, number + 1n) === number)
-        return this.took(maker, number + 1n)
+      if (Atomics.compareExchange(this.claim, 0, number, number + BigInt(count)) === number)
+        return this.took(maker, word)
     }
     Atomics.store(this.claims, maker, 0n)
     return undefined
@@ -89,12 +92,15 @@ export class Claims extends Control {
     return this.bytes.reduce((sum, n) => sum + n, 0)
   }
 
-  /** Marks a claim as made. True: it was the batch's last chunk, and this maker has to close the batch. */
+  /** Marks a claim as made. True: it was the batch's last one, and this maker has to close the batch. */
   finish(claim: Claim, slot: Slot): boolean {
-    const chunk = claim.number % this.layout.chunks
-    if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
     const { chunks } = this.layout
-    for (let i = 1; i < chunks; i++) if (Atomics.load(slot.done, (chunk + i) % chunks) === 0) return false
+    const chunk = claim.number - claim.batch * chunks
+    // The first chunk comes last: where it is done, all of the claim is, also of one whose maker dies here.
+    for (let i = claim.count - 1; i > 0; i--) Atomics.store(slot.done, chunk + i, 1)
+    if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
+    for (let i = claim.count; i < chunks; i++)
+      if (Atomics.load(slot.done, (chunk + i) % chunks) === 0) return false
     // All are made: of those that see it one closes the batch.
     const pass = Atomics.load(slot.words, Header.Closer) & ~((1 << PASS) - 1)
     return Atomics.compareExchange(slot.words, Header.Closer, pass, pass | (chunk + 1)) === pass

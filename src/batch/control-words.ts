@@ -12,10 +12,10 @@ export const MAX_DEPTH = 32
 /** Workers of a ring at most. */
 export const MAX_MAKERS = 256
 
-/** Claims of one batch at most; a larger batch has larger chunks. */
+/** Chunks of one batch at most; a larger batch has larger ones. */
 export const MAX_CHUNKS = 2048
 
-/** Claims that can wait to be made again: all those of a batch. */
+/** Claims that can wait to be made again: all chunks of a batch. */
 export const MAX_REDO = MAX_CHUNKS
 
 /** Poisoned rows that are remembered: of old ones the batches are long delivered. */
@@ -41,6 +41,15 @@ export const Word = {
   Version: 8,
   /** The value of Redo at which that list was last found empty. */
   RedoSeen: 9,
+  /**
+   * Chunks of a batch that are claimed together, less one: bits 0–6 from the batch on whose low bits are bits 14–31, bits 7–13 before it.
+   * So makers of one batch all claim alike, although it changes while they run.
+   */
+  Stride: 10,
+  /** Workers that take claims at present. */
+  Makers: 11,
+  /** Rows between the claims of all workers and the one that is hinted to the stores, while reads are slow. Can change while running. */
+  Ahead: 12,
   /** Slot of batch k, at k modulo MAX_DEPTH. */
   TableSlot: 32,
   /** Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH. */
@@ -73,8 +82,16 @@ export const At = {
   Redo: 16384,
 } as const
 
-/** Bits of a claim's word that are its number + 1; those above tell how often its batch was begun again. */
-export const CLAIM_BITS = 48n
+/**
+ * Bits of a claim's word that are the number of its first chunk + 1. The next PASS_BITS tell how often its batch was begun again,
+ * the next GENERATION_BITS after how many moves of the ring, and those above these how many chunks it has, less one.
+ */
+export const CLAIM_BITS = 40n
+export const PASS_BITS = 8n
+export const GENERATION_BITS = 8n
+
+/** Chunks of one claim at most. */
+export const MAX_STRIDE = 128
 
 /** A word `Holder` of a slot that has a batch. */
 export const HELD = -1

@@ -7,20 +7,25 @@ import {
   At,
   CLAIM_BITS,
   CONTROL_BYTES,
+  GENERATION_BITS,
   HELD,
   MAX_DEPTH,
   MAX_MAKERS,
   MAX_POISON,
   MAX_REDO,
+  MAX_STRIDE,
+  PASS_BITS,
   Word,
 } from './control-words.js'
 import type { SlotLayout } from './layout.js'
 import { Header, Slot } from './slot.js'
 
-/** A chunk of rows of one batch. */
+/** Rows of one batch that a maker makes: one chunk, or several. */
 export interface Claim {
-  /** Number of the claim: batch × chunks + chunk. */
+  /** Number of its first chunk: batch × chunks + chunk. */
   number: number
+  /** How many chunks it has. */
+  count: number
   batch: number
   /** First row, and the row after the last. */
   from: number
@@ -36,6 +41,8 @@ export interface RingStart {
 
 /** The page, the slots behind it, and what the owner alone sets. */
 export class Control {
+  /** Of the owner: whether the ring was ever put at a beginning. */
+  private begun = false
   readonly words: Int32Array
   readonly slots: Slot[]
   protected readonly heart: Float64Array
@@ -93,6 +100,8 @@ export class Control {
     this.words[Word.Released] = -kept.size
     this.words[Word.Poisoned] = 0
     this.words[Word.Version] = version
+    this.setStride(this.begun ? this.stride : (this.layout.stride ?? 1))
+    this.begun = true
     Atomics.add(this.words, Word.Generation, 1)
     Atomics.store(this.words, Word.Paused, 0)
   }
@@ -145,14 +154,105 @@ export class Control {
     return false
   }
 
+  /** Chunks that are claimed together, from some batch on. */
+  get stride(): number {
+    return (Atomics.load(this.words, Word.Stride) & 127) + 1
+  }
+
+  /** Chunks that are claimed together in a batch. */
+  protected strideOf(batch: number): number {
+    const word = Atomics.load(this.words, Word.Stride)
+    const before = ((batch - (word >>> 14)) & 0x3ffff) >= 0x20000
+    return ((before ? word >>> 7 : word) & 127) + 1
+  }
+
+  /**
+   * Claims have so many chunks, from the first batch on that no maker can have opened yet: only the owner gives slots back, and
+   * it is here. False: an earlier change has not come to its batch yet; ask again in a moment.
+   */
+  changeStride(chunks: number): boolean {
+    if (!this.settleStride()) return false
+    const most = Math.min(MAX_STRIDE, this.layout.chunks)
+    const wanted = Math.max(1, Math.min(most, chunks)) - 1
+    const from = (Atomics.load(this.words, Word.Released) + this.depth) & 0x3ffff
+    Atomics.store(this.words, Word.Stride, (from << 14) | ((this.stride - 1) << 7) | wanted)
+    return true
+  }
+
+  /** Forgets what was before the last change. False: there are still batches of that time. */
+  settleStride(): boolean {
+    const word = Atomics.load(this.words, Word.Stride)
+    if ((word & 127) === ((word >>> 7) & 127)) return true
+    const released = Atomics.load(this.words, Word.Released)
+    if (((released - (word >>> 14)) & 0x3ffff) >= 0x20000) return false
+    this.setStride(this.stride)
+    return true
+  }
+
+  /** For all batches. Only while no maker claims. */
+  private setStride(chunks: number): void {
+    Atomics.store(this.words, Word.Stride, ((chunks - 1) << 7) | (chunks - 1))
+  }
+
+  /** Workers that take claims at present: it says how far ahead of them the stores are told what comes. */
+  get makers(): number {
+    return Math.max(1, Atomics.load(this.words, Word.Makers))
+  }
+
+  set makers(makers: number) {
+    Atomics.store(this.words, Word.Makers, makers)
+  }
+
+  /** Rows beyond theirs that are hinted. */
+  get ahead(): number {
+    return Atomics.load(this.words, Word.Ahead) || ROWS_AHEAD
+  }
+
+  set ahead(rows: number) {
+    Atomics.store(this.words, Word.Ahead, rows)
+  }
+
   /** The claim that a word of the page means. */
   protected describe(word: bigint): Claim {
     const { chunks, chunkRows, rows } = this.layout
-    const number = Number(BigInt.asUintN(Number(CLAIM_BITS), word)) - 1
+    const number = Number(numberIn(word)) - 1
+    const count = Number(word >> COUNT_AT) + 1
     const batch = Math.floor(number / chunks)
-    const from = (number % chunks) * chunkRows
-    return { number, batch, from, to: Math.min(rows, from + chunkRows) }
+    const from = (number - batch * chunks) * chunkRows
+    return { number, count, batch, from, to: Math.min(rows, from + count * chunkRows) }
   }
+}
+
+/** With 16 reads in flight an SSD is busy; a claim may end early. */
+const ROWS_AHEAD = 32
+
+/** Where the generation and the number of chunks begin in a claim's word. */
+const GENERATION_AT = CLAIM_BITS + PASS_BITS
+const COUNT_AT = GENERATION_AT + GENERATION_BITS
+
+/** Parts of a claim's word, to be added: made once, since numbers of 64 bits are slow to make. */
+const COUNTS = Array.from({ length: MAX_STRIDE }, (_, more) => BigInt(more) << COUNT_AT)
+const GENERATIONS = Array.from({ length: 256 }, (_, generation) => BigInt(generation) << GENERATION_AT)
+
+/** The word of a claim that begins with chunk `number`. */
+export function claimWord(number: bigint, count: number, generation: number, pass = 0): bigint {
+  const word = number + 1n + COUNTS[count - 1] + GENERATIONS[generation & 255]
+  return pass === 0 ? word : word + (BigInt(pass & 255) << CLAIM_BITS)
+}
+
+/** The generation of a claim's word, modulo 256. */
+export function generationIn(word: bigint): number {
+  return Number(BigInt.asUintN(Number(GENERATION_BITS), word >> GENERATION_AT))
+}
+
+/** The number of its first chunk + 1, in a claim's word. */
+export function numberIn(word: bigint): bigint {
+  return BigInt.asUintN(Number(CLAIM_BITS), word)
+}
+
+/** How often the batch was begun again before this claim of it. */
+export function passIn(word: bigint): number {
+  return Number(BigInt.asUintN(Number(PASS_BITS), word >> CLAIM_BITS))
 }
 
 /** CLOCK_MONOTONIC in seconds. */

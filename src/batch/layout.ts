@@ -18,13 +18,13 @@
 import { DTYPES, elements } from '../basics/dtype.js'
 import { BudgetError } from '../basics/errors.js'
 import type { SlotField } from '../define/making.js'
-import { MAX_CHUNKS } from './control-words.js'
+import { MAX_CHUNKS, MAX_STRIDE } from './control-words.js'
 import { HEADER_BYTES, MAX_FIELDS } from './slot-words.js'
 
 const ALIGN = 64
 const PAGE = 65536
 
-/** A batch is made in about this many claims, so that it is spread over all makers and none waits long for the last. */
+/** A batch is made in about this many claims, so that it is spread over all makers and none waits long for the last one. */
 const CHUNKS_A_BATCH = 16
 /** Rows of one claim at most, unless they are small: their reads are merged, and a dead maker's are made again. */
 const CHUNK_ROWS = 32
@@ -32,6 +32,14 @@ const CHUNK_ROWS = 32
 const CHUNK_BYTES = 65536
 /** The same for rows that are hardly more than copied. */
 export const QUICK_CHUNK_BYTES = 262144
+
+/** A claim can be divided into so many, while it runs. */
+const FINER = 8
+
+/** Rows of one claim at most. */
+export function mostRows({ chunkRows, chunks, rows }: SlotLayout): number {
+  return Math.min(rows, chunkRows * Math.min(chunks, MAX_STRIDE))
+}
 
 /** A field's place in the slot: byte offsets from the slot's start. */
 export interface FieldPlace extends SlotField {
@@ -50,9 +58,10 @@ export interface FieldPlace extends SlotField {
 export interface SlotLayout {
   /** Rows at most. */
   rows: number
-  /** Rows are claimed in chunks of this many: enough claims for all makers, few enough to cost nothing. */
+  /** Rows are claimed in chunks of this many, at first so many chunks together: enough claims for all makers, few enough to cost nothing. */
   chunkRows: number
   chunks: number
+  stride: number
   doneAt: number
   statusAt: number
   positionAt: number
@@ -78,8 +87,11 @@ export function layoutSlot(fields: readonly SlotField[], rows: number, chunkByte
     next = Math.ceil((at + bytes) / ALIGN) * ALIGN
     return at
   }
-  const chunkRows = rowsOfChunk(fields, rows, chunkBytes)
+  const claimRows = rowsOfClaim(fields, rows, chunkBytes)
+  // Claims can get smaller than they are at first, and larger.
+  const chunkRows = Math.max(1, Math.ceil(claimRows / FINER), Math.ceil(rows / MAX_CHUNKS))
   const chunks = Math.ceil(rows / chunkRows)
+  const stride = Math.min(MAX_STRIDE, Math.max(1, Math.round(claimRows / chunkRows)))
   const doneAt = take(chunks * 4)
   const statusAt = take(rows)
   const positionAt = take(rows * 8)
@@ -114,6 +126,7 @@ export function layoutSlot(fields: readonly SlotField[], rows: number, chunkByte
     rows,
     chunkRows,
     chunks,
+    stride,
     doneAt,
     statusAt,
     positionAt,
@@ -134,8 +147,8 @@ function bytesOf({ shape, dtype, device }: SlotField): number {
   return device?.kind === 'generated' ? 0 : elements(shape) * DTYPES[dtype].bytes
 }
 
-/** How many rows are claimed at a time. */
-function rowsOfChunk(fields: readonly SlotField[], rows: number, chunkBytes: number): number {
+/** How many rows are claimed at a time, to begin with. */
+function rowsOfClaim(fields: readonly SlotField[], rows: number, chunkBytes: number): number {
   const rowBytes = fields.reduce((sum, field) => sum + bytesOf(field) * (field.max ?? 1), 0)
   const even = Math.min(CHUNK_ROWS, Math.floor(rows / CHUNKS_A_BATCH))
   const small = Math.floor(chunkBytes / Math.max(1, rowBytes))

@@ -14,8 +14,8 @@
  * back in any order.
  */
 import { Claims } from './claims.js'
-import type { Claim } from './control.js'
-import { CLAIM_BITS, HELD, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, Word } from './control-words.js'
+import { type Claim, claimWord, generationIn, numberIn, passIn } from './control.js'
+import { HELD, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, Word } from './control-words.js'
 import { Header, PASS, type Slot, Stamp } from './slot.js'
 
 export type { Claim, RingStart } from './control.js'
@@ -87,7 +87,7 @@ export class Ring extends Claims {
   get oldest(): number {
     let oldest = Atomics.load(this.claim, 0) + 1n
     const look = (word: bigint): void => {
-      const number = BigInt.asUintN(Number(CLAIM_BITS), word < 0n ? -word : word)
+      const number = numberIn(word < 0n ? -word : word)
       if (word !== 0n && number < oldest) oldest = number
     }
     // Most words are 0, and halves of a word are read without making a number of it: this is done for every claim.
@@ -117,7 +117,7 @@ export class Ring extends Claims {
     if (held === 0n) return undefined
     const word = held < 0n ? -held : held
     const claim = this.describe(word)
-    const had = held > 0n || this.hadTaken(word, maker, lives)
+    const had = held > 0n || (this.isPresent(word) && this.hadTaken(word, maker, lives))
     const lost = had === true ? this.lost(word, claim, maker, lives) : had
     if (lost === UNDECIDED) return UNDECIDED
     Atomics.store(this.claims, maker, 0n)
@@ -147,7 +147,7 @@ export class Ring extends Claims {
     if (Atomics.load(slot.words, Header.Batch) !== name) return false // given back
     if (Atomics.load(slot.words, Header.Ready) === 1) return false
     const pass = Atomics.load(slot.words, Header.Closer) >> PASS
-    if (pass !== Number(word >> CLAIM_BITS)) return false // finished, before all was made again
+    if ((pass & 255) !== passIn(word)) return false // finished, before all was made again
     const chunk = number % this.layout.chunks
     if (Atomics.load(slot.done, chunk) === 0) return 'claim'
     if (slot.done.some((_, i) => Atomics.load(slot.done, i) === 0)) return false
@@ -160,6 +160,11 @@ export class Ring extends Claims {
     return others.length > 0 ? false : slot
   }
 
+  /** Whether a claim is one of the present generation. One that was meant for an earlier one was never taken: see `next`. */
+  private isPresent(word: bigint): boolean {
+    return generationIn(word) === (this.generation & 255)
+  }
+
   /**
    * Whether a dead maker had taken a claim that it was about to take: it has been taken, and no other has it. Another
    * that is about to take the same one has it, too, or finds in a moment that it is gone: UNDECIDED until then.
@@ -169,7 +174,7 @@ export class Ring extends Claims {
     maker: number,
     lives: (maker: number) => boolean,
   ): boolean | typeof UNDECIDED {
-    if (word > Atomics.load(this.claim, 0) && word >> CLAIM_BITS === 0n) return false
+    if (numberIn(word) > Atomics.load(this.claim, 0) && passIn(word) === 0) return false
     for (;;) {
       const added = Atomics.load(this.words, Word.Redo)
       if (this.waitsAgain(word)) return false
@@ -204,8 +209,9 @@ export class Ring extends Claims {
     for (const [word, value] of kept) slot.words[word] = value
     slot.words[Header.Closer] = pass << PASS
     slot.stamps.set(stamps, Stamp.NextEpoch)
-    const first = (BigInt(pass) << CLAIM_BITS) + BigInt(batch * this.layout.chunks + 1)
-    for (let chunk = 0; chunk < this.layout.chunks; chunk++) this.again(first + BigInt(chunk))
+    const { chunks } = this.layout
+    for (let chunk = 0; chunk < chunks; chunk++)
+      this.again(claimWord(BigInt(batch * chunks + chunk), 1, this.generation, pass))
   }
 
   /** A maker died, perhaps while it opened a batch: then others may, and a slot that it had taken for that is free again. */

@@ -1,11 +1,16 @@
 /** Gives a ring to the tuner of this process, with what of it may be changed: what its opener did not fix. */
+import { mostRows } from '../batch/layout.js'
 import { Control } from '../engine/control/control.js'
 import type { Feeding } from '../engine/pool/feeding.js'
 import { type AttachedSpans, attachSpans } from '../spans/attach.js'
 import { SpanFile } from '../spans/file.js'
+import type { EngineTuner } from '../tune/engine-tuner.js'
 import type { Setting } from '../tune/seen.js'
 import type { RingSpans } from '../tune/windows.js'
 import type { OpenedOptions } from './options.js'
+
+/** That of this process, once a feed is tuned. */
+let tuner: EngineTuner | undefined
 
 /** `spare`: slots in use beside those that the depth is about. `trainer`: the process whose loop takes the batches. */
 export async function tuneFeeding(
@@ -19,10 +24,10 @@ export async function tuneFeeding(
   // Loaded here: feeds whose settings are given start sooner without it.
   const { EngineTuner } = await import('../tune/engine-tuner.js')
   if (feeding.closed) return
-  const tuner = EngineTuner.shared()
+  tuner = EngineTuner.shared()
   const spans = new SpansOfRing(feeding.id, trainer)
   feeding.onClose = () => {
-    tuner.remove(feeding.id)
+    tuner?.remove(feeding.id)
     spans.close()
   }
   tuner.isControlled = () => Control.shared().controlled
@@ -31,7 +36,7 @@ export async function tuneFeeding(
     slotBytes: feeding.budget.slotBytes,
     mostDepth: feeding.ring.capacity - spare(),
     spans: () => spans.find(),
-    claim: () => null,
+    claim: () => claimOf(feeding),
     set: (setting: Setting) => set(feeding, setting, spare()),
   })
 }
@@ -39,6 +44,13 @@ export async function tuneFeeding(
 async function set(feeding: Feeding, { knob, value }: Setting, spare: number): Promise<void> {
   if (knob === 'workers') feeding.workers = value
   else if (knob === 'depth') await feeding.setDepth(value + spare)
+  else if (knob === 'claim') feeding.claimRows = value
+  else if (knob === 'ahead') feeding.ring.ahead = value
+}
+
+/** Rows that are claimed at a time, and between which they may be. */
+function claimOf({ claimRows, layout }: Feeding): { rows: number; least: number; most: number } {
+  return { rows: claimRows, least: layout.chunkRows, most: mostRows(layout) }
 }
 
 /** The program sets workers or depth itself: the tuner leaves them alone from now on. */
@@ -47,13 +59,12 @@ export async function tuneByHand(
   { workers, depth }: { workers?: number; depth?: number },
   spare = 0,
 ): Promise<void> {
-  const { EngineTuner } = await import('../tune/engine-tuner.js')
   if (workers !== undefined) {
-    EngineTuner.shared().given(feeding.id, 'workers')
+    tuner?.given(feeding.id, 'workers')
     feeding.workers = workers
   }
   if (depth === undefined) return
-  EngineTuner.shared().given(feeding.id, 'depth')
+  tuner?.given(feeding.id, 'depth')
   await feeding.setDepth(depth + spare)
 }
 

@@ -155,12 +155,13 @@ export class SpanFile {
     u32(RingAt.Id, id)
   }
 
-  /** The number of workers or the depth of a ring has changed. */
-  tuneRing(id: number, { workers, depth }: Partial<Pick<RingFacts, 'workers' | 'depth'>>): void {
+  /** The number of workers, the depth or the claims of a ring have changed. */
+  tuneRing(id: number, { workers, depth, claims }: Partial<RingFacts>): void {
     const at = ringAt(id)
     if (this.tables.getUint32(at + RingAt.Id, true) !== id) return
     if (workers !== undefined) this.tables.setUint32(at + RingAt.Workers, workers, true)
     if (depth !== undefined) this.tables.setUint32(at + RingAt.Depth, depth, true)
+    if (claims !== undefined) this.tables.setUint32(at + RingAt.Claims, claims, true)
   }
 
   closeRing(id: number): void {

@@ -7,21 +7,24 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { At, MAX_DEPTH, MAX_REDO, Word } from '../../src/batch/control-words.js'
+import { At, CLAIM_BITS, GENERATION_BITS, MAX_DEPTH, MAX_REDO, PASS_BITS, Word } from '../../src/batch/control-words.js'
 import { layoutSlot } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring, UNDECIDED } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'
 
 const MAKERS = 3
 const CAPACITY = 4
-/** Rows of 32 KiB: four claims a batch. */
+/** Rows of 32 KiB: four claims of two chunks a batch, to begin with. */
 const ROWS = 8
 
 const OPERATIONS = ['load', 'store', 'compareExchange', 'exchange', 'add', 'sub', 'or'] as const
 type Operation = (typeof OPERATIONS)[number]
 
+/** Chunks of a claim, as the tuner may set them. */
+const STRIDES = [1, 3, 8]
+
 interface Event {
-  act: 'none' | 'go' | 'die' | 'bury' | 'take' | 'release' | 'move' | 'return'
+  act: 'none' | 'go' | 'die' | 'bury' | 'take' | 'release' | 'move' | 'return' | 'stride'
   maker: number
 }
 
@@ -105,6 +108,7 @@ class World {
     else if (act === 'release') this.release(maker)
     else if (act === 'move') this.move()
     else if (act === 'return') this.makers[maker].outdated = true
+    else if (act === 'stride') this.run(-1, () => void this.ring.changeStride(STRIDES[maker]))
   }
 
   private isRunning(actor: number): boolean {
@@ -245,8 +249,8 @@ class World {
     const { buffer } = this.ring.memory
     const held = new BigInt64Array(buffer, At.Claims, MAKERS).filter(word => word > 0n)
     const again = new BigInt64Array(buffer, At.Redo, MAX_REDO).filter(word => word !== 0n)
-    const words = [...held, ...again]
-    expect(words).toEqual([...new Set(words)])
+    const chunks = [...held, ...again].flatMap(chunksOf)
+    expect(chunks).toEqual([...new Set(chunks)])
   }
 
   /** All is made and delivered: nothing is held, nothing waits, every slot is free. */
@@ -258,6 +262,14 @@ class World {
     expect(ring.words.slice(Word.Opening, Word.Opening + MAX_DEPTH).some(word => word !== 0)).toBe(false)
     expect(ring.words.slice(Word.Holder).some(word => word !== 0)).toBe(false)
   }
+}
+
+/** The chunks that a claim's word is about, each with the pass of its batch. */
+function chunksOf(word: bigint): string[] {
+  const first = BigInt.asUintN(Number(CLAIM_BITS), word)
+  const pass = BigInt.asUintN(Number(PASS_BITS), word >> CLAIM_BITS)
+  const count = Number(word >> (CLAIM_BITS + PASS_BITS + GENERATION_BITS)) + 1
+  return Array.from({ length: count }, (_, i) => `${pass}/${first + BigInt(i)}`)
 }
 
 /** The owner looks through long lists when it buries a maker: of those only the first few have anything in them here. */
@@ -294,9 +306,10 @@ function interrupting(between: World['between'], work: () => void): void {
 
 /** How likely each act is: each run has one of these moods. */
 const MOODS: Record<Event['act'], number>[] = [
-  { none: 12, go: 12, die: 2, bury: 3, take: 2, release: 2, move: 1, return: 1 },
-  { none: 6, go: 10, die: 4, bury: 5, take: 1, release: 1, move: 0, return: 6 },
-  { none: 6, go: 10, die: 0, bury: 1, take: 1, release: 1, move: 6, return: 1 },
+  { none: 12, go: 12, die: 2, bury: 3, take: 2, release: 2, move: 1, return: 1, stride: 0 },
+  { none: 6, go: 10, die: 4, bury: 5, take: 1, release: 1, move: 0, return: 6, stride: 1 },
+  { none: 6, go: 10, die: 0, bury: 1, take: 1, release: 1, move: 6, return: 1, stride: 1 },
+  { none: 6, go: 12, die: 3, bury: 4, take: 1, release: 1, move: 1, return: 2, stride: 6 },
 ]
 
 /** What the bytes of a schedule mean. */
@@ -369,21 +382,22 @@ test('a claim with which a maker died is not lost, though another was about to t
     inside = true
     lost = ring.next(1)!
     // It had taken the claim, and died before it could note that.
-    new BigInt64Array(ring.memory.buffer, At.Claims, MAKERS)[1] = -BigInt(lost.number + 1)
+    const words = new BigInt64Array(ring.memory.buffer, At.Claims, MAKERS)
+    words[1] = -words[1]
     expect(ring.abandon(1, lives)).toBe(UNDECIDED)
   }
   let next: Claim | undefined
   interrupting(die, () => {
     next = ring.next(0)
   })
-  expect(next?.number).toBe(lost!.number + 1)
+  expect(next?.number).toBe(lost!.number + lost!.count)
   expect(ring.abandon(1, lives)).toEqual(lost)
 })
 
 test('a batch that another maker closes while a dead one is buried is not made again', () => {
   for (let moment = 0; moment < 2 * MAX_DEPTH; moment++) {
     const ring = makeRing(1)
-    const claims = Array.from({ length: ring.layout.chunks }, (_, maker) => ring.next(maker)!)
+    const claims = Array.from({ length: ring.layout.chunks / ring.stride }, (_, maker) => ring.next(maker)!)
     const slot = ring.slotOf(claims[0], 0, () => {})!
     const last = claims.length - 1
     for (let maker = 0; maker < last; maker++) {

@@ -12,8 +12,9 @@ const CLAIMS_AT = 2048
 /** Rows of 8 KiB: several claims a batch. */
 const FIELD = { name: 'vector', dtype: 'i64', form: 'dense' } as const
 
+/** With claims of one chunk. */
 function makeRing(rows: number, capacity: number, depth = capacity, limit = Infinity): Ring {
-  const layout: SlotLayout = layoutSlot([{ ...FIELD, shape: [1024] }], rows)
+  const layout: SlotLayout = { ...layoutSlot([{ ...FIELD, shape: [1024] }], rows), stride: 1 }
   const bytes = CONTROL_BYTES + capacity * layout.bytes
   const memory = new WebAssembly.Memory({ initial: bytes / 65536, maximum: bytes / 65536, shared: true })
   const ring = new Ring(memory, layout, capacity)

@@ -36,6 +36,15 @@ class Word:
     VERSION = 8
     #: The value of Redo at which that list was last found empty.
     REDO_SEEN = 9
+    #: Chunks of a batch that are claimed together, less one: bits 0–6 from the batch on whose low bits are
+    #: bits 14–31, bits 7–13 before it. So makers of one batch all claim alike, although it changes while they
+    #: run.
+    STRIDE = 10
+    #: Workers that take claims at present.
+    MAKERS = 11
+    #: Rows between the claims of all workers and the one that is hinted to the stores, while reads are slow.
+    #: Can change while running.
+    AHEAD = 12
     #: Slot of batch k, at k modulo MAX_DEPTH.
     TABLE_SLOT = 32
     #: Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH.
@@ -71,5 +80,7 @@ class At:
     REDO = 16384
 
 
-#: Bits of a claim's word that are its number + 1; those above tell how often its batch was begun again.
-CLAIM_BITS = 48
+#: Bits of a claim's word that are the number of its first chunk + 1. The next PASS_BITS tell how often its
+#: batch was begun again, the next GENERATION_BITS after how many moves of the ring, and those above these how
+#: many chunks it has, less one.
+CLAIM_BITS = 40

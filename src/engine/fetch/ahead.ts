@@ -11,12 +11,11 @@
  * hinted, and is timed. While these are fast, because the page cache has the data, nothing else is spent: no claim is
  * planned ahead.
  */
+import { MAX_STRIDE } from '../../batch/control-words.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import type { StepPlan } from '../../order/steps.js'
 
-/** So many rows lie between a claim and the one that its maker hints. With 16 reads in flight an SSD is busy; a claim may end early. */
-const ROWS_AHEAD = 32
 /** Bytes that a ring may have hinted and not read, over all its makers. */
 const BYTES_AHEAD = 256 << 20
 /** One in 2⁴ is timed, and not hinted. They are scattered: in even steps, all might be taken by the same maker. */
@@ -33,6 +32,21 @@ const WEIGHT = 1 / 8
 const BEGIN = 0.3
 const END = 0.1
 
+/** How far ahead is hinted: what the ring says of it (batch/control.ts). */
+export interface Reach {
+  /** Chunks of a claim. */
+  stride: number
+  makers: number
+  /** Rows beyond the claims of all makers. */
+  ahead: number
+}
+
+/** A claim whose turn is yet to come: its first chunk, and how many it has. */
+export interface LaterClaim {
+  number: number
+  count: number
+}
+
 /** Rows of a claim whose turn is yet to come. */
 export interface Later {
   draws: readonly Draw[]
@@ -41,10 +55,8 @@ export interface Later {
 }
 
 export class Ahead {
-  /** How many claims beyond its own a maker hints. */
-  readonly claims: number
   /** Bytes of one claim that are hinted at most. */
-  readonly bytes: number
+  bytes = BYTES_AHEAD
   private readonly draws: Draw[]
   private share = 0
   private hinting = false
@@ -56,15 +68,27 @@ export class Ahead {
   private before = 0
 
   constructor(
-    private readonly layout: { chunks: number; chunkRows: number },
-    makers: number,
+    private readonly layout: { chunks: number; chunkRows: number; rows: number },
     /** A clock, in ms. */
     private readonly now: () => number = () => performance.now(),
   ) {
+    const most = Math.min(layout.rows, layout.chunkRows * Math.min(layout.chunks, MAX_STRIDE))
+    this.draws = Array.from({ length: most }, () => ({ source: 0, row: 0, drawn: 0, epoch: 0 }))
+  }
+
+  /**
+   * The claim to be hinted by the maker of the claim that begins with chunk `number`. Each batch begins with a claim of its own.
+   */
+  later(number: number, { stride, makers, ahead }: Reach): LaterClaim {
+    const { chunks, chunkRows } = this.layout
     // The claims of the other makers are read at the same time as this one's.
-    this.claims = makers - 1 + Math.ceil(ROWS_AHEAD / layout.chunkRows)
-    this.bytes = Math.floor(BYTES_AHEAD / this.claims)
-    this.draws = Array.from({ length: layout.chunkRows }, () => ({ source: 0, row: 0, drawn: 0, epoch: 0 }))
+    const beyond = makers - 1 + Math.ceil(ahead / (stride * chunkRows))
+    this.bytes = Math.floor(BYTES_AHEAD / beyond)
+    const each = Math.ceil(chunks / stride)
+    const batch = Math.floor(number / chunks)
+    const claim = batch * each + Math.floor((number - batch * chunks) / stride) + beyond
+    const its = Math.floor(claim / each)
+    return { number: its * chunks + (claim - its * each) * stride, count: stride }
   }
 
   /** Whether reads are slow, so that hints are worth their price. */
@@ -73,13 +97,13 @@ export class Ahead {
   }
 
   /** The rows of a claim; undefined where the ring ends before it, after `limit` batches. */
-  rowsOf(claim: number, plan: StepPlan, limit: number, order: CompiledOrder): Later | undefined {
+  rowsOf(claim: LaterClaim, plan: StepPlan, limit: number, order: CompiledOrder): Later | undefined {
     const { chunks, chunkRows } = this.layout
-    const batch = Math.floor(claim / chunks)
+    const batch = Math.floor(claim.number / chunks)
     if (batch >= limit) return undefined
     const step = plan.at(batch)
-    const from = (claim - batch * chunks) * chunkRows
-    const to = Math.min(step.count, from + chunkRows)
+    const from = (claim.number - batch * chunks) * chunkRows
+    const to = Math.min(step.count, from + Math.min(claim.count * chunkRows, this.draws.length))
     for (let row = from; row < to; row++)
       order.draw(step.epoch, row < step.valid ? step.first + row : step.filler(row), this.draws[row - from])
     return { draws: this.draws, count: Math.max(0, to - from), epoch: step.epoch }

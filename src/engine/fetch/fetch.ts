@@ -61,7 +61,7 @@ export class Fetcher {
     private readonly columns: readonly string[] | undefined,
     maker: number,
     cache?: { seat: CacheSeat; order: CompiledOrder },
-    private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1 }, 1),
+    private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1, rows: 1 }),
   ) {
     this.own = sources.map(source => source.movesWithEpoch === 'own')
     const wanted = (source: number): readonly string[] => this.wanted(source)

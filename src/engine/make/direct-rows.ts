@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { placeOf, takeRagged } from '../../batch/close.js'
-import type { FieldPlace, SlotLayout } from '../../batch/layout.js'
+import { type FieldPlace, mostRows, type SlotLayout } from '../../batch/layout.js'
 import type { Slot } from '../../batch/slot.js'
 import type { ColumnView, Span } from '../../source/columnar/view.js'
 import { Copier } from '../../system/memory/copy.js'
@@ -54,11 +54,11 @@ export function directRowsOf(
       most: place.form === 'dense' ? 1 : (place.each ?? place.max!),
       takes,
       program,
-      from: new Float64Array(layout.chunkRows),
-      lengths: new Int32Array(layout.chunkRows),
+      from: new Float64Array(mostRows(layout)),
+      lengths: new Int32Array(mostRows(layout)),
     })
   }
-  return direct.length === 0 ? undefined : new DirectRows(direct, layout.chunkRows, context)
+  return direct.length === 0 ? undefined : new DirectRows(direct, mostRows(layout), context)
 }
 
 export class DirectRows {

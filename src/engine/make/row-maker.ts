@@ -10,6 +10,7 @@ import { ChangedError } from '../../basics/errors.js'
 import { after, asError, type Maybe } from '../../basics/maybe.js'
 import { hashText, Random } from '../../basics/random.js'
 import { blankRow, closeSlot } from '../../batch/close.js'
+import { mostRows } from '../../batch/layout.js'
 import { type Claim, Ring } from '../../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../../batch/slot.js'
 import { type CompiledOrder, compileOrder } from '../../order/compile.js'
@@ -74,14 +75,14 @@ export class RowMaker {
     const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
     const cache = job.cache && { seat: job.cache, order: this.order }
-    this.ahead = new Ahead(job.layout, job.workspaces.count)
+    this.ahead = new Ahead(job.layout)
     this.fetcher = new Fetcher(this.sources, columns, maker, cache, this.ahead)
     this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
     this.tokens = tokenMakerOf(job, this.sources, this.work, this.fetcher.reader, this.ahead)
-    this.draws = Array.from({ length: job.layout.chunkRows }, () => ({
+    this.draws = Array.from({ length: mostRows(job.layout) }, () => ({
       source: 0,
       row: 0,
       drawn: 0,
@@ -238,7 +239,7 @@ export class RowMaker {
       this.foresee(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
-    if (this.ahead.slow) this.hint(claim.number + this.ahead.claims)
+    if (this.ahead.slow) this.hint(claim)
     this.ahead.begin(claim.number)
   }
 
@@ -249,10 +250,11 @@ export class RowMaker {
     return this.fetcher.fetch(this.draws, to - claim.from, epoch, reading, this.passed())
   }
 
-  /** Tells the stores what a claim will read, if the ring comes to it. */
-  private hint(claim: number): void {
-    const later = this.ahead.rowsOf(claim, this.steps(), this.ring.startAt.limit, this.order)
-    if (later !== undefined) this.fetcher.hint(later, this.ahead.timed(claim))
+  /** Tells the stores what a later claim will read, if the ring comes to it. */
+  private hint(claim: Claim): void {
+    const later = this.ahead.later(claim.number, this.ring)
+    const rows = this.ahead.rowsOf(later, this.steps(), this.ring.startAt.limit, this.order)
+    if (rows !== undefined) this.fetcher.hint(rows, this.ahead.timed(later.number))
   }
 
   /** The position of the feed, counted through all epochs, before which this ring needs nothing any more. */

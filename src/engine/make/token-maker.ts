@@ -7,6 +7,7 @@
  * All or nothing: where anything is unusual (a read that fails, a file that changed, a token beyond the vocabulary), the claim is
  * left to the fetcher and the sample maker, which make the same rows one by one, and say what is wrong with which.
  */
+import { mostRows } from '../../batch/layout.js'
 import type { Slot } from '../../batch/slot.js'
 import type { Draw } from '../../order/order.js'
 import type { Source } from '../../source/source.js'
@@ -55,7 +56,7 @@ export function tokenMakerOf(
     if (columns === undefined) return undefined
     parts.push({ rows, columns })
   }
-  return new TokenMaker(parts, job.layout.chunkRows, work, reader, ahead)
+  return new TokenMaker(parts, mostRows(job.layout), work, reader, ahead)
 }
 
 export class TokenMaker {

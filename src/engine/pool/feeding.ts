@@ -36,6 +36,9 @@ const LOOK = 500
 /** A batch that was waited for no longer than this (ms) is followed by others that come as soon. */
 const BRIEFLY = 0.5
 
+/** How often (ms) it is looked whether all batches are claimed as was last set. */
+const SETTLES = 200
+
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
 
@@ -258,6 +261,24 @@ export class Feeding {
     this.ring.depth = slots
     this.spans?.tuneRing(this.job.id, { depth: slots })
     this.pool?.wake()
+  }
+
+  /** Rows that a worker claims at a time. */
+  get claimRows(): number {
+    return this.ring.stride * this.layout.chunkRows
+  }
+
+  set claimRows(rows: number) {
+    const stride = Math.round(rows / this.layout.chunkRows)
+    const changed = this.ring.changeStride(stride)
+    if (changed) this.spans?.tuneRing(this.job.id, { claims: Math.ceil(this.layout.chunks / stride) })
+    // Once batches of the time before are gone, that is noted: the word has no room for long ago.
+    if (!this.closed) setTimeout(() => this.settleClaims(changed ? undefined : rows), SETTLES).unref()
+  }
+
+  private settleClaims(rows?: number): void {
+    if (rows !== undefined) this.claimRows = rows
+    else if (!this.closed && !this.ring.settleStride()) setTimeout(() => this.settleClaims(), SETTLES).unref()
   }
 
   /** The number of its ring in this process: spans are named by it. */

@@ -78,8 +78,10 @@ export class Pool {
     Atomics.store(this.words, PoolWord.Awake, wanted)
     for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
     const spans = SpanFile.shared()
-    for (const { job } of this.served.values())
-      spans?.tuneRing(job.id, { workers: Math.min(wanted, job.makers ?? wanted) })
+    for (const { job, ring } of this.served.values()) {
+      ring.makers = Math.min(wanted, job.makers ?? wanted)
+      spans?.tuneRing(job.id, { workers: ring.makers })
+    }
     this.wake()
   }
 

@@ -8,10 +8,20 @@ export function ringFacts(
   { layout, share, feed, order, observe }: Job,
   depth: number,
 ): RingFacts & { rank: number; world: number; level: SpanLevel | undefined } {
-  const { chunks, rows, bytes } = layout
+  const { chunks, stride, rows, bytes } = layout
   const { length, rank, world, batch } = share
   const whole = feed.batch.last === 'drop' ? Math.floor : Math.ceil
   // Where batches go by tokens, epochs differ.
   const steps = order.bins === undefined && Number.isFinite(length) ? whole(length / (world * batch)) : 0
-  return { rank, world, level: observe, workers: 0, depth, claims: chunks, rows, slotBytes: bytes, steps }
+  return {
+    rank,
+    world,
+    level: observe,
+    workers: 0,
+    depth,
+    claims: Math.ceil(chunks / stride),
+    rows,
+    slotBytes: bytes,
+    steps,
+  }
 }

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../src/basics/random.js'
-import { Ahead } from '../../../src/engine/fetch/ahead.js'
+import { Ahead, type Reach } from '../../../src/engine/fetch/ahead.js'
 
 const ROW = 30_000
+
+/** Claims of one chunk. */
+function reach(makers: number): Reach {
+  return { stride: 1, makers, ahead: 32 }
+}
 
 /** Makers that take claims in turns, over a disk of which only the times are there. */
 class Disk {
@@ -20,8 +25,8 @@ class Disk {
     makers: number,
     private readonly rows = 4,
   ) {
-    const layout = { chunks: 16, chunkRows: rows }
-    this.makers = Array.from({ length: makers }, () => new Ahead(layout, makers, () => this.time / 1000))
+    const layout = { chunks: 16, chunkRows: rows, rows: 16 * rows }
+    this.makers = Array.from({ length: makers }, () => new Ahead(layout, () => this.time / 1000))
   }
 
   /** The makers take so many claims. Returns how many of them were hinted. */
@@ -31,7 +36,7 @@ class Disk {
     for (; this.claim < until; this.claim++) {
       const maker = this.makers[(this.claim * 7) % this.makers.length]
       if (maker.slow) {
-        const later = this.claim + maker.claims
+        const later = maker.later(this.claim, reach(this.makers.length)).number
         this.hints[later] = (this.hints[later] ?? 0) + 1
         this.hinted.set(later, maker.timed(later) ? 1 : 0)
       }
@@ -69,18 +74,30 @@ describe('while reads are slow', () => {
   })
 
   it('a claim is hinted so early that 32 rows lie between, beside those of other makers', () => {
-    expect([1, 2, 16].map(makers => new Ahead({ chunks: 16, chunkRows: 4 }, makers).claims)).toEqual([
-      8, 9, 23,
-    ])
-    expect(new Ahead({ chunks: 16, chunkRows: 32 }, 4).claims).toBe(4)
-    expect(new Ahead({ chunks: 1, chunkRows: 1000 }, 1).claims).toBe(1)
+    const ahead = (makers: number, chunkRows: number, chunks = 16) =>
+      new Ahead({ chunks, chunkRows, rows: chunks * chunkRows }).later(0, reach(makers)).number
+    expect([1, 2, 16].map(makers => ahead(makers, 4))).toEqual([8, 9, 23])
+    expect(ahead(4, 32)).toBe(4)
+    expect(ahead(1, 1000, 1)).toBe(1)
+  })
+
+  it('claims of several chunks are hinted where they will begin: batches begin with a claim of their own', () => {
+    const ahead = new Ahead({ chunks: 10, chunkRows: 2, rows: 20 })
+    // Claims of 4 chunks: 0, 4 and 8 of each batch; 8 rows each, so that 4 lie between.
+    const claims = Array.from({ length: 30 }, (_, i) => Math.floor(i / 3) * 10 + (i % 3) * 4)
+    for (let i = 0; i < 26; i++)
+      expect(ahead.later(claims[i], { stride: 4, makers: 1, ahead: 32 })).toEqual({
+        number: claims[i + 4],
+        count: 4,
+      })
   })
 
   it('claims ahead are given some bytes together, however many makers there are', () => {
     for (const makers of [1, 4, 64]) {
-      const ahead = new Ahead({ chunks: 16, chunkRows: 16 }, makers)
-      expect(ahead.bytes * ahead.claims).toBeLessThanOrEqual(256 << 20)
-      expect(ahead.bytes * (ahead.claims + 1)).toBeGreaterThan(200 << 20)
+      const ahead = new Ahead({ chunks: 16, chunkRows: 16, rows: 256 })
+      const claims = ahead.later(0, reach(makers)).number
+      expect(ahead.bytes * claims).toBeLessThanOrEqual(256 << 20)
+      expect(ahead.bytes * (claims + 1)).toBeGreaterThan(200 << 20)
     }
   })
 })
@@ -134,7 +151,7 @@ describe('while reads are fast', () => {
   it('large reads may take longer', () => {
     const one = (us: number, bytes: number): boolean => {
       let time = 0
-      const ahead = new Ahead({ chunks: 16, chunkRows: 4 }, 1, () => time / 1000)
+      const ahead = new Ahead({ chunks: 16, chunkRows: 4, rows: 64 }, () => time / 1000)
       for (let claim = 0; claim < 200; claim++) {
         ahead.begin(claim)
         ahead.mark(0)

@@ -60,7 +60,7 @@ function makerOf(rows: TokenRows, ms = 0) {
   const slot = new Slot(work.memory.buffer, work.take(layout.bytes), layout)
   const own = new Workspace(work.memory, work.take(2 << 20), work.u8.length, 2 ** 31)
   const columns = TokenColumns.of(fields as unknown as NormalField[], layout.fields, rows, own)!
-  const ahead = new Ahead({ chunks: 1, chunkRows: ROWS }, 1, () => clock)
+  const ahead = new Ahead({ chunks: 1, chunkRows: ROWS, rows: ROWS }, () => clock)
   const reader = new Reader({ of: () => store as Store })
   const maker = new TokenMaker([{ rows, columns }], ROWS, own, reader, ahead)
   const make = (numbers: readonly number[]): string[] => {
