@@ -2,6 +2,9 @@
 
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
+import type { AffinityAsk } from '../engine/bind/binder.js'
+import { type Affinity, readAffinity } from '../engine/bind/policy.js'
+import { ownTrainer, type Trainer } from '../engine/bind/trainer.js'
 import type { Sequence } from '../engine/plan/sequence.js'
 import type { FeedingOptions } from '../engine/pool/new-ring.js'
 import type { State } from '../order/state.js'
@@ -16,6 +19,11 @@ import { DEPTH, TIMEOUT } from './protocol-facts.js'
 export interface OpenOptions extends DeviceOptions {
   /** Worker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
   workers?: number | 'auto'
+  /**
+   * The cores that workers run on: "off" (the default: where the system puts them), "auto" (one each, near the GPU, off the
+   * trainer's), or cores such as "2-7,10" or [2, 3] (docs/affinity.md).
+   */
+  affinity?: Affinity
   /** Batches made ahead: slots in use. Default 4. */
   depth?: number
   /** Slots to lay out, so that the depth can be raised to that while running. Default: twice the depth. */
@@ -72,6 +80,7 @@ export interface SequenceOptions {
 /** Every name there is, so that a misspelt one is told. */
 const NAMES: Record<keyof OpenOptions, true> = {
   workers: true,
+  affinity: true,
   depth: true,
   maxDepth: true,
   rank: true,
@@ -112,7 +121,8 @@ export interface OpenedOptions extends FeedingOptions {
   notice?: OpenOptions['notice']
 }
 
-export function fillOptions(options: OpenOptions): OpenedOptions {
+/** `trainer`: the process that the feed is for. */
+export function fillOptions(options: OpenOptions, trainer = ownTrainer()): OpenedOptions {
   const { rank, world, from } = rankOf(options)
   const depth = whole('depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
   const workers =
@@ -122,6 +132,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     world,
     rankFrom: from,
     workers: whole('workers', workers, 0, MAX_MAKERS, ', or "auto"'),
+    affinity: affinityOf(options, trainer),
     depth,
     maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
@@ -156,6 +167,12 @@ export function checkNames(options: OpenOptions): void {
       `unknown option; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`}`,
     )
   }
+}
+
+function affinityOf({ affinity, workers, notice }: OpenOptions, trainer: Trainer): AffinityAsk {
+  if (affinity === undefined) return { trainer }
+  if (workers === 0 && affinity !== 'off') notice?.('affinity has no effect: with workers: 0 there are none to bind')
+  return { binding: readAffinity(affinity), trainer, notice }
 }
 
 function readSequence(given: SequenceOptions): Sequence {

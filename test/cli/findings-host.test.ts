@@ -6,12 +6,12 @@ import { describe, expect, test } from 'vitest'
 import { type GpuPlace, hostFindings } from '../../src/cli/doctor/findings-host.js'
 import {
   busiest,
-  deviceNode,
   type HostFacts,
   hostFacts,
   runnable,
   softLimit,
 } from '../../src/cli/doctor/host-facts.js'
+import { deviceNode } from '../../src/system/process/gpu-places.js'
 
 const GiB = 2 ** 30
 

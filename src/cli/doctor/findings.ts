@@ -2,12 +2,13 @@
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import type { CodecLibrary } from '../../codec/slow.js'
+import { deviceNode } from '../../system/process/gpu-places.js'
 import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../../system/process/limits.js'
 import { bytes, count, counted } from '../units.js'
 import type { Finding } from './finding.js'
 import { gpuFindings } from './findings-gpu.js'
 import { ENOUGH_MEMORY, type GpuPlace, hostFindings, moreMemory } from './findings-host.js'
-import { deviceNode, hostFacts } from './host-facts.js'
+import { hostFacts } from './host-facts.js'
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */

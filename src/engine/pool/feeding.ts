@@ -69,7 +69,8 @@ export class Feeding {
     private plan: FeedPlan,
     readonly options: FeedingOptions,
     { job, ring, memory, budget }: NewRing,
-    private readonly pool: Pool | undefined,
+    /** Its workers, which are those of all feeds of this process. Undefined: the calling thread makes its rows. */
+    readonly pool: Pool | undefined,
   ) {
     this.job = job
     this.ring = ring
@@ -94,6 +95,7 @@ export class Feeding {
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
       }
+      if (options.affinity) await pool.binder.ask(feeding.id, options.affinity)
       pool.add(feeding.job, feeding.ring, owner, options.workers)
       pool.resize(Math.max(options.workers, pool.workers))
       return feeding
