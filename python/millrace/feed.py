@@ -53,7 +53,9 @@ class Feed(Opened):
       such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
-    * ``workers``: threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
+    * ``workers``: threads. ``affinity``: the cores that they run on: "off" (the default), "auto" (one each,
+      near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/affinity.md.
+    * ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
@@ -82,6 +84,7 @@ class Feed(Opened):
         mesh: Any = None,
         members: int = 1,
         workers: Union[int, str] = "auto",
+        affinity: Union[str, Sequence[int], None] = None,
         depth: int = DEPTH,
         max_depth: Optional[int] = None,
         epochs: Union[int, None, Once] = ONCE,
@@ -130,6 +133,7 @@ class Feed(Opened):
             steps=steps,
             sequence=parts,
             observe=observe,
+            affinity=affinity,
         )
         together = self.world * members * (1 if parts is None else parts.get("world", 1))
         meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)

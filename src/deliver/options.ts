@@ -171,7 +171,8 @@ export function checkNames(options: OpenOptions): void {
 
 function affinityOf({ affinity, workers, notice }: OpenOptions, trainer: Trainer): AffinityAsk {
   if (affinity === undefined) return { trainer }
-  if (workers === 0 && affinity !== 'off') notice?.('affinity has no effect: with workers: 0 there are none to bind')
+  if (workers === 0 && affinity !== 'off')
+    notice?.('affinity has no effect: with workers: 0 there are none to bind')
   return { binding: readAffinity(affinity), trainer, notice }
 }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from .._data.payload import command, without_payloads
+from .trainer import trainer_facts
 
 #: What a timeout of float("inf") comes to (seconds): JSON has no inf.
 FOREVER = 1e9
@@ -25,6 +26,7 @@ def options_of(
     steps: Optional[int],
     sequence: Optional[Mapping[str, Any]] = None,
     observe: Optional[str] = None,
+    affinity: Union[str, Sequence[int], None] = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -41,6 +43,7 @@ def options_of(
         "limit": steps,
         "sequence": sequence,
         "observe": observe,
+        "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -51,6 +54,7 @@ def request_of(asked: Mapping[str, Any], options: Mapping[str, Any], members: in
     if members > 1:
         request["share"] = {"name": _shared_name(request), "members": members}
     request["python"] = command()
+    request["trainer"] = trainer_facts()
     return request
 
 

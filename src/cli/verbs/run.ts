@@ -4,7 +4,7 @@ import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -29,6 +29,7 @@ export const run = command({
     tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
+    ...AFFINITY,
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
@@ -90,6 +91,7 @@ export const run = command({
       allowCode: true, // loadFeed has refused what may not run
       state,
       workers: workersOf(values.workers),
+      affinity: values.affinity,
       depth: values.depth,
       rank: values.rank,
       world: values.world,

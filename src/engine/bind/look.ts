@@ -16,7 +16,7 @@ export async function lookAtTrainers(
   const gpus = await placesOfGpus(root)
   const [first] = trainers
   const among = first?.local && amongOf(first, first.local, gpus, root)
-  const found = trainers.map(trainer => nodesOf(trainer, gpus)).flat()
+  const found = trainers.flatMap(trainer => nodesOf(trainer, gpus))
   const masks = trainers.map(({ pid }) => maskOf(pid, root) ?? allowedCores(root))
   const devices = among === undefined ? gpuCount() : Math.min(1, gpuCount())
   return {

@@ -75,7 +75,9 @@ function placesOf(cores: readonly number[], all: readonly number[], workers: num
 /** Physical cores before their second threads; of both, those near the GPUs first, of each node in turn. */
 function ranked(cores: readonly Core[], near: readonly number[]): Core[] {
   const ofNode = (node: number): Core[] => cores.filter(core => core.node === node)
-  const others = [...cores].filter(({ node }) => !near.includes(node)).sort((a, b) => a.node - b.node || a.id - b.id)
+  const others = [...cores]
+    .filter(({ node }) => !near.includes(node))
+    .sort((a, b) => a.node - b.node || a.id - b.id)
   return inTurns([...dealt(near.map(ofNode)), ...others], cores)
 }
 
@@ -113,7 +115,9 @@ function shareOf(topology: Topology, { rank, world, nodes }: Among): Topology {
     const claimants = ranks.length > 0 ? ranks : [...Array(world).keys()]
     const at = claimants.indexOf(rank)
     if (at < 0) return []
-    const physical = [...new Set([...group].sort((a, b) => a.node - b.node || a.id - b.id).map(core => core.physical))]
+    const physical = [
+      ...new Set([...group].sort((a, b) => a.node - b.node || a.id - b.id).map(core => core.physical)),
+    ]
     const from = Math.floor((at * physical.length) / claimants.length)
     const to = Math.floor(((at + 1) * physical.length) / claimants.length)
     return group.filter(core => physical.slice(from, to).includes(core.physical))

@@ -13,7 +13,11 @@ export type Binding = 'off' | 'auto' | readonly number[]
 export function readAffinity(given: unknown, allowed: () => number[] = allowedCores): Binding {
   if (given === 'off' || given === 'auto') return given
   const cores = typeof given === 'string' ? parseCores(given) : given
-  if (!Array.isArray(cores) || cores.length === 0 || !cores.every(core => Number.isInteger(core) && core >= 0))
+  if (
+    !Array.isArray(cores) ||
+    cores.length === 0 ||
+    !cores.every(core => Number.isInteger(core) && core >= 0)
+  )
     throw new DefinitionError(
       'options.affinity',
       `expected "off", "auto" or cores such as "2-7,10" or [2, 3], not ${JSON.stringify(given)}`,

@@ -47,7 +47,9 @@ export class Pool {
   private readonly members: (Member | undefined)[] = []
   private readonly served = new Map<number, ServedRing>()
   /** Which worker runs on which cores. */
-  readonly binder = new Binder((maker, cores) => this.members[maker] && this.tell({ bind: cores ?? null }, [maker]))
+  readonly binder = new Binder(
+    (maker, cores) => this.members[maker] && this.tell({ bind: cores ?? null }, [maker]),
+  )
   private deaths = 0
   /** How many wait for a batch at present. */
   private holders = 0

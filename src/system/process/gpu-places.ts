@@ -48,7 +48,9 @@ export function visiblePlaces(
     const number = /^\d+$/.test(name)
     if (number && !counted) return null
     // A UUID may be shortened. As CUDA reads it, the list ends before the first entry that names no device.
-    const gpu = number ? all[Number(name)] : all.find(({ uuid }) => /^GPU-./.test(name) && uuid.startsWith(name))
+    const gpu = number
+      ? all[Number(name)]
+      : all.find(({ uuid }) => /^GPU-./.test(name) && uuid.startsWith(name))
     if (gpu === undefined) break
     seen.push(gpu)
   }
