@@ -53,14 +53,17 @@ export function planBinding(topology: Topology, wanted: Wanted): BindingPlan {
 
 function planAuto(topology: Topology, { workers, near, trainers, keep, among }: Wanted): BindingPlan {
   const mine = among === undefined ? topology : shareOf(topology, among)
-  const taken = mine.filter(core => trainers.includes(core.id))
+  const bindings = new Set(trainers)
+  const taken = mine.filter(core => bindings.has(core.id))
   const bound = trainers.length > 0 && taken.length < mine.length
   const ordered = ranked(mine, near)
   const kept = bound ? taken : keptOf(ordered, Math.min(keep, mine.length - 1))
   const free = ordered.filter(core => !kept.includes(core))
   // Threads that share a physical core with a trainer slow it down: they come last.
-  const beside = (core: Core): boolean => kept.some(({ physical }) => physical === core.physical)
-  const cores = ids([...free.filter(core => !beside(core)), ...free.filter(beside)])
+  const theirs = new Set(kept.map(core => core.physical))
+  const apart = free.filter(core => !theirs.has(core.physical))
+  const beside = free.filter(core => theirs.has(core.physical))
+  const cores = ids([...apart, ...beside])
   // A core that is kept for a trainer that may sleep, while workers wait for one another's cores, costs more than it brings.
   const all = bound ? cores : ids(ordered)
   return { cores, kept: ids(kept).sort((a, b) => a - b), places: placesOf(cores, all, workers) }
@@ -83,10 +86,10 @@ function ranked(cores: readonly Core[], near: readonly number[]): Core[] {
 
 /** First threads of physical cores, then second ones, in the given order. `all` says what is a second one. */
 function inTurns(cores: readonly Core[], all: readonly Core[]): Core[] {
-  const turn = (core: Core): number =>
-    all.filter(({ physical, id }) => physical === core.physical && id < core.id).length
-  const turns = new Map(cores.map(core => [core, turn(core)]))
-  return [...cores].sort((a, b) => turns.get(a)! - turns.get(b)!)
+  const turns = new Map<number, number>()
+  for (const threads of grouped(all, core => core.physical).values())
+    for (const [turn, { id }] of threads.entries()) turns.set(id, turn)
+  return [...cores].sort((a, b) => turns.get(a.id)! - turns.get(b.id)!)
 }
 
 /** The first of each list, then the second of each, … */
@@ -97,10 +100,7 @@ function dealt(lists: readonly (readonly Core[])[]): Core[] {
 
 /** Cores for trainers that are not bound: whole physical ones, in the order in which workers would get them. */
 function keptOf(ordered: readonly Core[], count: number): Core[] {
-  const kept = new Set<Core>()
-  for (const { physical } of ordered)
-    for (const core of ordered) if (core.physical === physical && kept.size < count) kept.add(core)
-  return [...kept]
+  return [...grouped(ordered, core => core.physical).values()].flat().slice(0, count)
 }
 
 /**
@@ -109,7 +109,7 @@ function keptOf(ordered: readonly Core[], count: number): Core[] {
  */
 function shareOf(topology: Topology, { rank, world, nodes }: Among): Topology {
   const known = nodes !== undefined && nodes.length === world ? nodes : undefined
-  const groups = known === undefined ? [topology] : [...byNode(topology).values()]
+  const groups = known === undefined ? [topology] : [...grouped(topology, core => core.node).values()]
   const mine = groups.flatMap(group => {
     const ranks = [...Array(world).keys()].filter(other => known?.[other] === group[0].node)
     const claimants = ranks.length > 0 ? ranks : [...Array(world).keys()]
@@ -126,9 +126,14 @@ function shareOf(topology: Topology, { rank, world, nodes }: Among): Topology {
   return mine.length > 0 ? mine : topology
 }
 
-function byNode(topology: Topology): Map<number, Core[]> {
+/** Lists of cores that have something in common, in the order of their first. */
+function grouped(cores: readonly Core[], by: (core: Core) => number): Map<number, Core[]> {
   const groups = new Map<number, Core[]>()
-  for (const core of topology) groups.set(core.node, [...(groups.get(core.node) ?? []), core])
+  for (const core of cores) {
+    const group = groups.get(by(core))
+    if (group === undefined) groups.set(by(core), [core])
+    else group.push(core)
+  }
   return groups
 }
 
