@@ -72,17 +72,28 @@ function affinity({ plan, near }: CoreFacts): Finding {
   const { places, kept, cores } = plan
   const what = 'affinity auto'
   if (places.length === 0) return { what, verdict: 'ok', is: 'can’t be told: cores are not known' }
-  const alone = places.length <= cores.length
-  const where = alone
-    ? `one each on ${showCores(places.flat())}`
-    : `together on ${showCores(places[0])}, being more than free cores`
-  const left = kept.length > 0 ? `, ${showCores(kept)} left to the trainer` : ''
+  const coresOf = (list: readonly number[]): string =>
+    `${list.length === 1 ? 'core' : 'cores'} ${showCores(list)}`
+  const one = places.length === 1 ? '' : ', one each'
+  const where =
+    places.length <= cores.length
+      ? `${coresOf(places.flat())}${one}`
+      : `${coresOf(places[0])} together, since free cores are fewer`
+  const shared = kept.some(core => places[0].includes(core))
+  const left =
+    kept.length === 0 || shared
+      ? ''
+      : `; ${coresOf(kept)} ${kept.length === 1 ? 'is' : 'are'} left to the trainer`
   const gpu =
-    near.length > 0 ? `; ${near.length > 1 ? 'GPUs are' : 'the GPU is'} at node ${near.join(', ')}` : ''
+    near.length > 1
+      ? `; GPUs are at nodes ${near.join(', ')}`
+      : near.length === 1
+        ? `; the GPU is at node ${near[0]}`
+        : ''
   return {
     what,
     verdict: 'ok',
-    is: `would bind ${counted(places.length, 'worker')} ${where}${left}${gpu}`,
+    is: `would bind ${counted(places.length, 'worker')} to ${where}${left}${gpu}`,
     data: { places, kept, near },
   }
 }
