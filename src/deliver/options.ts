@@ -80,7 +80,6 @@ export interface SequenceOptions {
 /** Every name there is, so that a misspelt one is told. */
 const NAMES: Record<keyof OpenOptions, true> = {
   workers: true,
-  affinity: true,
   depth: true,
   maxDepth: true,
   rank: true,
@@ -95,6 +94,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   scratch: true,
   timeout: true,
   observe: true,
+  affinity: true,
   nvcomp: true,
   cpuShare: true,
   progress: true,

@@ -98,10 +98,11 @@ export class Binder {
   }
 
   /** A worker could not be bound: it runs where it could before. */
-  failed(why: string): void {
-    if (this.warned) return
+  failed(why: string): undefined {
+    if (this.warned) return undefined
     this.warned = true
     process.emitWarning(`workers are not bound to cores: the system refuses it (${why})`, 'MillraceNotice')
+    return undefined
   }
 
   /** What is to be in effect. */
@@ -115,7 +116,8 @@ export class Binder {
   private async settle(): Promise<void> {
     const change = ++this.changes
     const binding = this.wanted
-    const facts = binding === 'off' ? undefined : await this.look(binding)
+    const facts =
+      binding === 'off' ? undefined : await this.look(binding).catch(error => this.failed(error.message))
     if (change !== this.changes) return
     this.facts = facts
     this.apply()

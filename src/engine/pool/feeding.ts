@@ -95,8 +95,8 @@ export class Feeding {
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
       }
-      if (options.affinity) await pool.binder.ask(feeding.id, options.affinity)
       pool.add(feeding.job, feeding.ring, owner, options.workers)
+      if (options.affinity) await pool.binder.ask(feeding.id, options.affinity)
       pool.resize(Math.max(options.workers, pool.workers))
       return feeding
     }

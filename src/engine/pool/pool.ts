@@ -81,8 +81,8 @@ export class Pool {
   resize(workers: number): void {
     const wanted = Math.min(MAX_MAKERS, Math.max(1, workers))
     Atomics.store(this.words, PoolWord.Awake, wanted)
-    for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
     this.binder.resize(wanted)
+    for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
     const spans = SpanFile.shared()
     for (const { job } of this.served.values())
       spans?.tuneRing(job.id, { workers: Math.min(wanted, job.makers ?? wanted) })
