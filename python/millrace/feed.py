@@ -56,6 +56,8 @@ class Feed(Opened):
     * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
       default 4 and tuned; ``max_depth``: what it may be raised to. ``tune``: "auto" tunes what is not given,
       "all" also what is, "off" nothing: see docs/tune.md.
+    * ``affinity``: the cores that workers run on: "off" (the default), "auto" (one each,
+      near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/affinity.md.
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
@@ -85,6 +87,7 @@ class Feed(Opened):
         members: int = 1,
         workers: Union[int, str] = "auto",
         depth: Optional[int] = None,
+        affinity: Union[str, Sequence[int], None] = None,
         max_depth: Optional[int] = None,
         tune: Optional[str] = None,
         epochs: Union[int, None, Once] = ONCE,
@@ -134,6 +137,7 @@ class Feed(Opened):
             sequence=parts,
             observe=observe,
             tune=tune,
+            affinity=affinity,
         )
         together = self.world * members * (1 if parts is None else parts.get("world", 1))
         meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)

@@ -208,6 +208,15 @@ function wanted({ type, least = 0 }: Option): string {
   return `a ${type === 'count' ? 'whole ' : ''}number from ${least}`
 }
 
+/** `--affinity`: checked where the feed is opened. */
+export const AFFINITY = {
+  affinity: {
+    type: 'text',
+    value: 'CORES',
+    about: 'cores that workers run on: auto, or a list such as 2-7,10 (off)',
+  },
+} as const satisfies Record<string, Option>
+
 /** `--workers`: how many, or `auto`. */
 export function workersOf(text: string): number | 'auto' {
   if (text === 'auto') return text

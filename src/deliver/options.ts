@@ -2,6 +2,9 @@
 
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
+import type { AffinityAsk } from '../engine/bind/binder.js'
+import { type Affinity, readAffinity } from '../engine/bind/policy.js'
+import { ownTrainer, type Trainer } from '../engine/bind/trainer.js'
 import type { Sequence } from '../engine/plan/sequence.js'
 import type { FeedingOptions } from '../engine/pool/new-ring.js'
 import type { State } from '../order/state.js'
@@ -19,6 +22,11 @@ export interface OpenOptions extends DeviceOptions {
    * runs. 0 runs in the calling thread.
    */
   workers?: number | 'auto'
+  /**
+   * The cores that workers run on: "off" (the default: where the system puts them), "auto" (one each, near the GPU, off the
+   * trainer's), or cores such as "2-7,10" or [2, 3] (docs/affinity.md).
+   */
+  affinity?: Affinity
   /** Batches made ahead: slots in use. Default: 4, and tuned while it runs. */
   depth?: number
   /** Slots to lay out, so that the depth can be raised to that while running. Default: 32, or as many as can be addressed. */
@@ -94,6 +102,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   scratch: true,
   timeout: true,
   observe: true,
+  affinity: true,
   nvcomp: true,
   cpuShare: true,
   progress: true,
@@ -122,7 +131,8 @@ export interface OpenedOptions extends FeedingOptions {
   notice?: OpenOptions['notice']
 }
 
-export function fillOptions(options: OpenOptions): OpenedOptions {
+/** `trainer`: the process that the feed is for. */
+export function fillOptions(options: OpenOptions, trainer = ownTrainer()): OpenedOptions {
   const { rank, world, from } = rankOf(options)
   const depth = whole('depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
   const workers =
@@ -132,6 +142,7 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     world,
     rankFrom: from,
     workers: whole('workers', workers, 0, MAX_MAKERS, ', or "auto"'),
+    affinity: affinityOf(options, trainer),
     depth,
     maxDepth: whole('maxDepth', options.maxDepth ?? MAX_DEPTH, depth, MAX_DEPTH),
     tuned: tunedOf(options),
@@ -167,6 +178,13 @@ export function checkNames(options: OpenOptions): void {
       `unknown option; ${near === undefined ? `known: ${known.join(', ')}` : `did you mean "${near}"?`}`,
     )
   }
+}
+
+function affinityOf({ affinity, workers, notice }: OpenOptions, trainer: Trainer): AffinityAsk {
+  if (affinity === undefined) return { trainer }
+  if (workers === 0 && affinity !== 'off')
+    notice?.('affinity has no effect: with workers: 0 there are none to bind')
+  return { binding: readAffinity(affinity), trainer, notice }
 }
 
 function readSequence(given: SequenceOptions): Sequence {

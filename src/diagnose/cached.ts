@@ -14,7 +14,7 @@ export interface CachedTask {
   json: FeedJson
   options: Pick<
     OpenOptions,
-    'root' | 'plugins' | 'workers' | 'depth' | 'rank' | 'world' | 'cache' | 'timeout'
+    'root' | 'plugins' | 'workers' | 'affinity' | 'depth' | 'rank' | 'world' | 'cache' | 'timeout'
   >
   state: State
 }

@@ -136,7 +136,7 @@ function noteStart(evidence: Evidence, source: SpanSource, begun: number): void 
 async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: Given): Promise<void> {
   const { json, opening } = of
   const state = loader.state()
-  const { root = process.cwd(), plugins, workers, depth, rank, world, cache, timeout } = opening
+  const { root = process.cwd(), plugins, workers, affinity, depth, rank, world, cache, timeout } = opening
   try {
     const feed = normalizeFeed(json, root, (plugins ?? []).map(String))
     const { probes, facts } = await lookForAbsent(feed, opening, state)
@@ -148,7 +148,7 @@ async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: 
   Object.assign(evidence.probes, await double(run))
   const { absent } = evidence.probes
   if (absent === undefined || absent.share < SOME) return
-  const options = { root, plugins, workers, depth, rank, world, cache, timeout }
+  const options = { root, plugins, workers, affinity, depth, rank, world, cache, timeout }
   const cached = await measureCached({ json, options, state }, CACHED_SECONDS)
   if (cached) evidence.probes.cached = cached
 }

@@ -4,14 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type GpuPlace, hostFindings } from '../../src/cli/doctor/findings-host.js'
-import {
-  busiest,
-  deviceNode,
-  type HostFacts,
-  hostFacts,
-  runnable,
-  softLimit,
-} from '../../src/cli/doctor/host-facts.js'
+import { busiest, type HostFacts, hostFacts, runnable, softLimit } from '../../src/cli/doctor/host-facts.js'
+import { deviceNode } from '../../src/system/process/gpu-places.js'
 
 const GiB = 2 ** 30
 

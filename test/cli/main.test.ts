@@ -56,7 +56,7 @@ describe('a wrong command line', () => {
     [['run', INLINE, '--step-ms', '-5'], '--step-ms wants a number from 0'],
     [['demo', '--samples', '20'], '--samples wants a whole number from 32'],
     [['diagnose', '--attach', '1', '--step-ms', '9'], '--step-ms is for a FEED or --loader'],
-    [['diagnose', '--attach', '1', '--workers', '2'], '--workers and --depth are for a FEED'],
+    [['diagnose', '--attach', '1', '--workers', '2'], '--workers, --affinity and --depth are for a FEED'],
     [['order-quality', INLINE, '--label', 'clas'], '--label: the index has no column "clas"'],
     [['inspect'], 'needs PATH'],
     [['--fast'], 'the verb comes first'],

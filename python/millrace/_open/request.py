@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from .._data.payload import command, without_payloads
+from .trainer import trainer_facts
 
 #: What a timeout of float("inf") comes to (seconds): JSON has no inf.
 FOREVER = 1e9
@@ -26,6 +27,7 @@ def options_of(
     sequence: Optional[Mapping[str, Any]] = None,
     observe: Optional[str] = None,
     tune: Optional[str] = None,
+    affinity: Union[str, Sequence[int], None] = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -43,6 +45,7 @@ def options_of(
         "sequence": sequence,
         "observe": observe,
         "tune": tune,
+        "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -53,6 +56,7 @@ def request_of(asked: Mapping[str, Any], options: Mapping[str, Any], members: in
     if members > 1:
         request["share"] = {"name": _shared_name(request), "members": members}
     request["python"] = command()
+    request["trainer"] = trainer_facts()
     return request
 
 

@@ -2,12 +2,14 @@
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import type { CodecLibrary } from '../../codec/slow.js'
+import { deviceNode } from '../../system/process/gpu-places.js'
 import { autoWorkers, fileHandleLimit, memoryLimit, usableCores } from '../../system/process/limits.js'
 import { bytes, count, counted } from '../units.js'
 import type { Finding } from './finding.js'
+import { coreFacts, coreFindings } from './findings-cores.js'
 import { gpuFindings } from './findings-gpu.js'
 import { ENOUGH_MEMORY, type GpuPlace, hostFindings, moreMemory } from './findings-host.js'
-import { deviceNode, hostFacts } from './host-facts.js'
+import { hostFacts } from './host-facts.js'
 
 const LEAST_NODE = [20, 19]
 /** Files that a run with many shards and makers may have open. */
@@ -17,7 +19,8 @@ export async function findings(): Promise<Finding[]> {
   // A second's look at the machine, while the rest is tried.
   const host = hostFacts()
   const found = await installation()
-  return [...found, ...hostFindings(await host, gpuPlaces(found))]
+  const cores = process.platform === 'linux' ? coreFindings(await coreFacts()) : []
+  return [...found, ...cores, ...hostFindings(await host, gpuPlaces(found))]
 }
 
 /** Where the GPUs are that were found. */

@@ -3,9 +3,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostSignals } from '../../observe/evidence.js'
 import type { HostLook } from '../../observe/host/look.js'
-import { parseCores, parseProcessStat, TICKS } from '../../observe/host/parse.js'
+import { parseProcessStat, TICKS } from '../../observe/host/parse.js'
 import { HostSampler } from '../../observe/host/sampler.js'
 import { readText } from '../../system/process/cgroup.js'
+import { parseCores } from '../../system/process/core-list.js'
 import { type MemoryLimit, memoryLimit } from '../../system/process/limits.js'
 
 /** A process that keeps cores busy. */
@@ -56,16 +57,6 @@ export async function hostFacts(ms = 1000, root = '/'): Promise<HostFacts> {
     allowedNodes: listOf(status, 'Mems_allowed_list'),
     nodes: nodes(root),
   }
-}
-
-/** The node and the cores next to a PCI device, by the bus id that NVML gives (`00000000:19:00.0`). Null: not told. */
-export function deviceNode(bus: string, root = '/'): { node: number; cores: number[] } | null {
-  const [, domain, rest] = /^([0-9a-f]{4,8}):(.+)$/i.exec(bus) ?? []
-  if (domain === undefined) return null
-  const folder = `/sys/bus/pci/devices/${domain.slice(-4)}:${rest}`.toLowerCase()
-  const node = Number.parseInt(readText(root, `${folder}/numa_node`) ?? '', 10)
-  const cores = parseCores(readText(root, `${folder}/local_cpulist`) ?? '')
-  return node >= 0 && cores !== null ? { node, cores } : null
 }
 
 /** `0.20 0.18 0.12 3/80 11206`: the fourth has what runs or waits for a core. */

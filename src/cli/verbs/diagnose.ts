@@ -1,6 +1,6 @@
 /** `millrace diagnose`: why does the trainer wait, and what is to be done? */
 import type { Findings } from '../../diagnose/findings.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 
@@ -32,6 +32,7 @@ export const diagnose = command({
     steps: { type: 'count', value: 'N', about: 'steps to look at (200)', least: 1 },
     seconds: { type: 'number', value: 'S', about: 'look no longer than this', default: 30, least: 0.1 },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
+    ...AFFINITY,
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: DEPTH, least: 1 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
@@ -68,8 +69,13 @@ export const diagnose = command({
       throw new UsageError(
         '--step-ms is for a FEED or --loader: what was seen of a trainer has its own steps',
       )
-    if (feed === undefined && (values.workers !== 'auto' || values.depth !== DEPTH))
-      throw new UsageError('--workers and --depth are for a FEED: a trainer or loader has its own')
+    if (
+      feed === undefined &&
+      (values.workers !== 'auto' || values.depth !== DEPTH || values.affinity !== undefined)
+    )
+      throw new UsageError(
+        '--workers, --affinity and --depth are for a FEED: a trainer or loader has its own',
+      )
     if (record !== undefined) (await import('../../diagnose/recorded.js')).checkRecordFile(record)
     let found: Findings
     if (evidence !== undefined) {
@@ -124,6 +130,7 @@ interface Given {
   steps: number
   seconds: number
   workers: string
+  affinity?: string
   depth: number
   rank?: number
   world?: number
@@ -142,10 +149,10 @@ async function diagnoseOwn(feed: string, given: Given): Promise<Findings> {
   ])
   const plugins = await givenPlugins(given.plugin)
   const { json, root } = await loadFeed(feed, given.allowCode, plugins)
-  const { stepMs, steps, seconds, apply, workers, depth, rank, world, cache, timeout } = given
+  const { stepMs, steps, seconds, apply, workers, affinity, depth, rank, world, cache, timeout } = given
   const progress = new Progress('opening', { unit: 'steps' })
   const opening = {
-    ...{ root, plugins, workers: workersOf(workers), depth, rank, world, cache, timeout },
+    ...{ root, plugins, workers: workersOf(workers), affinity, depth, rank, world, cache, timeout },
     allowCode: true, // loadFeed has refused what may not run
     progress: (done: number, total?: number) => progress.set(done, total, 'opening', 'files'),
     notice,

@@ -4,7 +4,7 @@ import { printable } from '../../basics/errors.js'
 import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -36,6 +36,7 @@ export const run = command({
       about: 'tune workers and depth while running: auto (what is not given), all, or off',
       default: 'auto',
     },
+    ...AFFINITY,
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
@@ -96,6 +97,7 @@ export const run = command({
       allowCode: true, // loadFeed has refused what may not run
       state,
       workers: workersOf(values.workers),
+      affinity: values.affinity,
       depth: values.depth,
       tune: values.tune as OpenOptions['tune'],
       rank: values.rank,

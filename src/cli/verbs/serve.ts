@@ -1,6 +1,6 @@
 /** `millrace serve`: feeds other processes, such as a PyTorch or JAX trainer, through shared memory. */
 import { resolve } from 'node:path'
-import { command, PLUGIN } from '../command.js'
+import { AFFINITY, command, PLUGIN } from '../command.js'
 import { version } from '../version.js'
 
 /** How long (ms) makers may take to leave when the engine ends. */
@@ -21,6 +21,7 @@ export const serve = command({
       about: 'FEED may run the code that it names, and so may the feeds of clients',
     },
     ...PLUGIN,
+    affinity: { ...AFFINITY.affinity, about: 'for clients that don’t say: the cores that workers run on' },
     stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
   },
   examples: [
@@ -39,6 +40,7 @@ export const serve = command({
       { UsageError },
       { onInterrupt },
       { rmSync },
+      { readAffinity },
     ] = await Promise.all([
       import('../../deliver/serve/server.js'),
       import('../../system/process/exit.js'),
@@ -48,6 +50,7 @@ export const serve = command({
       import('../command.js'),
       import('../interrupt.js'),
       import('node:fs'),
+      import('../../engine/bind/policy.js'),
     ])
     if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
     const socket = resolve(values.socket)
@@ -63,6 +66,7 @@ export const serve = command({
       version: version(),
       allowCode: mayRun,
       plugins: own,
+      affinity: values.affinity === undefined ? undefined : readAffinity(values.affinity),
       find: async (request, plugins) => {
         const allowCode = mayRun && (request.allowCode ?? false)
         if (request.feed !== undefined)

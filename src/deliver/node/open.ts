@@ -9,6 +9,7 @@ import { normalizeFeed } from '../../define/normalize.js'
 import type { TokensFeedJson } from '../../define/token-feed.js'
 import type { FeedJson, KernelFeedJson, NormalFeed } from '../../define/types.js'
 import type { DeviceArray, DeviceRagged } from '../../device/array.js'
+import { ownTrainer } from '../../engine/bind/trainer.js'
 import { pythonCommand } from '../../python/interpreter.js'
 import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { readDeviceOptions } from '../device-options.js'
@@ -46,7 +47,8 @@ export function open<
     return normal
   }
   const notice = options.notice ?? warn
-  const filled = { ...fillOptions({ ...options, notice }), functions, device }
+  const trainer = ownTrainer(process.pid, device?.ordinal)
+  const filled = { ...fillOptions({ ...options, notice }, trainer), functions, device }
   // What a plugin brings can be checked once that is loaded: then `ready` says what is wrong, else it is said at once.
   const normal = plugins.length === 0 ? normalize() : loadPlugins(plugins, filled.timeout).then(normalize)
   return new Loader(normal, filled)

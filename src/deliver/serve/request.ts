@@ -35,6 +35,8 @@ export interface OpenRequest {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
   }
+  /** What the client's process knows of its GPUs: its CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and which one it uses. */
+  trainer?: { visible?: string; order?: string; device?: number }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
   share?: { name: string; members: number }
 }
@@ -264,6 +266,7 @@ const CHECKS: Record<string, Check> = {
       python: listOf(text),
       plugins: listOf(text),
       options,
+      trainer: parts({}, { visible: text, order: text, device: whole }),
       share: parts({ name: text, members: some }),
     },
   ),

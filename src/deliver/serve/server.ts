@@ -5,6 +5,7 @@ import { chmodSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
+import type { Binding } from '../../engine/bind/policy.js'
 import { makeFolder } from '../../system/files/folder.js'
 import { within } from '../../system/process/exit.js'
 import { startTime } from '../../system/process/proc.js'
@@ -28,6 +29,8 @@ export interface ServeOptions {
   allowCode?: boolean
   /** URLs of plugins, which are loaded: every client may name their sources. */
   plugins?: readonly string[]
+  /** The cores that workers run on, where no client says so. */
+  affinity?: Binding
   /** Process without which the server has no reason to live. */
   starter?: number
   version: string
@@ -38,8 +41,8 @@ export interface ServeOptions {
 /** Serves until no client and no starter needs it any more. Resolves when everything is given back. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sessions = new Map<Socket, Session>()
-  const { find, version, allowCode = false, plugins = [] } = options
-  const context: ServerContext = { find, version, allowCode, plugins, shared: new Map() }
+  const { find, version, allowCode = false, plugins = [], affinity } = options
+  const context: ServerContext = { find, version, allowCode, plugins, affinity, shared: new Map() }
   const starter = options.starter === undefined ? undefined : startTime(options.starter)
   let patience = performance.now() + FIRST_CLIENT
 

@@ -7,6 +7,8 @@ import { applyVariant } from '../../define/check/variants.js'
 import { type AllowCode, codeIn, refuseCode } from '../../define/code.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, NormalFeed } from '../../define/types.js'
+import type { Binding } from '../../engine/bind/policy.js'
+import { ownTrainer, type Trainer } from '../../engine/bind/trainer.js'
 import { decodeOf } from '../../engine/plan/making.js'
 import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { fillOptions } from '../options.js'
@@ -38,6 +40,8 @@ export interface ServerContext {
   allowCode: boolean
   /** URLs of the plugins that the engine was started with. */
   plugins: readonly string[]
+  /** The cores that workers run on, where no client says so. */
+  affinity?: Binding
   /** Rings that are shared, by name, until a client leaves; as promises, so that the second waits for the first one's. */
   shared: Map<string, Promise<Serving>>
 }
@@ -192,7 +196,9 @@ export class Session {
     refuseCode(codeIn(feed), allowCode, this.context.allowCode ? undefined : NO_CODE_HERE)
     const { limit, ...given } = request.options ?? {}
     const decode = decodeOf(feed, given.decode ?? 'cpu')
-    const options = fillOptions({ ...given, decode, notice: text => notices.push(text) })
+    const { affinity = this.context.affinity } = given
+    const notice = (text: string): void => void notices.push(text)
+    const options = fillOptions({ ...given, affinity, decode, notice }, trainerOf(request))
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     const { name } = request
@@ -221,6 +227,11 @@ export class Session {
   private interpreter({ python }: OpenRequest): { python?: string[] } {
     return this.context.allowCode && python !== undefined ? { python } : {}
   }
+}
+
+/** The client's process. The one that has started this engine for itself alone has the same environment. */
+function trainerOf({ pid, trainer }: OpenRequest): Trainer {
+  return pid === process.ppid ? { ...ownTrainer(pid), ...trainer } : { pid, ...trainer }
 }
 
 /** An error as the client gets it: its tag and message; of a bug also where it happened. */

@@ -132,6 +132,7 @@ class Maker {
       const message = this.letters.shift()
       if (message === undefined) return
       if ('take' in message) await this.take(message.take)
+      else if ('bind' in message) await this.bind(message.bind ?? undefined)
       else {
         if (this.calling.has(message.leave)) await turn(LAST_TURN)
         this.calling.delete(message.leave)
@@ -142,6 +143,16 @@ class Maker {
       }
       this.served = [...this.rings.values()]
       if ('leave' in message) collectGarbage() // the ring's memory is not freed before that
+    }
+  }
+
+  /** Runs on these cores from now on; undefined: where it could before. */
+  private async bind(cores: readonly number[] | undefined): Promise<void> {
+    const { bindThread } = await import('../../system/process/affinity.js')
+    try {
+      bindThread(cores)
+    } catch (error) {
+      this.say({ unbound: (error as Error).message })
     }
   }
 

@@ -76,7 +76,8 @@ export class Feeding {
     private plan: FeedPlan,
     readonly options: FeedingOptions,
     { job, ring, memory, budget }: NewRing,
-    private readonly pool: Pool | undefined,
+    /** Its workers, which are those of all feeds of this process. Undefined: the calling thread makes its rows. */
+    readonly pool: Pool | undefined,
   ) {
     this.job = job
     this.ring = ring
@@ -102,6 +103,7 @@ export class Feeding {
         took: () => feeding.nudge(),
       }
       pool.add(feeding.job, feeding.ring, owner, options.workers)
+      if (options.affinity) await pool.binder.ask(feeding.id, options.affinity)
       pool.resize(Math.max(options.workers, pool.workers))
       return feeding
     }

@@ -41,7 +41,11 @@ export interface MakerData {
 }
 
 /** What the pool says to a maker. */
-export type ToMaker = { take: Job } | { leave: number }
+export type ToMaker =
+  | { take: Job }
+  | { leave: number }
+  /** The cores to run on; null: as before it was bound. */
+  | { bind: readonly number[] | null }
 
 /** What a maker says to the pool. */
 export type FromMaker =
@@ -50,3 +54,5 @@ export type FromMaker =
   /** A function of the user's has failed after it had returned: which rings have such functions, and what to say. */
   | { late: { rings: number[]; message: string } }
   | { took: number }
+  /** It could not be bound to cores, and why. */
+  | { unbound: string }

@@ -8,6 +8,7 @@ import { pythonSources } from '../../define/check/sources.js'
 import { SpanFile } from '../../spans/file.js'
 import { levelOf } from '../../spans/level.js'
 import type { LevelName } from '../../spans/span-words.js'
+import type { AffinityAsk } from '../bind/binder.js'
 import { blocksOf } from '../fetch/row-blocks.js'
 import { needsPython } from '../make/python.js'
 import { type Budget, preflight, usualCache, WORKSPACE_BYTES } from '../plan/budget.js'
@@ -40,6 +41,8 @@ export interface FeedingOptions extends MakingOptions {
   timeout: number
   /** How much its spans say. */
   observe?: LevelName
+  /** On which cores workers are to run. */
+  affinity?: AffinityAsk
 }
 
 export interface NewRing {

@@ -8,6 +8,7 @@ import { SpanFile } from '../../spans/file.js'
 import { mappings } from '../../system/memory/mmap.js'
 import { endChild } from '../../system/process/child.js'
 import { noteStuck, within } from '../../system/process/exit.js'
+import { Binder } from '../bind/binder.js'
 import { needsPython } from '../make/python.js'
 import type { Job } from '../plan/job.js'
 import { leftChild, POOL_WORDS } from './children.js'
@@ -45,6 +46,10 @@ export class Pool {
   private readonly words = new Int32Array(new SharedArrayBuffer(4 * POOL_WORDS))
   private readonly members: (Member | undefined)[] = []
   private readonly served = new Map<number, ServedRing>()
+  /** Which worker runs on which cores. */
+  readonly binder = new Binder(
+    (maker, cores) => this.members[maker] && this.tell({ bind: cores ?? null }, [maker]),
+  )
   private deaths = 0
   /** How many wait for a batch at present. */
   private holders = 0
@@ -76,6 +81,7 @@ export class Pool {
   resize(workers: number): void {
     const wanted = Math.min(MAX_MAKERS, Math.max(1, workers))
     Atomics.store(this.words, PoolWord.Awake, wanted)
+    this.binder.resize(wanted)
     for (let maker = 0; maker < wanted; maker++) if (!this.members[maker]) this.start(maker)
     const spans = SpanFile.shared()
     for (const { job, ring } of this.served.values()) {
@@ -115,6 +121,7 @@ export class Pool {
     const ring = this.served.get(id)?.ring
     this.served.delete(id)
     this.tell({ leave: id })
+    this.binder.leave(id)
     if (this.served.size === 0 && this.calls) {
       await this.end()
       // Those that had to be ended could not let go of what they held.
@@ -232,8 +239,8 @@ export class Pool {
     return Atomics.load(this.words, PoolWord.Life + maker)
   }
 
-  private tell(message: ToMaker): void {
-    for (const member of this.members) member?.thread.tell(message)
+  private tell(message: ToMaker, makers: Iterable<number> = this.members.keys()): void {
+    for (const maker of makers) this.members[maker]?.thread.tell(message)
     Atomics.add(this.words, PoolWord.Mail, 1)
     this.wake()
   }
@@ -241,7 +248,9 @@ export class Pool {
   private start(maker: number): void {
     Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
     Atomics.store(this.words, PoolWord.Taking + maker, 0)
-    const jobs = Array.from(this.served.values(), ({ job }): ToMaker => ({ take: job }))
+    const bind = this.binder.place(maker)
+    const letters: ToMaker[] = bind === undefined ? [] : [{ bind }]
+    for (const { job } of this.served.values()) letters.push({ take: job })
     const spans = SpanFile.shared()?.maker(maker)
     const data = { maker, words: this.words, spans, mappings: mappings() }
     const listener: ThreadListener = {
@@ -251,7 +260,7 @@ export class Pool {
         void this.died(maker, member, cause)
       },
     }
-    const member: Member = { thread: new MakerThread(data, listener, jobs) }
+    const member: Member = { thread: new MakerThread(data, listener, letters) }
     member.thread.hold(this.holders > 0)
     this.members[maker] = member
   }
@@ -268,6 +277,7 @@ export class Pool {
       this.served.get(message.took)?.owner.took()
       this.wake()
     } else if ('late' in message) this.failLate(message.late)
+    else if ('unbound' in message) this.binder.failed(message.unbound)
     else this.served.get(message.failed.ring)?.owner.failed(new EngineError(message.failed.message))
   }
 

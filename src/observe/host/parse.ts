@@ -84,17 +84,6 @@ export function parseKeyed(text: string): Map<string, number> {
   return values
 }
 
-/** A list of cores, `0-3,8`; null where it is none. */
-export function parseCores(text: string): number[] | null {
-  const cores: number[] = []
-  for (const run of text.trim().split(',')) {
-    const [, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(run.trim()) ?? []
-    if (first === undefined || Number(last) < Number(first)) return null
-    for (let core = Number(first); core <= Number(last); core++) cores.push(core)
-  }
-  return cores
-}
-
 /** Cores that a quota amounts to, perhaps a fraction; null where there is none. Version 2: `cpu.max`; 1: two files. */
 export function parseQuota(most: string | undefined, period?: string): number | null {
   const [quota, every = period ?? '100000'] = (most ?? '').trim().split(/\s+/)

@@ -9,12 +9,13 @@
  */
 import { monotonicMs } from '../../spans/clock.js'
 import { readText } from '../../system/process/cgroup.js'
+import { parseCores } from '../../system/process/core-list.js'
 import type { HostSignals } from '../evidence.js'
 import { between } from './between.js'
 import { GpuSampler } from './gpu.js'
 import { Groups } from './groups.js'
 import type { HostLook } from './look.js'
-import { parseCores, parseStat } from './parse.js'
+import { parseStat } from './parse.js'
 import { Processes } from './processes.js'
 
 /** Affinity masks are read at most so often (ms). */

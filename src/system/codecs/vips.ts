@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../../basics/errors.js'
 import { koffi } from '../native.js'
+import { unbound } from '../process/affinity.js'
 import { alone } from '../process/process-lock.js'
 
 /** A picture as libvips would deliver it: interleaved bands of one format. */
@@ -114,7 +115,8 @@ export function decodeWithVips(
     const target = vips.around(to, width * height * bands * sampleBytes, width, height, bands, format)
     if (target === null) fail(vips)
     held.push(target)
-    if (vips.write(image, target) !== 0) fail(vips)
+    // libvips decodes in a thread of its own, which it keeps for later pictures, also those of other workers.
+    if (unbound(() => vips.write(image, target)) !== 0) fail(vips)
   } finally {
     for (const image of held.reverse()) vips.close(image)
   }

@@ -30,7 +30,7 @@ interface Mount {
  * process is looked for where this one sees the trees.
  */
 export function cgroupLevels(
-  controller: 'cpu' | 'memory',
+  controller: 'cpu' | 'cpuset' | 'memory',
   root = '/',
   pid: number | 'self' = 'self',
 ): CgroupLevel[] {

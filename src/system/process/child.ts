@@ -14,6 +14,7 @@ import { readSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { EngineError } from '../../basics/errors.js'
 import { koffi, libc } from '../native.js'
+import { unbound } from './affinity.js'
 import { openPipe, type Pipe } from './pipe.js'
 
 /** The child has ended, or was ended: what it was asked is not going to be answered. */
@@ -85,7 +86,9 @@ export class Child {
     let from: Pipe | undefined
     try {
       from = openPipe()
-      const pid = spawn(command, env, [to.read, from.write, STDERR, memory])
+      const { write } = from
+      // Its threads are not bound with the worker that drives it.
+      const pid = unbound(() => spawn(command, env, [to.read, write, STDERR, memory]))
       note({ pid, descriptors: [to.write, from.read, memory] })
       return new Child(pid, to.write, from.read, note)
     } catch (error) {

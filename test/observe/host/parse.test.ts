@@ -1,6 +1,7 @@
 /** Texts of /proc and control groups, as several kernels write them, and texts that none writes. */
 import { describe, expect, test } from 'vitest'
 import * as parse from '../../../src/observe/host/parse.js'
+import { parseCores } from '../../../src/system/process/core-list.js'
 
 describe('/proc/stat', () => {
   test('of a kernel of today: guests are within user, waiting for the disk is idle', () => {
@@ -60,9 +61,9 @@ test('names with numbers: of /proc/PID/io, meminfo and memory.stat', () => {
 })
 
 test('lists of cores', () => {
-  expect(parse.parseCores('0-2,8\n')).toEqual([0, 1, 2, 8])
-  expect(parse.parseCores('3')).toEqual([3])
-  for (const text of ['', 'all', '3-1', '1,,2', '0-9999999']) expect(parse.parseCores(text)).toBeNull()
+  expect(parseCores('0-2,8\n')).toEqual([0, 1, 2, 8])
+  expect(parseCores('3')).toEqual([3])
+  for (const text of ['', 'all', '3-1', '1,,2', '0-9999999']) expect(parseCores(text)).toBeNull()
 })
 
 test('quotas of both versions', () => {
@@ -114,7 +115,7 @@ test('no text makes a parser throw, or give NaN', () => {
       parse.parseSchedstat(text),
       parse.parsePressure(text),
       [...parse.parseKeyed(text).values()],
-      parse.parseCores(text),
+      parseCores(text),
       parse.parseQuota(text, text),
       parse.parseCpuStat(text),
     ]
