@@ -38,10 +38,8 @@ export interface Scenario {
   claim: { rows: number; least: number; most: number }
   /** What happens outside, at which moments (ms). */
   events?: { at: number; change: Partial<Omit<PlantWorkload, 'ranks' | 'rows'>> }[]
-  /** What bars it is held to, where it is not all of them, and why. */
-  except?: string
-  /** Share of the best grid point that must be reached, where it is not BEST. */
-  least?: number
+  /** Most workers of the grid: with more, others on the machine would get less than their share. */
+  mostWorkers?: number
 }
 
 export interface ClosedRun {
@@ -82,6 +80,8 @@ export function closedLoop(
   }
   const todo = [...events].sort((a, b) => a.at - b.at)
   const marks = [0]
+  /** What was seen in this look, from each moment on: asking again is free. */
+  const seen = new Map<number, Seen[]>()
   let wake = FIRST_LOOK
   let counted = 0
   for (let second = 1; second <= seconds; second++) {
@@ -105,6 +105,7 @@ export function closedLoop(
     const { now } = plant
     marks.push(now)
     while (marks.length > 2 && marks[1] < now - MARKS) marks.shift()
+    seen.clear()
     const { set, decisions, wake } = controller.look(now, see)
     run.decisions.push(...decisions)
     for (const { knob, value } of set) {
@@ -122,6 +123,11 @@ export function closedLoop(
   function see(from: number, full: boolean): Seen[] {
     const begin = marks.findLast(at => at <= from + 1) ?? 0
     if (plant.now - begin < 1) return []
+    if (!seen.has(begin)) seen.set(begin, seeAll(begin))
+    return full ? seen.get(begin)! : seen.get(begin)!.map(withoutClaims)
+  }
+
+  function seeAll(begin: number): Seen[] {
     const { cores, ranks = 1, memoryBytes = FREE_BYTES } = plant.workload
     return Array.from({ length: ranks }, (_, rank) => {
       const evidence = plant.evidence(begin, plant.now, rank)
@@ -133,17 +139,23 @@ export function closedLoop(
         freeBytes: Math.max(0, memoryBytes - ranks * facts.depth * facts.slotBytes),
         workerBytes: WORKER_BYTES,
       }
-      return { ring: rank, feed: 'computed', evidence: asSeen(evidence, full), room }
+      return {
+        ring: rank,
+        feed: 'computed',
+        evidence: { ...evidence, makers: joined(evidence.makers) },
+        room,
+      }
     })
   }
 }
 
-/** An engine looks at its makers' counters: one slice for each maker. Single claims are there where they are asked for. */
-function asSeen(evidence: Evidence, full: boolean): Evidence {
-  const { claims, ...rest } = { ...evidence, makers: joined(evidence.makers) }
-  return full ? { ...rest, claims } : rest
+/** Single claims are there where they are asked for. */
+function withoutClaims(one: Seen): Seen {
+  const { claims: _, ...evidence } = one.evidence
+  return { ...one, evidence }
 }
 
+/** An engine looks at its makers' counters: one slice for each maker. */
 function joined(slices: readonly MakerSlice[]): MakerSlice[] {
   const makers = new Map<number, MakerSlice>()
   for (const slice of slices) {

@@ -18,8 +18,11 @@ export interface Best {
   best: (PlantSetting & { rate: number })[]
 }
 
-export function keyOf({ workload, claim, events }: Scenario): string {
-  return createHash('sha256').update(JSON.stringify({ workload, claim, events })).digest('hex').slice(0, 16)
+export function keyOf({ workload, claim, events, mostWorkers }: Scenario): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ workload, claim, events, mostWorkers }))
+    .digest('hex')
+    .slice(0, 16)
 }
 
 export function bestOf(scenario: Scenario): Best {
@@ -29,9 +32,9 @@ export function bestOf(scenario: Scenario): Best {
   return { key: keyOf(scenario), best: again.slice(0, KEPT) }
 }
 
-function* points({ workload: { cores, rows }, claim }: Scenario): Generator<PlantSetting> {
+function* points({ workload: { cores, rows }, claim, mostWorkers }: Scenario): Generator<PlantSetting> {
   const claims = new Set([claim.rows, Math.max(1, rows >> 5), rows])
-  for (const workers of WORKERS.filter(number => number <= Math.max(32, 2 * cores)))
+  for (const workers of WORKERS.filter(number => number <= (mostWorkers ?? Math.max(32, 2 * cores))))
     for (const depth of DEPTHS) for (const claimRows of claims) yield { workers, depth, claimRows, ahead: 0 }
 }
 
