@@ -22,25 +22,21 @@ const MINUTE = 60
 const LONG = 360
 const SHORT = 100
 const SEED = 5
-/** All bad starts in every scenario, rather than two: TUNE_STARTS=all, some minutes. */
+/** All bad starts in every scenario, rather than one of the five in turn: TUNE_STARTS=all, some minutes. */
 const ALL = process.env.TUNE_STARTS === 'all'
 
 const kept = JSON.parse(
   readFileSync(join(import.meta.dirname, '../golden/tune/best.json'), 'utf8'),
 ) as Record<string, Best>
 
-/** Of two of the best grid points run again, beside the tuned run: the better one's rate. */
-const measured = new Map<string, ClosedRun[]>()
+/** The best grid points, each run again beside the tuned run: on the same machine at the same moments. */
+const measured = new Map<string, ClosedRun>()
 
 function bestRate(scenario: Scenario, seconds: number): number {
-  let runs = measured.get(scenario.name)
-  if (runs === undefined) {
-    runs = kept[scenario.name].best
-      .slice(0, 2)
-      .map(({ rate: _, ...setting }) => closedLoop(scenario, setting, LONG, SEED))
-    measured.set(scenario.name, runs)
-  }
-  return Math.max(...runs.map(run => rateOf(run, MINUTE, seconds)))
+  const { rate: _, ...setting } = bestOf(scenario)
+  const run = measured.get(scenario.name) ?? closedLoop(scenario, setting, LONG, SEED)
+  measured.set(scenario.name, run)
+  return rateOf(run, MINUTE, seconds)
 }
 
 function tried(
@@ -62,14 +58,14 @@ function tried(
   ]
   const figures = [
     `${scenario.name}: from ${told(start)} to ${told(run.final)}`,
-    `  after a minute ${(100 * reached).toFixed(1)} % of the best (${told(kept_(scenario))}), then ${tried} tried, ${kept} kept`,
+    `  after a minute ${(100 * reached).toFixed(1)} % of the best (${told(bestOf(scenario))}), then ${tried} tried, ${kept} kept`,
     `  beside the start: ${((100 * rateOf(run, MINUTE, seconds)) / rateOf(alone, MINUTE, seconds)).toFixed(1)} %, at worst ${(100 * worst.ratio).toFixed(1)} % over ${worst.window} s from ${worst.at} s`,
     ...run.decisions.map(({ at, event, reason }) => `  ${(at / 1000).toFixed(1)} s ${event}: ${reason}`),
   ].join('\n')
   return { figures, failed }
 }
 
-function kept_(scenario: Scenario): PlantSetting {
+function bestOf(scenario: Scenario): Best['best'][number] {
   return kept[scenario.name].best[0]
 }
 
@@ -81,8 +77,8 @@ describe.each(SCENARIOS.map((scenario, i) => ({ name: scenario.name, scenario, i
       expect(failed, figures).toEqual([])
     })
 
-    const starts = Object.entries(badStarts(scenario, kept_(scenario)))
-    const some = starts.filter((_, n) => ALL || n === i % 5 || n === (i + 2) % 5)
+    const starts = Object.entries(badStarts(scenario, bestOf(scenario)))
+    const some = starts.filter((_, n) => ALL || n === i % 5)
     test.each(some)('from %s', (_, start) => {
       const { figures, failed } = tried(scenario, start, SHORT)
       expect(failed, figures).toEqual([])
