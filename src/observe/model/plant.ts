@@ -64,6 +64,8 @@ export class Plant {
   private readonly training = new Heap<number>()
   private readonly starts = new Heap<number>()
   private readonly random: () => number
+  /** Numbers of their own: the machine's speed is the same, whatever is set. */
+  private readonly drifts: () => number
   private readonly sums: Sums = {
     ...{ at: 0, engine: 0, trainer: 0, others: 0, trainerDelay: 0, pressed: 0, samples: 0, bytes: 0 },
   }
@@ -88,13 +90,14 @@ export class Plant {
     this.w = workload
     this.current = { ...setting }
     this.random = generator(seed)
+    this.drifts = generator(seed + 0x5bd1e995)
     const ranks = Math.max(1, workload.ranks ?? 1)
     this.history = new History(ranks, seed)
     this.ranks = Array.from({ length: ranks }, () => ({
       ...{ batch: 0, next: 0, claimed: workload.rows, claimRows: 1, left: new Map() },
       ...{ asked: 0, got: 0, state: 'waits' as const },
     }))
-    this.drift = (workload.noise ?? 0) * normal(this.random)
+    this.drift = (workload.noise ?? 0) * normal(this.drifts)
     this.speed = Math.exp(this.drift)
     this.history.noteSetting(0, setting)
     this.history.look(this.sums)
@@ -380,7 +383,7 @@ export class Plant {
     const memory = Math.exp(-BEAT / MEMORY)
     const sigma = this.w.noise ?? 0
     if (sigma > 0 || this.drift !== 0) {
-      this.drift = this.drift * memory + sigma * Math.sqrt(1 - memory ** 2) * normal(this.random)
+      this.drift = this.drift * memory + sigma * Math.sqrt(1 - memory ** 2) * normal(this.drifts)
       this.speed = Math.exp(this.drift)
     }
     this.history.look(this.sums)
