@@ -2,7 +2,7 @@
  * What could be changed, best first: the remedies of the judge that can be set, with what they are predicted to gain. Where these
  * promise too little and yet much is lost, the model may be wrong: then the neighbours of the present setting are tried.
  */
-import type { Evidence } from '../observe/evidence.js'
+import type { Accounting, Evidence } from '../observe/evidence.js'
 import type { Knob } from '../observe/live/decision.js'
 import { type Case, caseOf } from '../observe/verdict/case.js'
 import { supplyOf } from '../observe/verdict/causes.js'
@@ -20,6 +20,13 @@ const WIDER = 1.5
 const QUEUED = 0.35
 /** A trainer that is slowed by so much by its makers, of a step, has too many of them. */
 const SLOWED = 0.03
+/** Makers that run or queue for so much of the time, and are so many times the cores, are too many as well. */
+const BUSY = 0.7
+const MANY = 1.25
+/** A smaller depth than this is not tried, nor one that is not at least as large. */
+const LEAST_DEPTH = 4
+/** Share of the time in which tasks waited for memory, from which less of it is taken. */
+const MEMORY = 0.05
 
 /** `rings` are those that the workers serve at present. */
 export function candidatesFor(seen: Weighed, rings: number): Candidate[] {
@@ -27,8 +34,8 @@ export function candidatesFor(seen: Weighed, rings: number): Candidate[] {
   const worth = promised.filter(({ predicted }) => predicted !== null && isWorth(predicted))
   worth.sort((a, b) => b.predicted!.gain - a.predicted!.gain)
   const { parts } = seen.accounting
-  const supply = supplyOf(parts)
-  const tries = supply >= MUCH || parts.slowed >= SLOWED ? neighbours(seen) : []
+  const slowed = Math.max(parts.slowed, seen.evidence.host?.trainerDelay ?? 0)
+  const tries = supplyOf(parts) >= MUCH || slowed >= SLOWED ? neighbours(seen) : []
   return [...worth, ...tries].filter(({ from, to }) => from !== to)
 }
 
@@ -75,50 +82,51 @@ function alone(e: Evidence, rings: number, { freeBytes }: Room): Evidence {
   }
 }
 
+/** Settings beside the present one, the likeliest first. */
 function neighbours({ ring, evidence, accounting, room }: Weighed): Candidate[] {
   const { workers, depth } = evidence.facts
-  const { makers, parts } = accounting
-  const queued = makers.queued / Math.max(makers.running + makers.queued, 1e-9)
-  const more = fewest(Math.max(workers + 1, Math.ceil(WIDER * workers)), mostWorkers(workers, room))
-  const less = Math.max(1, Math.min(workers - 1, Math.floor(workers / WIDER)))
-  const crowded = queued > QUEUED || parts.slowed >= SLOWED
   const change = (knob: Knob, from: number, to: number): Candidate[] =>
     to > 0 && to !== from ? [{ ring, knob, from, to, predicted: null }] : []
+  const more = fewest(Math.max(workers + 1, Math.ceil(WIDER * workers)), mostWorkers(workers, room))
+  const less = Math.max(1, Math.min(workers - 1, Math.floor(workers / WIDER)))
   // Where there is but one worker, another one gets a share of the cores that neighbours would have.
-  const to = crowded && less < workers ? less : more
-  const ofWorkers = room.workers === 0 ? [] : change('workers', workers, to)
-  const ofDepth = room.depth === 0 ? [] : change('depth', depth, mostDepth(depth, evidence, room))
-  return [...claims(ring, evidence, room), ...ofWorkers, ...ofDepth]
+  const both = tooMany(evidence, accounting) && less < workers ? [less, more] : [more, less]
+  const ofWorkers = room.workers === 0 ? [] : both.flatMap(to => change('workers', workers, to))
+  const ofDepth = room.depth === 0 ? [] : change('depth', depth, nextDepth(depth, evidence, room))
+  const { claim } = room
+  const sizes =
+    claim === null ? [] : [Math.min(claim.most, 2 * claim.rows), Math.max(claim.least, claim.rows >> 1)]
+  const ofClaims = sizes.flatMap(to => change('claim', claim!.rows, to))
+  return [...lackingClaims(ring, evidence, room), ...ofWorkers, ...ofDepth, ...ofClaims]
 }
 
-/**
- * Smaller claims where workers have none to take: fewer claims are open than there are workers. Larger ones where claims are so
- * short that taking them costs more than making them.
- */
-function claims(ring: number, { facts, claims: single = [] }: Evidence, { claim }: Room): Candidate[] {
+/** Whether there are more workers than cores for them, or than the trainer can bear. */
+function tooMany({ facts, host }: Evidence, { makers, parts }: Accounting): boolean {
+  const wanted = makers.running + makers.queued
+  const queued = makers.queued / Math.max(wanted, 1e-9)
+  const crowded = facts.workers > MANY * facts.cores && wanted > BUSY
+  return crowded || queued > QUEUED || parts.slowed >= SLOWED || (host?.trainerDelay ?? 0) >= SLOWED
+}
+
+/** Smaller claims where workers have none to take: fewer claims are open than there are workers. */
+function lackingClaims(ring: number, { facts }: Evidence, { claim }: Room): Candidate[] {
   if (claim === null) return []
   const open = facts.claims * Math.max(1, facts.depth - 1)
-  const { rows, least, most } = claim
-  if (open < 2 * facts.workers && rows > least) {
-    const to = Math.max(least, Math.floor((rows * open) / (3 * facts.workers)))
-    return [{ ring, knob: 'claim', from: rows, to, predicted: null }]
-  }
-  const mean = single.reduce((sum, { ms }) => sum + ms, 0) / Math.max(1, single.length)
-  const roomy = facts.claims > 4 * facts.workers && rows < most
-  if (single.length > 0 && mean < SHORT && roomy)
-    return [{ ring, knob: 'claim', from: rows, to: Math.min(most, 2 * rows), predicted: null }]
-  return []
+  const { rows, least } = claim
+  if (open >= 2 * facts.workers || rows <= least) return []
+  const to = Math.max(least, Math.floor((rows * open) / (3 * facts.workers)))
+  return to === rows ? [] : [{ ring, knob: 'claim', from: rows, to, predicted: null }]
 }
-/** A claim that is made in less (ms) costs about as much to take. */
-const SHORT = 0.05
 
 function mostWorkers(now: number, { workers, freeBytes, workerBytes }: Room): number {
   return Math.max(now, Math.min(workers, now + Math.floor(freeBytes / 2 / Math.max(1, workerBytes))))
 }
 
-function mostDepth(depth: number, { facts }: Evidence, room: Room): number {
+/** Twice as deep, and at least so that batches are made ahead at all; half as deep where memory is short. */
+function nextDepth(depth: number, { facts, host }: Evidence, room: Room): number {
+  if ((host?.psi.memory ?? 0) >= MEMORY) return Math.max(2, depth >> 1)
   const affordable = depth + Math.floor(room.freeBytes / 2 / Math.max(1, facts.slotBytes))
-  return Math.max(depth, Math.min(2 * depth, room.depth, affordable))
+  return Math.max(depth, Math.min(Math.max(LEAST_DEPTH, 2 * depth), room.depth, affordable))
 }
 
 function fewest(...values: number[]): number {

@@ -9,12 +9,12 @@ import type { Candidate, Seen, Setting, Weighed } from './seen.js'
 
 /** A turn is measured this long (ms), and for so many steps, but no longer than the most. */
 const TURN = { ms: 1500, steps: 6, most: 20_000 }
-/** Before it is measured, so many ms pass, and as many steps as there are slots; more where threads are started. */
-const SETTLE = { ms: 500, start: 1000, most: 20_000 }
+/** Before it is measured, so many ms pass, and as many steps as there are slots, up to some; more where threads are started. */
+const SETTLE = { ms: 500, start: 1000, steps: 12, most: 20_000 }
 /** Pairs at least, and at most where they don't agree. */
-const PAIRS = { least: 2, most: 4 }
+const PAIRS = { least: 2, most: 5 }
 /** Gains (as logarithms) from which a change is kept, and below which it is given up at once. */
-const KEEP = 0.01
+const KEEP = 0.015
 const HARM = -0.15
 /** Standard errors by which a gain is certain. */
 const CERTAIN = 1.5
@@ -29,6 +29,8 @@ export interface CheckResult {
   measured: { gain: number; interval: [number, number] } | null
   /** Why it ended early, in words. */
   early?: string
+  /** It may be tried again soon: what was measured says little. */
+  again?: boolean
 }
 
 /** One measured turn. */
@@ -116,7 +118,8 @@ export class Check {
     const depth = knob === 'depth' ? Math.max(from, to) : this.depth
     const starts = knob === 'workers' && to > from && this.turns.after.length === 0 ? SETTLE.start : 0
     this.measures = false
-    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + depth * this.stepMs)
+    const steps = Math.min(SETTLE.steps, depth)
+    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + steps * this.stepMs)
   }
 
   private setting(side: 'before' | 'after'): Setting {
@@ -141,7 +144,8 @@ export class Check {
     if (gain - CERTAIN * sigma > 0 && gain > KEEP) return give(true)
     if (gain + CERTAIN * sigma < KEEP) return give(false)
     if (pairs < PAIRS.most) return undefined
-    return give(gain > KEEP && gain > sigma / 2)
+    // What was promised may be believed sooner than what was only tried.
+    return give(gain > KEEP && gain > (this.candidate.predicted === null ? CERTAIN : 0.7) * sigma)
   }
 
   /** The mean logarithm of the pairs' gains, and its standard error. */

@@ -20,12 +20,14 @@ import { hasChanged, type WorkFacts, workFacts } from './work-facts.js'
 const OFTEN = 2000
 /** What a run's first moments say is about its start (ms, steps). */
 const WARM_UP = { ms: 3000, steps: 20 }
-/** Windows that are watched: from the last change on, but no longer than this (ms). */
+/** Windows that are watched: from the last change on, but no longer than this (ms); where steps are long, than this. */
 const LONGEST = 8000
+const LONGEST_SLOW = 60_000
 /** Single claims are read of the last ms: they cost more to read. */
 const CLAIMS = 2500
-/** Steps in a window from which it says something. */
+/** Steps in a window from which it says something; of long steps fewer do, since each is a mean of much work. */
 const LEAST_STEPS = 8
+const LEAST_SLOW = 4
 /** Below this share nothing is tried, and above it again something is: so that it does not go to and fro. */
 export const FROZEN = 0.02
 const THAWED = 0.03
@@ -81,12 +83,19 @@ export class Tuner {
   }
 
   private watch(now: number, see: See, step: Step): void {
-    const from = Math.max(this.since, now - LONGEST)
-    const seen = see(from, false)
-    const worst = worstOf(seen)
-    if (worst === undefined || stepsOf(worst.evidence) < LEAST_STEPS) return
+    let from = Math.max(this.since, now - LONGEST)
+    let seen = see(from, false)
+    let worst = worstOf(seen)
+    let least = LEAST_STEPS
+    if (worst === undefined || stepsOf(worst.evidence) < least) {
+      from = Math.max(this.since, now - LONGEST_SLOW)
+      seen = see(from, false)
+      worst = worstOf(seen)
+      least = LEAST_SLOW
+    }
+    if (worst === undefined || stepsOf(worst.evidence) < least) return
     this.wakeWhenChanged(now, worst, step)
-    const { lost } = worst.accounting
+    const lost = lossOf(worst)
     if (lost < (this.frozen ? THAWED : FROZEN)) {
       if (!this.frozen) step.decisions.push(decision(now, worst, 'frozen', { reason: words.allWell(lost) }))
       this.frozen = true
@@ -134,13 +143,20 @@ export class Tuner {
     this.since = now
     step.set.push(...result.settings)
     step.wake = now + OFTEN
-    this.conclude(now, check, result, step)
+    this.conclude(now, check, this.unlessChanged(result, worstOf(seen)), step)
+  }
+
+  /** A change that is refused because the work has changed meanwhile is not refused for good. */
+  private unlessChanged(result: CheckResult, worst: Weighed | undefined): CheckResult {
+    if (result.kept || worst === undefined || this.known === undefined) return result
+    const what = hasChanged(this.known, workFacts(worst))
+    return what === undefined ? result : { ...result, early: `the work has changed (${what})`, again: true }
   }
 
   private conclude(now: number, { candidate, worst }: Check, result: CheckResult, step: Step): void {
     const { kept, measured } = result
     if (kept) this.pauses.kept(candidate)
-    else this.pauses.refused(candidate, now)
+    else if (!result.again) this.pauses.refused(candidate, now)
     const reason = words.concluded(candidate, result, this.pauses.until(candidate, now))
     const event = kept ? 'kept' : 'reverted'
     step.decisions.push(decision(now, worst, event, { ...of(candidate), reason, measured }))
@@ -161,6 +177,11 @@ function worstOf(seen: readonly Seen[]): Weighed | undefined {
     (worst, one) => (worst === undefined || one.accounting.lost > worst.accounting.lost ? one : worst),
     undefined,
   )
+}
+
+/** What is lost, also where it can't be seen in steps: a trainer whose thread has no core takes longer for its own work. */
+function lossOf({ accounting, evidence }: Weighed): number {
+  return Math.max(accounting.lost, evidence.host?.trainerDelay ?? 0)
 }
 
 function withClaims(worst: Weighed, seen: readonly Seen[]): Weighed {

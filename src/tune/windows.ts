@@ -10,7 +10,7 @@ import type { HostSampler } from '../observe/host/sampler.js'
 import type { LaneInfo, SpanCursor, SpanReader } from '../spans/reader.js'
 
 /** Marks are kept this long (ms): as long as a window may be. */
-const KEPT = 45_000
+const KEPT = 90_000
 
 /** How things stood at a moment. */
 interface Mark {
