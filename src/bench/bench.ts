@@ -158,7 +158,7 @@ class Bench {
       return undefined
     } finally {
       this.done++
-      options.progress(this.done, Math.max(all, this.done))
+      if (this.done < all) options.progress(this.done, all)
       options.running(() => {})
     }
   }

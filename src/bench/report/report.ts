@@ -73,6 +73,11 @@ export function renderReport(file: BenchFile, times: ReadonlyMap<string, RunTime
       lines.map(one => timelineOf(one, times, lines, marks)).join(''),
     ),
     section('In numbers', '', `<div class="panel">${numbers(summaries, marks)}</div>`),
+    section(
+      'Why',
+      'The judge’s sentence for the round in the middle of each configuration.',
+      `<div class="panel">${whys(summaries)}</div>`,
+    ),
     section('Parameters', '', `<div class="panel">${parameters(header, file)}</div>`),
   ])
 }
@@ -166,7 +171,7 @@ function timelineOf(
 
 const COLUMNS = [
   ...['configuration', 'samples/s', 'min–max', 'bytes/s', 'lost', 'AU (DLIO)', 'AU (nominal)'],
-  ...['wait p50', 'p95', 'p99', 'max', 'first batch', 'epoch gap', 'CPU s / 1,000', 'memory', 'why'],
+  ...['wait p50', 'p95', 'p99', 'max', 'first batch', 'epoch gap', 'CPU s / 1,000', 'memory', 'verdict'],
 ]
 
 function numbers(summaries: readonly Summary[], marks: Marks): string {
@@ -177,7 +182,7 @@ function numbers(summaries: readonly Summary[], marks: Marks): string {
       `${escaped(configuration.name)}${tag(mark)}`,
       count(r.median),
       `${count(r.min)}–${count(r.max)}`,
-      `${bytes(one.bytesPerSecond.median)}/s`,
+      one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–',
       au === null ? '–' : percent(one.lost.median),
       au === null ? '–' : percent(au.dlio),
       au === null ? '–' : percent(au.nominal),
@@ -186,11 +191,19 @@ function numbers(summaries: readonly Summary[], marks: Marks): string {
       epochGapMs === null ? '–' : ms(epochGapMs.median),
       cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
       bytes(one.peakBytes.median),
-      escaped(`${one.verdict}: ${one.sentence}`),
+      one.verdict,
     ]
     return `<tr${mark?.includes('best') ? ' class="best"' : ''}>${cells.map(cell => `<td>${cell}</td>`).join('')}</tr>`
   })
   return `<table><thead><tr>${COLUMNS.map(name => `<th>${name}</th>`).join('')}</tr></thead><tbody>${rows.join('')}</tbody></table>`
+}
+
+function whys(summaries: readonly Summary[]): string {
+  const rows = summaries.map(
+    ({ configuration, sentence }) =>
+      `<div><dt>${escaped(configuration.name)}</dt><dd>${escaped(sentence)}</dd></div>`,
+  )
+  return `<dl class="why">${rows.join('')}</dl>`
 }
 
 function parameters(

@@ -23,7 +23,7 @@ code, pre { font: 13.5px ui-monospace, "SF Mono", Menlo, Consolas, monospace } p
 .card.good { border-color: var(--good) } .card.good .big { color: var(--good) }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px } th, td { padding: 5px 10px; text-align: right; white-space: nowrap }
 th { color: var(--quiet); font-weight: 500; border-bottom: 1px solid var(--line) } td { border-bottom: 1px solid var(--line) }
-th:first-child, td:first-child, th:last-child, td:last-child { text-align: left } td:last-child { white-space: normal; min-width: 26ch }
+th:first-child, td:first-child, th:last-child, td:last-child { text-align: left } dl.why { grid-template-columns: 1fr } .why dd { text-align: left; flex: 1 } .why dt { min-width: 12ch }
 tr:last-child td { border-bottom: 0 } tr.best td { font-weight: 650 } .tag { color: var(--good); font-weight: 600; font-size: 12px; margin-left: 6px }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 4px 24px; margin: 0; font-size: 13.5px }
 dl div { display: flex; gap: 10px; justify-content: space-between; border-bottom: 1px solid var(--line); padding: 3px 0 }
