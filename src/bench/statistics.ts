@@ -57,7 +57,7 @@ export interface Mean {
   count: number
 }
 
-export function meanOf(values: readonly number[]): Mean {
+function meanOf(values: readonly number[]): Mean {
   const count = values.length
   const mean = values.reduce((sum, value) => sum + value, 0) / count
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)

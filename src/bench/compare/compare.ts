@@ -2,33 +2,15 @@
 import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
-import type { VerdictName } from '../../observe/evidence.js'
 import { openRegular } from '../../system/files/regular.js'
 import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
 import { reasonsAgainst } from '../result/gate.js'
 import type { MeasuredRun } from '../result/summary.js'
-import { type Block, type Comparison, compareBlocks, partsInMs } from './blocks.js'
+import { type Block, compareBlocks, partsInMs } from './blocks.js'
+import type { Kind, Pair, SideFacts } from './pair.js'
 import { type Aligned, align, isRunRecord, readLog } from './run-log.js'
 import { readTraced } from './traces.js'
 import { conclusionOf } from './words.js'
-
-/** What a file or folder holds. */
-export type Kind = 'bench' | 'log' | 'trace'
-
-/** What a run was set to, and its verdict. */
-export interface SideFacts {
-  workers: number
-  depth: number
-  verdict: VerdictName | null
-}
-
-/** One pair that was compared: a configuration of both, or the two runs. */
-export interface Pair {
-  name: string
-  a: SideFacts
-  b: SideFacts
-  comparison: Comparison
-}
 
 export interface Compared {
   kind: Kind

@@ -3,7 +3,7 @@ import type { Parts } from '../../observe/evidence.js'
 import { count, ms } from '../../observe/verdict/units.js'
 import type { Estimate } from '../statistics.js'
 import { mainCause, type PartChange } from './blocks.js'
-import type { Kind, Pair } from './compare.js'
+import type { Kind, Pair } from './pair.js'
 
 /** What the trainer does, or waits for, in each part. */
 export const PART_NAMES: Record<keyof Parts | 'step', string> = {

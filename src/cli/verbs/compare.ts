@@ -1,6 +1,7 @@
 /** `millrace compare`: two results of bench, two run logs or two traces side by side. */
 import type { PartChange } from '../../bench/compare/blocks.js'
-import type { Compared, Pair } from '../../bench/compare/compare.js'
+import type { Compared } from '../../bench/compare/compare.js'
+import type { Pair } from '../../bench/compare/pair.js'
 import { command } from '../command.js'
 import { table } from '../table.js'
 import { count } from '../units.js'
