@@ -15,6 +15,7 @@ import { autoWorkers, usableCores } from '../system/process/limits.js'
 import { type Configuration, gridHash } from './grid/configuration.js'
 import { type Asked, Grid, type Machine } from './grid/grid.js'
 import { RunFailed, startRun } from './measure/child.js'
+import { steadySeconds } from './measure/stages.js'
 import type { Length, RunAnswer, RunTask, RunTimes } from './measure/task.js'
 import type { Profile } from './profile.js'
 import { renderReport } from './report/report.js'
@@ -186,7 +187,7 @@ function parametersOf({ stepMs, profile, rounds, length }: BenchOptions): Header
 function secondsOf({ length, stepMs, profile }: BenchOptions): number {
   const { seconds, steps, epochs } = length
   if (steps !== undefined) return START + WARM_UP + (steps * (profile?.mean ?? stepMs)) / 1000
-  return epochs === undefined ? START + WARM_UP + seconds : Number.NaN
+  return epochs === undefined ? START + WARM_UP + steadySeconds(seconds, profile?.mean ?? stepMs) : Number.NaN
 }
 
 /** Takes the logs of an earlier bench away: they would look like this one's. */

@@ -6,9 +6,14 @@ const WARM_STEPS = 12
 const WARM_MS = 700
 /** However slow a feed is: of fewer steps nothing can be said. */
 const LEAST_STEPS = 2
-/** A shorter window by time is long enough with so many steps; with fewer it may take this many times as long. */
-const ENOUGH_STEPS = 10
-const LONGER = 4
+/** A window by time is long enough with so many steps, from which on causes are named; with fewer it takes up to this many times as long. */
+const ENOUGH_STEPS = 100
+const LONGER = 2.5
+
+/** How long the steady state of a run by time takes (s), about. */
+export function steadySeconds(seconds: number, stepMs: number): number {
+  return Math.max(seconds, Math.min(LONGER * seconds, (ENOUGH_STEPS * stepMs) / 1000))
+}
 
 export class Stages {
   steady = false

@@ -6,7 +6,7 @@ import { bytes, count, ms, percent, rate } from '../../observe/verdict/units.js'
 import { inWords } from '../grid/configuration.js'
 import type { RunTimes } from '../measure/task.js'
 import type { BenchFile, Header } from '../result/file.js'
-import type { Summary } from '../result/summary.js'
+import { type Summary, verdictText } from '../result/summary.js'
 import { type Marks, memoryChart, partsChart, partsLegend } from './bars.js'
 import { type Waited, waitRange, waitsChart, workersChart, workersSeries } from './curves.js'
 import { STYLE } from './style.js'
@@ -191,7 +191,7 @@ function numbers(summaries: readonly Summary[], marks: Marks): string {
       epochGapMs === null ? '–' : ms(epochGapMs.median),
       cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
       bytes(one.peakBytes.median),
-      one.verdict,
+      verdictText(one),
     ]
     return `<tr${mark?.includes('best') ? ' class="best"' : ''}>${cells.map(cell => `<td>${cell}</td>`).join('')}</tr>`
   })

@@ -137,8 +137,9 @@ function cheapSentence(cheapest: Summary, best: Summary): string[] {
     Math.abs(change) < 0.01
       ? `as much ${what}`
       : `${percent(Math.abs(change))} ${change < 0 ? 'less' : 'more'} ${what}`
+  const much = share > 0.995 ? 'as much' : `${percent(share)} of it`
   return [
-    `${capital(inWords(cheapest.configuration))} gives ${percent(share)} of it for ${less(cpu, 'CPU time')} and ${less(memory, 'memory')}.`,
+    `${capital(inWords(cheapest.configuration))} gives ${much} for ${less(cpu, 'CPU time')} and ${less(memory, 'memory')}.`,
   ]
 }
 

@@ -88,3 +88,8 @@ function summaryOf(runs: readonly MeasuredRun[]): Summary {
     ...{ verdict, second, sentence },
   }
 }
+
+/** The verdict in a word or two. */
+export function verdictText({ verdict, second }: Pick<Summary, 'verdict' | 'second'>): string {
+  return verdict === 'inconclusive' && second !== null ? `perhaps ${second}` : verdict
+}

@@ -40,7 +40,7 @@ export const bench = command({
     seconds: {
       type: 'number',
       value: 'S',
-      about: 'length of a run without its warm-up',
+      about: 'length of a run without its warm-up, and up to 2.5 times that until it has 100 steps',
       default: 3,
       least: 0.2,
     },
@@ -96,15 +96,23 @@ export const bench = command({
       throw new UsageError('--warm-up epoch leaves nothing of one epoch: give --epochs 2 or more')
     if (baseline === undefined && force) throw new UsageError('--force is for --baseline FILE')
     const limit = shareOf(values['fail-if'])
-    const [{ benchFeed, canBind }, { loadFeed }, { givenPlugins }, { readProfile }, { readBench }, gates] =
-      await Promise.all([
-        import('../../bench/bench.js'),
-        import('../feed-argument.js'),
-        import('../locate.js'),
-        import('../../bench/profile.js'),
-        import('../../bench/result/file.js'),
-        import('../../bench/result/gate.js'),
-      ])
+    const [
+      { benchFeed, canBind },
+      { loadFeed },
+      { givenPlugins },
+      { readProfile },
+      { readBench },
+      gates,
+      words,
+    ] = await Promise.all([
+      import('../../bench/bench.js'),
+      import('../feed-argument.js'),
+      import('../locate.js'),
+      import('../../bench/profile.js'),
+      import('../../bench/result/file.js'),
+      import('../../bench/result/gate.js'),
+      import('../../bench/result/summary.js'),
+    ])
     const asked = askedOf(values)
     if (asked.affinity?.includes('auto') && !canBind())
       throw new UsageError('--affinity auto: this Millrace can’t bind workers to cores')
@@ -135,7 +143,7 @@ export const bench = command({
       )
       progress.end()
       const gate = before && gates.gate(before, found, limit)
-      return outcome(found, out, gate)
+      return outcome(found, out, gate, words)
     } finally {
       forget()
       progress.end()
@@ -212,14 +220,21 @@ function shareOf(text: string): number {
   throw new UsageError(`--fail-if wants a share such as 5%, not "${text}"`)
 }
 
-function outcome(found: BenchFile & { report: string }, out: string, gate: Gate | undefined): Outcome {
+type Words = Pick<typeof import('../../bench/result/summary.js'), 'verdictText'>
+
+function outcome(
+  found: BenchFile & { report: string },
+  out: string,
+  gate: Gate | undefined,
+  words: Words,
+): Outcome {
   const { header, summary, failed, report } = found
   const { configurations = [], choice = null } = summary ?? {}
   const text = [
     choice?.conclusion ?? 'Nothing could be compared.',
     ...(gate ? [gate.conclusion] : []),
     '',
-    tableOf(configurations, choice?.best, choice?.cheapest),
+    tableOf(configurations, words, choice?.best, choice?.cheapest),
     ...(gate ? ['', gateTable(gate)] : []),
     ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
     '',
@@ -240,7 +255,7 @@ function commandLines(choice: NonNullable<BenchFile['summary']>['choice']): stri
   return [`best      ${best}`, ...(cheapest === best ? [] : [`cheapest  ${cheapest}`])]
 }
 
-function tableOf(summaries: readonly Summary[], best?: string, cheapest?: string): string {
+function tableOf(summaries: readonly Summary[], words: Words, best?: string, cheapest?: string): string {
   const mark = (name: string, role: string) =>
     [
       ...(name === best ? ['best'] : []),
@@ -269,7 +284,7 @@ function tableOf(summaries: readonly Summary[], best?: string, cheapest?: string
         bytes(one.peakBytes.median),
         duration(one.firstBatchMs.median / 1000),
         epochGapMs === null ? '–' : duration(epochGapMs.median / 1000),
-        one.verdict,
+        words.verdictText(one),
       ]
     }),
   )

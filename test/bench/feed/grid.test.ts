@@ -1,4 +1,5 @@
 /** Which configurations are measured: from the default, one thing after the other, and nothing that can't help. */
+
 import { expect, test } from 'vitest'
 import { configurationOf, gridHash, inWords, optionsOf } from '../../../src/bench/grid/configuration.js'
 import {
@@ -9,6 +10,8 @@ import {
   usualDepths,
   usualWorkers,
 } from '../../../src/bench/grid/grid.js'
+import { Stages } from '../../../src/bench/measure/stages.js'
+import type { Length } from '../../../src/bench/measure/task.js'
 
 const MACHINE: Machine = {
   ...{ cores: 16, autoWorkers: 15, depth: 4, mostDepth: 32, mostWorkers: 256, canBind: false },
@@ -104,4 +107,26 @@ test('names, words and options', () => {
   expect(none.name).toBe('w0-d1')
   expect(gridHash([one, none])).toBe(gridHash([none, one]))
   expect(gridHash([one])).not.toBe(gridHash([none]))
+})
+
+test('a run leaves its warm-up out, and ends by time, steps or epochs', () => {
+  /** Steps of so many ms: which step begins the steady state, and how many that has. */
+  const run = (length: Partial<Length>, stepMs: number, epochSteps: number) => {
+    const stages = new Stages({ seconds: 2, skipEpoch: false, ...length }, epochSteps)
+    const found = { warm: 0, steady: 0 }
+    for (let step = 1; !stages.over && step < 10_000; step++) {
+      found[stages.steady ? 'steady' : 'warm']++
+      stages.stepped(step * stepMs)
+      if (!stages.over && step % epochSteps === 0) stages.epochEnded(step * stepMs)
+    }
+    expect(stages.over).toBe(true)
+    return found
+  }
+  expect(run({}, 10, 1000)).toEqual({ warm: 71, steady: 200 }) // 0.7 s, and 2 s
+  expect(run({}, 50, 1000)).toEqual({ warm: 15, steady: 100 }) // 2.5 times as long: 100 steps
+  expect(run({}, 500, 1000).steady).toBe(10) // no longer than that
+  expect(run({ steps: 40 }, 10, 1000)).toEqual({ warm: 12, steady: 40 })
+  expect(run({ epochs: 3 }, 10, 20)).toEqual({ warm: 12, steady: 48 })
+  expect(run({ epochs: 1 }, 10, 8)).toEqual({ warm: 2, steady: 6 })
+  expect(run({ epochs: 3, skipEpoch: true }, 10, 20)).toEqual({ warm: 20, steady: 40 })
 })
