@@ -38,8 +38,9 @@ export function choose(
   const over = (a: Summary, b: Summary) =>
     pairedRatio(rates.get(a.configuration.name) ?? new Map(), rates.get(b.configuration.name) ?? new Map())
   const fastest = summaries.reduce((best, one) => (rate(one) > rate(best) ? one : best))
-  // What can't be told from the default is no reason to leave it.
-  const better = differs(over(fastest, usual)) || rate(fastest) > 1.1 * rate(usual)
+  // What can't be told from the default is no reason to leave it. One round alone has no noise to tell.
+  const lead = over(fastest, usual)
+  const better = lead.interval === null || differs(lead)
   const best = better ? fastest : usual
   const alike = summaries.filter(one => one === best || isAlike(over(one, best)))
   const enough = summaries.filter(one => rate(one) >= NEARLY * rate(best))
@@ -53,6 +54,7 @@ export function choose(
     alike: alike.map(({ configuration }) => configuration.name),
     conclusion: [
       bestSentence(best, usual, ratios),
+      ...leadSentence(fastest, best, lead),
       ...noiseSentence(alike, summaries),
       ...cheapSentence(cheapest, best),
     ].join(' '),
@@ -104,14 +106,18 @@ function bestSentence(
     configuration.role === 'baseline'
       ? ''
       : `, ${bestOverBaseline.value.toFixed(bestOverBaseline.value < 10 ? 1 : 0)} times the rate without workers`
-  const more =
-    best === usual
-      ? ''
-      : differs(bestOverDefault)
-        ? `, ${signed(bestOverDefault)} over the default`
-        : `, perhaps ${signed({ ...bestOverDefault, interval: null })} over the default (more --rounds would make that certain)`
+  const more = best === usual ? '' : `, ${signed(bestOverDefault)} over the default`
   const name = best === usual ? `The default (${inWords(configuration)})` : inWords(configuration)
   return `${capital(name)} is best: ${what}${times}${more}${loses}.`
+}
+
+/** What was faster than the default, and may be so by chance. */
+function leadSentence(fastest: Summary, best: Summary, lead: Estimate): string[] {
+  if (fastest === best) return []
+  const gain = signed({ ...lead, interval: null })
+  return [
+    `${capital(inWords(fastest.configuration))} gave ${gain}, which may be noise: more --rounds would tell.`,
+  ]
 }
 
 function noiseSentence(alike: readonly Summary[], all: readonly Summary[]): string[] {
