@@ -8,7 +8,7 @@ import { reasonsAgainst } from '../result/gate.js'
 import type { MeasuredRun } from '../result/summary.js'
 import { type Block, compareBlocks, partsInMs } from './blocks.js'
 import type { Kind, Pair, SideFacts } from './pair.js'
-import { type Aligned, align, isRunRecord, readLog } from './run-log.js'
+import { type Aligned, align, beginsLog, readLog } from './run-log.js'
 import { readTraced } from './traces.js'
 import { conclusionOf } from './words.js'
 
@@ -43,13 +43,13 @@ function kindOf(place: string): Kind {
   if (statSync(place).isDirectory()) {
     if (existsSync(join(place, BENCH_FILE))) return 'bench'
     const log = readdirSync(place).find(
-      name => name.endsWith('.jsonl') && isRunRecord(firstLine(join(place, name))),
+      name => name.endsWith('.jsonl') && beginsLog(firstLine(join(place, name))),
     )
     if (log !== undefined) return 'log'
     throw new MillraceError(`${place} has neither ${BENCH_FILE} nor a run log (*.jsonl)`)
   }
   const line = firstLine(place)
-  return isBench(line) ? 'bench' : isRunRecord(line) ? 'log' : 'trace'
+  return isBench(line) ? 'bench' : beginsLog(line) ? 'log' : 'trace'
 }
 
 function firstLine(path: string): string {

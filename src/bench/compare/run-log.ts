@@ -31,8 +31,12 @@ export interface Aligned {
   stretches: { from: number; to: number; a: number | null; b: number | null }[]
 }
 
-/** Whether a line is one of a run log. */
-export function isRunRecord(line: string): boolean {
+/** Whether a file that begins with this line is a run log: with a header, or at once with a second. */
+export function beginsLog(line: string): boolean {
+  return isRunRecord(line) || /^\{"header":\{/.test(line)
+}
+
+function isRunRecord(line: string): boolean {
   try {
     const record = JSON.parse(line) as Partial<RunRecord>
     return record.version === 1 && typeof record.step === 'number' && typeof record.rank === 'number'
@@ -50,6 +54,7 @@ export function readLog(place: string): LoggedRun {
   const records = files.flatMap(recordsIn).sort((a, b) => a.time - b.time)
   const stepped = records.filter(({ steps, stepMs, parts }) => steps > 0 && stepMs !== null && parts !== null)
   if (stepped.length === 0) throw new MillraceError(`${place} has no second in which a step ended`)
+  refuseSeveral(stepped, place)
   const last = stepped[stepped.length - 1]
   const verdicts = new Map<VerdictName, number>()
   for (const { why, seconds } of stepped)
@@ -57,6 +62,17 @@ export function readLog(place: string): LoggedRun {
   const [verdict = null] = [...verdicts].sort((x, y) => y[1] - x[1]).map(([name]) => name)
   const ranks = new Set(stepped.map(({ rank }) => rank)).size
   return { records: stepped, ranks, workers: last.workers, depth: last.depth, verdict }
+}
+
+/** A folder may have the logs of several runs: then each rank was there more than once. */
+function refuseSeveral(records: readonly RunRecord[], place: string): void {
+  const trainers = new Map<number, string>()
+  for (const { rank, host, trainer } of records) {
+    const whose = `${host}/${trainer}`
+    if ((trainers.get(rank) ?? whose) !== whose)
+      throw new MillraceError(`${place} has several runs of rank ${rank}: name the file of one`)
+    trainers.set(rank, whose)
+  }
 }
 
 /** The seconds of both whose steps both have; the first seconds of each rank are left out. */

@@ -100,7 +100,7 @@ test('two run logs are aligned by step, whatever their beginning and end', async
       why: { ...record(0, 1, 1).why!, verdict: 'compute-bound' },
     }),
   )
-  writeFileSync(join(a, 'rank0.jsonl'), lines(slow))
+  writeFileSync(join(a, 'rank0.jsonl'), `{"header":{"version":1}}\n${lines(slow)}`)
   // A line that was cut is no record, and no harm.
   writeFileSync(join(b, 'rank0.jsonl'), `${lines(fast)}{"version":1,"ti`)
   const found = await compare(a, b)
@@ -114,6 +114,9 @@ test('two run logs are aligned by step, whatever their beginning and end', async
   // Steps of A end at 3000; B has seen 100 × 5 steps when its first five seconds are over.
   expect(found.stretches![0].from).toBe(500)
   expect(found.stretches!.at(-1)!.to).toBe(3000)
+  const several = join(folder, 'several.jsonl')
+  writeFileSync(several, lines([slow[0], { ...slow[1], trainer: 2 }]))
+  await expect(compare(several, a)).rejects.toThrow('has several runs of rank 0')
   const early = join(folder, 'early.jsonl')
   const late = join(folder, 'late.jsonl')
   writeFileSync(early, lines(slow.slice(0, 10)))
