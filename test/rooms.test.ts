@@ -47,9 +47,11 @@ const ROOMS: Record<string, readonly string[]> = {
   ],
   dashboard: ['observe'],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
+  bench: ['basics', 'batch', 'define', 'deliver', 'diagnose', 'observe', 'spans', 'system'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [
     'basics',
+    'bench',
     'codec',
     'define',
     'deliver',

@@ -4,6 +4,8 @@ import type { Verbs } from './command.js'
 export const VERBS: Verbs = {
   demo: async () => (await import('./verbs/demo.js')).demo,
   run: async () => (await import('./verbs/run.js')).run,
+  bench: async () => (await import('./verbs/bench.js')).bench,
+  compare: async () => (await import('./verbs/compare.js')).compare,
   diagnose: async () => (await import('./verbs/diagnose.js')).diagnose,
   serve: async () => (await import('./verbs/serve.js')).serve,
   pack: async () => (await import('./verbs/pack.js')).pack,

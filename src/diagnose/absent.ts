@@ -14,6 +14,9 @@ const ROWS = 200
 export interface Absent {
   probes: Pick<Probes, 'absent'>
   facts: Pick<Facts, 'sourceBytes' | 'freeBytes'>
+  /** A local file that some of the rows are in, and the feed's hashes. */
+  file?: string
+  hashes: { order: string; content: string }
 }
 
 /** Looks at rows from `place` to the end of the epoch. Nothing is known of stores that are far away. */
@@ -39,5 +42,7 @@ export async function lookForAbsent(feed: NormalFeed, options: OpenOptions, plac
   return {
     probes: found ? { absent: { share: found.share, rows } } : {},
     facts: { freeBytes: memoryLimit().bytes, ...(sourceBytes !== undefined && { sourceBytes }) },
+    ...(files.length > 0 && { file: files[0].file }),
+    hashes: plan.hashes,
   }
 }

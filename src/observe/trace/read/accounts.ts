@@ -61,6 +61,11 @@ export class TraceAccounts {
 
   /** One for each loop, the longest first. */
   found(): TraceAccount[] {
+    return this.loops().map(({ account }) => account)
+  }
+
+  /** The same, with what each was made of. */
+  loops(): { account: TraceAccount; evidence: Evidence }[] {
     const loops = this.own.loops().map(({ source, cores, pid, thread, feed, ring }) => {
       const evidence = collect(source)
       // Where it does not say how many cores there are, none is known to be free.
@@ -68,16 +73,19 @@ export class TraceAccounts {
       if (Number.isNaN(evidence.facts.begun)) evidence.facts.begun = undefined
       const seen = evidence.makers.length > 0
       const about = { own: true, seen, full: this.own.full }
-      return accountOf({ pid, thread, tid: null, feed, ring }, evidence, about)
+      return { account: accountOf({ pid, thread, tid: null, feed, ring }, evidence, about), evidence }
     })
     const found =
       loops.length > 0
         ? loops
         : this.other.waiting().map(({ pid, tid, evidence, makers }) => {
             const about = { own: false, seen: makers, full: this.other.full }
-            return accountOf({ pid, tid, thread: null, feed: null, ring: null }, evidence, about)
+            const whose = { pid, tid, thread: null, feed: null, ring: null }
+            return { account: accountOf(whose, evidence, about), evidence }
           })
-    return found.filter(({ steps }) => steps > 0).sort((a, b) => b.seconds - a.seconds)
+    return found
+      .filter(({ account }) => account.steps > 0)
+      .sort((a, b) => b.account.seconds - a.account.seconds)
   }
 }
 

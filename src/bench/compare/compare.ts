@@ -1,0 +1,135 @@
+/** `millrace compare A B`: two results of bench, two run logs or two traces. What got faster, and why? */
+import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { MillraceError } from '../../basics/errors.js'
+import { openRegular } from '../../system/files/regular.js'
+import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
+import { reasonsAgainst } from '../result/gate.js'
+import type { MeasuredRun } from '../result/summary.js'
+import { type Block, compareBlocks, partsInMs } from './blocks.js'
+import type { Kind, Pair, SideFacts } from './pair.js'
+import { type Aligned, align, beginsLog, readLog } from './run-log.js'
+import { readTraced } from './traces.js'
+import { conclusionOf } from './words.js'
+
+export interface Compared {
+  kind: Kind
+  a: string
+  b: string
+  conclusion: string
+  /** The first is the one that the conclusion is about. */
+  pairs: Pair[]
+  /** What should be known before the figures are believed. */
+  notes: string[]
+  /** Run logs: ms of a step, by stretches of steps. */
+  stretches?: Aligned['stretches']
+}
+
+/** So much of a file is looked at to tell what it is. */
+const LOOKED_AT = 1 << 16
+
+export async function compare(a: string, b: string): Promise<Compared> {
+  const [x, y] = [kindOf(a), kindOf(b)]
+  if (x !== y)
+    throw new MillraceError(`${a} is ${WORDS[x]}, ${b} is ${WORDS[y]}: two of a kind can be compared`)
+  const found = x === 'bench' ? ofBench(a, b) : x === 'log' ? ofLogs(a, b) : await ofTraces(a, b)
+  return { kind: x, a, b, conclusion: conclusionOf(x, found.pairs), ...found }
+}
+
+const WORDS: Record<Kind, string> = { bench: 'a result of bench', log: 'a run log', trace: 'a trace' }
+
+function kindOf(place: string): Kind {
+  if (!existsSync(place)) throw new MillraceError(`there is no ${place}`)
+  if (statSync(place).isDirectory()) {
+    if (existsSync(join(place, BENCH_FILE))) return 'bench'
+    const log = readdirSync(place).find(
+      name => name.endsWith('.jsonl') && beginsLog(firstLine(join(place, name))),
+    )
+    if (log !== undefined) return 'log'
+    throw new MillraceError(`${place} has neither ${BENCH_FILE} nor a run log (*.jsonl)`)
+  }
+  const line = firstLine(place)
+  return isBench(line) ? 'bench' : beginsLog(line) ? 'log' : 'trace'
+}
+
+function firstLine(path: string): string {
+  const { fd } = openRegular(path)
+  try {
+    const bytes = Buffer.alloc(LOOKED_AT)
+    return bytes.toString('utf8', 0, readSync(fd, bytes)).split('\n', 1)[0]
+  } finally {
+    closeSync(fd)
+  }
+}
+
+type Found = Pick<Compared, 'pairs' | 'notes' | 'stretches'>
+
+function ofBench(a: string, b: string): Found {
+  const [x, y] = [readBench(a), readBench(b)]
+  const [own, other] = [byConfiguration(x), byConfiguration(y)]
+  const names = [...own.keys()].filter(name => other.has(name))
+  if (names.length === 0) throw new MillraceError('the two have no configuration in common')
+  const pairs = names.map((name): Pair => {
+    const [then, now] = [own.get(name)!, other.get(name)!]
+    return {
+      name,
+      a: factsOf(then),
+      b: factsOf(now),
+      comparison: compareBlocks(then.map(blockOf), now.map(blockOf)),
+    }
+  })
+  const role = (name: string) => own.get(name)![0].configuration.role
+  const best = x.summary?.choice?.best
+  // First what most people run; then the best; then the others as they come.
+  const rank = ({ name }: Pair) => (role(name) === 'default' ? 0 : name === best ? 1 : 2)
+  const left = [...own.keys(), ...other.keys()].filter(name => !names.includes(name))
+  return {
+    pairs: pairs.sort((p, q) => rank(p) - rank(q)),
+    notes: [
+      ...reasonsAgainst(x.header, y.header),
+      ...(left.length > 0 ? [`only in one of the two: ${left.join(', ')}`] : []),
+    ],
+  }
+}
+
+function byConfiguration({ runs }: BenchFile): Map<string, MeasuredRun[]> {
+  const groups = new Map<string, MeasuredRun[]>()
+  for (const run of runs) {
+    const { name } = run.configuration
+    groups.set(name, [...(groups.get(name) ?? []), run])
+  }
+  return groups
+}
+
+function factsOf(runs: readonly MeasuredRun[]): SideFacts {
+  const sorted = [...runs].sort((p, q) => p.figures.samplesPerSecond - q.figures.samplesPerSecond)
+  const { configuration, figures } = sorted[(sorted.length - 1) >> 1]
+  return { workers: configuration.workers, depth: configuration.depth, verdict: figures.verdict }
+}
+
+function blockOf({ figures: { steps, samples, stepMs, parts } }: MeasuredRun): Block {
+  const ms = steps * stepMs
+  return { steps, samples, ms, parts: partsInMs(parts, ms) }
+}
+
+function ofLogs(a: string, b: string): Found {
+  const [x, y] = [readLog(a), readLog(b)]
+  const { from, to, stretches, ...blocks } = align(x, y)
+  const notes = [`steps ${from} to ${to}, which both have; the first 5 s of each are left out`]
+  if (x.ranks !== y.ranks) notes.push(`${x.ranks} ranks in A, ${y.ranks} in B`)
+  const facts = ({ workers, depth, verdict }: SideFacts) => ({ workers, depth, verdict })
+  const comparison = compareBlocks(blocks.a, blocks.b)
+  return { pairs: [{ name: 'run', a: facts(x), b: facts(y), comparison }], notes, stretches }
+}
+
+async function ofTraces(a: string, b: string): Promise<Found> {
+  const [x, y] = [await readTraced(a), await readTraced(b)]
+  const comparison = compareBlocks(x.blocks, y.blocks)
+  const [p, q] = [x, y].map(({ workers, depth, account: { verdict } }) => ({ workers, depth, verdict }))
+  return {
+    pairs: [{ name: x.account.feed ?? 'loop', a: p, b: q, comparison }],
+    notes: [
+      'the ideal step of a trace is what its trainer did itself: "training" holds what workers cost it',
+    ],
+  }
+}

@@ -1,0 +1,109 @@
+/** `millrace compare`: two results of bench, two run logs or two traces side by side. */
+import type { PartChange } from '../../bench/compare/blocks.js'
+import type { Compared } from '../../bench/compare/compare.js'
+import type { Pair } from '../../bench/compare/pair.js'
+import { command } from '../command.js'
+import { table } from '../table.js'
+import { count } from '../units.js'
+
+export const compare = command({
+  name: 'compare',
+  summary: 'says what changed between two runs, and why',
+  about:
+    'Takes two results of `millrace bench` (bench.jsonl, or their folders), two run logs (files, or folders of them) or two traces. Aligns them by ' +
+    'configuration or step, and says what got faster or slower: where the time of a step went in each, in ms, with 95 % intervals over rounds, ' +
+    'seconds or blocks of steps. A change counts if its interval does not hold 0.',
+  args: [
+    { name: 'A', about: 'the earlier one' },
+    { name: 'B', about: 'the later one' },
+  ],
+  options: {},
+  examples: [
+    ['millrace compare before/bench.jsonl after/bench.jsonl', 'which configurations got faster?'],
+    ['millrace compare runs/monday runs/tuesday', 'two run logs: why was Tuesday slower?'],
+    ['millrace compare a.json.gz b.json.gz', 'two traces'],
+  ],
+  async run({ args: [a, b] }) {
+    const [{ compare }, { PART_NAMES }] = await Promise.all([
+      import('../../bench/compare/compare.js'),
+      import('../../bench/compare/words.js'),
+    ])
+    const found = await compare(a, b)
+    return { json: found, text: textOf(found, PART_NAMES) }
+  },
+})
+
+function textOf(found: Compared, names: Record<PartChange['part'], string>): string {
+  const [first] = found.pairs
+  const lines = [found.conclusion, ...found.notes.map(note => `note: ${note}`), '']
+  if (found.pairs.length > 1) lines.push(pairsTable(found.pairs), '')
+  lines.push(`${first.name}, ms of a step:`, partsTable(first, names), '', ...settings(first))
+  if (found.stretches !== undefined) lines.push('', stretchesTable(found.stretches))
+  return lines.join('\n').trimEnd()
+}
+
+function pairsTable(pairs: readonly Pair[]): string {
+  const of = pairs[0].comparison.rate.of
+  return table(
+    ['configuration', ...[`A ${of}/s`, `B ${of}/s`, 'change', '95 % interval'].map(right), '', 'verdicts'],
+    pairs.map(({ name, a, b, comparison: { rate } }) => [
+      name,
+      figure(rate.a),
+      figure(rate.b),
+      share(rate.ratio.value - 1),
+      rate.ratio.interval === null ? '–' : rate.ratio.interval.map(one => share(one - 1)).join(' … '),
+      rate.significant ? (rate.ratio.value > 1 ? 'faster' : 'slower') : 'noise',
+      a.verdict === b.verdict ? String(a.verdict ?? '–') : `${a.verdict ?? '–'} → ${b.verdict ?? '–'}`,
+    ]),
+  )
+}
+
+function partsTable({ comparison }: Pair, names: Record<PartChange['part'], string>): string {
+  return table(
+    ['', ...['A', 'B', 'change', '95 % interval'].map(right), ''],
+    [comparison.step, ...comparison.parts].map(({ part, a, b, change, interval, significant }) => [
+      names[part],
+      a.toFixed(2),
+      b.toFixed(2),
+      signed(change),
+      interval === null ? '–' : interval.map(signed).join(' … '),
+      significant ? 'significant' : 'noise',
+    ]),
+  )
+}
+
+function settings({ a, b }: Pair): string[] {
+  const change = (x: unknown, y: unknown) => (x === y ? String(x ?? '–') : `${x ?? '–'} → ${y ?? '–'}`)
+  return [
+    `workers ${change(a.workers, b.workers)}, depth ${change(a.depth, b.depth)}, verdict ${change(a.verdict, b.verdict)}`,
+  ]
+}
+
+function stretchesTable(stretches: NonNullable<Compared['stretches']>): string {
+  const ms = (value: number | null) => (value === null ? '–' : value.toFixed(2))
+  return table(
+    ['steps', ...['A, ms', 'B, ms', 'change'].map(right)],
+    stretches.map(({ from, to, a, b }) => [
+      `${count(from)}–${count(to)}`,
+      ms(a),
+      ms(b),
+      a === null || b === null ? '–' : share(b / a - 1),
+    ]),
+  )
+}
+
+function figure(value: number): string {
+  return value < 100 ? String(Number(value.toPrecision(3))) : count(value)
+}
+
+function share(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(100 * value).toFixed(1)} %`
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`
+}
+
+function right(title: string): { title: string; align: 'right' } {
+  return { title, align: 'right' }
+}

@@ -1,0 +1,243 @@
+/** What is made of measured runs: intervals, the choice, the gate, logs, files and the page. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { RunTimes } from '../../../src/bench/measure/task.js'
+import { readProfile } from '../../../src/bench/profile.js'
+import { kneeOf, workersSeries } from '../../../src/bench/report/curves.js'
+import { renderReport } from '../../../src/bench/report/report.js'
+import { choose } from '../../../src/bench/result/choose.js'
+import { readBench, writeBench } from '../../../src/bench/result/file.js'
+import { gate, reasonsAgainst } from '../../../src/bench/result/gate.js'
+import { stepEvents, stepLog } from '../../../src/bench/result/step-log.js'
+import { summarize } from '../../../src/bench/result/summary.js'
+import { differs, median, pairedRatio, ratio, spread } from '../../../src/bench/statistics.js'
+import { temporaryFolder } from '../../support/folder.js'
+import { fileOf, header, runsOf, setting } from './made.js'
+
+const folder = temporaryFolder()
+const rounds = (...values: number[]) => new Map(values.map((value, i) => [i + 1, value]))
+
+const TIMES: RunTimes = {
+  ...{ pid: 7, begun: 1_790_000_000_000, end: 500, setup: [0, 100], steady: 1 },
+  epochs: [
+    { epoch: 0, start: 110, end: 300 },
+    { epoch: 1, start: 300, end: 490 },
+  ],
+  steps: [
+    [110, 200, 220],
+    [220, 230, 250],
+    [250, 400, 420],
+  ],
+  batches: [
+    { batch: 0, worker: 0, start: 120, end: 190 },
+    { batch: 1, worker: 1, start: 150, end: 229 },
+  ],
+}
+
+test('medians and spreads', () => {
+  expect(median([3, 1, 2])).toBe(2)
+  expect(median([4, 1, 2, 3])).toBe(2.5)
+  expect(spread([5, 1, 9])).toEqual({ median: 5, min: 1, max: 9 })
+})
+
+test('pairs of one round cancel what drifts', () => {
+  // Rounds differ by a factor of 3, the two by exactly 10 %.
+  const paired = pairedRatio(rounds(110, 220, 330), rounds(100, 200, 300))
+  expect(paired.value).toBeCloseTo(1.1, 9)
+  expect(paired.interval![0]).toBeCloseTo(1.1, 6)
+  expect(differs(paired)).toBe(true)
+  // The same without pairs can't be told from noise.
+  expect(differs(ratio([110, 220, 330], [100, 200, 300]))).toBe(false)
+  expect(pairedRatio(rounds(110), rounds(100)).interval).toBeNull()
+})
+
+test('an interval has the width of Student’s', () => {
+  // Logs 0, 0.1, 0.2: mean 0.1, standard error 0.1/√3, t of 2 degrees 4.303.
+  const { value, interval } = pairedRatio(rounds(1, Math.exp(0.1), Math.exp(0.2)), rounds(1, 1, 1))
+  expect(Math.log(value)).toBeCloseTo(0.1, 9)
+  expect(Math.log(interval![1])).toBeCloseTo(0.1 + (4.303 * 0.1) / Math.sqrt(3), 6)
+})
+
+const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
+
+test('the best, and what gives nearly as much for less', () => {
+  const cheap = { cpuSecondsPer1000: 0.8, memory: { peakBytes: 1e8, rssBytes: 1e8, sharedBytes: 0 } }
+  const file = fileOf(
+    BASELINE,
+    runsOf(setting(4), 'default', [800, 810, 790]),
+    runsOf(setting(8), 'variation', [1000, 1012, 988]),
+    runsOf(setting(6, 2), 'variation', [960, 971, 949], cheap),
+    runsOf(setting(2), 'variation', [500, 505, 495], cheap),
+  )
+  const choice = choose(summarize(file.runs), file.runs, 'cats.json')!
+  expect(choice.best).toBe('w8-d4')
+  expect(choice.cheapest).toBe('w6-d2')
+  expect(choice.alike).toEqual(['w8-d4'])
+  expect(choice.bestOverDefault.value).toBeCloseTo(1.25, 2)
+  expect(choice.commands.cheapest).toBe('millrace run cats.json --workers 6 --depth 2')
+  expect(choice.conclusion).toContain('5.0 times the rate without workers')
+  expect(choice.conclusion).toContain('gives 96 % of it for 20 % less CPU time and 50 % less memory')
+})
+
+test('within noise the default stays, and it is said', () => {
+  const file = fileOf(
+    runsOf(setting(0, 1), 'baseline', [790, 820, 800]),
+    runsOf(setting(4), 'default', [800, 850, 780]),
+    runsOf(setting(8), 'variation', [820, 780, 850]),
+  )
+  const choice = choose(summarize(file.runs), file.runs, 'f')!
+  expect(choice.best).toBe('w4-d4')
+  expect(choice.conclusion).toContain('larger than the noise')
+})
+
+test('the gate fails where the default or the best is slower beyond noise and limit', () => {
+  const before = fileOf(BASELINE, runsOf(setting(4), 'default', [800, 805, 795]))
+  const at = (...rates: number[]) => fileOf(BASELINE, runsOf(setting(4), 'default', rates))
+  expect(gate(before, at(720, 724, 716), 0.05)).toMatchObject({ failed: true })
+  expect(gate(before, at(780, 784, 776), 0.05)).toMatchObject({ failed: false })
+  expect(gate(before, at(780, 784, 776), 0.01)).toMatchObject({ failed: true })
+  // Slower on average, but by less than it varies.
+  const noisy = gate(before, at(900, 500, 720), 0.05)
+  expect(noisy.failed).toBe(false)
+  expect(noisy.conclusion).toContain('noise')
+  // The baseline decides nothing.
+  const slow = runsOf(setting(0, 1), 'baseline', [100, 101, 99])
+  const other = gate(before, fileOf(slow, runsOf(setting(4), 'default', [800, 805, 795])), 0.05)
+  expect(other.failed).toBe(false)
+  expect(other.changes.find(({ configuration }) => configuration === 'w0-d1')!.verdict).toBe('slower')
+  // Nothing to compare is no success.
+  expect(gate(before, fileOf(BASELINE), 0.05).failed).toBe(true)
+})
+
+test('other machines, feeds and steps are named', () => {
+  expect(reasonsAgainst(header, header)).toEqual([])
+  const other = structuredClone(header)
+  other.machine.cpu = 'Another'
+  other.data.order = 'x'
+  other.parameters.stepMs = 20
+  expect(reasonsAgainst(header, other).map(text => text.split(':')[0])).toEqual([
+    'another CPU',
+    'another feed (order hash)',
+    'another step',
+  ])
+})
+
+test('per-step records have the schema that notebooks plot', () => {
+  const events = stepEvents(TIMES, 'cats.json', { workers: 2 })
+  expect(events[0]).toEqual({
+    event: 'run start',
+    time: 1_790_000_000,
+    data_params: 'cats.json',
+    locals: { workers: 2 },
+  })
+  expect(events.at(-1)).toEqual({ event: 'run end', time: 1_790_000_000.5, duration: 0.5 })
+  const names = events.map(({ event }) => event)
+  for (const name of ['setup', 'epoch', 'get-batch', 'training'])
+    expect(names.filter(one => one === `${name} start`).length).toBe(
+      names.filter(one => one === `${name} end`).length,
+    )
+  expect(events.find(({ event }) => event === 'get-batch end')).toMatchObject({
+    idx: 0,
+    pid: 0,
+    duration: 0.07,
+  })
+  const trained = events.filter(({ event }) => event === 'training end')
+  expect(trained.map(({ batch }) => batch)).toEqual([0, 1, 2])
+  expect(trained[1].duration).toBeCloseTo(0.02, 9)
+  const times = events.map(({ time }) => time)
+  expect(times).toEqual([...times].sort((a, b) => a - b))
+  expect(
+    stepLog(events)
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  ).toEqual(events)
+})
+
+test('a profile is numbers, a run log, or per-step records', () => {
+  const read = (text: string) => {
+    const path = join(folder, 'profile')
+    writeFileSync(path, text)
+    return readProfile(path)
+  }
+  expect(read('10\n20\n\n# a comment\n30\n')).toMatchObject({ ms: [10, 20, 30], mean: 20 })
+  expect(
+    read('{"stepMs": 12, "idealMs": 10, "steps": 2}\n{"stepMs": null}\n{"stepMs": 14, "steps": 1}').ms,
+  ).toEqual([10, 10, 14])
+  const log = stepLog(stepEvents(TIMES, 'f', {}))
+  expect(read(log).ms.map(Math.round)).toEqual([20, 20, 20])
+  expect(() => read('ten\n')).toThrow('line 1 is neither a number nor JSON')
+  expect(() => read('-3\n')).toThrow('a step of -3 ms')
+  expect(() => read('{"a": 1}\n')).toThrow('has no steps')
+})
+
+test('bench.jsonl is read as it was written; what is none is refused', () => {
+  const path = join(folder, 'bench.jsonl')
+  // Rates whose figures have few digits: a file keeps seven.
+  const file = fileOf(runsOf(setting(0, 1), 'baseline', [250, 500]), runsOf(setting(4), 'default', [800]))
+  writeBench(path, file)
+  expect(readBench(path)).toEqual(file)
+  expect(readBench(folder)).toEqual(file)
+  writeFileSync(path, '{"type":"bench","version":99}\n')
+  expect(() => readBench(path)).toThrow('version 99')
+  writeFileSync(path, '{"type":"run"}\n')
+  expect(() => readBench(path)).toThrow('line 1 is no run')
+  writeFileSync(path, 'x\n')
+  expect(() => readBench(path)).toThrow('line 1 is no JSON')
+})
+
+test('the knee is the fewest workers that give nearly the most', () => {
+  const file = fileOf(
+    BASELINE,
+    runsOf(setting(8), 'default', [1000]),
+    runsOf(setting(2), 'variation', [500]),
+    runsOf(setting(4), 'variation', [960]),
+    runsOf(setting(6, 8), 'variation', [2000]),
+  )
+  const series = workersSeries(summarize(file.runs))
+  expect(series.map(({ configuration }) => configuration.workers)).toEqual([0, 2, 4, 8])
+  expect(kneeOf(series)?.workers).toBe(4)
+})
+
+test('the page is whole, safe, and has its figures', () => {
+  const file = fileOf(
+    BASELINE,
+    runsOf(setting(4), 'default', [800, 810, 790]),
+    runsOf(setting(8), 'variation', [1234, 1240, 1230]),
+  )
+  file.header.feed = '<script>alert("x")</script>.json'
+  const summaries = summarize(file.runs)
+  file.summary = {
+    configurations: summaries,
+    choice: choose(summaries, file.runs, file.header.feed) ?? null,
+  }
+  const page = renderReport(
+    file,
+    new Map([
+      ['w8-d4', TIMES],
+      ['w0-d1', TIMES],
+    ]),
+  )
+  expect(page).not.toContain('<script>')
+  expect(page).not.toMatch(/(src|href)=|url\(|@import|NaN|undefined/)
+  expect(page).toContain('1,234 samples/s')
+  expect(page).toContain('1,230–1,240')
+  expect(page).toContain('first batch: 300 ms')
+  expect(page).toContain('knee: 8')
+  expect(page).toContain('prefers-color-scheme: dark')
+  for (const name of ['Timeline of w8-d4', 'Timeline of w0-d1', 'Peak memory', 'Samples a second'])
+    expect(page).toContain(name)
+  balanced(page)
+})
+
+/** Every element that is opened is closed, in order. */
+function balanced(page: string): void {
+  const open: string[] = []
+  for (const [, closing, name, rest] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)([^>]*)>/g)) {
+    if (['meta', 'br'].includes(name) || rest.endsWith('/')) continue
+    if (closing === '') open.push(name)
+    else expect(open.pop()).toBe(name)
+  }
+  expect(open).toEqual([])
+}
