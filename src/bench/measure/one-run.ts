@@ -57,7 +57,7 @@ function openingOf({ options, setting }: RunTask): OpenOptions {
   const { workers, depth, cache } = setting
   return {
     ...options,
-    ...{ workers, depth, allowCode: true, notice: () => {} }, // the verb has refused what may not run, and has told notices
+    ...{ workers, depth, tune: 'off', allowCode: true, notice: () => {} }, // the verb has refused what may not run, and has told notices
     ...(cache !== null && { cache }),
     ...bindingOf(setting),
   }
