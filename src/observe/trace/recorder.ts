@@ -4,8 +4,10 @@
  */
 import { type AttachedSpans, attachSpans, spanWriters } from '../../spans/attach.js'
 import { monotonicMs } from '../../spans/clock.js'
+import { readNotes } from '../../spans/notes.js'
 import type { SpanCursor } from '../../spans/reader.js'
 import { usableCores } from '../../system/process/limits.js'
+import type { TunerDecision } from '../live/decision.js'
 import { TraceFile } from './file.js'
 import { descendants, enginesOf, isAlive, programOf, usageOf } from './processes.js'
 import { Timeline } from './timeline.js'
@@ -28,6 +30,8 @@ interface Source {
   /** When it was last looked at, and its CPU time then. */
   looked: number
   cpuMs: number
+  /** The latest note that was read. */
+  noted: number
 }
 
 export class Recorder {
@@ -110,7 +114,7 @@ export class Recorder {
     if (this.sources.has(pid)) return
     try {
       const spans = attachSpans(pid)
-      this.sources.set(pid, { spans, cursor: undefined, alive: true, looked: Number.NaN, cpuMs: 0 })
+      this.sources.set(pid, { spans, cursor: undefined, alive: true, looked: Number.NaN, cpuMs: 0, noted: 0 })
     } catch {
       // It has opened no feed yet, or is not one of ours.
     }
@@ -137,7 +141,17 @@ export class Recorder {
     source.cursor = cursor
     this.records += records.length
     this.timeline.add(pid, records, source.spans.rings())
+    this.decisions(pid, source)
     this.usage(pid, source)
+  }
+
+  /** What the tuner of the process has decided since the last look. */
+  private decisions(pid: number, source: Source): void {
+    for (const note of readNotes(pid) ?? []) {
+      if (note.number <= source.noted || note.kind !== 'tuner') continue
+      source.noted = note.number
+      this.timeline.decided(pid, note.decision as TunerDecision)
+    }
   }
 
   private usage(pid: number, source: Source): void {

@@ -1,6 +1,7 @@
 /** Makes the events of a trace out of the records of one or more processes, as they come. */
 import type { RingInfo, SpanRecord } from '../../spans/reader.js'
 import { beginsEpoch } from '../account/steps.js'
+import type { TunerDecision } from '../live/decision.js'
 import { isWork } from '../worker-spans.js'
 import { TraceCounters } from './counters.js'
 import { TICKS_PER_MS, type TraceArgs, type TraceEvent } from './events.js'
@@ -55,6 +56,21 @@ export class Timeline {
   counter(pid: number, name: string, ms: number, values: Record<string, number>): void {
     const at = this.tick(ms)
     if (at >= 0) this.emit({ type: 'counter', pid, name, at, values })
+  }
+
+  /** What the tuner of an engine decided: a mark on a track of its own. */
+  decided(pid: number, decision: TunerDecision): void {
+    const at = this.tick(decision.at)
+    if (at < 0) return
+    const { event, knob, from, to, reason, lost, predicted, measured } = decision
+    const args: TraceArgs = {
+      ...{ reason, lost },
+      ...(knob !== null && { knob, from: from ?? '', to: to ?? '' }),
+      ...(predicted && { predictedGain: predicted.gain }),
+      ...(measured && { measuredGain: measured.gain }),
+    }
+    const tid = this.tracks.beside(pid, 'tuner')
+    this.emit({ type: 'instant', pid, tid, cat: 'tuner', name: event, at, args })
   }
 
   /** What is there by now; at the end, all that is left. */

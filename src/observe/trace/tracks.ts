@@ -21,6 +21,7 @@ export interface Placed {
 
 export class Tracks {
   private readonly threads = new Map<string, { tids: number[]; ends: number[] }>()
+  private readonly others = new Map<string, number>()
   private last = 0
 
   constructor(
@@ -50,6 +51,19 @@ export class Tracks {
       return { tid: tids[i], start: from }
     }
     return undefined
+  }
+
+  /** The track of a process that belongs to none of its threads: it stands above them. */
+  beside(pid: number, name: string): number {
+    const known = this.others.get(`${pid}/${name}`)
+    if (known !== undefined) return known
+    const tid = ++this.last
+    this.others.set(`${pid}/${name}`, tid)
+    this.out({
+      type: 'track',
+      track: { pid, tid, process: this.processName(pid), thread: name, order: -1 },
+    })
+    return tid
   }
 
   private open(pid: number, lane: LaneInfo, place: number, beside: string): number {
