@@ -6,7 +6,7 @@ import type { Accounting, Evidence } from '../observe/evidence.js'
 import type { Knob } from '../observe/live/decision.js'
 import { type Case, caseOf } from '../observe/verdict/case.js'
 import { supplyOf } from '../observe/verdict/causes.js'
-import { aheadOfTrainer, moreDepth, moreWorkers } from '../observe/verdict/changes.js'
+import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from '../observe/verdict/changes.js'
 import type { Candidate, Room, Weighed } from './seen.js'
 
 /** A change is worth trying from this gain on, and from so many standard errors. */
@@ -25,6 +25,9 @@ const BUSY = 0.7
 const MANY = 1.25
 /** A smaller depth than this is not tried, nor one that is not at least as large. */
 const LEAST_DEPTH = 4
+const DEEPER = 3
+/** Workers without a slot for so much of the time, while the trainer waits at times. */
+const UNEVEN = 0.2
 /** Share of the time in which tasks waited for memory, from which less of it is taken. */
 const MEMORY = 0.05
 
@@ -88,7 +91,7 @@ function neighbours({ ring, evidence, accounting, room }: Weighed): Candidate[] 
   const change = (knob: Knob, from: number, to: number): Candidate[] =>
     to > 0 && to !== from ? [{ ring, knob, from, to, predicted: null }] : []
   const more = fewest(Math.max(workers + 1, Math.ceil(WIDER * workers)), mostWorkers(workers, room))
-  const less = Math.max(1, Math.min(workers - 1, Math.floor(workers / WIDER)))
+  const less = lessWorkers(evidence, accounting)
   // Where there is but one worker, another one gets a share of the cores that neighbours would have.
   const both = tooMany(evidence, accounting) && less < workers ? [less, more] : [more, less]
   const ofWorkers = room.workers === 0 ? [] : both.flatMap(to => change('workers', workers, to))
@@ -97,7 +100,18 @@ function neighbours({ ring, evidence, accounting, room }: Weighed): Candidate[] 
   const sizes =
     claim === null ? [] : [Math.min(claim.most, 2 * claim.rows), Math.max(claim.least, claim.rows >> 1)]
   const ofClaims = sizes.flatMap(to => change('claim', claim!.rows, to))
-  return [...lackingClaims(ring, evidence, room), ...ofWorkers, ...ofDepth, ...ofClaims]
+  // Workers that have no slot while the trainer waits are many enough: some batches take longer than others.
+  const uneven = accounting.makers.noSlot >= UNEVEN
+  const first = uneven ? [...ofDepth, ...ofWorkers] : [...ofWorkers, ...ofDepth]
+  return [...lackingClaims(ring, evidence, room), ...first, ...ofClaims]
+}
+
+/** Fewer workers: as many as the trainer needs, where it is they that slow it; otherwise some fewer. */
+function lessWorkers(evidence: Evidence, accounting: Accounting): number {
+  const { workers } = evidence.facts
+  const [needed] = fewerWorkers(caseOf(evidence, accounting))
+  const some = Math.max(1, Math.min(workers - 1, Math.floor(workers / WIDER)))
+  return Math.max(1, Math.min(some, needed?.set?.workers ?? some))
 }
 
 /** Whether there are more workers than cores for them, or than the trainer can bear. */
@@ -113,8 +127,8 @@ function lackingClaims(ring: number, { facts }: Evidence, { claim }: Room): Cand
   if (claim === null) return []
   const open = facts.claims * Math.max(1, facts.depth - 1)
   const { rows, least } = claim
-  if (open >= 2 * facts.workers || rows <= least) return []
-  const to = Math.max(least, Math.floor((rows * open) / (3 * facts.workers)))
+  if (open >= facts.workers || rows <= least) return []
+  const to = Math.max(least, Math.floor((rows * open) / (2 * facts.workers)))
   return to === rows ? [] : [{ ring, knob: 'claim', from: rows, to, predicted: null }]
 }
 
@@ -122,11 +136,11 @@ function mostWorkers(now: number, { workers, freeBytes, workerBytes }: Room): nu
   return Math.max(now, Math.min(workers, now + Math.floor(freeBytes / 2 / Math.max(1, workerBytes))))
 }
 
-/** Twice as deep, and at least so that batches are made ahead at all; half as deep where memory is short. */
+/** Much deeper, since slow batches come seldom; half as deep where memory is short. */
 function nextDepth(depth: number, { facts, host }: Evidence, room: Room): number {
   if ((host?.psi.memory ?? 0) >= MEMORY) return Math.max(2, depth >> 1)
   const affordable = depth + Math.floor(room.freeBytes / 2 / Math.max(1, facts.slotBytes))
-  return Math.max(depth, Math.min(Math.max(LEAST_DEPTH, 2 * depth), room.depth, affordable))
+  return Math.max(depth, Math.min(Math.max(LEAST_DEPTH, DEEPER * depth), room.depth, affordable))
 }
 
 function fewest(...values: number[]): number {

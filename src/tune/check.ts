@@ -11,8 +11,12 @@ import type { Candidate, Seen, Setting, Weighed } from './seen.js'
 const TURN = { ms: 1500, steps: 6, most: 20_000 }
 /** Before it is measured, so many ms pass, and as many steps as there are slots, up to some; more where threads are started. */
 const SETTLE = { ms: 500, start: 1000, steps: 12, most: 20_000 }
-/** Pairs at least, and at most where they don't agree. */
-const PAIRS = { least: 2, most: 5 }
+/** Pairs at most where they don't agree: of a change that was promised, and of one that is only tried. */
+const PAIRS = { promised: 5, tried: 3 }
+/** A gain (as a logarithm) that is so large that one pair shows it. */
+const LARGE = 0.25
+/** A gain that is not certain is believed if it is at least this share of what was promised. */
+const OF_PROMISED = 0.25
 /** Gains (as logarithms) from which a change is kept, and below which it is given up at once. */
 const KEEP = 0.015
 const HARM = -0.15
@@ -52,6 +56,8 @@ export class Check {
   private pending: Setting[] = []
   private readonly stepMs: number
   private extended = false
+  /** The latest window without the change. */
+  lastBefore: readonly Seen[]
 
   constructor(
     readonly candidate: Candidate,
@@ -65,8 +71,23 @@ export class Check {
     if (turn) this.turns.before.push(turn)
     this.from = now
     this.depth = evidence.facts.depth
+    this.lastBefore = [worst]
   }
   private readonly depth: number
+
+  /** How long a step should take (ms), without or with the change. */
+  private expected(side: 'before' | 'after'): number {
+    const { predicted } = this.candidate
+    return side === 'after' && predicted
+      ? this.stepMs / (1 + Math.max(0, predicted.interval[0]))
+      : this.stepMs
+  }
+
+  /** Samples/s of all turns, without and with the change. */
+  get rates(): { before: number[]; after: number[] } {
+    const of = (turns: Turn[]) => turns.map(({ rate }) => rate)
+    return { before: of(this.turns.before), after: of(this.turns.after) }
+  }
 
   /** Sets the change, and says when to look again. */
   begin(now: number): { settings: Setting[]; until: number } {
@@ -89,12 +110,13 @@ export class Check {
     if (!this.measures) {
       this.measures = true
       this.from = now
-      this.until = now + Math.min(TURN.most, Math.max(TURN.ms, TURN.steps * this.stepMs))
+      this.until = now + Math.min(TURN.most, Math.max(TURN.ms, TURN.steps * this.expected(this.side)))
       return undefined
     }
     const turn = turnOf(seen, this.worst.ring)
     if (turn === undefined) return this.wait(now)
     this.extended = false
+    if (this.side === 'before') this.lastBefore = seen
     this.turns[this.side].push(turn)
     const result = this.judge()
     if (result) return result
@@ -118,8 +140,8 @@ export class Check {
     const depth = knob === 'depth' ? Math.max(from, to) : this.depth
     const starts = knob === 'workers' && to > from && this.turns.after.length === 0 ? SETTLE.start : 0
     this.measures = false
-    const steps = Math.min(SETTLE.steps, depth)
-    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + steps * this.stepMs)
+    const steps = Math.min(SETTLE.steps, depth) * this.expected(this.side)
+    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + steps)
   }
 
   private setting(side: 'before' | 'after'): Setting {
@@ -139,13 +161,18 @@ export class Check {
       measured,
       ...(early && { early }),
     })
-    if (pairs === 1)
+    if (pairs === 1) {
+      if (gain - 3 * sigma > LARGE) return give(true)
       return gain < HARM && gain < -3 * sigma ? give(false, 'it was clearly slower') : undefined
+    }
     if (gain - CERTAIN * sigma > 0 && gain > KEEP) return give(true)
     if (gain + CERTAIN * sigma < KEEP) return give(false)
-    if (pairs < PAIRS.most) return undefined
-    // What was promised may be believed sooner than what was only tried.
-    return give(gain > KEEP && gain > (this.candidate.predicted === null ? CERTAIN : 0.7) * sigma)
+    const { predicted } = this.candidate
+    if (pairs < (predicted ? PAIRS.promised : PAIRS.tried)) return undefined
+    // What was promised, and came in good part, is believed sooner than what was only tried.
+    return give(
+      predicted !== null && gain > Math.max(KEEP, sigma / 2, OF_PROMISED * Math.log1p(predicted.gain)),
+    )
   }
 
   /** The mean logarithm of the pairs' gains, and its standard error. */

@@ -7,7 +7,7 @@
  *      └── loss < 2 %: frozen, until it grows, or the work changes ──┘
  */
 import { account } from '../observe/account/account.js'
-import type { Evidence } from '../observe/evidence.js'
+import type { Evidence, Probes } from '../observe/evidence.js'
 import type { TunerDecision } from '../observe/live/decision.js'
 import { candidatesFor } from './candidates.js'
 import { Check, type CheckResult } from './check.js'
@@ -28,6 +28,8 @@ const CLAIMS = 2500
 /** Steps in a window from which it says something; of long steps fewer do, since each is a mean of much work. */
 const LEAST_STEPS = 8
 const LEAST_SLOW = 4
+/** So many times the workers are many more: what they bring says something of the storage. */
+const MORE = 1.4
 /** Below this share nothing is tried, and above it again something is: so that it does not go to and fro. */
 export const FROZEN = 0.02
 const THAWED = 0.03
@@ -51,6 +53,8 @@ export class Tuner {
   /** What the work took when it was last decided on something. */
   private known: WorkFacts | undefined
   private changedLooks = 0
+  /** What more workers brought when they were last tried. */
+  private doubled: Probes['doubled']
 
   constructor(now: number) {
     this.since = now + WARM_UP.ms
@@ -77,6 +81,7 @@ export class Tuner {
     this.check = undefined
     this.frozen = false
     this.known = undefined
+    this.doubled = undefined
     this.pauses.clear()
     this.since = now + WARM_UP.ms / 2
     return back
@@ -104,6 +109,8 @@ export class Tuner {
     this.frozen = false
     if (this.pauses.all(now)) return
     const full = withClaims(worst, see(Math.max(from, now - CLAIMS), true))
+    if (this.doubled && full.evidence.facts.workers >= this.doubled.workers)
+      full.evidence.probes = { ...full.evidence.probes, doubled: this.doubled }
     const active = seen.filter(({ evidence }) => stepsOf(evidence) > 0).length
     const open = (candidate: Candidate) => this.pauses.open(candidate, now)
     const candidate = candidatesFor(full, active).find(open)
@@ -125,6 +132,7 @@ export class Tuner {
     if (what === undefined || this.changedLooks < 2) return
     this.changedLooks = 0
     this.known = facts
+    this.doubled = undefined
     if (!this.frozen && !this.pauses.any(now)) return
     this.frozen = false
     this.pauses.clear()
@@ -143,7 +151,7 @@ export class Tuner {
     this.since = now
     step.set.push(...result.settings)
     step.wake = now + OFTEN
-    this.conclude(now, check, this.unlessChanged(result, worstOf(seen)), step)
+    this.conclude(now, check, this.unlessChanged(result, worstOf(check.lastBefore)), step)
   }
 
   /** A change that is refused because the work has changed meanwhile is not refused for good. */
@@ -153,8 +161,15 @@ export class Tuner {
     return what === undefined ? result : { ...result, early: `the work has changed (${what})`, again: true }
   }
 
-  private conclude(now: number, { candidate, worst }: Check, result: CheckResult, step: Step): void {
+  /** What more workers brought tells whether the storage gives any more: the model knows it from now on. */
+  private learn({ knob, from, to }: Candidate, { before, after }: Check['rates']): void {
+    if (knob !== 'workers' || to < MORE * from) return
+    this.doubled = { workers: from, doubledWorkers: to, before, after }
+  }
+
+  private conclude(now: number, { candidate, worst, rates }: Check, result: CheckResult, step: Step): void {
     const { kept, measured } = result
+    this.learn(candidate, rates)
     if (kept) this.pauses.kept(candidate)
     else if (!result.again) this.pauses.refused(candidate, now)
     const reason = words.concluded(candidate, result, this.pauses.until(candidate, now))
