@@ -52,7 +52,7 @@ export function App({ state }: { state: State }) {
   return (
     <>
       <Head state={state} onSave={saveNow} onTheme={changeTheme} onKeys={() => showKeys(true)} />
-      <main>
+      <main class={state.link === 'lost' ? 'stale' : ''}>
         <Verdict state={state} say={say} />
         <StepBar state={state} />
         <div class="row">

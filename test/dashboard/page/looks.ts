@@ -106,12 +106,18 @@ function slotsOf({ accounting, workload }: Looked, second: number) {
   return { ready, filling: workload.depth - 1 - ready, held: 1 }
 }
 
-/** An hour of a run that was at each of these settings for the same time. */
-export function pointsOf(stages: Looked[], ranks: number, decisions: TunerDecision[]): HistoryPoint[] {
+/** A setting that a run had until a moment (ms since 1970). */
+export interface Stage {
+  looked: Looked
+  until: number
+}
+
+/** An hour of a run. */
+export function pointsOf(stages: Stage[], ranks: number, decisions: TunerDecision[]): HistoryPoint[] {
   const count = HOUR / EVERY
   return Array.from({ length: count }, (_, i): HistoryPoint => {
-    const looked = stages[Math.floor((i * stages.length) / count)]
     const time = START - HOUR + (i + 1) * EVERY - 1000
+    const { looked } = stages.find(({ until }) => time < until) ?? stages[stages.length - 1]
     const steps = secondOf(looked, i)
     return {
       ...{ time, lost: lostOf(looked, steps), parts: looked.accounting.parts },
@@ -145,7 +151,8 @@ export function makersOf({ evidence, workload }: Looked, second: number): Now['m
 
 /** The last seconds of the window, as spans. */
 export function timelineOf({ evidence, workload }: Looked, seconds: number): Timeline {
-  const to = evidence.to
+  // Slices of workers that were not over at the end are not among them.
+  const to = evidence.to - 200
   const from = to - seconds * 1000
   type Spans = Timeline['lanes'][number]['spans']
   const consumer: Spans = evidence.steps.flatMap(

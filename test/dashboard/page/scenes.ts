@@ -8,7 +8,7 @@ import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import type { Workload } from '../../../src/observe/model/simulate.js'
 import { definition, FEED, FIELDS } from './feed.js'
-import { type Looked, look, makersOf, pointsOf, recordOf, START } from './looks.js'
+import { type Looked, look, makersOf, pointsOf, recordOf, START, type Stage } from './looks.js'
 
 /** All that a server tells of a run. */
 export interface Scene {
@@ -47,14 +47,14 @@ interface Given {
   tuner?: string
   bad?: Now['bad']
   /** The past before the last minutes: other settings, oldest first. */
-  past?: Looked[]
+  past?: Stage[]
 }
 
 /** A run whose ranks were looked at; the first is the one that loses most. */
 export function sceneOf(ranks: Looked[], given: Given = {}): Scene {
-  const { decisions = [], bad = [], past = [ranks[0]] } = given
+  const { decisions = [], bad = [], past = [] } = given
   const worst = ranks.reduce((most, one) => (one.accounting.lost > most.accounting.lost ? one : most))
-  const history = pointsOf([...past, worst], ranks.length, decisions)
+  const history = pointsOf([...past, { looked: worst, until: Infinity }], ranks.length, decisions)
   const nows = Array.from(
     { length: 20 },
     (_, second): Now => ({
@@ -154,14 +154,18 @@ const tunerAtWork = () => {
   return sceneOf([last], {
     decisions,
     tuner: 'At rest: less than 2 % is lost. It looks again when the work changes.',
-    past: [first, first, second, second],
+    past: [
+      { looked: first, until: START - minutes[0] * 60_000 },
+      { looked: second, until: START - minutes[1] * 60_000 },
+    ],
   })
 }
 
 /** While it checks: the newest decision is open. */
 const tunerChecks = () => {
   const before = look({ ...RUN, workers: 2 })
-  const { gain, interval } = predict(before.fit, { workers: 7 })
+  const to = before.diagnosis.remedies[0].set?.workers ?? 7
+  const { gain, interval } = predict(before.fit, { workers: to })
   const time = START - 6000
   const tried: TunerDecision = {
     ...{
@@ -172,7 +176,7 @@ const tunerChecks = () => {
       event: 'tried',
       knob: 'workers',
       from: 2,
-      to: 7,
+      to,
       measured: null,
     },
     ...{ lost: before.accounting.lost, predicted: { gain, interval } },
@@ -180,7 +184,7 @@ const tunerChecks = () => {
   }
   return sceneOf([before], {
     decisions: [tried],
-    tuner: 'Trying 7 workers in place of 2: checked in turns for 6 s.',
+    tuner: `Trying ${to} workers in place of 2: checked in turns for 6 s.`,
     control: true,
   })
 }

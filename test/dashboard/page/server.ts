@@ -122,7 +122,7 @@ function end(server: Server): Promise<void> {
 /** The policy of the real server, with hashes of what the page really has. */
 export function policyOf(page: string): string {
   const hash = (tag: string) => {
-    const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(page)?.[1] ?? ''
+    const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)?.[1] ?? ''
     return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   }
   return `default-src 'none'; script-src ${hash('script')}; style-src ${hash('style')}; img-src 'self' data:; connect-src 'self'`

@@ -91,7 +91,7 @@ function piecesOf(fit: Fit, change: Change): { pieces: Piece[]; lanes: number } 
     pieces.push({ lane: 0, kind: 'train', from: got, to: got + train, batch })
     asked.push(got + train)
     if (batch + 1 === warm) begun = asked[warm]
-    if (batch >= warm && got + train > begun + until) break
+    if (batch >= warm && Math.min(got, ...free) > begun + until) break
   }
   const seen = pieces.filter(({ from, to }) => to > begun && from < begun + until)
   const shown = seen.map(piece => ({

@@ -10,7 +10,9 @@ export function Figures({ state }: { state: State }) {
   const ranks = now?.ranks ?? []
   const worst = ranks.find(({ rank }) => rank === now?.worst?.rank) ?? ranks[0]
   const mean = (of: (at: (typeof recent)[number]) => number) =>
-    recent.length === 0 ? null : recent.reduce((sum, at) => sum + of(at), 0) / recent.length
+    recent.length === 0 || ranks.length === 0
+      ? null
+      : recent.reduce((sum, at) => sum + of(at), 0) / recent.length
   const samples = mean(at => samplesPerSecond(at.ranks))
   const steps = mean(at => {
     const record = at.ranks.find(({ rank }) => rank === worst?.rank)

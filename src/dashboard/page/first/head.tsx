@@ -26,7 +26,7 @@ export function Head({ state, onSave, onTheme, onKeys }: Given) {
           Save
         </button>
         <button type="button" class="quiet" onClick={onTheme} title="Light, dark, or as the system says (t)">
-          Colours
+          Theme
         </button>
         <button type="button" class="quiet" onClick={onKeys} title="Keys (?)" aria-label="Keys">
           ?

@@ -1,5 +1,6 @@
 /** What the run lost over the last hour, and what the tuner did meanwhile. */
 import type { TunerDecision } from '../../../observe/live/decision.js'
+import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
 import { percent, rate } from '../../../observe/verdict/units.js'
 import type { HistoryPoint } from '../../view.js'
 import { Chart, type Mark } from '../draw/chart.js'
@@ -23,7 +24,7 @@ export function Loss({ state }: { state: State }) {
   ])
   const marks = decisions.filter(({ time }) => time >= last - span && time <= last).map(markOf)
   return (
-    <section class="loss" aria-labelledby="loss-title">
+    <section class="over-time" aria-labelledby="loss-title">
       <h2 id="loss-title">
         Lost over the last {span === SPANS[3] ? 'hour' : `${span / 60_000} minutes`}
         {marks.length > 0 && <small>{marksLegend(decisions)}</small>}
@@ -35,8 +36,15 @@ export function Loss({ state }: { state: State }) {
         to={last}
         top={TOPS.find(top => top >= most * 1.05) ?? 1}
         format={value => percent(value)}
-        series={[{ name: 'lost', kind: 'area', points: history.map(({ time, lost }) => [time, lost]) }]}
-        marks={marks}
+        series={[
+          {
+            name: 'lost',
+            kind: 'area',
+            look: most < LEAST_PART ? 'calm' : 'main',
+            points: history.map(({ time, lost }) => [time, lost]),
+          },
+        ]}
+        {...(state.now?.tuner == null && marks.length === 0 ? {} : { marks })}
         describe={time => pointWords(history, time)}
         empty="Nothing was seen yet."
       />

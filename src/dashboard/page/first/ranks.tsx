@@ -2,7 +2,10 @@
 import type { RunRecord } from '../../../observe/live/record.js'
 import type { State } from '../state/store.js'
 import { count, NBSP, share } from '../words/format.js'
+import { Machine } from './machine.js'
 
+/** Where there are so few ranks, there is room for what the machine does. */
+const FEW = 4
 /** Losses that differ by less are alike: ranks stay in their order. */
 const DIFFERENT = 0.03
 
@@ -43,6 +46,7 @@ export function Ranks({ state }: { state: State }) {
           </li>
         ))}
       </ol>
+      {strips.length > 0 && strips.length <= FEW && <Machine state={state} />}
     </section>
   )
 }

@@ -3,11 +3,11 @@ import type { Parts } from '../../../observe/evidence.js'
 import { ms, percent } from '../../../observe/verdict/units.js'
 import type { State } from '../state/store.js'
 import { NBSP } from '../words/format.js'
-import { PARTS, partWords, SHORT } from '../words/parts.js'
+import { PARTS, partWords, shortWords } from '../words/parts.js'
 
 /** Parts below this are not worth a name (0…1); from the second on, a name fits into the bar. */
 const SEEN = 0.005
-const ROOM = 0.075
+const ROOM = 0.1
 
 export function StepBar({ state }: { state: State }) {
   const worst = state.now?.worst ?? null
@@ -26,6 +26,7 @@ export function StepBar({ state }: { state: State }) {
     workers: evidence.facts.workers,
     map: map > open + read,
   })
+  const short = shortWords(accounting.makers.stage)
   const shown = PARTS.filter(part => part === 'ideal' || parts[part] >= SEEN)
   return (
     <section class="step" aria-labelledby="step-title">
@@ -43,7 +44,7 @@ export function StepBar({ state }: { state: State }) {
         aria-label={shown.map(part => `${words[part]} ${percent(parts[part])}`).join(', ')}
       >
         {PARTS.map(part => (
-          <Segment key={part} part={part} share={parts[part]} words={words[part]} />
+          <Segment key={part} part={part} share={parts[part]} words={words[part]} short={short[part]} />
         ))}
       </div>
       <ul class="legend" aria-label="Parts of a step">
@@ -58,7 +59,17 @@ export function StepBar({ state }: { state: State }) {
   )
 }
 
-function Segment({ part, share, words }: { part: keyof Parts; share: number; words: string }) {
+function Segment({
+  part,
+  share,
+  words,
+  short,
+}: {
+  part: keyof Parts
+  share: number
+  words: string
+  short: string
+}) {
   return (
     <span
       class={`part ${part}`}
@@ -67,7 +78,7 @@ function Segment({ part, share, words }: { part: keyof Parts; share: number; wor
     >
       {share >= ROOM && (
         <span>
-          {SHORT[part]} {percent(share)}
+          {short} {percent(share)}
         </span>
       )}
     </span>

@@ -46,10 +46,15 @@ function fileOf(snapshot: Snapshot): string {
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; ${hashes}">`,
     `<meta name="hashes" content="${hashes}">`,
     '<title>Millrace</title>',
-    `<style>${style}</style>\n</head>\n<body>\n<div id="page"></div>`,
-    `<script type="application/json" id="${ID}">${json}</script>`,
-    `<script>${script}</script>\n</body>\n</html>\n`,
+    `${element('style', '', style)}\n</head>\n<body>\n<div id="page"></div>`,
+    element('script', ` type="application/json" id="${ID}"`, json),
+    `${element('script', '', script)}\n</body>\n</html>\n`,
   ].join('\n')
+}
+
+/** Tags are put together here, so that the page's own script has none in it. */
+function element(name: string, attributes: string, text: string): string {
+  return `<${name}${attributes}>${text}</${name}>`
 }
 
 /** `millrace-cats-2026-01-31-1405.html`. */

@@ -9,7 +9,7 @@ const MINUTE = 60_000
 export function Memory({ state }: { state: State }) {
   const { slots, history, now } = state
   const last = history.at(-1)?.time ?? slots.at(-1)?.time ?? Date.now()
-  const span = (first: number | undefined) => Math.max(5 * MINUTE, last - (first ?? last))
+  const span = (first: number | undefined) => Math.max(MINUTE, last - (first ?? last))
   const depth = now?.ranks.reduce((sum, rank) => sum + rank.depth, 0) ?? 0
   const limit = now?.ranks.map(({ memory }) => memory?.limit ?? null).find(value => value !== null) ?? null
   const memory: Point[] = history.map(({ time, rssBytes }) => [time, rssBytes])

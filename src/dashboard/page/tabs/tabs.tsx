@@ -88,7 +88,7 @@ export function Tabs({ state, tab, onTab }: { state: State; tab: string; onTab: 
           </button>
         ))}
       </div>
-      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class={`panel ${tab}`}>
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class="panel">
         <h2 class="hidden">{name}</h2>
         <View state={state} />
       </div>

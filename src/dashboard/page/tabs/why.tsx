@@ -29,7 +29,7 @@ export function Why({ state: { now } }: { state: State }) {
             const { title, detail } = titleOf(remedy)
             return (
               <li key={remedy.action}>
-                <b>{title}</b> <span class="gain">{gainOf(remedy) ?? 'not predicted'}</span>
+                <b>{title}</b> <Gain gain={gainOf(remedy)} />
                 {detail !== '' && <p>{detail}</p>}
                 {remedy.warning !== undefined && <p class="quiet-text">{remedy.warning}.</p>}
               </li>
@@ -39,4 +39,8 @@ export function Why({ state: { now } }: { state: State }) {
       </section>
     </div>
   )
+}
+
+function Gain({ gain }: { gain: string | null }) {
+  return gain === null ? <span class="not-told">not predicted</span> : <span class="gain">{gain}</span>
 }

@@ -44,7 +44,9 @@ export function headline(state: State): Headline {
 
 /** What is fed: a GPU where one is seen, several where the run has more ranks. */
 function gpuOf({ now, hello }: State): { one: string; loses: string; waits: string; it: string } {
-  const gpu = now?.ranks.some(rank => rank.gpu !== null) || now?.worst?.evidence.facts.device !== undefined
+  const gpu =
+    now?.ranks.some(({ gpu }) => gpu !== null && gpu.hasWork !== 0) ||
+    now?.worst?.evidence.facts.device !== undefined
   const noun = gpu ? 'GPU' : 'trainer'
   const world = hello?.run?.world ?? 1
   return world > 1

@@ -7,13 +7,17 @@ export const PARTS: readonly (keyof Parts)[] = [
   ...(['running', 'queued', 'blocked', 'noSlot'] as const),
 ]
 
-/** Short names, for a bar and a table. */
-export const SHORT: Record<keyof Parts, string> = {
+/** Short names, within the bar. */
+export function shortWords(stage: keyof MakerWork | null): Record<keyof Parts, string> {
+  return { ...SHORT, running: stage === null ? SHORT.running : WORK[stage] }
+}
+
+const SHORT: Record<keyof Parts, string> = {
   ideal: 'training',
   slowed: 'slowed',
   handOver: 'hand-over',
   transfer: 'copy',
-  running: 'working',
+  running: 'making batches',
   queued: 'no core',
   blocked: 'storage',
   noSlot: 'no slot',
