@@ -40,10 +40,12 @@ const ROOMS: Record<string, readonly string[]> = {
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'spans', 'system', 'transform'],
   observe: ['basics', 'decode', 'define', 'spans', 'system'],
+  tune: ['observe', 'spans', 'system'],
   deliver: [
     ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],
-    ...['system', 'transform'],
+    ...['system', 'transform', 'tune'],
   ],
+  dashboard: ['observe'],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, U
 from ._client.meeting import Meeting
 from ._client.recording import Recording, trace_file
 from ._data.functions import with_map
-from ._generated.protocol import DEPTH, TIMEOUT
+from ._generated.protocol import TIMEOUT
 from ._open.definition import resolve
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
@@ -53,7 +53,9 @@ class Feed(Opened):
       such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
-    * ``workers``: threads. ``depth``: batches made ahead; ``max_depth``: what ``tune`` may raise it to.
+    * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
+      default 4 and tuned; ``max_depth``: what it may be raised to. ``tune``: "auto" tunes what is not given,
+      "all" also what is, "off" nothing: see docs/tune.md.
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
@@ -82,8 +84,9 @@ class Feed(Opened):
         mesh: Any = None,
         members: int = 1,
         workers: Union[int, str] = "auto",
-        depth: int = DEPTH,
+        depth: Optional[int] = None,
         max_depth: Optional[int] = None,
+        tune: Optional[str] = None,
         epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
         tokens: Optional[int] = None,
@@ -130,6 +133,7 @@ class Feed(Opened):
             steps=steps,
             sequence=parts,
             observe=observe,
+            tune=tune,
         )
         together = self.world * members * (1 if parts is None else parts.get("world", 1))
         meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)

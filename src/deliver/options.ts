@@ -14,12 +14,17 @@ import { rankOf } from './launcher.js'
 import { DEPTH, TIMEOUT } from './protocol-facts.js'
 
 export interface OpenOptions extends DeviceOptions {
-  /** Worker threads; "auto" (the default) leaves a core to the trainer, or two per GPU. 0 runs in the calling thread. */
+  /**
+   * Worker threads. "auto" (the default) begins with all cores but one for the trainer, or two per GPU, and is tuned while it
+   * runs. 0 runs in the calling thread.
+   */
   workers?: number | 'auto'
-  /** Batches made ahead: slots in use. Default 4. */
+  /** Batches made ahead: slots in use. Default: 4, and tuned while it runs. */
   depth?: number
-  /** Slots to lay out, so that the depth can be raised to that while running. Default: twice the depth. */
+  /** Slots to lay out, so that the depth can be raised to that while running. Default: 32, or as many as can be addressed. */
   maxDepth?: number
+  /** What is tuned while it runs: "auto" (the default) what is not given, "all" also what is, "off" nothing. */
+  tune?: Tuned
   /** Data-parallel rank and number of ranks; by default the launcher's (torchrun, Slurm, Open MPI), or 0 of 1. */
   rank?: number
   world?: number
@@ -61,6 +66,8 @@ export interface OpenOptions extends DeviceOptions {
   root?: string
 }
 
+export type Tuned = 'auto' | 'all' | 'off'
+
 /** A rank among the ranks that share the rows of a data-parallel rank, and which parts of a row it gets. */
 export interface SequenceOptions {
   rank: number
@@ -74,6 +81,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   workers: true,
   depth: true,
   maxDepth: true,
+  tune: true,
   rank: true,
   world: true,
   epochs: true,
@@ -104,6 +112,8 @@ export interface OpenedOptions extends FeedingOptions {
   /** The device that this process delivers to. */
   device?: DeviceChoice
   rankFrom: string
+  /** What the tuner may change. */
+  tuned: { workers: boolean; depth: boolean; claim: boolean }
   epochs?: number | null
   steps?: number
   tokens?: number
@@ -123,7 +133,8 @@ export function fillOptions(options: OpenOptions): OpenedOptions {
     rankFrom: from,
     workers: whole('workers', workers, 0, MAX_MAKERS, ', or "auto"'),
     depth,
-    maxDepth: whole('maxDepth', options.maxDepth ?? Math.min(MAX_DEPTH, 2 * depth), depth, MAX_DEPTH),
+    maxDepth: whole('maxDepth', options.maxDepth ?? MAX_DEPTH, depth, MAX_DEPTH),
+    tuned: tunedOf(options),
     cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: secondsOf(options.timeout ?? TIMEOUT),
@@ -180,6 +191,14 @@ function secondsOf(timeout: number): number {
 function observeOf(level: LevelName): LevelName {
   if (isLevel(level)) return level
   throw new DefinitionError('options.observe', `expected "counters", "spans" or "full", not ${shown(level)}`)
+}
+
+function tunedOf({ tune = 'auto', workers, depth }: OpenOptions): OpenedOptions['tuned'] {
+  if (tune === 'off') return { workers: false, depth: false, claim: false }
+  if (tune === 'all') return { workers: true, depth: true, claim: true }
+  if (tune !== 'auto')
+    throw new DefinitionError('options.tune', `expected "auto", "all" or "off", not ${shown(tune)}`)
+  return { workers: workers === undefined || workers === 'auto', depth: depth === undefined, claim: true }
 }
 
 function shareOf(cpuShare: number): number {

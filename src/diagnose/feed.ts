@@ -59,7 +59,7 @@ export async function diagnoseFeed(
   options: DiagnoseFeedOptions,
 ): Promise<Findings> {
   const begun = monotonicMs()
-  const loader = open(json, { ...opening, epochs: 1 }) as unknown as Loader
+  const loader = open(json, { ...opening, tune: 'off', epochs: 1 }) as unknown as Loader
   try {
     await loader.ready
     return await look(loader, { json, opening, begun }, options)

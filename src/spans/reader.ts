@@ -154,13 +154,17 @@ export class SpanReader {
     return Array.from(cursor, count => count ?? 0)
   }
 
-  /** What was written since the cursor, all of it or that of one ring. Without a cursor: everything that is still there. */
-  readSince(cursor?: SpanCursor, ring?: number): SpanRead {
+  /**
+   * What was written since the cursor, all of it or that of one ring, of all lanes or of those that are wanted. Without a
+   * cursor: everything that is still there.
+   */
+  readSince(cursor?: SpanCursor, ring?: number, want?: (lane: LaneInfo) => boolean): SpanRead {
     const records: SpanRecord[] = []
     const reached = [...(cursor ?? [])]
     let lost = 0
     for (const info of this.lanes()) {
       const { lane, written } = info
+      if (want?.(info) === false) continue
       const kept = Math.max(0, written - this.u32(HeadAt.Records))
       const from = cursor === undefined ? kept : (cursor[lane] ?? 0)
       lost += Math.max(0, kept - from) + this.readLane(info, Math.max(from, kept), ring, records)

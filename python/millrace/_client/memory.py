@@ -28,8 +28,7 @@ class Memory:
         self.layout = layout
         self.slots: int = told["slots"]
         self.slot_bytes: int = told["slotBytes"]
-        #: Slots that have memory: the depth. The others must not be touched.
-        self.used = min(depth, self.slots)
+        self._used = min(depth, self.slots)
         self._control: int = told["control"]
         self._map = _map(told["dataPath"], told["bytes"], write=True)
         self._read = _map(told["path"], told["bytes"], write=False)
@@ -42,6 +41,17 @@ class Memory:
         self._stamps = [head.cast("d") for head in heads]
         # A class of its own, so that leases can be referred to weakly and carry their memory with them.
         self._lease: Any = type("Lease", (ctypes.Array,), {"_type_": _Byte, "_length_": self.slot_bytes})
+
+    @property
+    def depth(self) -> int:
+        """Slots in use at present: the engine's tuner may change it."""
+        return max(1, min(self._words[Word.DEPTH], self.slots))
+
+    @property
+    def used(self) -> int:
+        """Slots that have memory: the greatest depth so far. The others must not be touched."""
+        self._used = max(self._used, self.depth)
+        return self._used
 
     def slot_at(self, slot: int) -> int:
         """Byte offset of a slot in the mapping."""

@@ -16,7 +16,7 @@ def options_of(
     rank: int,
     world: int,
     workers: Union[int, str],
-    depth: int,
+    depth: Optional[int],
     max_depth: Optional[int],
     *,
     cache: Optional[int],
@@ -25,6 +25,7 @@ def options_of(
     steps: Optional[int],
     sequence: Optional[Mapping[str, Any]] = None,
     observe: Optional[str] = None,
+    tune: Optional[str] = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -41,6 +42,7 @@ def options_of(
         "limit": steps,
         "sequence": sequence,
         "observe": observe,
+        "tune": tune,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -116,7 +116,12 @@ class Stream:
         """A ring of its own in the same engine, with the same batches from a place on: this one goes on."""
         # Without its other members, and with no more slots than are used.
         request = {name: value for name, value in self._request.items() if name != "share"}
-        request["options"] = {**request["options"], "maxDepth": request["options"]["depth"]}
+        request["options"] = {
+            **request["options"],
+            "depth": self.opened.depth,
+            "maxDepth": self.opened.depth,
+            "tune": "off",
+        }
         other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
         other.changes, other._told = self.changes, set(self._told)
         other._connect_at(place, self.opened)
@@ -125,7 +130,6 @@ class Stream:
     def tune(self, change: Mapping[str, int]) -> Dict[str, int]:
         """Changes workers or depth, of this ring and of those that are opened later."""
         tuned = dict(self.ask({"tune": change})["tuned"])
-        self.opened.depth = self.client.memory.used = tuned["depth"]
         self._request["options"] = {**self._request["options"], **{name: tuned[name] for name in change}}
         return tuned
 
@@ -241,7 +245,7 @@ class Stream:
 
         The last slot is not: no batch could be made any more.
         """
-        leases, most = self.client.leases, self.opened.depth - 1
+        leases, most = self.client.leases, self.client.memory.depth - 1
         if len(leases) >= most > 0:
             leases.settle()  # some may have been dropped a moment ago
         return len(leases) < most
@@ -250,7 +254,7 @@ class Stream:
     def least_depth(self) -> int:
         """How few slots will do: with all of them lent, no batch could be made any more."""
         self.client.leases.settle()
-        lent = min(len(self.client.leases) + 1, self.opened.depth)
+        lent = min(len(self.client.leases) + 1, self.client.memory.depth)
         return max(lent, 2 if self.opened.decode == "gpu" else 1)  # see decode_on
 
     def take(self, block: bool) -> Optional[Taken]:
@@ -298,7 +302,7 @@ class Stream:
             "dropped. Raise depth to keep more without a copy.",
             self.name,
             len(client.leases),
-            client.opened.depth,
+            client.memory.depth,
         )
 
     def spoilt(self, taken: Taken) -> bool:

@@ -17,6 +17,7 @@ import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
+import { tuneByHand } from '../tuning.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { ConsumerSpans } from './consumer-spans.js'
 import type { Taken } from './delivery.js'
@@ -367,13 +368,11 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.supply.feeding.spansSince(cursor)
   }
 
-  /** Changes workers or depth while running. Neither changes what is delivered. */
+  /** Sets workers or depth while running: the tuner leaves them alone from then on. Neither changes what is delivered. */
   async tune(change: { workers?: number; depth?: number }): Promise<void> {
     await this.ready
     this.checkOpen()
-    const { feeding, spare } = this.supply
-    if (change.workers !== undefined) feeding.workers = change.workers
-    if (change.depth !== undefined) await feeding.setDepth(change.depth + spare)
+    await tuneByHand(this.supply.feeding, change, this.supply.spare)
   }
 
   /** Ends the workers and gives all memory back; batches still kept are gone, too. */

@@ -8,6 +8,7 @@ import type { Feeding } from '../../engine/pool/feeding.js'
 import type { Place } from '../../order/steps.js'
 import type { OpenedOptions } from '../options.js'
 import { startFeeding } from '../start.js'
+import { tuneFeeding } from '../tuning.js'
 import type { BatchOwner } from './batch.js'
 import { type Delivery, HostDelivery, type Taken } from './delivery.js'
 import type { DeviceRun } from './device-run.js'
@@ -42,12 +43,20 @@ export class Supply {
   /** Sets workers to work on the batches that come next, as many as `limit`. */
   static async start(of: SupplyOf, from: From, limit: number): Promise<Supply> {
     const feeding = await startFeeding(from, { ...of.options, ...of.device?.making }, limit)
-    return new Supply(of, feeding)
+    const supply = new Supply(of, feeding)
+    supply.tune()
+    return supply
   }
 
   private deliveryOf(feeding: Feeding): Delivery {
     const { feed, owner, device } = this.of
     return device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
+  }
+
+  /** Lets the tuner have the ring. */
+  private tune(): void {
+    const { delivery } = this
+    void tuneFeeding(this.feeding, this.of.options, process.pid, () => delivery.spare)
   }
 
   get device(): DeviceRun | undefined {
@@ -141,6 +150,7 @@ export class Supply {
     changed()
     this.feeding = other
     this.delivery = this.deliveryOf(other)
+    this.tune()
     await feeding.close()
     this.former = feeding
   }

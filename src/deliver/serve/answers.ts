@@ -1,5 +1,6 @@
 /** How the requests of a client whose ring is open are answered: one line a request (docs/protocol.md). */
 import { feedingStats } from '../../observe/stats.js'
+import { tuneByHand } from '../tuning.js'
 import { type Request, RequestError } from './request.js'
 import type { Member, Serving } from './serving.js'
 
@@ -33,9 +34,8 @@ const ANSWERS: Answers = {
   weights: (weights, serving, _, { place = { epoch: 0, position: 0 }, changes }) => ({
     changes: serving.weigh(weights, place, changes),
   }),
-  tune: async ({ workers, depth }, { feeding }) => {
-    if (workers !== undefined) feeding.workers = workers
-    if (depth !== undefined) await feeding.setDepth(depth)
+  tune: async (change, { feeding }) => {
+    await tuneByHand(feeding, change)
     return { tuned: { workers: feeding.workers, depth: feeding.depth } }
   },
   stats: (_, { feeding, opened }) => ({ stats: feedingStats(feeding, opened.plan.feed) }),

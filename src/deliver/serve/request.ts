@@ -246,6 +246,7 @@ const options = parts(
     nvcomp: flag,
     cpuShare: number,
     observe: text,
+    tune: text,
   },
 )
 

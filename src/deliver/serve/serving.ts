@@ -101,6 +101,10 @@ export class Serving {
     return member
   }
 
+  isFirst(member: Member): boolean {
+    return member.pipe === this.first
+  }
+
   /** A client goes; the last one ends the ring. */
   async leave(member: Member): Promise<void> {
     this.members.delete(member)

@@ -11,6 +11,7 @@ import { decodeOf } from '../../engine/plan/making.js'
 import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
+import { tuneFeeding } from '../tuning.js'
 import { answer } from './answers.js'
 import { ClientGenerator } from './client-generator.js'
 import type { Knowing } from './knowing.js'
@@ -142,6 +143,9 @@ export class Session {
       throw new MillraceError('the client has left while its feed was being opened')
     }
     this.knowing = this.know(request.pid)
+    // Those that share a rank go in step: the first one's steps are all of theirs.
+    if (this.serving.isFirst(this.member))
+      void tuneFeeding(this.serving.feeding, this.serving.options, request.pid)
     const { generator } = this
     const { version } = this.context
     return describeOpened(this.serving, this.member, { generator, notices, version })

@@ -76,6 +76,11 @@ export class Control {
     this.soon = undefined
   }
 
+  /** Whether another process controls this one at present. */
+  get controlled(): boolean {
+    return this.asker !== undefined
+  }
+
   /** Looks for a request, and answers it. What a process has set that was killed meanwhile is set back. */
   async look(): Promise<void> {
     if (this.busy) return

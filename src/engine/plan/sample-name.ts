@@ -20,3 +20,10 @@ export function sampleName(
   // Weights that were changed since may draw another row there.
   return draw.source === number && draw.row === below ? source.id(below, draw.epoch) : source.id(below)
 }
+
+/** The same of a row that is only planned: by the order. */
+export function drawnName({ order, attached }: FeedPlan, slot: Slot, row: number): string {
+  const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
+  order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
+  return attached[draw.source].id(draw.row, draw.epoch)
+}

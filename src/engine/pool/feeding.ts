@@ -5,7 +5,7 @@
 import { EngineError } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { type Claim, CONTROL_BYTES, MAX_MAKERS, type Ring, type RingStart } from '../../batch/ring.js'
-import { Header, type Slot, Stamp } from '../../batch/slot.js'
+import { Header, type Slot } from '../../batch/slot.js'
 import { SpanFile } from '../../spans/file.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { SpanSums } from '../../spans/sums.js'
@@ -19,6 +19,7 @@ import type { Budget } from '../plan/budget.js'
 import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
+import { drawnName } from '../plan/sample-name.js'
 import { leaveCache } from './caches.js'
 import type { CallingThread } from './calling-thread.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
@@ -60,6 +61,9 @@ export class Feeding {
   private moving: Promise<void> = Promise.resolve()
   readonly ring: Ring
   readonly shared: RingMemory
+  /** By which spans call it. */
+  readonly name: string
+  closed = false
   private job: Job
   /** Undefined: none are written of this feed. */
   private readonly spans: SpanFile | undefined
@@ -78,8 +82,8 @@ export class Feeding {
     this.layout = job.layout
     this.spans = job.observe === undefined ? undefined : SpanFile.shared()
     this.sums = this.spans && new SpanSums(this.spans.reader, job.id)
-    const name = ringName(plan.feed, options.name)
-    this.spans?.openRing({ id: job.id, name, ...ringFacts(job, ring.depth) })
+    this.name = ringName(plan.feed, options.name)
+    this.spans?.openRing({ id: job.id, name: this.name, ...ringFacts(job, ring.depth) })
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -281,8 +285,13 @@ export class Feeding {
     return this.ring.bytesRead
   }
 
+  /** Called when it ends. */
+  onClose: (() => void) | undefined
+
   /** Ends it. The pool ends with its last feeding. */
   async close(): Promise<void> {
+    this.closed = true
+    this.onClose?.()
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
@@ -305,24 +314,12 @@ export class Feeding {
 
   // ---------------------------------------------------------------- waiting
 
-  /**
-   * Waits for a batch in this thread, for a moment. Being woken through the event loop takes some 20 µs of CPU time: as long as
-   * small batches take to make. Only where the last wait was short; undefined: this one is not.
-   */
+  /** Waits for a batch in this thread, for a moment: only where the last wait was short. Undefined: this one is not. */
   private waitBriefly(batch: number): number | undefined {
     if (!this.brief) return undefined
-    const until = performance.now() + BRIEFLY
-    for (;;) {
-      const [words, index, seen] = this.ring.completed
-      const slot = this.ring.ready(batch)
-      if (slot !== undefined) return slot
-      const left = until - performance.now()
-      if (left <= 0 || this.failure !== undefined) {
-        this.brief = false
-        return undefined
-      }
-      Atomics.wait(words, index, seen, left)
-    }
+    const slot = this.ring.waitHere(batch, BRIEFLY, () => this.failure !== undefined)
+    if (slot === undefined) this.brief = false
+    return slot
   }
 
   private async waitFor(batch: number): Promise<number> {
@@ -374,12 +371,8 @@ export class Feeding {
 
   private nameOf(claim: Claim, row: number): string {
     const index = this.ring.opened(claim.batch)
-    if (index === undefined) return `row ${row} of batch ${claim.batch}`
-    const slot = this.slot(index)
-    const draw = { source: 0, row: 0, drawn: 0, epoch: 0 }
-    if (row >= slot.words[Header.Planned]) return `row ${row} of batch ${claim.batch}`
-    this.plan.order.draw(slot.stamps[Stamp.Epoch], slot.positions[row], draw)
-    return this.plan.attached[draw.source].id(draw.row, draw.epoch)
+    const planned = index !== undefined && row < this.slot(index).words[Header.Planned]
+    return planned ? drawnName(this.plan, this.slot(index), row) : `row ${row} of batch ${claim.batch}`
   }
 
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */

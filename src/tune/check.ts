@@ -1,0 +1,189 @@
+/**
+ * A check of one change: without and with it in turns, A B A B, so that what drifts meanwhile falls on both. Where that does not
+ * decide, more pairs follow. What neighbours on the machine take or leave is taken out: rates are compared for the same cores.
+ */
+import { account } from '../observe/account/account.js'
+import type { Accounting } from '../observe/evidence.js'
+import { ratio } from '../observe/model/estimate.js'
+import type { Candidate, Seen, Setting, Weighed } from './seen.js'
+
+/** A turn is measured this long (ms), and for so many steps, but no longer than the most. */
+const TURN = { ms: 1500, steps: 6, most: 20_000 }
+/** Before it is measured, so many ms pass, and as many steps as there are slots; more where threads are started. */
+const SETTLE = { ms: 500, start: 1000, most: 20_000 }
+/** Pairs at least, and at most where they don't agree. */
+const PAIRS = { least: 2, most: 4 }
+/** Gains (as logarithms) from which a change is kept, and below which it is given up at once. */
+const KEEP = 0.01
+const HARM = -0.15
+/** Standard errors by which a gain is certain. */
+const CERTAIN = 1.5
+/** Noise of a rate over a turn that its own blocks don't show: at least this much. */
+const LEAST_SIGMA = 0.005
+/** A part of a step lost to CPU, from which the rate goes with the cores. */
+const CPU_BOUND = 0.05
+
+export interface CheckResult {
+  kept: boolean
+  settings: Setting[]
+  measured: { gain: number; interval: [number, number] } | null
+  /** Why it ended early, in words. */
+  early?: string
+}
+
+/** One measured turn. */
+interface Turn {
+  rate: number
+  /** Standard error of the rate's logarithm. */
+  sigma: number
+  cores: number
+  cpuBound: number
+}
+
+export class Check {
+  /** From when on it is measured, and until when; while it settles, until then. */
+  from = 0
+  until = 0
+  measures = false
+  private side: 'before' | 'after' = 'after'
+  private readonly turns: Record<'before' | 'after', Turn[]> = { before: [], after: [] }
+  private pending: Setting[] = []
+  private readonly stepMs: number
+  private extended = false
+
+  constructor(
+    readonly candidate: Candidate,
+    readonly worst: Weighed,
+    now: number,
+  ) {
+    const { accounting, evidence } = worst
+    this.stepMs = accounting.stepMs
+    // What was just watched is the first turn without the change.
+    const turn = turnOf([worst], worst.ring, accounting)
+    if (turn) this.turns.before.push(turn)
+    this.from = now
+    this.depth = evidence.facts.depth
+  }
+  private readonly depth: number
+
+  /** Sets the change, and says when to look again. */
+  begin(now: number): { settings: Setting[]; until: number } {
+    this.settle(now)
+    return { settings: [this.setting('after')], until: this.until }
+  }
+
+  /** What is to be set now. */
+  take(): Setting[] {
+    return this.pending.splice(0)
+  }
+
+  /** As it was before. */
+  back(): Setting[] {
+    return [this.setting('before')]
+  }
+
+  /** The time has come. Undefined: it goes on. */
+  goOn(now: number, seen: readonly Seen[]): CheckResult | undefined {
+    if (!this.measures) {
+      this.measures = true
+      this.from = now
+      this.until = now + Math.min(TURN.most, Math.max(TURN.ms, TURN.steps * this.stepMs))
+      return undefined
+    }
+    const turn = turnOf(seen, this.worst.ring)
+    if (turn === undefined) return this.wait(now)
+    this.extended = false
+    this.turns[this.side].push(turn)
+    const result = this.judge()
+    if (result) return result
+    this.side = this.side === 'after' ? 'before' : 'after'
+    this.pending = [this.setting(this.side)]
+    this.settle(now)
+    return undefined
+  }
+
+  /** No step ended in the turn: once more as long, then the trainer does something else. */
+  private wait(now: number): CheckResult | undefined {
+    if (this.extended)
+      return { kept: false, settings: this.back(), measured: null, early: 'the trainer made no steps' }
+    this.extended = true
+    this.until = now + TURN.most
+    return undefined
+  }
+
+  private settle(now: number): void {
+    const { knob, from, to } = this.candidate
+    const depth = knob === 'depth' ? Math.max(from, to) : this.depth
+    const starts = knob === 'workers' && to > from && this.turns.after.length === 0 ? SETTLE.start : 0
+    this.measures = false
+    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + depth * this.stepMs)
+  }
+
+  private setting(side: 'before' | 'after'): Setting {
+    const { ring, knob, from, to } = this.candidate
+    return { ring, knob, value: side === 'before' ? from : to }
+  }
+
+  private judge(): CheckResult | undefined {
+    const { before, after } = this.turns
+    const pairs = Math.min(before.length, after.length)
+    if (this.side === 'before' || pairs === 0) return undefined
+    const { gain, sigma } = this.gain(pairs)
+    const measured = told(gain, sigma)
+    const give = (kept: boolean, early?: string): CheckResult => ({
+      kept,
+      settings: kept ? [] : this.back(),
+      measured,
+      ...(early && { early }),
+    })
+    if (pairs === 1)
+      return gain < HARM && gain < -3 * sigma ? give(false, 'it was clearly slower') : undefined
+    if (gain - CERTAIN * sigma > 0 && gain > KEEP) return give(true)
+    if (gain + CERTAIN * sigma < KEEP) return give(false)
+    if (pairs < PAIRS.most) return undefined
+    return give(gain > KEEP && gain > sigma / 2)
+  }
+
+  /** The mean logarithm of the pairs' gains, and its standard error. */
+  private gain(pairs: number): { gain: number; sigma: number } {
+    const gains: number[] = []
+    let noise = 0
+    for (let i = 0; i < pairs; i++) {
+      const [a, b] = [this.turns.before[i], this.turns.after[i]]
+      const cores = Math.log(Math.max(b.cores, 0.1) / Math.max(a.cores, 0.1))
+      gains.push(Math.log(b.rate / a.rate) - Math.min(a.cpuBound, b.cpuBound) * cores)
+      noise += a.sigma ** 2 + b.sigma ** 2
+    }
+    const gain = gains.reduce((sum, one) => sum + one, 0) / pairs
+    const spread = gains.reduce((sum, one) => sum + (one - gain) ** 2, 0) / Math.max(1, pairs - 1)
+    const own = Math.sqrt(noise) / pairs
+    return { gain, sigma: pairs < 2 ? own : Math.max(own, Math.sqrt(spread / pairs)) }
+  }
+}
+
+function told(gain: number, sigma: number): { gain: number; interval: [number, number] } {
+  const of = (log: number) => Math.expm1(log)
+  return { gain: of(gain), interval: [of(gain - 1.96 * sigma), of(gain + 1.96 * sigma)] }
+}
+
+/** The rate of a ring in a window (samples/s). Undefined: it made no step. */
+function turnOf(seen: readonly Seen[], ring: number, known?: Accounting): Turn | undefined {
+  const one = seen.find(other => other.ring === ring)
+  if (one === undefined) return undefined
+  const { evidence } = one
+  const steps = evidence.steps.filter(({ first, count }) => !first && count > 0)
+  const { value, sigma } = ratio(
+    steps,
+    step => step.samples,
+    step => step.supply + step.handOver + step.transfer + step.compute,
+  )
+  if (!(value > 0)) return undefined
+  const { parts } = known ?? account(evidence)
+  const { host } = evidence
+  return {
+    rate: 1000 * value,
+    sigma: Math.max(LEAST_SIGMA, sigma / value),
+    cores: host === null ? 1 : host.allowed - host.otherCores,
+    cpuBound: Math.min(1, (parts.running + parts.queued) / CPU_BOUND),
+  }
+}

@@ -1,0 +1,56 @@
+/** What the tuner says of what it does, in sentences. */
+import { judge } from '../observe/verdict/judge.js'
+import { gain, percent } from '../observe/verdict/units.js'
+import type { CheckResult } from './check.js'
+import type { Candidate, Weighed } from './seen.js'
+
+export const WATCHING = 'watching'
+export const FROZEN = 'all is well: nothing is tried'
+
+export function checking({ knob, from, to }: Candidate): string {
+  return `trying ${NAMES[knob]} ${to} in place of ${from}`
+}
+
+export function allWell(lost: number): string {
+  return `The trainer loses ${percent(lost)}: nothing is tried while it loses less than 3 %.`
+}
+
+export function trying(candidate: Candidate, { evidence, accounting }: Weighed): string {
+  const { predicted } = candidate
+  const promise =
+    predicted === null
+      ? 'the model promises nothing, but much is lost, so its neighbourhood is tried'
+      : `predicted ${gain(predicted.gain, predicted.interval)}`
+  const { verdict } = judge(evidence)
+  return `The trainer loses ${percent(accounting.lost)} (${verdict}): ${checking(candidate)}, ${promise}.`
+}
+
+export function concluded(
+  candidate: Candidate,
+  { kept, measured, early }: CheckResult,
+  pause: number,
+): string {
+  const { knob, from, to } = candidate
+  const what =
+    measured === null ? 'nothing could be measured' : `it came ${gain(measured.gain, measured.interval)}`
+  if (kept) return `${capital(NAMES[knob])} ${to} stay: ${what}.`
+  const why = early === undefined ? what : `${early} (${what})`
+  return `${capital(NAMES[knob])} ${from} again: ${why}. The next try of it in ${Math.round(pause / 1000)} s at the earliest.`
+}
+
+export function changed(what: string): string {
+  return `The work has changed: ${what}. All is looked at anew.`
+}
+
+const NAMES: Record<Candidate['knob'], string> = {
+  workers: 'workers',
+  depth: 'depth',
+  claim: 'rows per claim',
+  ahead: 'rows hinted ahead',
+  decode: 'who decodes',
+  binding: 'binding',
+}
+
+function capital(text: string): string {
+  return text[0].toUpperCase() + text.slice(1)
+}
