@@ -85,6 +85,9 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     expect(played.settings).toEqual([
       { workers: SCENES.underParallel().nows[0].worst!.diagnosis.remedies[0].set!.workers },
     ])
+    await page.getByRole('button', { name: 'Set it back' }).click()
+    await page.getByRole('button', { name: 'Apply now' }).waitFor()
+    expect(played.settings[1]).toEqual({ undo: true })
     const other = await show(SCENES.cpuSaturated())
     await other.locator('.verdict.loss').waitFor()
     expect(await other.getByRole('button', { name: 'Apply now' }).count()).toBe(0)

@@ -65,7 +65,8 @@ export async function play(scene: Scene): Promise<Played> {
     request.on('end', () => {
       settings.push(JSON.parse(text))
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end('{}')
+      const { workers } = scene.nows[0].ranks[0]
+      response.end(JSON.stringify({ workers, depth: 8, kept: false }))
     })
   }
   const stream = (response: ServerResponse) => {
@@ -125,5 +126,5 @@ export function policyOf(page: string): string {
     const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)?.[1] ?? ''
     return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   }
-  return `default-src 'none'; script-src ${hash('script')}; style-src ${hash('style')}; img-src 'self' data:; connect-src 'self'`
+  return `default-src 'none'; script-src ${hash('script')}; style-src ${hash('style')}; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 }

@@ -4,6 +4,10 @@ import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
 import { age, clock, day } from '../words/format.js'
 
+/** A connection that is lost for so long (ms) may not come back by itself. */
+const LONG = 20_000
+const STARTED_AGAIN = ' If the dashboard was started again, open the address that it printed.'
+
 interface Given {
   state: State
   onSave: () => void
@@ -84,7 +88,7 @@ function Notices({ state }: { state: State }) {
       text:
         heard === null
           ? 'No connection to the server. Trying again.'
-          : `Connection lost: what you see is ${age((Date.now() - heard) / 1000)} old. Trying again.`,
+          : `Connection lost: what you see is ${age((Date.now() - heard) / 1000)} old. Trying again.${Date.now() - heard > LONG ? STARTED_AGAIN : ''}`,
     })
   if (ended !== null)
     lines.push({

@@ -1,9 +1,8 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
-import { useState } from 'preact/hooks'
 import type { Remedy } from '../../../observe/evidence.js'
-import { send } from '../state/address.js'
 import type { State } from '../state/store.js'
 import { gainOf, headline, type Tone, titleOf } from '../words/headline.js'
+import { type Control, Held, useControl } from './control.js'
 
 /** Shapes beside the colours. */
 const SIGNS: Record<Tone, string> = { good: '✓', loss: '!', hint: 'i', unknown: '…' }
@@ -17,6 +16,8 @@ const SAYS: Record<Tone, string> = {
 export function Verdict({ state, say }: { state: State; say: (text: string) => void }) {
   const { tone, what, why, remedy } = headline(state)
   const tuner = state.now?.tuner?.state
+  const control = useControl(say)
+  const live = state.link === 'live' && state.ended === null
   return (
     <section class={`verdict ${tone}`} aria-label="In one sentence">
       <span class="sign" role="img" aria-label={SAYS[tone]}>
@@ -26,7 +27,13 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
         <h1>
           <span class="what">{what}</span> <span class="why">{why}</span>
         </h1>
-        {remedy !== null && <Do remedy={remedy} state={state} say={say} />}
+        {live && control.held !== null ? (
+          <Held control={control} />
+        ) : (
+          remedy !== null && (
+            <Do remedy={remedy} control={live && state.hello?.control ? control : null} say={say} />
+          )
+        )}
         {tuner !== undefined && tuner !== '' && (
           <p class="tuner-now">
             <b>Tuner</b> {tuner}
@@ -37,11 +44,19 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
   )
 }
 
-function Do({ remedy, state, say }: { remedy: Remedy; state: State; say: (text: string) => void }) {
+/** `control`: null where nothing may be changed. */
+function Do({
+  remedy,
+  control,
+  say,
+}: {
+  remedy: Remedy
+  control: Control | null
+  say: (text: string) => void
+}) {
   const { title, detail } = titleOf(remedy)
   const gain = gainOf(remedy)
   const { command, set } = remedy
-  const live = state.link === 'live' && state.ended === null
   return (
     <div class="do">
       <p class="remedy">
@@ -51,7 +66,16 @@ function Do({ remedy, state, say }: { remedy: Remedy; state: State; say: (text: 
       </p>
       <div class="acts">
         {command !== undefined && <Copy command={command} say={say} />}
-        {set !== undefined && state.hello?.control && live && <Apply set={set} title={title} say={say} />}
+        {set !== undefined && control !== null && (
+          <button
+            type="button"
+            onClick={() => control.apply(set, title)}
+            disabled={control.busy}
+            title={`Sets it in the run: ${title}`}
+          >
+            Apply now
+          </button>
+        )}
         {gain !== null && command === undefined && detail !== '' && <span class="detail">{detail}</span>}
       </div>
     </div>
@@ -74,24 +98,5 @@ function Copy({ command, say }: { command: string; say: (text: string) => void }
       </button>
       <code>{command}</code>
     </>
-  )
-}
-
-function Apply({ set, title, say }: { set: object; title: string; say: (text: string) => void }) {
-  const [busy, setBusy] = useState(false)
-  const apply = async () => {
-    setBusy(true)
-    try {
-      await send('api/set', set)
-      say(`${title}: set. The next seconds show what it brings.`)
-    } catch (error) {
-      say(`Not set: ${error instanceof Error ? error.message : String(error)}`)
-    }
-    setBusy(false)
-  }
-  return (
-    <button type="button" onClick={apply} disabled={busy} title={`Sets it in the run: ${title}`}>
-      Apply now
-    </button>
   )
 }

@@ -12,7 +12,7 @@ import { SPAN_WORDS } from '../words/work.js'
 /** How much is shown at first, at least and at most (ms), and how often it is asked for. */
 const FIRST = 2000
 const LEAST = 1
-const MOST = 30_000
+const MOST = 14_000
 const EVERY = 1000
 
 export function TimelineTab({ state }: { state: State }) {

@@ -1,18 +1,36 @@
 /** The numbers that decided, and all that can be done. */
+import { useState } from 'preact/hooks'
+import type { Diagnosis } from '../../../observe/evidence.js'
+import type { Diagnosed } from '../../view.js'
+import { send } from '../state/address.js'
 import type { State } from '../state/store.js'
+import { clock } from '../words/format.js'
 import { gainOf, titleOf } from '../words/headline.js'
 
-export function Why({ state: { now } }: { state: State }) {
-  const worst = now?.worst ?? null
+export function Why({ state }: { state: State }) {
+  const worst = state.now?.worst ?? null
   if (worst === null) return <p class="quiet-text">The numbers behind the sentence appear here with it.</p>
   const { diagnosis, accounting } = worst
+  const live = state.link === 'live' && state.ended === null
+  return (
+    <>
+      <Reasons
+        diagnosis={diagnosis}
+        from={`${accounting.steps} steps in ${accounting.seconds.toFixed(0)} s.`}
+      />
+      {live && state.hello?.control && <Closer />}
+    </>
+  )
+}
+
+function Reasons({ diagnosis, from }: { diagnosis: Diagnosis; from: string }) {
   const second = diagnosis.second === null ? '' : `, then ${diagnosis.second}`
   return (
     <div class="two">
-      <section aria-labelledby="evidence-title">
-        <h3 id="evidence-title">What was seen</h3>
+      <section aria-label="What was seen">
+        <h3>What was seen</h3>
         <p class="quiet-text">
-          {accounting.steps} steps in {accounting.seconds.toFixed(0)} s. Verdict: {diagnosis.verdict}
+          {from} Verdict: {diagnosis.verdict}
           {second}.
         </p>
         <ul class="plain">
@@ -21,8 +39,8 @@ export function Why({ state: { now } }: { state: State }) {
           ))}
         </ul>
       </section>
-      <section aria-labelledby="remedies-title">
-        <h3 id="remedies-title">What can be done</h3>
+      <section aria-label="What can be done">
+        <h3>What can be done</h3>
         {diagnosis.remedies.length === 0 && <p class="quiet-text">Nothing needs to be.</p>}
         <ol class="remedies">
           {diagnosis.remedies.map(remedy => {
@@ -38,6 +56,41 @@ export function Why({ state: { now } }: { state: State }) {
         </ol>
       </section>
     </div>
+  )
+}
+
+/** Experiments with the run tell causes apart that look alike from outside. */
+function Closer() {
+  const [found, setFound] = useState<(Diagnosed & { time: number }) | null>(null)
+  const [says, say] = useState('')
+  const look = async () => {
+    say('Looking for some 10 s: workers are held now and then, and doubled for a moment.')
+    try {
+      setFound({ ...(await send<Diagnosed>('api/diagnose', {})), time: Date.now() })
+      say('')
+    } catch (error) {
+      say(`Not done: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return (
+    <section class="closer" aria-label="A closer look">
+      <div class="tools">
+        <button type="button" onClick={look} disabled={says.startsWith('Looking')}>
+          Look closer
+        </button>
+        <p class="quiet-text" role="status">
+          {says === ''
+            ? 'Experiments with the run, for some 10 s: they tell causes apart that look alike.'
+            : says}
+        </p>
+      </div>
+      {found !== null && (
+        <>
+          <p class="lead">{found.sentence}</p>
+          <Reasons diagnosis={found} from={`Looked at closely at ${clock(found.time)}.`} />
+        </>
+      )}
+    </section>
   )
 }
 
