@@ -42,7 +42,7 @@ function without(c: Case, part: 'handOver' | 'transfer', action: string): Remedy
   const left = Math.max(now - ms, f.rows / capacity(f).rate)
   if (predict(f, {}).bound === 'trainer' && left < now) {
     const gain = now / left - 1
-    return { action, predictedGain: gain, interval: [0, (1 + gain) * (1 + LEAST_GAIN) - 1] }
+    return { action, predictedGain: gain, interval: [-LEAST_GAIN, (1 + gain) * (1 + LEAST_GAIN) - 1] }
   }
   const consumer = { ...f.consumer, value: Math.max(0, f.consumer.value - ms) }
   const after = predict({ ...f, consumer }, {})
@@ -133,11 +133,7 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
     ),
   ],
   'transfer-bound': c => [
-    without(
-      c,
-      'transfer',
-      'Let Millrace copy ahead (device="cuda"), and send bytes: uint8, normalised on the GPU',
-    ),
+    without(c, 'transfer', 'Let Millrace copy ahead (device="cuda") and send uint8, normalised on the GPU'),
   ],
   'start-up': c => [
     untold('Open the feed once for all epochs (epochs=N): the next epoch is then made during the last one'),

@@ -93,11 +93,17 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     expect(await other.getByRole('button', { name: 'Apply now' }).count()).toBe(0)
   })
 
+  test('advises nothing while the tuner tries something', async () => {
+    const page = await show(SCENES.tunerChecks())
+    await page.getByText('The tuner is on it.').waitFor()
+    expect(await page.getByRole('button', { name: 'Copy command' }).count()).toBe(0)
+  })
+
   test('the parts of the bar add up, and are named in plain words', async () => {
     const page = await show(SCENES.cpuSaturated())
     await page.locator('.step .bar').waitFor()
     const words = await seen(page.locator('.step .legend'))
-    for (const name of ['the GPU trained', 'workers were decoding', 'workers waited for a core'])
+    for (const name of ['training', 'workers were decoding', 'workers waited for a core'])
       expect(words).toContain(name)
     const shares = [...words.matchAll(/([\d.]+)\u00a0%/g)].map(([, share]) => Number(share))
     const sum = shares.reduce((all, share) => all + share, 0)

@@ -15,7 +15,9 @@ const SAYS: Record<Tone, string> = {
 
 export function Verdict({ state, say }: { state: State; say: (text: string) => void }) {
   const { tone, what, why, remedy } = headline(state)
-  const tuner = state.now?.tuner?.state
+  const tuner = state.now?.tuner ?? null
+  // While it checks something, there is nothing to do but wait.
+  const trying = tuner?.decisions.at(-1)?.event === 'tried' && state.ended === null
   const control = useControl(say)
   const live = state.link === 'live' && state.ended === null
   return (
@@ -30,13 +32,19 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
         {live && control.held !== null ? (
           <Held control={control} />
         ) : (
-          remedy !== null && (
-            <Do remedy={remedy} control={live && state.hello?.control ? control : null} say={say} />
+          remedy !== null &&
+          !trying && (
+            <Do
+              label={state.ended === null ? 'Do this' : 'Next time'}
+              remedy={remedy}
+              control={live && state.hello?.control ? control : null}
+              say={say}
+            />
           )
         )}
-        {tuner !== undefined && tuner !== '' && (
-          <p class="tuner-now">
-            <b>Tuner</b> {tuner}
+        {tuner !== null && tuner.state !== '' && (
+          <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
+            <b>{trying ? 'The tuner is on it.' : 'Tuner'}</b> {tuner.state}
           </p>
         )}
       </div>
@@ -46,10 +54,12 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
 
 /** `control`: null where nothing may be changed. */
 function Do({
+  label,
   remedy,
   control,
   say,
 }: {
+  label: string
   remedy: Remedy
   control: Control | null
   say: (text: string) => void
@@ -60,7 +70,7 @@ function Do({
   return (
     <div class="do">
       <p class="remedy">
-        <span class="label">Do this</span> <b>{title}</b>
+        <span class="label">{label}</span> <b>{title}</b>
         {gain !== null && <span class="gain">{gain}</span>}
         {gain === null && command === undefined && <span class="detail">{detail}</span>}
       </p>

@@ -40,7 +40,7 @@ export function partWords(
   const who = workers === 0 ? 'the trainer itself' : 'workers'
   const were = workers === 0 ? 'was' : 'were'
   return {
-    ideal: 'the GPU trained',
+    ideal: 'training',
     slowed: 'training, but slower than alone',
     handOver: 'batch ready, being taken over',
     transfer: 'batch being copied to the GPU',
