@@ -1,7 +1,7 @@
 // Builds the page of the dashboard: one HTML file with one <style> and one <script>, which needs nothing else. The hashes that
 // its Content-Security-Policy needs stand in a <meta>, for the server, and for files that the page saves.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -24,6 +24,11 @@ export async function buildPage(from, to) {
     throw new Error(`The dashboard's page has ${Buffer.byteLength(page)} bytes; ${MOST} is the most.`)
   mkdirSync(dirname(to), { recursive: true })
   writeFileSync(to, page)
+  // Preact is in it.
+  copyFileSync(
+    new URL('../node_modules/preact/LICENSE', import.meta.url),
+    join(dirname(to), 'LICENSE.preact'),
+  )
 }
 
 async function bundle(entry) {

@@ -37,7 +37,8 @@ interface Given {
 }
 
 /** Room around the plot (px): numbers left, times and marks below. */
-const LEFT = 46
+const LEAST_LEFT = 46
+const LETTER = 8
 const RIGHT = 12
 const BELOW = 20
 const MARKS = 20
@@ -53,7 +54,11 @@ export function Chart(given: Given) {
   const [at, setAt] = useState<number | null>(null)
   const [mark, setMark] = useState<number | null>(null)
   const below = BELOW + (given.marks === undefined ? 0 : MARKS)
-  const plot: Plot = { from, to, top, width: width - LEFT - RIGHT, height: height - below - 8 }
+  const left = Math.max(
+    LEAST_LEFT,
+    12 + LETTER * Math.max(...[0, 0.5, 1].map(part => format(part * top).length)),
+  )
+  const plot: Plot = { from, to, top, width: width - left - RIGHT, height: height - below - 8 }
   const paths = useMemo(
     () =>
       series.map(({ kind, points }) => [
@@ -66,7 +71,7 @@ export function Chart(given: Given) {
   const chosen = mark === null ? null : (marks[mark] ?? null)
   const time = chosen?.time ?? at
   const point = (event: PointerEvent) => {
-    const x = event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - LEFT
+    const x = event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left
     const near = marks.findIndex(one => Math.abs(xOf(plot, one.time) - x) <= NEAR)
     setMark(near < 0 ? null : near)
     setAt(x < 0 || x > plot.width || nothing ? null : from + (x / plot.width) * (to - from))
@@ -103,7 +108,7 @@ export function Chart(given: Given) {
       onBlur={leave}
     >
       <svg width={width} height={height} role="img" aria-label={label}>
-        <g transform={`translate(${LEFT} 8)`}>
+        <g transform={`translate(${left} 8)`}>
           {[0, 0.5, 1].map(part => (
             <g key={part}>
               <line
@@ -164,7 +169,7 @@ export function Chart(given: Given) {
           role="status"
           style={{
             [xOf(plot, time) > plot.width / 2 ? 'right' : 'left']:
-              `${xOf(plot, time) > plot.width / 2 ? width - LEFT - xOf(plot, time) + 10 : LEFT + xOf(plot, time) + 10}px`,
+              `${xOf(plot, time) > plot.width / 2 ? width - left - xOf(plot, time) + 10 : left + xOf(plot, time) + 10}px`,
           }}
         >
           <b>{clock(time, true)}</b>

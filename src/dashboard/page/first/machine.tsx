@@ -2,6 +2,9 @@
 import type { State } from '../state/store.js'
 import { count, share } from '../words/format.js'
 
+/** Cores of others that are worth a word. */
+const MUCH = 0.25
+
 export function Machine({ state: { now } }: { state: State }) {
   const record = now?.ranks.find(({ rank }) => rank === now.worst?.rank) ?? now?.ranks[0]
   if (record === undefined) return null
@@ -57,6 +60,7 @@ function Cores({
       </span>
       <span class="told">
         {busy.toFixed(1)} of {count(allowed, allowed % 1 === 0 ? 0 : 1)}
+        {others >= MUCH && `, others ${others.toFixed(1)}`}
       </span>
     </li>
   )

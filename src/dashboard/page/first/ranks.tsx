@@ -21,7 +21,7 @@ export function Ranks({ state }: { state: State }) {
   return (
     <section class="ranks" aria-labelledby="ranks-title">
       <h2 id="ranks-title">
-        {strips.length > 1 ? `${strips.length} ranks` : 'Rank'}
+        {strips.length > 1 ? `${strips.length} ranks` : 'This machine'}
         {differ && <small>the slowest first</small>}
       </h2>
       {strips.length === 0 && <p class="quiet-text">None is seen yet.</p>}

@@ -31,12 +31,10 @@ export function StepBar({ state }: { state: State }) {
   return (
     <section class="step" aria-labelledby="step-title">
       <h2 id="step-title">
-        Where the time of a step goes <small>{ms(stepMs)} a step</small>
-        {idealFrom === 'upper' && (
-          <small title="The step was never seen with its batch at hand and workers at rest">
-            , of which training takes at most what is shown
-          </small>
-        )}
+        Where the time of a step goes
+        <small>
+          {ms(stepMs)} a step{idealFrom === 'upper' && ', of which training takes at most what is shown'}
+        </small>
       </h2>
       <div
         class="bar"

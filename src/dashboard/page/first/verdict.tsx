@@ -13,6 +13,9 @@ const SAYS: Record<Tone, string> = {
   unknown: 'Not known yet',
 }
 
+/** A title of more letters is written smaller: it shall fit into a line. */
+const LONG = 40
+
 export function Verdict({ state, say }: { state: State; say: (text: string) => void }) {
   const { tone, what, why, remedy } = headline(state)
   const tuner = state.now?.tuner ?? null
@@ -69,7 +72,7 @@ function Do({
   const { command, set } = remedy
   return (
     <div class="do">
-      <p class="remedy">
+      <p class={title.length > LONG ? 'remedy long' : 'remedy'}>
         <span class="label">{label}</span> <b>{title}</b>
         {gain !== null && <span class="gain">{gain}</span>}
         {gain === null && command === undefined && <span class="detail">{detail}</span>}

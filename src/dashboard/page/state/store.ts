@@ -79,7 +79,7 @@ export function withAlert(state: State, alert: Alert): State {
 }
 
 export function ofSnapshot(snapshot: Snapshot): State {
-  const { saved, hello, history, now, alerts, ended, timeline, gallery } = snapshot
+  const { saved, hello, history, now, alerts, ended, timeline = null, gallery = null } = snapshot
   const recent = now === null ? [] : [now]
   const slots = now === null ? null : slotsOf(now.ranks, timeOf(now))
   return {
