@@ -1,10 +1,11 @@
 // Builds dist/: TypeScript by plain tsc (worker files keep their URLs), the program of worker threads as one file
-// (bundle.mjs), and what else is needed beside it: compiled kernels, and the libraries that decode JPEG.
+// (bundle.mjs), the page of the dashboard as one file (page.mjs), and what else is needed beside it: compiled kernels, and the libraries that decode JPEG.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleThread } from './bundle.mjs'
+import { buildPage } from './page.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 // Files of modules that are gone would go on living in dist/, and into packages.
@@ -14,6 +15,7 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 })
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
 await bundleThread(join(root, 'dist'), 'engine/make/maker.js')
+await buildPage(join(root, 'src/dashboard/page'), join(root, 'dist/dashboard/page/index.html'))
 
 // Assets that tsc does not copy: compiled kernels, kernels that are compiled for the GPU at hand, the report's page,
 // licences of libraries.

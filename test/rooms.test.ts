@@ -2,7 +2,7 @@
  * The rooms of the house. The table below says which room imports which, no more and no less; docs/architecture.md shows
  * the same table. Native code is reached from one room alone, and no folder is too long to be read.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -84,7 +84,7 @@ function folders(folder: string): string[] {
 function codeIn(folder: string): string[] {
   if (folder.includes('/kernels/assembly')) return []
   const files = readdirSync(folder).filter(
-    name => name.endsWith('.ts') && statSync(join(folder, name)).isFile(),
+    name => /\.tsx?$/.test(name) && statSync(join(folder, name)).isFile(),
   )
   return files.map(name => relative(src, join(folder, name)))
 }
@@ -96,7 +96,7 @@ function importsOf(from: string): Import[] {
   const text = readFileSync(join(src, from), 'utf8')
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path]) => {
     const to = resolve(src, dirname(from), path.replace(/\.js$/, '.ts'))
-    return { from, to: relative(src, to) }
+    return { from, to: relative(src, existsSync(`${to}x`) ? `${to}x` : to) }
   })
 }
 

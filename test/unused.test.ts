@@ -24,12 +24,13 @@ function read(folder: string, ending: RegExp): Map<string, string> {
   return new Map(code.map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-const src = read('src', /\.ts$/)
+const src = read('src', /\.tsx?$/)
 const others = ['test', 'bench', 'scripts'].flatMap(folder => [...read(folder, /\.(ts|mjs)$/).values()])
 
 /** The file that an import means. */
 function target(from: string, path: string): string {
-  return relative(root, resolve(root, dirname(from), path.replace(/\.js$/, '.ts')))
+  const file = relative(root, resolve(root, dirname(from), path.replace(/\.js$/, '.ts')))
+  return src.has(`${file}x`) ? `${file}x` : file
 }
 
 /** By file: the texts of the files of src/ that import it, lazily, as types or in order to export it again. */
@@ -51,7 +52,7 @@ for (const [from, text] of src) {
 const EXPORT = /^export (?:abstract |async )?(function\*?|class|const|let|interface|type|enum) (\w+)/gm
 
 function unused(file: string, text: string): string[] {
-  const beside = others.filter(other => other.includes(basename(file, '.ts')))
+  const beside = others.filter(other => other.includes(basename(file).replace(/\.tsx?$/, '')))
   const found = [...text.matchAll(EXPORT)].filter(([, kind, name]) => {
     const named = new RegExp(`\\b${name}\\b`, 'g')
     if (importers.get(file)?.some(importer => importer.search(named) >= 0)) return false

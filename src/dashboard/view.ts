@@ -115,3 +115,35 @@ export interface Gallery {
     values: Record<string, string>
   }[]
 }
+
+/** `GET /api/snapshot`: all that is shown, for a file that opens without a server. */
+export interface Snapshot {
+  /** ms since 1970. */
+  saved: number
+  hello: Hello
+  history: HistoryPoint[]
+  now: Now | null
+  alerts: Alert[]
+  ended: { reason: string } | null
+  timeline: Timeline | null
+  gallery: Gallery | null
+}
+
+/** `POST /api/set`, with --control alone: what to change. Answers `IsSet`, or a status from 400 on and { error }, in words. */
+export interface Setting {
+  workers?: number
+  depth?: number
+  /** It stays when the dashboard ends. */
+  keep?: boolean
+  /** Sets back what was set before. */
+  undo?: boolean
+}
+
+export interface IsSet {
+  workers: number
+  depth: number
+  kept: boolean
+}
+
+/** `POST /api/diagnose` (body {}), with --control alone: a diagnosis with experiments, after some 10 s. */
+export type Diagnosed = Diagnosis & { sentence: string }

@@ -1,7 +1,7 @@
 /** What to do about each verdict: exact options and commands, and what they would gain. Advice that loses is not given. */
 import type { Change, Remedy, VerdictName } from '../evidence.js'
 import { doubledGain } from '../model/fit.js'
-import { predict } from '../model/predict.js'
+import { capacity, predict } from '../model/predict.js'
 import type { Case } from './case.js'
 import { inFunction, inOpening, slowMaker, slowRank } from './case.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from './changes.js'
@@ -35,9 +35,17 @@ function untold(action: string, more: Partial<Remedy> = {}): Remedy {
 
 /** An action that takes a part of the step away; the makers may be the next limit. */
 function without(c: Case, part: 'handOver' | 'transfer', action: string): Remedy {
+  const { f } = c
+  const now = f.measured.value
   const ms = c.a.parts[part] * c.a.stepMs
-  const consumer = { ...c.f.consumer, value: Math.max(0, c.f.consumer.value - ms) }
-  const after = predict({ ...c.f, consumer }, {})
+  // Where the trainer is the limit, its step gets that much shorter, until makers are the limit.
+  const left = Math.max(now - ms, f.rows / capacity(f).rate)
+  if (predict(f, {}).bound === 'trainer' && left < now) {
+    const gain = now / left - 1
+    return { action, predictedGain: gain, interval: [-LEAST_GAIN, (1 + gain) * (1 + LEAST_GAIN) - 1] }
+  }
+  const consumer = { ...f.consumer, value: Math.max(0, f.consumer.value - ms) }
+  const after = predict({ ...f, consumer }, {})
   return { action, predictedGain: after.gain, interval: [Math.min(0, after.interval[0]), after.interval[1]] }
 }
 
@@ -125,11 +133,7 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
     ),
   ],
   'transfer-bound': c => [
-    without(
-      c,
-      'transfer',
-      'Let Millrace copy ahead (device="cuda"), and send bytes: uint8, normalised on the GPU',
-    ),
+    without(c, 'transfer', 'Let Millrace copy ahead (device="cuda") and send uint8, normalised on the GPU'),
   ],
   'start-up': c => [
     untold('Open the feed once for all epochs (epochs=N): the next epoch is then made during the last one'),

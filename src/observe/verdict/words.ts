@@ -29,7 +29,8 @@ function loses(d: Diagnosis): string {
   return `Your trainer loses ${percent(d.lost)}: `
 }
 
-function why(d: Diagnosis): string {
+/** The cause alone: what stands after `Your trainer loses 31 %: `. */
+export function why(d: Diagnosis): string {
   if (d.verdict !== 'inconclusive') return WHY[d.verdict](verb(d.stage), d)
   return d.second === null
     ? 'Too little was seen to name a cause'

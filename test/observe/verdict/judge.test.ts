@@ -579,6 +579,13 @@ describe('words', () => {
     expect(sentence(uncertain)).toMatch(/^The trainer seems to be the limit: .* may be nothing\.$/)
   })
 
+  test('copies that the trainer waits for gain what they take, and no more than workers can make', () => {
+    const { remedies } = judge(made({ step: { transfer: 4 } }))
+    const [copy] = remedies.filter(({ action }) => action.startsWith('Let Millrace copy ahead'))
+    expect(copy.predictedGain).toBeGreaterThan(0.1)
+    expect(copy.predictedGain).toBeLessThan(0.21)
+  })
+
   test('a remedy without a gain says what it changes', () => {
     const d = judge(made({ running: 0.05, more: { probes: ideal(17) } }))
     expect(d.remedies[0]).toMatchObject({ set: { workers: 1 }, predictedGain: null })

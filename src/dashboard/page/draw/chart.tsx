@@ -1,0 +1,190 @@
+/** A chart of values over time, with marks that tell what happened. Pointer and arrow keys go through it. */
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { clock } from '../words/format.js'
+import { useWidth } from './hooks.js'
+import { areaPath, linePath, type Plot, type Point, times, xOf, yOf } from './scale.js'
+
+export interface Series {
+  name: string
+  kind: 'area' | 'line'
+  points: Point[]
+  /** A class that gives its colour. */
+  look?: string
+}
+
+export interface Mark {
+  time: number
+  sign: string
+  kind: string
+  title: string
+  text: string
+}
+
+interface Given {
+  label: string
+  height: number
+  from: number
+  to: number
+  top: number
+  format: (value: number) => string
+  series: Series[]
+  marks?: Mark[]
+  /** What is at a moment, in words. */
+  describe: (time: number) => string[]
+  /** A line to compare with, such as a limit. */
+  limit?: { value: number; name: string }
+  empty: string
+}
+
+/** Room around the plot (px): numbers left, times and marks below. */
+const LEAST_LEFT = 46
+const LETTER = 8
+const RIGHT = 12
+const BELOW = 20
+const MARKS = 20
+/** A mark is meant by a pointer that is so near (px). */
+const NEAR = 9
+/** Labels of the axis of time are at least so far apart (px). */
+const APART = 84
+
+export function Chart(given: Given) {
+  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty } = given
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box, 600)
+  const [at, setAt] = useState<number | null>(null)
+  const [mark, setMark] = useState<number | null>(null)
+  const below = BELOW + (given.marks === undefined ? 0 : MARKS)
+  const left = Math.max(
+    LEAST_LEFT,
+    12 + LETTER * Math.max(...[0, 0.5, 1].map(part => format(part * top).length)),
+  )
+  const plot: Plot = { from, to, top, width: width - left - RIGHT, height: height - below - 8 }
+  const paths = useMemo(
+    () =>
+      series.map(({ kind, points }) => [
+        linePath(points, plot),
+        kind === 'area' ? areaPath(points, plot) : '',
+      ]),
+    [from, to, top, width, series],
+  )
+  const nothing = series.every(({ points }) => points.length === 0)
+  const chosen = mark === null ? null : (marks[mark] ?? null)
+  const time = chosen?.time ?? at
+  const point = (event: PointerEvent) => {
+    const x = event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left
+    const near = marks.findIndex(one => Math.abs(xOf(plot, one.time) - x) <= NEAR)
+    setMark(near < 0 ? null : near)
+    setAt(x < 0 || x > plot.width || nothing ? null : from + (x / plot.width) * (to - from))
+  }
+  const press = (event: KeyboardEvent) => {
+    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (event.key === 'Escape') leave()
+    if (by === 0) return
+    event.preventDefault()
+    if (marks.length > 0) {
+      const before = mark ?? (by > 0 ? -1 : marks.length)
+      return setMark(Math.min(marks.length - 1, Math.max(0, before + by)))
+    }
+    const step = (to - from) / 60
+    setAt(Math.min(to, Math.max(from, (at ?? to) + by * step)))
+  }
+  const leave = () => {
+    setAt(null)
+    setMark(null)
+  }
+  return (
+    <div
+      ref={box}
+      class="chart"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go through the chart
+      tabIndex={0}
+      role="application"
+      aria-roledescription="chart"
+      aria-label={label}
+      style={{ height: `${height}px` }}
+      onKeyDown={press}
+      onPointerMove={point}
+      onPointerLeave={leave}
+      onBlur={leave}
+    >
+      <svg width={width} height={height} role="img" aria-label={label}>
+        <g transform={`translate(${left} 8)`}>
+          {[0, 0.5, 1].map(part => (
+            <g key={part}>
+              <line
+                class="grid"
+                x1={0}
+                x2={plot.width}
+                y1={yOf(plot, part * top)}
+                y2={yOf(plot, part * top)}
+              />
+              <text class="axis" x={-8} y={yOf(plot, part * top) + 4} text-anchor="end">
+                {format(part * top)}
+              </text>
+            </g>
+          ))}
+          {times(plot, APART).map(moment => (
+            <text key={moment} class="axis" x={xOf(plot, moment)} y={plot.height + 16} text-anchor="middle">
+              {xOf(plot, moment) < plot.width - 40 ? clock(moment, to - from <= 120_000) : ''}
+            </text>
+          ))}
+          <text class="axis" x={plot.width} y={plot.height + 16} text-anchor="end">
+            {nothing ? '' : 'now'}
+          </text>
+          {series.map(({ name, look = 'main' }, i) => (
+            <g key={name} class={`series ${look}`}>
+              {paths[i][1] !== '' && <path class="area" d={paths[i][1]} />}
+              <path class="line" d={paths[i][0]} />
+            </g>
+          ))}
+          {limit !== undefined && limit.value <= top && (
+            <g class="limit">
+              <line x1={0} x2={plot.width} y1={yOf(plot, limit.value)} y2={yOf(plot, limit.value)} />
+              <text class="axis" x={plot.width} y={yOf(plot, limit.value) - 4} text-anchor="end">
+                {limit.name}
+              </text>
+            </g>
+          )}
+          {marks.map(({ time: moment, sign, kind }, i) => (
+            <g key={`${moment} ${kind}`} class={i === mark ? `mark ${kind} chosen` : `mark ${kind}`}>
+              <line x1={xOf(plot, moment)} x2={xOf(plot, moment)} y1={0} y2={plot.height} />
+              <text x={xOf(plot, moment)} y={plot.height + 34} text-anchor="middle">
+                {sign}
+              </text>
+            </g>
+          ))}
+          {time !== null && (
+            <line class="cursor" x1={xOf(plot, time)} x2={xOf(plot, time)} y1={0} y2={plot.height} />
+          )}
+          {nothing && (
+            <text class="nothing" x={plot.width / 2} y={plot.height / 2} text-anchor="middle">
+              {empty}
+            </text>
+          )}
+        </g>
+      </svg>
+      {time !== null && (
+        <div
+          class={xOf(plot, time) > plot.width / 2 ? 'tip left' : 'tip'}
+          role="status"
+          style={{
+            [xOf(plot, time) > plot.width / 2 ? 'right' : 'left']:
+              `${xOf(plot, time) > plot.width / 2 ? width - left - xOf(plot, time) + 10 : left + xOf(plot, time) + 10}px`,
+          }}
+        >
+          <b>{clock(time, true)}</b>
+          {chosen !== null ? (
+            <>
+              <strong>
+                {chosen.sign} {chosen.title}
+              </strong>
+              <span>{chosen.text}</span>
+            </>
+          ) : (
+            describe(time).map(line => <span key={line}>{line}</span>)
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,109 @@
+/** The top line: which run, where, whether it is live, and what can be done. Below it, what is wrong with the connection. */
+import { useTick } from '../draw/hooks.js'
+import { choose, nameOf } from '../state/address.js'
+import type { State } from '../state/store.js'
+import { age, clock, day } from '../words/format.js'
+
+/** A connection that is lost for so long (ms) may not come back by itself. */
+const LONG = 20_000
+const STARTED_AGAIN = ' If the dashboard was started again, open the address that it printed.'
+
+interface Given {
+  state: State
+  onSave: () => void
+  onTheme: () => void
+  onKeys: () => void
+}
+
+export function Head({ state, onSave, onTheme, onKeys }: Given) {
+  useTick(1000)
+  return (
+    <header class="head">
+      <div class="line">
+        <span class="mark" aria-hidden="true">
+          millrace
+        </span>
+        <Run state={state} />
+        <Live state={state} />
+        <span class="space" />
+        <button type="button" class="quiet" onClick={onSave} title="Save what you see as one file (s)">
+          Save
+        </button>
+        <button type="button" class="quiet" onClick={onTheme} title="Light, dark, or as the system says (t)">
+          Theme
+        </button>
+        <button type="button" class="quiet" onClick={onKeys} title="Keys (?)" aria-label="Keys">
+          ?
+        </button>
+      </div>
+      <Notices state={state} />
+    </header>
+  )
+}
+
+function Run({ state: { hello } }: { state: State }) {
+  const run = hello?.run ?? null
+  if (hello === null || run === null) return <h2 class="run">{hello === null ? '' : hello.host}</h2>
+  const where = `process ${run.trainer} on ${hello.host}${run.world > 1 ? `, ${run.world} ranks` : ''}`
+  return (
+    <>
+      {hello.others.length === 0 ? (
+        <h2 class="run" title={run.feed}>
+          {run.feed}
+        </h2>
+      ) : (
+        <select class="run" aria-label="Run" onChange={event => choose(event.currentTarget.value)}>
+          {[run, ...hello.others].map(one => (
+            <option key={nameOf(one)} value={nameOf(one)}>
+              {one.feed} ({one.trainer})
+            </option>
+          ))}
+        </select>
+      )}
+      <span class="where">{where}</span>
+    </>
+  )
+}
+
+/** A word and a shape, so that it needs no colour. */
+function Live({ state: { link, ended } }: { state: State }) {
+  if (link === 'saved') return <span class="live saved">▪ saved file</span>
+  if (link === 'lost') return <span class="live lost">✕ no connection</span>
+  if (ended !== null) return <span class="live ended">■ ended</span>
+  if (link === 'opening') return <span class="live">○ connecting</span>
+  return <span class="live on">● live</span>
+}
+
+function Notices({ state }: { state: State }) {
+  const { link, heard, saved, hello, ended, alerts } = state
+  const lines: { text: string; kind: string }[] = []
+  if (link === 'saved' && saved !== null)
+    lines.push({
+      kind: 'saved',
+      text: `Saved on ${day(saved)}, of ${hello?.run?.feed ?? 'no run'} on ${hello?.host ?? 'a machine'}. Nothing here changes any more.`,
+    })
+  if (link === 'lost')
+    lines.push({
+      kind: 'lost',
+      text:
+        heard === null
+          ? 'No connection to the server. Trying again.'
+          : `Connection lost: what you see is ${age((Date.now() - heard) / 1000)} old. Trying again.${Date.now() - heard > LONG ? STARTED_AGAIN : ''}`,
+    })
+  if (ended !== null)
+    lines.push({
+      kind: 'ended',
+      text: `The run ended at ${clock(ended.time)}: ${ended.reason}. This is the last that was seen of it.`,
+    })
+  for (const { text, since } of alerts)
+    lines.push({ kind: 'alert', text: `Alert: ${text}${since === null ? '' : `, since ${clock(since)}`}` })
+  return (
+    <div role="status" class="notices">
+      {lines.map(({ text, kind }) => (
+        <p key={text} class={`notice ${kind}`}>
+          {text}
+        </p>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+/** One step as one bar: how much of it is training, and what the rest went into. */
+import type { Parts } from '../../../observe/evidence.js'
+import { ms, percent } from '../../../observe/verdict/units.js'
+import type { State } from '../state/store.js'
+import { NBSP } from '../words/format.js'
+import { PARTS, partWords, shortWords } from '../words/parts.js'
+
+/** Parts below this are not worth a name (0…1); from the second on, a name fits into the bar. */
+const SEEN = 0.005
+const ROOM = 0.1
+
+export function StepBar({ state }: { state: State }) {
+  const worst = state.now?.worst ?? null
+  if (worst === null)
+    return (
+      <section class="step" aria-label="A step">
+        <h2>Where the time of a step goes</h2>
+        <div class="bar empty" />
+        <p class="legend quiet-text">A bar appears here with the first steps.</p>
+      </section>
+    )
+  const { accounting, evidence } = worst
+  const { parts, stepMs, idealFrom } = accounting
+  const { map, open, read } = accounting.makers.work
+  const words = partWords(accounting.makers.stage, {
+    workers: evidence.facts.workers,
+    map: map > open + read,
+  })
+  const short = shortWords(accounting.makers.stage)
+  const shown = PARTS.filter(part => part === 'ideal' || parts[part] >= SEEN)
+  return (
+    <section class="step" aria-labelledby="step-title">
+      <h2 id="step-title">
+        Where the time of a step goes
+        <small>
+          {ms(stepMs)} a step{idealFrom === 'upper' && ', of which training takes at most what is shown'}
+        </small>
+      </h2>
+      <div
+        class="bar"
+        role="img"
+        aria-label={shown.map(part => `${words[part]} ${percent(parts[part])}`).join(', ')}
+      >
+        {PARTS.map(part => (
+          <Segment key={part} part={part} share={parts[part]} words={words[part]} short={short[part]} />
+        ))}
+      </div>
+      <ul class="legend" aria-label="Parts of a step">
+        {shown.map(part => (
+          <li key={part}>
+            <i class={`swatch ${part}`} />
+            <b>{percent(parts[part]).replace(' ', NBSP)}</b> {words[part]}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Segment({
+  part,
+  share,
+  words,
+  short,
+}: {
+  part: keyof Parts
+  share: number
+  words: string
+  short: string
+}) {
+  return (
+    <span
+      class={`part ${part}`}
+      style={{ flexGrow: share, display: share < 1e-4 ? 'none' : undefined }}
+      title={`${words}: ${percent(share)}`}
+    >
+      {share >= ROOM && (
+        <span>
+          {short} {percent(share)}
+        </span>
+      )}
+    </span>
+  )
+}

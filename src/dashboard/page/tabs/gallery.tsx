@@ -1,0 +1,64 @@
+/** What the trainer really gets: rows of the newest batch, after augmentation, with their labels. */
+import { useEffect, useState } from 'preact/hooks'
+import type { Gallery as Rows } from '../../view.js'
+import { ask } from '../state/address.js'
+import type { State } from '../state/store.js'
+
+export function Gallery({ state }: { state: State }) {
+  const [rows, setRows] = useState<Rows | null>(state.gallery)
+  const [problem, setProblem] = useState('')
+  const live = state.link !== 'saved'
+  const look = () => {
+    ask<Rows>('api/gallery').then(
+      found => {
+        setRows(found)
+        setProblem('')
+      },
+      (error: Error) => setProblem(`No samples came: ${error.message}.`),
+    )
+  }
+  useEffect(() => {
+    if (live) look()
+  }, [])
+  return (
+    <>
+      <div class="tools">
+        <p class="lead">
+          {rows === null || rows.reason !== null
+            ? 'Rows as the trainer gets them, after augmentation.'
+            : `Rows as the trainer gets them, after augmentation: batch ${rows.batch}, epoch ${rows.epoch}, step ${rows.step}.`}
+        </p>
+        {live && (
+          <button type="button" onClick={look}>
+            Newest batch
+          </button>
+        )}
+      </div>
+      {problem !== '' && <p class="notice lost">{problem}</p>}
+      {rows?.reason != null && <p class="quiet-text">{rows.reason}</p>}
+      {rows === null && problem === '' && (
+        <p class="quiet-text">{live ? 'A moment.' : 'The file was saved without them.'}</p>
+      )}
+      <ul class="gallery">
+        {rows?.rows.map(({ id, pictures, values }) => (
+          <li key={id}>
+            {Object.entries(pictures).map(([field, source]) => (
+              <img key={field} src={source} alt={`${field} of ${id}`} />
+            ))}
+            <dl>
+              {Object.entries(values).map(([field, value]) => (
+                <div key={field}>
+                  <dt>{field}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+            <p class="id" title={id}>
+              {id}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

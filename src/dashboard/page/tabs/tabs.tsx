@@ -1,0 +1,97 @@
+/** What lies below the first screen. The address keeps which tab is open; arrow keys go from one to the next. */
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { State } from '../state/store.js'
+import { Definition } from './definition.js'
+import { Gallery } from './gallery.js'
+import { Gpu } from './gpu.js'
+import { Memory } from './memory.js'
+import { Skipped } from './skipped.js'
+import { TimelineTab } from './timeline.js'
+import { Tuner } from './tuner.js'
+import { WhatIf } from './what-if.js'
+import { Why } from './why.js'
+import { Workers } from './workers.js'
+
+interface Tab {
+  id: string
+  name: string
+  View: ComponentType<{ state: State }>
+  count?: (state: State) => number
+}
+
+/** Nine of them have a number as their key. */
+export const TABS: Tab[] = [
+  { id: 'why', name: 'Why', View: Why },
+  { id: 'what-if', name: 'What if', View: WhatIf },
+  { id: 'timeline', name: 'Timeline', View: TimelineTab },
+  { id: 'workers', name: 'Workers', View: Workers },
+  { id: 'tuner', name: 'Tuner', View: Tuner, count: state => state.now?.tuner?.decisions.length ?? 0 },
+  { id: 'gpu', name: 'GPU', View: Gpu },
+  { id: 'memory', name: 'Slots and memory', View: Memory },
+  { id: 'samples', name: 'Samples', View: Gallery },
+  { id: 'skipped', name: 'Skipped', View: Skipped, count: state => skippedOf(state) },
+  { id: 'definition', name: 'Definition', View: Definition },
+]
+
+function skippedOf({ now }: State): number {
+  const told = now?.ranks.reduce((sum, { bad }) => sum + bad, 0) ?? 0
+  return Math.max(told, now?.bad.length ?? 0)
+}
+
+/** The tab that the address names, and how to open another one; with `look` it is brought into view. */
+export function useTab(): [string, (id: string, look?: boolean) => void] {
+  const named = () => TABS.find(({ id }) => `#${id}` === location.hash)?.id ?? TABS[0].id
+  const [tab, setTab] = useState(named)
+  useEffect(() => {
+    const change = () => setTab(named())
+    addEventListener('hashchange', change)
+    return () => removeEventListener('hashchange', change)
+  }, [])
+  const open = (id: string, look = false) => {
+    // The address changes without a jump to an element of that name.
+    history.replaceState(null, '', `#${id}`)
+    setTab(id)
+    if (look)
+      requestAnimationFrame(() => document.getElementById(`tab-${id}`)?.scrollIntoView({ block: 'start' }))
+  }
+  return [tab, open]
+}
+
+export function Tabs({ state, tab, onTab }: { state: State; tab: string; onTab: (id: string) => void }) {
+  const { View, name } = TABS.find(({ id }) => id === tab) ?? TABS[0]
+  const press = (event: KeyboardEvent) => {
+    const i = TABS.findIndex(({ id }) => id === tab)
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: TABS.length - 1 }[event.key]
+    if (to === undefined) return
+    event.preventDefault()
+    const { id } = TABS[(to + TABS.length) % TABS.length]
+    onTab(id)
+    document.getElementById(`tab-${id}`)?.focus()
+  }
+  return (
+    <section class="tabs" aria-label="More">
+      <div role="tablist" aria-label="Views" onKeyDown={press}>
+        {TABS.map(({ id, name, count }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`tab-${id}`}
+            aria-selected={id === tab}
+            aria-controls="panel"
+            tabIndex={id === tab ? 0 : -1}
+            onClick={() => onTab(id)}
+          >
+            {name}
+            {count !== undefined && count(state) > 0 && <small>{count(state)}</small>}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class="panel">
+        <h2 class="hidden">{name}</h2>
+        <View state={state} />
+      </div>
+    </section>
+  )
+}

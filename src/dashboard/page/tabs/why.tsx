@@ -1,0 +1,99 @@
+/** The numbers that decided, and all that can be done. */
+import { useState } from 'preact/hooks'
+import type { Diagnosis } from '../../../observe/evidence.js'
+import type { Diagnosed } from '../../view.js'
+import { send } from '../state/address.js'
+import type { State } from '../state/store.js'
+import { clock } from '../words/format.js'
+import { gainOf, titleOf } from '../words/headline.js'
+
+export function Why({ state }: { state: State }) {
+  const worst = state.now?.worst ?? null
+  if (worst === null) return <p class="quiet-text">The numbers behind the sentence appear here with it.</p>
+  const { diagnosis, accounting } = worst
+  const live = state.link === 'live' && state.ended === null
+  return (
+    <>
+      <Reasons
+        diagnosis={diagnosis}
+        from={`${accounting.steps} steps in ${accounting.seconds.toFixed(0)} s.`}
+      />
+      {live && state.hello?.control && <Closer />}
+    </>
+  )
+}
+
+function Reasons({ diagnosis, from }: { diagnosis: Diagnosis; from: string }) {
+  const second = diagnosis.second === null ? '' : `, then ${diagnosis.second}`
+  return (
+    <div class="two">
+      <section aria-label="What was seen">
+        <h3>What was seen</h3>
+        <p class="quiet-text">
+          {from} Verdict: {diagnosis.verdict}
+          {second}.
+        </p>
+        <ul class="plain">
+          {diagnosis.evidence.map(line => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      </section>
+      <section aria-label="What can be done">
+        <h3>What can be done</h3>
+        {diagnosis.remedies.length === 0 && <p class="quiet-text">Nothing needs to be.</p>}
+        <ol class="remedies">
+          {diagnosis.remedies.map(remedy => {
+            const { title, detail } = titleOf(remedy)
+            return (
+              <li key={remedy.action}>
+                <b>{title}</b> <Gain gain={gainOf(remedy)} />
+                {detail !== '' && <p>{detail}</p>}
+                {remedy.warning !== undefined && <p class="quiet-text">{remedy.warning}.</p>}
+              </li>
+            )
+          })}
+        </ol>
+      </section>
+    </div>
+  )
+}
+
+/** Experiments with the run tell causes apart that look alike from outside. */
+function Closer() {
+  const [found, setFound] = useState<(Diagnosed & { time: number }) | null>(null)
+  const [says, say] = useState('')
+  const look = async () => {
+    say('Looking for some 10 s: workers are held now and then, and doubled for a moment.')
+    try {
+      setFound({ ...(await send<Diagnosed>('api/diagnose', {})), time: Date.now() })
+      say('')
+    } catch (error) {
+      say(`Not done: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return (
+    <section class="closer" aria-label="A closer look">
+      <div class="tools">
+        <button type="button" onClick={look} disabled={says.startsWith('Looking')}>
+          Look closer
+        </button>
+        <p class="quiet-text" role="status">
+          {says === ''
+            ? 'Experiments with the run, for some 10 s: they tell causes apart that look alike.'
+            : says}
+        </p>
+      </div>
+      {found !== null && (
+        <>
+          <p class="lead">{found.sentence}</p>
+          <Reasons diagnosis={found} from={`Looked at closely at ${clock(found.time)}.`} />
+        </>
+      )}
+    </section>
+  )
+}
+
+function Gain({ gain }: { gain: string | null }) {
+  return gain === null ? <span class="not-told">not predicted</span> : <span class="gain">{gain}</span>
+}

@@ -1,0 +1,70 @@
+/** What each worker did in the last second. */
+import type { State } from '../state/store.js'
+import { share } from '../words/format.js'
+import { WORK, WORK_WORDS } from '../words/work.js'
+
+export function Workers({ state: { now } }: { state: State }) {
+  const makers = now?.makers ?? []
+  if (makers.length === 0)
+    return (
+      <p class="quiet-text">No worker is seen: the trainer makes its batches itself, or has not begun.</p>
+    )
+  const kinds = WORK.filter(kind => makers.some(({ work }) => (work[kind] ?? 0) > 0))
+  return (
+    <>
+      <ul class="legend" aria-label="Kinds of work">
+        {kinds.map(kind => (
+          <li key={kind}>
+            <i class={`swatch work-${kind}`} /> {WORK_WORDS[kind]}
+          </li>
+        ))}
+        <li>
+          <i class="swatch work-wait" /> waits for a free slot
+        </li>
+        <li>
+          <i class="swatch work-idle" /> nothing to do
+        </li>
+      </ul>
+      <table class="workers">
+        <thead>
+          <tr>
+            <th scope="col">worker</th>
+            <th scope="col">the last second</th>
+            <th scope="col" class="number">
+              works
+            </th>
+            <th scope="col" class="number">
+              of a core
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {makers.map(({ number, work, wait, idle, cpu }) => {
+            const all = [
+              ...kinds.map(kind => [kind, work[kind] ?? 0] as const),
+              ['wait', wait] as const,
+              ['idle', idle] as const,
+            ]
+            const words = all
+              .filter(([, part]) => part >= 0.005)
+              .map(([kind, part]) => `${kind} ${share(part)}`)
+            return (
+              <tr key={number}>
+                <th scope="row">{number}</th>
+                <td>
+                  <div class="bar thin" role="img" aria-label={words.join(', ')} title={words.join(', ')}>
+                    {all.map(([kind, part]) => (
+                      <span key={kind} class={`part work-${kind}`} style={{ flexGrow: part }} />
+                    ))}
+                  </div>
+                </td>
+                <td class="number">{share(Math.max(0, 1 - wait - idle))}</td>
+                <td class="number">{share(cpu)}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </>
+  )
+}

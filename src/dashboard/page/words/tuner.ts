@@ -1,0 +1,32 @@
+/** What the tuner did, in words and signs. */
+import type { Knob, TunerDecision } from '../../../observe/live/decision.js'
+
+export const MARKS: Record<TunerDecision['event'], { sign: string; word: string }> = {
+  tried: { sign: '◇', word: 'tried' },
+  kept: { sign: '◆', word: 'kept' },
+  reverted: { sign: '✕', word: 'taken back' },
+  refused: { sign: '–', word: 'refused' },
+  frozen: { sign: '❚', word: 'at rest' },
+  woken: { sign: '▲', word: 'woken' },
+}
+
+const KNOBS: Record<Knob, string> = {
+  workers: 'workers',
+  depth: 'depth',
+  claim: 'rows a claim',
+  ahead: 'hints ahead',
+  decode: 'decoding on',
+  binding: 'binding',
+}
+
+export function eventWords(event: TunerDecision['event']): string {
+  const { word } = MARKS[event]
+  return `${word[0].toUpperCase()}${word.slice(1)}`
+}
+
+/** `workers 4 → 7`. Nothing where nothing was set. */
+export function settingOf({ knob, from, to }: TunerDecision): string {
+  if (knob === null) return ''
+  if (from === null || to === null) return KNOBS[knob]
+  return `${KNOBS[knob]} ${from} → ${to}`
+}

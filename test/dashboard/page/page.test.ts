@@ -1,0 +1,325 @@
+/** The dashboard's page in a real browser: what it shows, that it goes on by itself, and that it can be used by keys. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../support/folder.js'
+import { CHROMIUM, openBrowser } from './browser.js'
+import { SCENES, type Scene } from './scenes.js'
+import { type Played, play, policyOf } from './server.js'
+
+/** The text of an element as it is shown. */
+// biome-ignore lint/performance/useDomNodeTextContent: what CSS hides is not shown
+const seen = (element: Locator): Promise<string> => element.innerText()
+
+describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
+  let browser: Browser
+  let context: BrowserContext
+  let played: Played
+  /** What the browser complained of: no test leaves any. */
+  let complaints: string[]
+  const loaded: (() => Promise<void>)[] = []
+
+  beforeAll(async () => {
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+  })
+  afterEach(async () => {
+    for (const close of loaded.splice(0)) await close()
+    expect(complaints).toEqual([])
+  })
+
+  /** The page, showing a scene. */
+  async function show(
+    scene: Scene,
+    more: Parameters<Browser['newContext']>[0] = {},
+    hash = '',
+  ): Promise<Page> {
+    complaints = []
+    played = await play(scene)
+    context = await browser.newContext({
+      viewport: { width: 1280, height: 720 },
+      reducedMotion: 'reduce',
+      ...more,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const page = await context.newPage()
+    // A connection that a test breaks is complained of, rightly.
+    const listen = (text: string) => /ERR_|Failed to load resource/.test(text) || complaints.push(text)
+    page.on('console', message => message.type() !== 'log' && listen(message.text()))
+    page.on('pageerror', error => listen(error.message))
+    loaded.push(() => context.close(), played.close)
+    await page.goto(`${played.url}${hash}`)
+    await page.locator('.live').waitFor()
+    return page
+  }
+
+  const headline = (page: Page) => seen(page.locator('h1'))
+
+  test('says whether the GPU waits, why, and what to do, on a laptop without scrolling', async () => {
+    const scene = SCENES.underParallel()
+    const page = await show(scene)
+    await page.locator('.verdict.loss').waitFor()
+    const lost = Math.round(100 * scene.nows[0].worst!.diagnosis.lost)
+    expect(await headline(page)).toContain(`Your 4 GPUs lose ${lost} %:`)
+    expect(await headline(page)).toContain("4 workers can't decode fast enough")
+    const { set, command } = scene.nows[0].worst!.diagnosis.remedies[0]
+    expect(await seen(page.locator('.do'))).toContain(`${set!.workers} workers instead of 4`)
+    await page.getByRole('button', { name: 'Copy command' }).click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
+    for (const part of ['.verdict', '.step', '.over-time', '.ranks', '.figures', '[role=tablist]']) {
+      const box = (await page.locator(part).boundingBox())!
+      expect(box.y + box.height, part).toBeLessThanOrEqual(720)
+    }
+    const ranks = await page.locator('.ranks ol .name').allInnerTexts()
+    expect(ranks[0]).toBe('rank 2')
+    expect(ranks).toHaveLength(4)
+  })
+
+  test('sets what is advised, where that is allowed, and offers it nowhere else', async () => {
+    const page = await show(SCENES.underParallel())
+    await page.getByRole('button', { name: 'Apply now' }).click()
+    await page.locator('.toast.shown', { hasText: 'set.' }).waitFor()
+    expect(played.settings).toEqual([
+      { workers: SCENES.underParallel().nows[0].worst!.diagnosis.remedies[0].set!.workers },
+    ])
+    await page.getByRole('button', { name: 'Set it back' }).click()
+    await page.getByRole('button', { name: 'Apply now' }).waitFor()
+    expect(played.settings[1]).toEqual({ undo: true })
+    const other = await show(SCENES.cpuSaturated())
+    await other.locator('.verdict.loss').waitFor()
+    expect(await other.getByRole('button', { name: 'Apply now' }).count()).toBe(0)
+  })
+
+  test('advises nothing while the tuner tries something', async () => {
+    const page = await show(SCENES.tunerChecks())
+    await page.getByText('The tuner is on it.').waitFor()
+    expect(await page.getByRole('button', { name: 'Copy command' }).count()).toBe(0)
+  })
+
+  test('the parts of the bar add up, and are named in plain words', async () => {
+    const page = await show(SCENES.cpuSaturated())
+    await page.locator('.step .bar').waitFor()
+    const words = await seen(page.locator('.step .legend'))
+    for (const name of ['training', 'workers were decoding', 'workers waited for a core'])
+      expect(words).toContain(name)
+    const shares = [...words.matchAll(/([\d.]+)\u00a0%/g)].map(([, share]) => Number(share))
+    const sum = shares.reduce((all, share) => all + share, 0)
+    expect(sum).toBeGreaterThan(97)
+    expect(sum).toBeLessThan(102)
+  })
+
+  test.each([
+    ['healthy', 'Your GPU never waits:'],
+    ['ioLatency', 'too few reads are in flight'],
+    ['cpuSaturated', 'all cores are busy'],
+    ['transferBound', 'it waits for batches to be copied to the device'],
+    ['starting', 'Watching the first steps.'],
+    ['nothing', 'No run yet.'],
+  ] as const)('%s: %s', async (name, words) => {
+    const page = await show(SCENES[name]())
+    await page.getByText(words).first().waitFor()
+    expect(await headline(page)).toContain(words)
+  })
+
+  test('goes on as seconds arrive', async () => {
+    const scene = SCENES.healthy()
+    const page = await show(scene)
+    await page.locator('.verdict.good').waitFor()
+    const step = () => seen(page.locator('.figures small').nth(1))
+    const before = await step()
+    played.second()
+    await expect.poll(step).not.toBe(before)
+    const worse = SCENES.underParallel().nows[0]
+    played.tell('now', worse)
+    await page.locator('.verdict.loss').waitFor()
+  })
+
+  test('an alert is shown while it holds', async () => {
+    const page = await show(SCENES.healthy())
+    await page.locator('.verdict.good').waitFor()
+    played.tell('alert', { rule: 'lost>5% 60s', since: Date.now(), text: 'lost > 5 % for 60 s' })
+    await page.getByText('Alert: lost > 5 % for 60 s').waitFor()
+    played.tell('alert', { rule: 'lost>5% 60s', since: null, text: '' })
+    await expect.poll(() => page.getByText('Alert:').count()).toBe(0)
+  })
+
+  test('says at once that the connection is lost, and how old all is, and comes back by itself', async () => {
+    const page = await show(SCENES.underParallel())
+    await page.locator('.verdict.loss').waitFor()
+    played.breakOff()
+    await page.getByText(/Connection lost: what you see is \d+\ss old/).waitFor()
+    expect(await headline(page)).toContain('lose')
+    played.mend()
+    await page.locator('.live.on').waitFor()
+    expect(await page.locator('.notice').count()).toBe(0)
+    played.second()
+  })
+
+  test('a run that ended stays to be read', async () => {
+    const page = await show(SCENES.ended())
+    await page.getByText('the trainer ended after 90 epochs').waitFor()
+    expect(await headline(page)).toContain("can't decode fast enough")
+    expect(await seen(page.locator('.live'))).toContain('ended')
+  })
+
+  test('every tab opens, by keys as well, and the address keeps it', async () => {
+    const page = await show(SCENES.tunerAtWork())
+    await page.locator('.verdict.good').waitFor()
+    const shown: Record<string, RegExp> = {
+      'what-if': /fed in three ways/,
+      timeline: /trains/,
+      workers: /the last second/,
+      tuner: /Checked four times/,
+      gpu: /SM active/,
+      memory: /Batches in memory/,
+      samples: /after augmentation/,
+      skipped: /No sample was skipped/,
+      definition: /randomResizedCrop/,
+      why: /What was seen/,
+    }
+    await page.getByRole('tab', { name: 'Why' }).focus()
+    for (const [tab, words] of Object.entries(shown)) {
+      await page.keyboard.press('ArrowRight')
+      await expect.poll(() => page.url()).toContain(`#${tab}`)
+      await page.getByRole('tabpanel').getByText(words).first().waitFor()
+      expect(await page.locator('[role=tab][aria-selected=true]').getAttribute('id')).toBe(`tab-${tab}`)
+    }
+    await page.keyboard.press('3')
+    await expect.poll(() => page.url()).toContain('#timeline')
+    await page.reload()
+    await page.locator('canvas.timeline').waitFor()
+  })
+
+  test('the timeline stops, zooms, and names spans, by keys', async () => {
+    const page = await show(SCENES.underParallel(), {}, '#timeline')
+    const canvas = page.locator('canvas.timeline')
+    await page.getByRole('tabpanel').getByText('waits for a batch').waitFor()
+    await canvas.focus()
+    const words = page.locator('.span-words')
+    await page.keyboard.press('.')
+    await expect
+      .poll(() => seen(words))
+      .toMatch(/trainer (trains|waits for a batch|takes a batch), [\d.]+\s.?s/)
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => seen(words)).toMatch(/^worker 0/)
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Go on' }).waitFor()
+    const label = () => canvas.getAttribute('aria-label')
+    const before = await label()
+    await page.keyboard.press('+')
+    await expect.poll(label).not.toBe(before)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+  })
+
+  test('sliders tell what would be', async () => {
+    const page = await show(SCENES.underParallel(), {}, '#what-if')
+    const lost = async () => Number.parseFloat(await seen(page.locator('.answer .big')))
+    await expect.poll(lost).toBeGreaterThan(20)
+    await page.getByRole('slider', { name: 'workers', exact: true }).fill('12')
+    await expect.poll(lost).toBeLessThan(5)
+    expect(await seen(page.locator('.answer'))).toContain('your training step')
+    await page.getByRole('button', { name: 'As it is' }).click()
+    await expect.poll(lost).toBeGreaterThan(20)
+  })
+
+  test("the tuner's marks are read by arrow keys", async () => {
+    const page = await show(SCENES.tunerAtWork())
+    await page.locator('.over-time .mark').first().waitFor()
+    await page.locator('.over-time .chart').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    expect(await seen(page.locator('.over-time .tip'))).toMatch(/Kept workers 2 → 5[\s\S]*Checked four times/)
+  })
+
+  test('keys: a list of them, the theme, and a visible focus', async () => {
+    const page = await show(SCENES.healthy(), { colorScheme: 'dark' })
+    await page.locator('.verdict.good').waitFor()
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
+    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const dark = await ground()
+    await page.keyboard.press('t')
+    expect(await ground()).not.toBe(dark)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').getByText('save what you see').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
+  })
+
+  test('one key saves all as a file that opens without a server', async () => {
+    const page = await show({ ...SCENES.underParallel(), alerts: [] })
+    await page.locator('.verdict.loss').waitFor()
+    const coming = page.waitForEvent('download')
+    await page.keyboard.press('s')
+    const download = await coming
+    expect(download.suggestedFilename()).toMatch(
+      /^millrace-imagenet\.feed\.json-\d{4}-\d\d-\d\d-\d{4}\.html$/,
+    )
+    const file = join(temporaryFolder(), 'saved.html')
+    await download.saveAs(file)
+    await played.close()
+    const saved = await context.newPage()
+    const asked: string[] = []
+    saved.on(
+      'request',
+      request =>
+        request.url().startsWith('file:') || request.url().startsWith('data:') || asked.push(request.url()),
+    )
+    saved.on('console', message => complaints.push(message.text()))
+    await saved.goto(`file://${file}`)
+    await saved.getByText(/Saved on .* of imagenet\.feed\.json on node-17/).waitFor()
+    expect(await seen(saved.locator('h1'))).toContain('Your 4 GPUs lose')
+    await saved.getByRole('tab', { name: 'Samples' }).click()
+    await saved.getByRole('img', { name: /image of train-0000/ }).waitFor()
+    await saved.getByRole('tab', { name: 'Timeline' }).click()
+    await saved.getByText('waits for a batch').waitFor()
+    expect(asked).toEqual([])
+  })
+
+  test('hostile text is shown as text', async () => {
+    const evil = "<script>document.title='evil'</script><img src=x onerror=alert(1)>"
+    const scene = SCENES.underParallel()
+    scene.hello.run!.feed = evil
+    scene.hello.definition = { [evil]: evil }
+    scene.hello.fields = [{ name: evil, dtype: evil, shape: [1], kind: evil }]
+    scene.nows = scene.nows.map(now => ({ ...now, bad: [{ id: evil, message: evil, picture: 'api/bad/0' }] }))
+    const page = await show(scene)
+    await page.locator('.verdict.loss').waitFor()
+    expect(await seen(page.locator('.run'))).toBe(evil)
+    await page.getByRole('tab', { name: 'Skipped' }).click()
+    expect(await seen(page.locator('.skipped b'))).toBe(evil)
+    await page.getByRole('tab', { name: 'Definition' }).click()
+    expect(await seen(page.locator('pre'))).toContain(evil)
+    const coming = page.waitForEvent('download')
+    await page.keyboard.press('s')
+    const file = join(temporaryFolder(), 'evil.html')
+    await (await coming).saveAs(file)
+    await page.goto(`file://${file}`)
+    await page.getByText('Saved on').waitFor()
+    expect(await seen(page.locator('.run'))).toBe(evil)
+    expect(await page.title()).toContain(evil)
+    expect(await page.locator('script').count()).toBe(2)
+  })
+
+  test('narrow: nothing is cut off at 900 px', async () => {
+    const page = await show(SCENES.underParallel(), { viewport: { width: 900, height: 800 } })
+    await page.locator('.verdict.loss').waitFor()
+    const wide = await page.evaluate('document.documentElement.scrollWidth')
+    expect(wide).toBeLessThanOrEqual(900)
+  })
+})
+
+test('the page is one small file, whose policy it states itself', () => {
+  const page = readFileSync(new URL('../../../dist/dashboard/page/index.html', import.meta.url), 'utf8')
+  expect(page.match(/<script/g)).toHaveLength(1)
+  expect(page.match(/<style/g)).toHaveLength(1)
+  expect(page).not.toMatch(/\son\w+="|\sstyle="|https?:\/\/(?!www\.w3\.org)|@import|\beval\(/)
+  expect(page.length).toBeLessThan(150_000)
+  const hashes = /<meta name="hashes" content="([^"]+)">/.exec(page)![1]
+  for (const hash of hashes.split('; ')) expect(policyOf(page)).toContain(hash)
+})
