@@ -5,6 +5,7 @@ export const VERBS: Verbs = {
   demo: async () => (await import('./verbs/demo.js')).demo,
   run: async () => (await import('./verbs/run.js')).run,
   diagnose: async () => (await import('./verbs/diagnose.js')).diagnose,
+  dashboard: async () => (await import('./verbs/dashboard.js')).dashboard,
   serve: async () => (await import('./verbs/serve.js')).serve,
   pack: async () => (await import('./verbs/pack.js')).pack,
   tokenize: async () => (await import('./verbs/tokenize.js')).tokenize,

@@ -28,6 +28,8 @@ export const run = command({
     steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
     tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
+    endless: { type: 'flag', about: 'go on, epoch after epoch, until Ctrl-C' },
+    starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead', default: 4, least: 1 },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
@@ -71,6 +73,11 @@ export const run = command({
       import('../../deliver/node/open.js'),
       import('../audit.js'),
     ])
+    if (values.endless && (values.epochs ?? values.steps ?? values.tokens) !== undefined)
+      throw new UsageError('--endless goes on for ever: leave --epochs, --steps and --tokens out')
+    const limited = values.endless || values.steps !== undefined || values.tokens !== undefined
+    if (values.starter !== undefined)
+      (await import('../../system/process/with-starter.js')).endWith(values.starter)
     for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
     const { save, ids, resume } = values
     const file = existsSync(feed) ? feed : feed.replace(/#[^#]*$/, '') // as it stands, or without a variant
@@ -93,7 +100,7 @@ export const run = command({
       depth: values.depth,
       rank: values.rank,
       world: values.world,
-      epochs: values.epochs ?? (values.steps === undefined && values.tokens === undefined ? 1 : null),
+      epochs: values.epochs ?? (limited ? null : 1),
       steps: values.steps,
       tokens: values.tokens === undefined ? undefined : Math.ceil(values.tokens),
       ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
@@ -138,6 +145,7 @@ function sequenceOf(text: string): SequenceOptions {
 /** The files that a run keeps, and the length of a step. */
 interface Keeping {
   stepMs: number
+  endless: boolean
   save?: string
   ids?: string
   trace?: string
@@ -165,6 +173,7 @@ async function feedTrainer(
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const result = await train(loader, 1, {
     stepMs: keep.stepMs,
+    endless: keep.endless,
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()

@@ -1,52 +1,14 @@
 /**
  * The server of the page: node:http, a few exact paths, and no file of the disk but the page's own. What is shown comes from
- * `Shown`, which the tests fill with what they like.
+ * `Shown` (requests.ts), which tests fill with what they like.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { MillraceError } from '../../basics/errors.js'
-import type { Alert, Gallery, Hello, HistoryPoint, Now, Timeline } from '../view.js'
 import { Guard } from './guard.js'
 import { loadPage, message, type Page, pageOf } from './page.js'
+import { bodyOf, MOST_BODY, type Shown, settingOf } from './requests.js'
 import { eventText, Streams } from './streams.js'
-
-/** What `GET /api/snapshot` gives: all that a saved page needs. */
-export interface Snapshot {
-  saved: number
-  hello: Hello
-  history: HistoryPoint[]
-  now: Now | null
-  alerts: Alert[]
-  ended: { reason: string } | null
-  timeline: Timeline | null
-  gallery: Gallery | null
-}
-
-export interface Setting {
-  workers?: number
-  depth?: number
-  /** It stays when the dashboard ends. */
-  keep?: boolean
-  /** Sets back what was set before. */
-  undo?: boolean
-}
-
-/** What the server shows, and what it may do. Methods that throw a MillraceError are answered with its message. */
-export interface Shown {
-  /** What a page is told first; `whole`: with timeline and gallery, for a file. */
-  snapshot(whole: boolean): Snapshot
-  timeline(seconds: number): Timeline
-  gallery(rows: number): Gallery
-  /** The bytes of a bad sample's picture, and their type. */
-  bad(number: number): { type: string; bytes: Uint8Array } | undefined
-  /** Another run is looked at from now on: TRAINER.RING, or ENGINE:RING. */
-  choose(run: string): boolean
-  /** Undefined: nothing may be changed. */
-  control?: {
-    set(setting: Setting): Promise<object>
-    diagnose(): Promise<object>
-  }
-}
 
 export interface ServeOptions {
   host: string
@@ -59,11 +21,11 @@ export interface ServeOptions {
 /** The usual port, and how many behind it are tried. */
 const PORT = 4680
 const TRIED = 100
-/** Bytes of a request's body at most. */
-const MOST_BODY = 16 * 1024
 /** Connections at once. */
 const MOST_CONNECTIONS = 128
-/** Seconds of a timeline, and rows of a gallery, at most. */
+/** Seconds of a timeline and rows of a gallery, unless told otherwise, and at most. */
+const SECONDS = 5
+const ROWS = 16
 const MOST_SECONDS = 15
 const MOST_ROWS = 64
 
@@ -128,74 +90,78 @@ export class DashboardServer {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    response.setHeader('Content-Security-Policy', NO_POLICY)
+    const answer = await this.answerTo(request, response)
+    if (answer !== STREAMS) send(response, answer)
+  }
+
+  private answerTo(request: IncomingMessage, response: ServerResponse): Answered | Promise<Answered> {
     const url = URL.parse(request.url ?? '', 'http://dashboard')
-    if (url === null || !request.url?.startsWith('/')) return this.say(response, 400, 'a broken address')
+    if (url === null || !request.url?.startsWith('/')) return refusal(400, 'a broken address')
     const token = url.searchParams.get('token')
-    if (token !== null && url.pathname === '/' && request.method === 'GET') {
-      // As if it had come with the cookie: all else is checked.
-      request.headers.authorization = `Bearer ${token}`
-      const refused = this.guard.refuse(request)
-      if (refused === undefined) return this.welcome(url, response)
-    }
+    const isFirst = token !== null && url.pathname === '/' && request.method === 'GET'
+    // As if it had come from a program: all else is checked.
+    if (isFirst) request.headers.authorization = `Bearer ${token}`
     const refused = this.guard.refuse(request)
-    if (refused !== undefined) return this.say(response, refused.status, refused.text)
-    if (request.method === 'POST') return this.change(url.pathname, request, response)
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('Allow', 'GET, HEAD, POST')
-      return this.say(response, 405, `${request.method} is not answered here`)
+    if (refused !== undefined) return refusal(refused.status, refused.text)
+    if (isFirst) return this.welcome(url)
+    if (request.method === 'POST') return this.change(url.pathname, request)
+    if (request.method === 'GET' || request.method === 'HEAD') return this.show(url, response)
+    return {
+      ...refusal(405, `${request.method} is not answered here`),
+      headers: { Allow: 'GET, HEAD, POST' },
     }
-    this.show(url, response)
   }
 
   /**
    * The first request, with the token in its address: the browser keeps it as a cookie, and loads the page without it. A
    * redirect would not do: after a link of another site (a terminal in a browser) the cookie is not sent along.
    */
-  private welcome(url: URL, response: ServerResponse): void {
+  private welcome(url: URL): Answer {
     const run = url.searchParams.get('run')
     const next = run === null ? '/' : `/?run=${encodeURIComponent(run)}`
     const refresh = `<meta http-equiv="refresh" content="0;url=${next}">`
-    response.setHeader('Set-Cookie', this.guard.cookie)
-    this.html(
-      response,
-      pageOf(message('millrace dashboard', `<a href="${next}">Open the dashboard</a>`, refresh)),
-    )
+    const page = message('millrace dashboard', `<a href="${next}">Open the dashboard</a>`, refresh)
+    const answer = htmlOf(pageOf(page))
+    return { ...answer, headers: { ...answer.headers, 'Set-Cookie': this.guard.cookie } }
   }
 
-  private show(url: URL, response: ServerResponse): void {
-    const { pathname, searchParams } = url
+  private show(
+    { pathname, searchParams: query }: URL,
+    response: ServerResponse,
+  ): Answered | Promise<Answered> {
+    const { shown } = this
     const bad = /^\/api\/bad\/(\d{1,6})$/.exec(pathname)
-    if (bad !== null) return this.picture(response, Number(bad[1]))
+    if (bad !== null) return pictureOf(shown.bad(Number(bad[1])))
     switch (pathname) {
       case '/':
-        return this.chosen(searchParams, response) ? this.html(response, this.page) : undefined
-      case '/api/events':
-        return this.chosen(searchParams, response) ? this.stream(response) : undefined
+      case '/api/events': {
+        const run = query.get('run')
+        if (run !== null && !shown.choose(run))
+          return refusal(404, `there is no run ${run.slice(0, 40)} here`)
+        return pathname === '/' ? htmlOf(this.page) : this.stream(response)
+      }
       case '/api/snapshot':
-        return this.json(response, this.shown.snapshot(true))
+        return this.whole()
       case '/api/timeline':
-        return this.json(response, this.shown.timeline(within(searchParams.get('seconds'), 5, MOST_SECONDS)))
+        return jsonOf(shown.timeline(within(query.get('seconds'), SECONDS, MOST_SECONDS)))
       case '/api/gallery':
-        return this.json(
-          response,
-          this.shown.gallery(Math.round(within(searchParams.get('rows'), 16, MOST_ROWS))),
-        )
+        return shown
+          .gallery(Math.round(within(query.get('rows'), ROWS, MOST_ROWS)))
+          .then(found => jsonOf(found))
       default:
-        this.say(response, 404, 'there is nothing here')
+        return refusal(404, 'there is nothing here')
     }
   }
 
-  /** Whether the run that is asked for is there; it is shown from now on. */
-  private chosen(query: URLSearchParams, response: ServerResponse): boolean {
-    const run = query.get('run')
-    if (run === null || this.shown.choose(run)) return true
-    this.say(response, 404, `there is no run ${run.slice(0, 40)} here`)
-    return false
+  /** All that a saved page shows. */
+  private async whole(): Promise<Answer> {
+    const { shown } = this
+    const gallery = await shown.gallery(ROWS)
+    return jsonOf({ ...shown.snapshot(), timeline: shown.timeline(SECONDS), gallery })
   }
 
-  private stream(response: ServerResponse): void {
-    const { hello, history, now, alerts, ended } = this.shown.snapshot(false)
+  private stream(response: ServerResponse): Answered {
+    const { hello, history, now, alerts, ended } = this.shown.snapshot()
     const first = [
       eventText('hello', hello),
       eventText('history', history),
@@ -203,96 +169,75 @@ export class DashboardServer {
       ...alerts.map(alert => eventText('alert', alert)),
       ...(ended ? [eventText('ended', ended)] : []),
     ]
-    if (!this.streams.add(response, first))
-      this.say(response, 503, 'too many pages of this dashboard are open: close one')
+    if (this.streams.add(response, first)) return STREAMS
+    return refusal(503, 'too many pages of this dashboard are open: close one')
   }
 
-  private async change(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (path !== '/api/set' && path !== '/api/diagnose')
-      return this.say(response, 404, 'there is nothing here')
+  private async change(path: string, request: IncomingMessage): Promise<Answer> {
+    if (path !== '/api/set' && path !== '/api/diagnose') return refusal(404, 'there is nothing here')
     const { control } = this.shown
     if (control === undefined)
-      return this.say(response, 403, 'nothing may be changed: start `millrace dashboard` with --control')
+      return refusal(403, 'nothing may be changed: start `millrace dashboard` with --control')
     if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
-      return this.say(response, 415, 'the body must be JSON, and say so (Content-Type: application/json)')
+      return refusal(415, 'the body must be JSON, and say so (Content-Type: application/json)')
     const body = await bodyOf(request)
-    if (body === undefined) {
-      response.setHeader('Connection', 'close')
-      return this.say(response, 413, `a body has ${MOST_BODY} bytes at most`)
-    }
-    if (path === '/api/diagnose') return this.json(response, await control.diagnose())
-    this.json(response, await control.set(settingOf(body)))
-  }
-
-  private picture(response: ServerResponse, number: number): void {
-    const found = this.shown.bad(number)
-    if (found === undefined) return this.say(response, 404, 'there is no such picture, or it can’t be read')
-    response.writeHead(200, { 'Content-Type': found.type, 'Content-Length': found.bytes.length })
-    response.end(found.bytes)
-  }
-
-  private html(response: ServerResponse, { html, policy }: Page): void {
-    response.setHeader('Content-Security-Policy', policy)
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
-    response.end(html)
-  }
-
-  private json(response: ServerResponse, data: object): void {
-    response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' })
-    response.end(JSON.stringify(data))
-  }
-
-  private say(response: ServerResponse, status: number, text: string): void {
-    const api = response.req.url?.startsWith('/api/')
-    response.writeHead(status, {
-      'Content-Type': `${api ? 'application/json' : 'text/plain'}; charset=utf-8`,
-    })
-    response.end(api ? JSON.stringify({ error: text }) : `${text}\n`)
+    if (body === undefined)
+      return { ...refusal(413, `a body has ${MOST_BODY} bytes at most`), headers: { Connection: 'close' } }
+    return jsonOf(path === '/api/set' ? await control.set(settingOf(body)) : await control.diagnose())
   }
 
   private failed(response: ServerResponse, error: unknown): void {
-    if (response.headersSent) return void response.destroy()
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
     const known = error instanceof MillraceError
     if (!known) process.stderr.write(`millrace dashboard: ${(error as Error).stack}\n`)
-    this.say(response, known ? 409 : 500, known ? error.message : 'this failed, for a reason of our own')
+    send(response, known ? refusal(409, error.message) : refusal(500, 'this failed, for a reason of our own'))
   }
 }
 
-/** Undefined: it is too long. What is left of it is not read. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BODY) return undefined
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length
-    if (bytes > MOST_BODY) return undefined
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
+interface Answer {
+  status: number
+  type: string
+  body: string | Uint8Array
+  headers?: Record<string, string>
 }
 
-/** Only what is known, and only of the right type. */
-function settingOf(body: string): Setting {
-  let given: unknown
-  try {
-    given = JSON.parse(body)
-  } catch {
-    throw new MillraceError('the body is no JSON')
+/** A stream of events goes on answering. */
+const STREAMS = Symbol('streams')
+type Answered = Answer | typeof STREAMS
+
+function send(response: ServerResponse, { status, type, body, headers }: Answer): void {
+  response.writeHead(status, {
+    'Content-Security-Policy': NO_POLICY,
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}
+
+function refusal(status: number, error: string): Answer {
+  return jsonOf({ error }, status)
+}
+
+function jsonOf(data: object, status = 200): Answer {
+  return { status, type: 'application/json; charset=utf-8', body: JSON.stringify(data) }
+}
+
+function htmlOf({ html, policy }: Page): Answer {
+  return {
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    body: html,
+    headers: { 'Content-Security-Policy': policy },
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new MillraceError('the body must be an object: {"workers": 4, "depth": 8}')
-  const setting: Setting = {}
-  for (const [name, value] of Object.entries(given)) {
-    if (name === 'workers' || name === 'depth') {
-      if (!Number.isInteger(value) || value < 1 || value > 65536)
-        throw new MillraceError(`${name}: expected a whole number from 1 on`)
-      setting[name] = value
-    } else if (name === 'keep' || name === 'undo') {
-      if (typeof value !== 'boolean') throw new MillraceError(`${name}: expected true or false`)
-      setting[name] = value
-    } else throw new MillraceError(`${name.slice(0, 40)} can't be set: workers and depth can`)
-  }
-  return setting
+}
+
+function pictureOf(found: { type: string; bytes: Uint8Array } | undefined): Answer {
+  if (found === undefined) return refusal(404, 'there is no such picture, or it can’t be read')
+  return { status: 200, type: found.type, body: found.bytes }
 }
 
 function within(text: string | null, usual: number, most: number): number {

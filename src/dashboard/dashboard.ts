@@ -1,0 +1,250 @@
+/**
+ * The dashboard of this machine's runs: finds one, looks at it every second, and tells the pages that are open. Only /proc and
+ * the memory that engines share are read; a run is changed only where `control` allows it.
+ */
+import { hostname } from 'node:os'
+import { MillraceError } from '../basics/errors.js'
+import { controlledBy } from '../diagnose/attach/controller.js'
+import { type FoundRun, findRun } from '../diagnose/attach/find-run.js'
+import { gallery } from './gallery/gallery.js'
+import { RunControl } from './run/control.js'
+import { History, pointOf } from './run/history.js'
+import { plainName, type RunHere, runsHere } from './run/runs.js'
+import { timeline } from './run/timeline.js'
+import { WatchedRun } from './run/watched-run.js'
+import { DashboardServer } from './server/http.js'
+import type { Shown, Snapshot } from './server/requests.js'
+import type { Alert, Gallery, Hello, Now, RunName, Timeline } from './view.js'
+
+/** How often the run is looked at (ms). */
+const OFTEN = 1000
+/** How often runs are looked for: while none is shown, and while one is (looks). /proc of a large machine takes a while. */
+const SEEK = 2
+const LIST = 15
+
+export interface DashboardOptions {
+  /** The trainer or engine to look at; its feed by name or number, where it has several. */
+  attach?: number
+  ring?: string
+  /** Workers and depth may be changed. */
+  control: boolean
+  /** Dollars for an hour of a GPU. */
+  price: number
+  version: string
+  host: string
+  port?: number
+  token?: string
+}
+
+export class Dashboard implements Shown {
+  readonly control: RunControl | undefined
+  private readonly server: DashboardServer
+  private readonly history = new History()
+  private run: WatchedRun | undefined
+  private now: Now | null = null
+  private ended: { reason: string } | null = null
+  private others: RunName[] = []
+  private hello = ''
+  private looks = 0
+  private timer: NodeJS.Timeout | undefined
+  private readonly alerts = new Map<string, Alert>()
+
+  private constructor(private readonly options: DashboardOptions) {
+    if (options.control) this.control = new RunControl(() => this.controllable())
+    this.server = new DashboardServer(this, options)
+  }
+
+  /** Throws where the process to attach to has no feed. */
+  static async start(options: DashboardOptions): Promise<Dashboard> {
+    const dashboard = new Dashboard(options)
+    const { attach, ring } = options
+    if (attach !== undefined) dashboard.show(findRun(attach, ring))
+    else dashboard.seek()
+    try {
+      dashboard.port = await dashboard.server.listen()
+    } catch (error) {
+      dashboard.close()
+      throw error
+    }
+    dashboard.timer = setInterval(() => dashboard.look(), OFTEN)
+    return dashboard
+  }
+
+  port = 0
+
+  get token(): string {
+    return this.server.guard.token
+  }
+
+  /** The run that is shown, if any; and those that could be. */
+  get runs(): { run: RunName | null; others: RunName[] } {
+    return { run: this.run?.name ?? null, others: this.others }
+  }
+
+  /** Ends it: what was set and not kept is set back. Nothing is waited for. */
+  close(): void {
+    clearInterval(this.timer)
+    this.control?.close()
+    this.run?.close()
+    this.run = undefined
+    this.server.close()
+  }
+
+  // ---------------------------------------------------------------- what pages ask for
+
+  snapshot(): Snapshot {
+    return {
+      saved: Date.now(),
+      hello: this.greeting(),
+      history: this.history.told(),
+      now: this.now,
+      alerts: [...this.alerts.values()],
+      ended: this.ended,
+    }
+  }
+
+  timeline(seconds: number): Timeline {
+    return timeline(this.run?.processes ?? [], seconds)
+  }
+
+  async gallery(rows: number): Promise<Gallery> {
+    const { run } = this
+    if (run === undefined || this.ended !== null)
+      return { batch: -1, epoch: 0, step: 0, reason: this.ended?.reason ?? 'no run is shown', rows: [] }
+    return gallery(run.engine, run.note, rows)
+  }
+
+  bad(number: number): { type: string; bytes: Uint8Array } | undefined {
+    return this.run?.badPicture(number)
+  }
+
+  choose(text: string): boolean {
+    const match = /^(\d{1,10})[.:](\d{1,10})$/.exec(text)
+    if (match === null) return false
+    const [pid, ring] = [Number(match[1]), Number(match[2])]
+    const fits = (run: RunName) => (run.trainer === pid || run.engine === pid) && run.ring === ring
+    const shown = this.run?.name
+    if (shown !== undefined && fits(shown) && this.ended === null) return true
+    const found = runsHere().find(fits)
+    if (found === undefined || !this.tryShow(found, true)) return false
+    this.tell()
+    return true
+  }
+
+  // ---------------------------------------------------------------- looking
+
+  private look(): void {
+    this.looks++
+    try {
+      if (this.run === undefined || this.ended !== null) {
+        if (this.looks % SEEK === 0) this.seek()
+      } else {
+        this.lookAtRun(this.run)
+        if (this.looks % LIST === 0 && this.server.streams.count > 0) this.others = this.list(runsHere())
+      }
+    } catch (error) {
+      // A trainer that is being killed can look like anything.
+      this.end((error as Error).message)
+    }
+    this.greet()
+  }
+
+  private lookAtRun(run: WatchedRun): void {
+    const { now, records } = run.look()
+    this.now = { ...now, controlledBy: controlledBy(run.engine) }
+    if (records.length > 0) this.history.add(pointOf(records))
+    this.server.streams.send('now', this.now)
+    if (run.ended !== undefined) this.end(run.ended)
+  }
+
+  private end(reason: string): void {
+    if (this.ended !== null) return
+    this.control?.forget()
+    this.ended = { reason }
+    this.server.streams.send('ended', this.ended)
+  }
+
+  /** Looks for a run: the next one of the same feed, or the only one that is here. */
+  private seek(): void {
+    const runs = runsHere()
+    const feed = this.run?.feed
+    const fitting = feed === undefined ? runs : runs.filter(run => run.feed === feed)
+    const next = feed === undefined ? (fitting.length === 1 ? fitting[0] : undefined) : fitting.at(-1)
+    if (next !== undefined && this.tryShow(next, false)) this.tell()
+    this.others = this.list(runs)
+  }
+
+  private tryShow({ trainer, trainerRing }: RunHere, chosen: boolean): boolean {
+    let found: FoundRun
+    try {
+      found = findRun(trainer, String(trainerRing))
+    } catch {
+      return false // it has ended meanwhile
+    }
+    // The next run of a feed goes on where the last one ended.
+    if (chosen || found.trainer.ring.name !== this.run?.feed) this.history.clear()
+    this.show(found)
+    return true
+  }
+
+  private show(found: FoundRun): void {
+    const run = new WatchedRun(found)
+    this.control?.close()
+    this.run?.close()
+    this.run = run
+    this.ended = null
+    this.now = null
+    this.others = this.list(runsHere())
+  }
+
+  private list(runs: readonly RunHere[]): RunName[] {
+    const shown = this.ended === null ? this.run?.name : undefined
+    return runs
+      .filter(run => run.engine !== shown?.engine || run.ring !== shown.ring)
+      .filter(run => !(shown && run.world > 1 && run.world === shown.world && run.feed === shown.feed))
+      .map(plainName)
+  }
+
+  // ---------------------------------------------------------------- telling
+
+  private greeting(): Hello {
+    const { control, price, version } = this.options
+    const { run } = this
+    return {
+      version,
+      host: hostname(),
+      control,
+      dollarsPerHour: price,
+      run: run?.name ?? null,
+      others: this.others,
+      definition: run?.definition ?? null,
+      fields: run?.fields ?? [],
+    }
+  }
+
+  /** Says hello again where runs have come or gone. */
+  private greet(): void {
+    const { run, others, ...rest } = this.greeting()
+    const plain = (one: RunName | null) => one && { ...one, age: 0 }
+    const hello = JSON.stringify({ ...rest, run: plain(run), others: others.map(plain) })
+    if (hello === this.hello) return
+    if (this.hello !== '') this.server.streams.send('hello', { ...rest, run, others })
+    this.hello = hello
+  }
+
+  /** Another run is shown: all that is open begins anew. */
+  private tell(): void {
+    this.server.streams.send('hello', this.greeting())
+    this.server.streams.send('history', this.history.told())
+  }
+
+  private controllable() {
+    const { run, now } = this
+    if (run === undefined || this.ended !== null)
+      throw new MillraceError('no run is shown that could be changed')
+    const record = now?.ranks.find(({ engine, ring }) => engine === run.engine && ring === run.ring)
+    if (record === undefined) throw new MillraceError('the run was not looked at yet: try again in a second')
+    const { trainer, trainerRing, engine, ring } = run
+    return { trainer, trainerRing, engine, ring, workers: record.workers, depth: record.depth }
+  }
+}
