@@ -24,7 +24,7 @@ import type { RunRecord } from './record.js'
 /** The diagnosis may take this share of a core: one that takes 10 ms is made every 3 s. How often at most, and at least (ms). */
 const DIAGNOSING = 0.003
 const OFTEN = 2000
-const OLDEST = 5000
+const OLDEST = 8000
 /** Looks come a little early or late (ms). */
 const HALF_LOOK = 500
 /** It is not begun before so much was seen (ms). */
