@@ -68,6 +68,8 @@ export class RunWatcher {
   private begun: number
   private name: string
   private step = 0
+  /** How long a step takes with its batch at hand (ms), where that is known. */
+  idealMs: number | undefined
   /** Steps that were made in rings before this one. */
   private former = 0
   private window: Watched['window'] = null
@@ -87,6 +89,7 @@ export class RunWatcher {
     this.spans = new RecentSpans(source, this.looked, past)
     this.begun = this.spans.windowFrom(this.looked)
     this.notes = new EngineNotes(engine, () => this.source.engine.ring, past)
+    this.idealMs = options.idealMs
     this.life = new Life(source, { trainer, engine })
     this.name = this.nameOf()
   }
@@ -172,7 +175,8 @@ export class RunWatcher {
   }
 
   private beside(host: HostSignals | null, steps: number) {
-    const { idealMs, facts = {}, cache } = this.options
+    const { facts = {}, cache } = this.options
+    const { idealMs } = this
     const probes: Probes = idealMs === undefined ? {} : { ideal: { ms: idealMs, from: 'given', steps } }
     const found = cache?.()
     return { host, facts, probes, ...(found && { cache: found }) }

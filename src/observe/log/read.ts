@@ -9,17 +9,18 @@ import type { AlertChange } from '../live/alerts.js'
 import type { RunRecord } from '../live/record.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
 
-/** One rank of a run: all files of it, in the order of time. A feed that is opened anew in the same process goes on here. */
+/** One rank of a run. */
 export interface LoggedRank {
   rank: number
   host: string
   trainer: number
+  /** Several where the feed was opened again: its decoder has changed, or its engine was replaced. */
   headers: LogHeader[]
   records: RunRecord[]
   alerts: (AlertChange & { time: number })[]
   /** How it ended. Null: it still runs, or was killed. */
   end: LogEnd | null
-  files: string[]
+  file: string
 }
 
 /** One run. */
@@ -60,10 +61,13 @@ export function readLogFile(path: string): LoggedRank | undefined {
   const { header } = first
   const rank: LoggedRank = {
     ...{ rank: header.rank, host: header.host, trainer: header.trainer, headers: [header] },
-    ...{ records: [], alerts: [], end: null, files: [path] },
+    ...{ records: [], alerts: [], end: null, file: path },
   }
   for (const line of found.slice(1)) {
-    if ('alert' in line) rank.alerts.push(line.alert)
+    // Where the feed was opened again, the file goes on.
+    if (!('end' in line)) rank.end = null
+    if ('header' in line) rank.headers.push(line.header)
+    else if ('alert' in line) rank.alerts.push(line.alert)
     else if ('end' in line) rank.end = line.end
     else if ('steps' in line) rank.records.push(line)
   }
@@ -122,15 +126,7 @@ function groupRuns(files: LoggedRank[]): LoggedRun[] {
       continue
     }
     run.to = Math.max(run.to, endOf(file))
-    const same = run.ranks.find(({ rank }) => rank === file.rank)
-    if (same === undefined) run.ranks.push(file)
-    else {
-      same.headers.push(...file.headers)
-      same.records.push(...file.records)
-      same.alerts.push(...file.alerts)
-      same.files.push(...file.files)
-      same.end = file.end
-    }
+    run.ranks.push(file)
   }
   for (const run of runs) run.ranks.sort((a, b) => a.rank - b.rank)
   return runs
@@ -141,10 +137,7 @@ function belongs(run: LoggedRun, file: LoggedRank): boolean {
   const [first] = run.ranks[0].headers
   if (run.feed !== header.feed || run.world !== header.world || run.hashes?.order !== header.hashes?.order)
     return false
-  const same = run.ranks.find(({ rank }) => rank === file.rank)
-  // The same process has opened the feed again: its decoder has changed, or its engine was replaced.
-  if (same !== undefined)
-    return same.trainer === file.trainer && same.host === file.host && beginOf(file) >= endOf(same) - SLACK
+  if (run.ranks.some(({ rank }) => rank === file.rank)) return false
   if (first.run !== null || header.run !== null) return first.run === header.run
   return beginOf(file) <= run.to + SLACK
 }

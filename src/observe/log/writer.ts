@@ -23,12 +23,11 @@ export class LogWriter {
   private constructor(
     private fd: number | undefined,
     readonly path: string,
-    private size: number,
     private readonly begun: number,
   ) {}
 
-  /** Makes the folder, where it is not there, and a new file in it. Throws where that can't be. */
-  static open(folder: string, header: LogHeader): LogWriter {
+  /** Makes the folder, where it is not there, and a new file in it. Throws where that can't be. `goOn`: with the file that is there. */
+  static open(folder: string, header: LogHeader, goOn = false): LogWriter {
     let path = folder
     try {
       makeFolder(folder)
@@ -36,7 +35,7 @@ export class LogWriter {
       for (let number = 1; ; number++) {
         path = join(folder, `${name}${number === 1 ? '' : `-${number}`}.jsonl`)
         try {
-          const writer = new LogWriter(openSync(path, 'ax', 0o644), path, 0, header.time)
+          const writer = new LogWriter(openSync(path, goOn ? 'a' : 'ax', 0o644), path, header.time)
           writer.write({ header })
           return writer
         } catch (error) {
@@ -60,13 +59,13 @@ export class LogWriter {
     if (this.fd === undefined) return
     const bytes = Buffer.from(lineText(line))
     try {
-      if (this.size + bytes.length > MOST_BYTES) throw new Error(`it has ${MOST_BYTES / 2 ** 30} GiB`)
+      const { size } = fstatSync(this.fd)
+      if (size + bytes.length > MOST_BYTES) throw new Error(`it has ${MOST_BYTES / 2 ** 30} GiB`)
       const written = writeSync(this.fd, bytes)
       if (written < bytes.length) {
-        ftruncateSync(this.fd, this.size)
+        ftruncateSync(this.fd, size)
         throw new Error('the disk is full')
       }
-      this.size = fstatSync(this.fd).size
     } catch (error) {
       this.close()
       throw new MillraceError(`the run log ${this.path} ends here: ${(error as Error).message}`)
@@ -79,9 +78,9 @@ export class LogWriter {
   }
 }
 
-/** `20260131T120000Z-train-rank0-gpu07-4711`: by time, feed, rank, machine and trainer. */
+/** `20260131T120000.000Z-train-rank0-gpu07-4711`: by time, feed, rank, machine and trainer. */
 function fileName({ time, feed, rank, host, trainer }: LogHeader): string {
-  const when = new Date(time).toISOString().replace(/[-:]|\.\d+/g, '')
+  const when = new Date(time).toISOString().replace(/[-:]/g, '')
   return `${when}-${plain(feed) || 'feed'}-rank${rank}-${plain(host) || 'host'}-${trainer}`
 }
 
