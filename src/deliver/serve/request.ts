@@ -30,10 +30,21 @@ export interface OpenRequest {
   plugins?: string[]
   options?: Omit<
     OpenOptions,
-    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins'
+    | 'progress'
+    | 'notice'
+    | 'root'
+    | 'variant'
+    | 'decode'
+    | 'allowCode'
+    | 'python'
+    | 'plugins'
+    | 'log'
+    | 'alerts'
   > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
+    /** The folder of run logs, and when the feed was opened first (ms since 1970). */
+    log?: { folder: string; since: number }
   }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
   share?: { name: string; members: number }
@@ -246,6 +257,7 @@ const options = parts(
     nvcomp: flag,
     cpuShare: number,
     observe: text,
+    log: parts({ folder: text, since: whole }),
   },
 )
 

@@ -101,6 +101,11 @@ export class Serving {
     return member
   }
 
+  /** Whether a client was the first to come. */
+  isFirst({ pipe }: Member): boolean {
+    return pipe === this.first
+  }
+
   /** A client goes; the last one ends the ring. */
   async leave(member: Member): Promise<void> {
     this.members.delete(member)

@@ -8,7 +8,7 @@ import { type CollectOptions, factsOf } from '../account/collect.js'
 import { addReads, SliceStream } from '../account/maker-slices.js'
 import type { Counters, SpanReading, SpanSource } from '../account/source.js'
 import { noteGc, StepStream } from '../account/steps.js'
-import type { ClaimTimes, Evidence, MakerSlice, StepTimes } from '../evidence.js'
+import type { ClaimTimes, Evidence, Facts, MakerSlice, StepTimes } from '../evidence.js'
 import { LEAST_STEPS } from '../verdict/thresholds.js'
 import { joinSlices } from './join-slices.js'
 
@@ -26,6 +26,8 @@ export interface Seen {
   slices: MakerSlice[]
   /** Bytes that makers have read. */
   bytes: number
+  /** Steps of the ring since it was opened. */
+  counted: number
   /** Records that were written over before they could be read. */
   lost: number
 }
@@ -51,6 +53,8 @@ export class RecentSpans {
   private readonly lanes = new Set<number>()
   private bytes = new Map<number, number>()
   private begun: number
+  /** How the ring is set up, as it was at the last look. */
+  facts: Facts
 
   /** `past`: begins with what was written before now, as far as it is still there. */
   constructor(
@@ -58,6 +62,7 @@ export class RecentSpans {
     now: number,
     past = false,
   ) {
+    this.facts = factsOf(source)
     this.stream = new StepStream(this.stepsInEpoch)
     this.begun = past ? Number.NEGATIVE_INFINITY : now
     this.countBytes(source.engine.reader.counters(source.engine.ring))
@@ -75,6 +80,7 @@ export class RecentSpans {
   /** The run goes on in other rings. */
   follow(source: SpanSource): void {
     this.source = source
+    this.facts = factsOf(source)
     this.stream = new StepStream(this.stepsInEpoch, false)
     this.makers = new Map()
     this.bytes = new Map()
@@ -84,20 +90,23 @@ export class RecentSpans {
   /** Reads what is new. */
   look(now: number): Seen {
     const { trainer, engine } = this.source
+    const one = trainer.reader === engine.reader
     const counters = engine.reader.counters(engine.ring)
+    this.facts = factsOf(this.source)
     const made = this.read(engine.reader)
-    const taken = trainer.reader === engine.reader ? made : this.read(trainer.reader)
-    const lost = made.lost + (taken === made ? 0 : taken.lost)
+    const taken = one ? made : this.read(trainer.reader)
+    const lost = made.lost + (one ? 0 : taken.lost)
     const steps = this.addSteps(taken.records)
     const slices = this.addSlices(made.records, counters)
     const claims = claimsIn(made.records, engine.ring, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
     if (claims.length > 0) this.claims.push({ at: now, claims })
     if (lost > 0) this.losses.push({ at: now, lost })
     this.forget(now)
-    return { steps, slices, bytes: this.countBytes(counters), lost }
+    const counted = stepsIn(one ? counters : trainer.reader.counters(trainer.ring))
+    return { steps, slices, bytes: this.countBytes(counters), counted, lost }
   }
 
-  /** The evidence of some of the steps: with what makers did from when the first of them was asked for. */
+  /** The evidence of some of the steps: with what makers did from when the first of them was asked for. Without claims. */
   of(steps: StepTimes[], from: number, to: number, more: CollectOptions): Evidence {
     const begin = Math.min(from, ...steps.map(({ asked }) => asked))
     noteGc(steps, this.collections)
@@ -105,13 +114,9 @@ export class RecentSpans {
       version: 1,
       from: begin,
       to,
-      facts: factsOf(this.source, { ...(more.host && { cores: more.host.allowed }), ...more.facts }),
+      facts: { ...this.facts, ...(more.host && { cores: more.host.allowed }), ...more.facts },
       steps,
       makers: this.slices.filter(slice => slice.to > begin),
-      claims: this.claims
-        .filter(({ at }) => at > begin)
-        .flatMap(({ claims }) => claims)
-        .slice(-CLAIMS),
       host: more.host ?? null,
       probes: more.probes ?? {},
       lost: this.losses.reduce((sum, { at, lost }) => sum + (at > begin ? lost : 0), 0),
@@ -124,6 +129,8 @@ export class RecentSpans {
     const evidence = this.of(this.steps, this.windowFrom(to), to, more)
     const last = this.steps.at(-1)
     if (last) evidence.silentMs = Math.max(0, to - endOf(last))
+    const claims = this.claims.flatMap(({ at, claims }) => (at > evidence.from ? claims : []))
+    evidence.claims = claims.slice(-CLAIMS)
     return evidence
   }
 
@@ -158,7 +165,7 @@ export class RecentSpans {
 
   private addSlices(records: readonly SpanRecord[], counters: readonly Counters[]): MakerSlice[] {
     const { ring } = this.source.engine
-    const workers = factsOf(this.source, { cores: 0 }).workers
+    const { workers } = this.facts
     const lanes = new Map<number, SpanRecord[]>()
     for (const record of records) {
       const { kind, lane, number } = record.lane
@@ -232,6 +239,13 @@ export class RecentSpans {
     const { reader, ring } = this.source.engine
     return reader.rings().find(one => one.ring === ring)?.stepsInEpoch ?? 0
   }
+}
+
+function stepsIn(counters: readonly Counters[]): number {
+  let steps = 0
+  for (const { lane, rings } of counters)
+    if (lane.kind === 'consumer') steps += rings.reduce((sum, { claims }) => sum + claims, 0)
+  return steps
 }
 
 export function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {

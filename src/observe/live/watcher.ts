@@ -21,9 +21,10 @@ import { type MakerShares, sharesOf } from './maker-shares.js'
 import { RecentSpans, type Seen } from './recent.js'
 import type { RunRecord } from './record.js'
 
-/** The diagnosis may take this share of a core: one that takes 10 ms is made every 3 s. It is never older than this (ms). */
+/** The diagnosis may take this share of a core: one that takes 10 ms is made every 3 s. How often at most, and at least (ms). */
 const DIAGNOSING = 0.003
-const OLDEST = 5000
+const OFTEN = 2000
+const OLDEST = 8000
 /** Looks come a little early or late (ms). */
 const HALF_LOOK = 500
 /** It is not begun before so much was seen (ms). */
@@ -65,7 +66,10 @@ export class RunWatcher {
   private readonly looks: HostLook[] = []
   private looked: number
   private begun: number
+  private name: string
   private step = 0
+  /** How long a step takes with its batch at hand (ms), where that is known. */
+  idealMs: number | undefined
   /** Steps that were made in rings before this one. */
   private former = 0
   private window: Watched['window'] = null
@@ -85,8 +89,9 @@ export class RunWatcher {
     this.spans = new RecentSpans(source, this.looked, past)
     this.begun = this.spans.windowFrom(this.looked)
     this.notes = new EngineNotes(engine, () => this.source.engine.ring, past)
+    this.idealMs = options.idealMs
     this.life = new Life(source, { trainer, engine })
-    this.step = this.stepsCounted()
+    this.name = this.nameOf()
   }
 
   /** Why there is nothing to be seen any more; undefined while the run goes on. */
@@ -122,13 +127,13 @@ export class RunWatcher {
     const a = account(evidence)
     const known = a.steps > 0
     const steps = seen.steps.reduce((sum, { count }) => sum + count, 0)
-    this.step = Math.max(this.step, this.former + this.stepsCounted())
+    this.step = Math.max(this.step, this.former + seen.counted)
     const { facts } = evidence
     const { decisions, bad: noted } = this.notes.look()
     return {
       version: 1,
       ...{ time: Date.now(), at: now, seconds, host: hostname(), trainer, engine, ring },
-      ...{ feed: this.nameOf(), rank: facts.rank, world: facts.world, step: this.step, steps },
+      ...{ feed: this.name, rank: facts.rank, world: facts.world, step: this.step, steps },
       samples: seen.steps.reduce((sum, { samples }) => sum + samples, 0),
       bytes: seen.bytes,
       stepMs: known ? a.stepMs : null,
@@ -152,7 +157,7 @@ export class RunWatcher {
   private diagnose(now: number): void {
     const from = this.spans.windowFrom(now)
     while (this.looks.length > 2 && this.looks[1].at <= from) this.looks.shift()
-    const pause = Math.min(OLDEST, this.took / DIAGNOSING) - HALF_LOOK
+    const pause = Math.min(OLDEST, Math.max(OFTEN, this.took / DIAGNOSING)) - HALF_LOOK
     if (now - this.begun < LEAST_SEEN || now - this.diagnosed < pause) return
     const [first, last] = [this.looks[0], this.looks.at(-1) as HostLook]
     const host = last.at > first.at ? this.host.between(first, last) : null
@@ -170,7 +175,8 @@ export class RunWatcher {
   }
 
   private beside(host: HostSignals | null, steps: number) {
-    const { idealMs, facts = {}, cache } = this.options
+    const { facts = {}, cache } = this.options
+    const { idealMs } = this
     const probes: Probes = idealMs === undefined ? {} : { ideal: { ms: idealMs, from: 'given', steps } }
     const found = cache?.()
     return { host, facts, probes, ...(found && { cache: found }) }
@@ -183,15 +189,7 @@ export class RunWatcher {
     this.former = this.step
     this.source = next
     this.spans.follow(next)
-  }
-
-  /** Steps of the ring since it was opened: what its loop counted. */
-  private stepsCounted(): number {
-    const { reader, ring } = this.source.trainer
-    let steps = 0
-    for (const { lane, rings } of reader.counters(ring))
-      if (lane.kind === 'consumer') steps += rings.reduce((sum, { claims }) => sum + claims, 0)
-    return steps
+    this.name = this.nameOf()
   }
 
   private nameOf(): string {
