@@ -7,8 +7,10 @@ import { MillraceError } from '../basics/errors.js'
 import { controlledBy } from '../diagnose/attach/controller.js'
 import { type FoundRun, findRun } from '../diagnose/attach/find-run.js'
 import { gallery } from './gallery/gallery.js'
+import { Alarms } from './run/alarms.js'
 import { RunControl } from './run/control.js'
 import { History, pointOf } from './run/history.js'
+import { Logs } from './run/logs.js'
 import { plainName, type RunHere, runsHere } from './run/runs.js'
 import { timeline } from './run/timeline.js'
 import { WatchedRun } from './run/watched-run.js'
@@ -30,6 +32,11 @@ export interface DashboardOptions {
   control: boolean
   /** Dollars for an hour of a GPU. */
   price: number
+  /** A folder of run logs. */
+  log?: string
+  /** Rules of alerts, and what is told of them. */
+  alerts?: readonly string[]
+  onAlert?: (alert: Alert) => void
   version: string
   host: string
   port?: number
@@ -47,10 +54,17 @@ export class Dashboard implements Shown {
   private hello = ''
   private looks = 0
   private timer: NodeJS.Timeout | undefined
+  private readonly alarms: Alarms
+  /** Those that hold now, by rule. */
   private readonly alerts = new Map<string, Alert>()
+  private readonly logs: Logs | undefined
+  /** A run that is known by its log alone. */
+  private logged: RunName | undefined
 
   private constructor(private readonly options: DashboardOptions) {
     if (options.control) this.control = new RunControl(() => this.controllable())
+    this.alarms = new Alarms(options.alerts ?? [])
+    this.logs = options.log === undefined ? undefined : new Logs(options.log)
     this.server = new DashboardServer(this, options)
   }
 
@@ -78,7 +92,7 @@ export class Dashboard implements Shown {
 
   /** The run that is shown, if any; and those that could be. */
   get runs(): { run: RunName | null; others: RunName[] } {
-    return { run: this.run?.name ?? null, others: this.others }
+    return { run: this.run?.name ?? this.logged ?? null, others: this.others }
   }
 
   /** Ends it: what was set and not kept is set back. Nothing is waited for. */
@@ -136,8 +150,10 @@ export class Dashboard implements Shown {
   private look(): void {
     this.looks++
     try {
+      this.logs?.look()
       if (this.run === undefined || this.ended !== null) {
         if (this.looks % SEEK === 0) this.seek()
+        if (this.run === undefined) this.lookAtLogs()
       } else {
         this.lookAtRun(this.run)
         if (this.looks % LIST === 0 && this.server.streams.count > 0) this.others = this.list(runsHere())
@@ -150,11 +166,52 @@ export class Dashboard implements Shown {
   }
 
   private lookAtRun(run: WatchedRun): void {
-    const { now, records } = run.look()
-    this.now = { ...now, controlledBy: controlledBy(run.engine) }
-    if (records.length > 0) this.history.add(pointOf(records))
-    this.server.streams.send('now', this.now)
+    const { now, records: here } = run.look()
+    const known = new Set(here.map(({ rank }) => rank))
+    const { feed, world } = run.name
+    const elsewhere = this.logs?.now(feed, world).filter(({ rank }) => !known.has(rank)) ?? []
+    const ranks = [...here, ...elsewhere].sort((a, b) => a.rank - b.rank)
+    this.tellNow({ ...now, ranks, controlledBy: controlledBy(run.engine) })
     if (run.ended !== undefined) this.end(run.ended)
+  }
+
+  /** No run is here, but its log is: its nodes are others. */
+  private lookAtLogs(): void {
+    const newest = this.logs?.newest()
+    if (this.logs === undefined || newest === undefined) return
+    const { feed, world, trainer } = newest.name
+    if (this.logged?.feed !== feed || this.logged.trainer !== trainer) {
+      this.logged = newest.name
+      this.begin(feed, world)
+    }
+    this.logged = newest.name
+    const ranks = this.logs.now(feed, world)
+    const time = Math.max(0, ...ranks.map(one => one.time))
+    if (time > (this.now?.ranks[0]?.time ?? 0) && newest.ended === null)
+      this.tellNow({ ranks, worst: null, makers: [], tuner: null, bad: [], controlledBy: null })
+    if (newest.ended !== null) this.end(newest.ended)
+  }
+
+  private tellNow(now: Now): void {
+    this.now = now
+    this.server.streams.send('now', now)
+    if (now.ranks.length === 0) return
+    this.history.add(pointOf(now.ranks))
+    for (const alert of this.alarms.look(now.ranks)) {
+      if (alert.since === null) this.alerts.delete(alert.rule)
+      else this.alerts.set(alert.rule, alert)
+      this.server.streams.send('alert', alert)
+      this.options.onAlert?.(alert)
+    }
+  }
+
+  /** Another feed is shown: its past is what logs know of it. */
+  private begin(feed: string, world: number): void {
+    this.history.clear()
+    this.alarms.clear()
+    this.alerts.clear()
+    this.ended = null
+    for (const point of this.logs?.history(feed, world) ?? []) this.history.add(point)
   }
 
   private end(reason: string): void {
@@ -181,14 +238,14 @@ export class Dashboard implements Shown {
     } catch {
       return false // it has ended meanwhile
     }
-    // The next run of a feed goes on where the last one ended.
-    if (chosen || found.trainer.ring.name !== this.run?.feed) this.history.clear()
-    this.show(found)
+    this.show(found, chosen)
     return true
   }
 
-  private show(found: FoundRun): void {
+  private show(found: FoundRun, chosen = true): void {
     const run = new WatchedRun(found)
+    // The next run of a feed goes on where the last one ended.
+    if (chosen || run.feed !== this.run?.feed) this.begin(run.feed, run.name.world)
     this.control?.close()
     this.run?.close()
     this.run = run
@@ -215,7 +272,7 @@ export class Dashboard implements Shown {
       host: hostname(),
       control,
       dollarsPerHour: price,
-      run: run?.name ?? null,
+      run: run?.name ?? this.logged ?? null,
       others: this.others,
       definition: run?.definition ?? null,
       fields: run?.fields ?? [],
