@@ -45,10 +45,12 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['system', 'transform'],
   ],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
+  dashboard: ['basics', 'batch', 'diagnose', 'engine', 'observe', 'spans', 'transform'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [
     'basics',
     'codec',
+    'dashboard',
     'define',
     'deliver',
     'diagnose',

@@ -296,12 +296,11 @@ export class Dashboard implements Shown {
   }
 
   private controllable() {
-    const { run, now } = this
-    if (run === undefined || this.ended !== null)
+    const { run } = this
+    const setting = this.ended === null ? run?.setting : undefined
+    if (run === undefined || setting === undefined)
       throw new MillraceError('no run is shown that could be changed')
-    const record = now?.ranks.find(({ engine, ring }) => engine === run.engine && ring === run.ring)
-    if (record === undefined) throw new MillraceError('the run was not looked at yet: try again in a second')
     const { trainer, trainerRing, engine, ring } = run
-    return { trainer, trainerRing, engine, ring, workers: record.workers, depth: record.depth }
+    return { trainer, trainerRing, engine, ring, workers: setting.workers, depth: setting.depth }
   }
 }

@@ -7,7 +7,7 @@ import { Elements } from './elements.js'
 import type { Rgb } from './png.js'
 
 /** Pixels of the longer side at most. */
-export const MOST_SIDE = 160
+const MOST_SIDE = 160
 
 /** Of values scaled to 0…1, as `normalize` has them: one number, or one for each channel. */
 export interface Normalize {

@@ -40,13 +40,16 @@ export class RunControl {
     return this.alone(async () => {
       const { engine, ring, ...now } = this.run()
       if (undo) return this.undo()
-      const held = this.hold(engine, ring, { workers: now.workers, depth: now.depth })
+      const isFirst = this.held === undefined
+      const { controller, before } = this.hold(engine, ring, { workers: now.workers, depth: now.depth })
       let set: { workers: number; depth: number } = now
       try {
-        if (workers !== undefined || depth !== undefined) set = await held.controller.ask({ workers, depth })
-      } finally {
-        if (held.before.workers === set.workers && held.before.depth === set.depth) this.release()
+        if (workers !== undefined || depth !== undefined) set = await controller.ask({ workers, depth })
+      } catch (error) {
+        if (isFirst) this.release() // nothing was set
+        throw error
       }
+      if (before.workers === set.workers && before.depth === set.depth) this.release()
       if (keep) this.release()
       return { workers: set.workers, depth: set.depth, kept: keep }
     })

@@ -1,8 +1,9 @@
 /** A run that is looked at: all of its ranks on this machine, their engines' notes, and what a page is told of them. */
-import { type FoundRun, sourceOfRun } from '../../diagnose/attach/find-run.js'
+import type { FoundRun } from '../../diagnose/attach/find-run.js'
 import { otherRanks } from '../../diagnose/attach/other-ranks.js'
+import { watchFound } from '../../diagnose/attach/watch-run.js'
 import type { RunRecord } from '../../observe/live/record.js'
-import { RunWatcher, type Watched } from '../../observe/live/watcher.js'
+import type { RunWatcher, Watched } from '../../observe/live/watcher.js'
 import { fitModel } from '../../observe/model/fit.js'
 import type { AttachedSpans } from '../../spans/attach.js'
 import { badPicture } from '../gallery/bad-pictures.js'
@@ -59,6 +60,11 @@ export class WatchedRun {
   /** The rank by which the run was found. */
   private get own(): Rank {
     return this.ranks.get(this.found.trainer.ring.rank) as Rank
+  }
+
+  /** Workers and depth as they are now. Undefined: the feed is closed. */
+  get setting(): { workers: number; depth: number } | undefined {
+    return this.found.engine.spans.rings().find(({ ring, open }) => open && ring === this.ring)
   }
 
   get feed(): string {
@@ -150,10 +156,7 @@ export class WatchedRun {
     const { trainer, engine } = found
     const facts = this.engines.get(engine.pid) ?? new EngineFacts(engine.pid)
     this.engines.set(engine.pid, facts)
-    const watcher = new RunWatcher(sourceOfRun(found), {
-      trainer: trainer.pid,
-      engine: engine.pid,
-      past: true,
+    const watcher = watchFound(found, {
       slots: () => slotsOf(rank, facts),
       bad: () => facts.bad(rank.ring).length,
     })
