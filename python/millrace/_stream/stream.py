@@ -116,7 +116,8 @@ class Stream:
         """A ring of its own in the same engine, with the same batches from a place on: this one goes on."""
         # Without its other members, and with no more slots than are used.
         request = {name: value for name, value in self._request.items() if name != "share"}
-        request["options"] = {**request["options"], "maxDepth": request["options"]["depth"]}
+        # It is no part of the run that is logged.
+        request["options"] = {**request["options"], "maxDepth": request["options"]["depth"], "log": None}
         other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
         other.changes, other._told = self.changes, set(self._told)
         other._connect_at(place, self.opened)

@@ -5,7 +5,8 @@ import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
 import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
-import { notice, Progress } from '../progress.js'
+import { liveProgress } from '../live-progress.js'
+import { notice, Progress, progressShown } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
@@ -56,6 +57,12 @@ export const run = command({
       about: 'how much is written down of what threads do: counters, spans or full',
       default: 'spans',
     },
+    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/run-log.md)' },
+    alert: {
+      type: 'texts',
+      value: 'RULE',
+      about: 'say when a rule holds, such as "lost>5% 60s"; may be given several times',
+    },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,
@@ -64,6 +71,10 @@ export const run = command({
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
     ['millrace run cats.feed.ts#val --ids ids.jsonl --json', 'which samples come when'],
+    [
+      'millrace run cats.json --log logs --alert "lost>5% 60s"',
+      'what happens each second, and when it gets bad',
+    ],
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
@@ -85,6 +96,8 @@ export const run = command({
     await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
+    const { checkAlerts } = await import('../alerts.js')
+    checkAlerts(values.alert)
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -107,6 +120,8 @@ export const run = command({
       cache: values.cache,
       timeout: values.timeout,
       observe: values.observe as OpenOptions['observe'],
+      ...(values.log !== undefined && { log: values.log }),
+      alerts: values.alert,
       progress: (...told) => opening.set(...told),
       notice,
     })
@@ -170,6 +185,7 @@ async function feedTrainer(
   }
   saveState() // a run that fails before its first step leaves a state as well
   const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
+  const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const result = await train(loader, 1, {
     stepMs: keep.stepMs,
@@ -180,6 +196,7 @@ async function feedTrainer(
       progress.set(step + 1)
     },
   })
+  told?.()
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from

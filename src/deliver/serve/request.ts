@@ -43,8 +43,8 @@ export interface OpenRequest {
   > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
-    /** The folder of run logs, and when the feed was opened first (ms since 1970). */
-    log?: { folder: string; since: number }
+    /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
+    log?: { folder: string; since: number } | null
   }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
   share?: { name: string; members: number }
@@ -257,7 +257,7 @@ const options = parts(
     nvcomp: flag,
     cpuShare: number,
     observe: text,
-    log: parts({ folder: text, since: whole }),
+    log: orNull(parts({ folder: text, since: whole })),
   },
 )
 

@@ -210,7 +210,7 @@ export class Session {
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     const { name } = request
-    const logged = log ?? options.log
+    const logged = log === undefined ? options.log : (log ?? undefined)
     return Serving.start(feed, { ...options, workers, name, log: logged }, limit ?? Infinity, members)
   }
 

@@ -98,7 +98,7 @@ class AlertState {
 
   private told(value: number, { why }: RunRecord): string {
     const { subject, seconds, text } = this.rule
-    const over = seconds > 0 ? ` over ${ms(1000 * seconds)}` : ''
+    const over = seconds > 0 ? ` over ${seconds} s` : ''
     const cause = why !== null && (subject === 'lost' || subject === 'wait') ? `. ${why.sentence}` : ''
     return `${text}: ${this.amount(value)}${over}${cause}`
   }

@@ -48,6 +48,8 @@ export class RecentSpans {
   private losses: { at: number; lost: number }[] = []
   private readonly cursors = new Map<SpanReading, number[]>()
   private stream: StepStream
+  /** The ring before this one: its last steps may come with the first of this one. */
+  private former: { ring: number; stream: StepStream } | undefined
   private makers = new Map<number, Maker>()
   /** The lanes of loops that took batches of the ring. */
   private readonly lanes = new Set<number>()
@@ -79,12 +81,18 @@ export class RecentSpans {
 
   /** The run goes on in other rings. */
   follow(source: SpanSource): void {
+    this.former = { ring: this.source.trainer.ring, stream: this.stream }
     this.source = source
     this.facts = factsOf(source)
     this.stream = new StepStream(this.stepsInEpoch, false)
     this.makers = new Map()
     this.bytes = new Map()
-    this.lanes.clear()
+  }
+
+  /** Steps of the ring since it was opened. */
+  get counted(): number {
+    const { reader, ring } = this.source.trainer
+    return stepsIn(reader.counters(ring))
   }
 
   /** Reads what is new. */
@@ -151,14 +159,16 @@ export class RecentSpans {
 
   private addSteps(records: readonly SpanRecord[]): StepTimes[] {
     const { ring } = this.source.trainer
+    const { stream, former } = this
     for (const record of records) {
       if (record.lane.kind !== 'consumer') continue
       if (record.ring === ring) {
         this.lanes.add(record.lane.lane)
-        this.stream.add(record)
-      } else if (record.kind === 'gc' && this.lanes.has(record.lane.lane)) this.collections.push(record)
+        stream.add(record)
+      } else if (record.ring === former?.ring) former.stream.add(record)
+      else if (record.kind === 'gc' && this.lanes.has(record.lane.lane)) this.collections.push(record)
     }
-    const steps = this.stream.take()
+    const steps = [...(former?.stream.take() ?? []), ...stream.take()]
     for (const step of steps) this.steps.push(step)
     return steps
   }

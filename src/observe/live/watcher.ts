@@ -47,6 +47,8 @@ export interface WatcherOptions {
   bad?: () => number
   /** Begins with what was written before now, as far as it is still there: so that much is known at once. */
   past?: boolean
+  /** ms of CLOCK_MONOTONIC, in tests. */
+  now?: () => number
 }
 
 /** What is known after a look. */
@@ -59,6 +61,7 @@ export interface Watched {
 }
 
 export class RunWatcher {
+  private readonly now: () => number
   private readonly spans: RecentSpans
   private readonly host: HostSampler
   private readonly notes: EngineNotes
@@ -82,10 +85,11 @@ export class RunWatcher {
     private source: SpanSource,
     private readonly options: WatcherOptions,
   ) {
-    const { trainer, engine, gpu, past } = options
-    this.host = new HostSampler({ engine, trainer, ...(gpu !== undefined && { gpu }) })
+    const { trainer, engine, gpu, past, now = monotonicMs } = options
+    this.now = now
+    this.host = new HostSampler({ engine, trainer, now, ...(gpu !== undefined && { gpu }) })
     this.looks.push(this.host.look())
-    this.looked = monotonicMs()
+    this.looked = now()
     this.spans = new RecentSpans(source, this.looked, past)
     this.begun = this.spans.windowFrom(this.looked)
     this.notes = new EngineNotes(engine, () => this.source.engine.ring, past)
@@ -101,8 +105,9 @@ export class RunWatcher {
 
   /** What happened since the last look. Where the run has ended, this is the rest of it. */
   look(): Watched {
-    const seen = this.spans.look(monotonicMs())
-    const now = monotonicMs()
+    this.followRing()
+    const seen = this.spans.look(this.now())
+    const now = this.now()
     const seconds = (now - this.looked) / 1000
     const before = this.looks.at(-1) as HostLook
     const look = this.host.look()
@@ -111,7 +116,6 @@ export class RunWatcher {
     const record = this.record(seen, now, seconds, host)
     this.looked = now
     this.diagnose(now)
-    this.followRing()
     return { record: { ...record, why: this.why }, window: this.window, makers: sharesOf(seen.slices) }
   }
 
@@ -171,7 +175,7 @@ export class RunWatcher {
       this.window = { accounting, diagnosis, evidence }
       this.why = whyOf(diagnosis, (evidence.to - evidence.from) / 1000)
     }
-    this.took = monotonicMs() - now
+    this.took = this.now() - now
   }
 
   private beside(host: HostSignals | null, steps: number) {
@@ -186,7 +190,7 @@ export class RunWatcher {
   private followRing(): void {
     const next = this.life.look()
     if (next === undefined) return
-    this.former = this.step
+    this.former += this.spans.counted
     this.source = next
     this.spans.follow(next)
     this.name = this.nameOf()
