@@ -1,5 +1,5 @@
 /** What the gallery shows is what the batch holds: read out of the ring of this very process, as another one would do it. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -11,15 +11,20 @@ import { drawBoxes } from '../../src/dashboard/gallery/pixels.js'
 import { png } from '../../src/dashboard/gallery/png.js'
 import { RingBytes } from '../../src/dashboard/gallery/ring-bytes.js'
 import { EngineFacts } from '../../src/dashboard/run/engine-facts.js'
-import type { FeedJson } from '../../src/define/types.js'
+import type { FeedJson, NormalFeed } from '../../src/define/types.js'
+import type { Batch } from '../../src/deliver/node/batch.js'
 import type { Loader } from '../../src/deliver/node/loader.js'
 import type { RingNote } from '../../src/engine/control/ring-note.js'
+import { toldDefinition } from '../../src/engine/control/told-definition.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 
 /** As users have it: its worker threads are files of dist/. */
 const { open } = (await import(
   new URL('../../dist/index.js', import.meta.url).href
 )) as typeof import('../../src/index.js')
+
+/** A picture that can be decoded. */
+const GOOD = join(import.meta.dirname, '../golden/images/422.jpg')
 
 /** Pixels of a PNG of ours: no filter, RGB. */
 function pixels(url: string): { width: number; height: number; bytes: Buffer } {
@@ -52,8 +57,9 @@ async function opened(feed: FeedJson, root?: string) {
   loaders.push(loader)
   await loader.ready
   const iterator = loader[Symbol.asyncIterator]()
-  const { value: batch } = await iterator.next()
-  return { loader, iterator, batch, note: newestNote() }
+  const next = async () => (await iterator.next()).value as Batch
+  const batch = await next()
+  return { loader, iterator, next, batch, note: newestNote() }
 }
 
 const image = (more: object): FeedJson => ({
@@ -82,7 +88,7 @@ describe('the gallery', () => {
     expect(rows.map(({ id }) => id)).toEqual([`row ${first}`, `row ${first + 1}`])
     // The same batch of the plain feed.
     let taken = plain.batch
-    for (let i = 0; i < batch; i++) taken = (await plain.iterator.next()).value
+    for (let i = 0; i < batch; i++) taken = await plain.next()
     expect(rows[0].values).toEqual({ label: String((taken.get('label') as BigInt64Array)[0]) })
     const { width, height, bytes } = pixels(rows[0].pictures.picture)
     expect([width, height]).toEqual([32, 24])
@@ -158,6 +164,46 @@ describe('the gallery', () => {
     expect(await gallery(process.pid, note, 1)).toMatchObject({ reason: 'the feed is closed', rows: [] })
     expect(await gallery(process.pid, undefined, 1)).toMatchObject({ rows: [] })
   })
+})
+
+test('bad samples are noted with their place, once each, and their pictures are found', async () => {
+  const root = temporaryFolder()
+  const good = readFileSync(GOOD)
+  const broken = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 1, 2, 3])
+  writeFiles(root, { 'd/a/1.jpg': broken, 'd/a/2.jpg': broken, 'd/b/3.jpg': good, 'd/b/4.jpg': good })
+  const { note, iterator } = await opened(
+    {
+      source: { folder: 'd' },
+      fields: {
+        image: { from: 'image', as: 'image', apply: [{ resize: [8, 8] }] },
+        label: { from: 'label', as: 'int' },
+      },
+      batch: { size: 2, last: 'keep' },
+      onError: { policy: 'drop', budget: 5 },
+    },
+    root,
+  )
+  while (!(await iterator.next()).done) {}
+  const facts = new EngineFacts(process.pid)
+  const bad = facts.bad(note.ring)
+  expect(bad.map(({ id }) => id).sort()).toEqual(['a/1.jpg', 'a/2.jpg'])
+  expect(bad[0].message).toContain('decode of field "image" failed')
+  expect(badPicture(note, bad[0], true)?.type).toBe('image/jpeg')
+  expect(badPicture(note, bad[0])?.bytes).toEqual(broken)
+  facts.close()
+})
+
+test('a definition is told without passwords, and cut where it is too long', async () => {
+  const classes = Array.from({ length: 20_000 }, (_, i) => `class ${i}`)
+  const { note } = await opened({
+    ...image({ dtype: 'u8' }),
+    fields: { label: { from: 'cls', as: 'int' }, kind: { from: 'cls', as: 'class', classes, missing: 0 } },
+  } as FeedJson).catch(() => ({ note: newestNote() }))
+  expect(note.cut).toBe(true)
+  expect(note.definition!.fields.kind.classes!.slice(-2)).toEqual(['class 49', '… 19950 more'])
+  const source = { tar: ['https://me:secret@host/a.tar?X-Amz-Signature=1', 'shards/a.tar?x'] }
+  const told = toldDefinition({ source, fields: [], batch: { apply: [] } } as unknown as NormalFeed)
+  expect(told.source).toEqual({ tar: ['https://…@host/a.tar?…', 'shards/a.tar?x'] })
 })
 
 test('elements of all floats', () => {

@@ -184,7 +184,10 @@ async function feedTrainer(
     if (save !== undefined) audit.saveState(save, loader.state())
   }
   saveState() // a run that fails before its first step leaves a state as well
-  const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
+  const progress = new Progress('feeding', {
+    unit: 'steps',
+    ...(!keep.endless && { total: loader.loopSteps }),
+  })
   const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const result = await train(loader, 1, {

@@ -14,8 +14,8 @@ import { type ReadyBatch, RingBytes } from './ring-bytes.js'
 import { inWords, numbersIn, textIn } from './values.js'
 
 /** For so long (ms) a batch is waited for that stays while it is read, and how often it is looked for. */
-const PATIENCE = 1500
-const OFTEN = 5
+const PATIENCE = 3000
+const OFTEN = 2
 /** Bytes of one row of one field that are read at most, and of all rows together. */
 const MOST_ROW = 2 ** 26
 const MOST_BYTES = 2 ** 28
@@ -31,11 +31,15 @@ export async function gallery(engine: number, note: RingNote | undefined, rows: 
   if (note === undefined) return { ...NOTHING, reason: 'this engine does not tell where its batches lie' }
   const ring = RingBytes.open(engine, note)
   if (ring === undefined) return { ...NOTHING, reason: 'the feed is closed' }
+  let few = rows
   try {
     for (const until = performance.now() + PATIENCE; performance.now() < until; await sleep(OFTEN)) {
       for (const batch of ring.ready()) {
-        const read = readRows(ring, note, batch, rows)
-        if (!ring.still(batch)) continue
+        const read = readRows(ring, note, batch, few)
+        if (!ring.still(batch)) {
+          few = Math.max(1, few >> 1) // quicker the next time
+          continue
+        }
         const { batch: number, epoch, step } = batch
         const told = { batch: number, epoch, step, reason: reasonOf(note) }
         return { ...told, rows: read.map(row => rowOf(row, note)) }
