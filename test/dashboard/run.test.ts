@@ -7,6 +7,7 @@ import { Dashboard, type DashboardOptions } from '../../src/dashboard/dashboard.
 import type { Snapshot } from '../../src/dashboard/server/requests.js'
 import type { Gallery, Timeline } from '../../src/dashboard/view.js'
 import { temporaryFolder } from '../support/folder.js'
+import { withoutPython } from '../support/python.js'
 import { LONGEST_WAIT, until } from '../support/until.js'
 
 const root = join(import.meta.dirname, '../..')
@@ -24,11 +25,15 @@ async function end(child: ChildProcess): Promise<void> {
   await new Promise(resolve => child.once('close', resolve))
 }
 
-/** A trainer that says what it does, of feeds that no other test has. */
+/** Other tests run feeds on this machine at the same time: this file has a name that no other one has. */
+const numbers = join(temporaryFolder(), `numbers-${process.pid}.txt`)
+writeFileSync(numbers, Array.from({ length: 1000 }, (_, i) => `${i}\n`).join(''))
+
+/** A trainer that says what it does. */
 async function trainer(options: object = {}) {
-  const script = join(root, 'test/diagnose/trainer.mjs')
+  const script = join(root, 'test/dashboard/trainer.mjs')
   const dist = join(root, 'dist/index.js')
-  const child = spawn(process.execPath, [script, dist, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [script, dist, numbers, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
@@ -99,8 +104,8 @@ describe('a run that is attached to', () => {
       dollarsPerHour: 2,
       run: { trainer: pid, engine: pid, world: 1 },
     })
-    expect(hello.definition).toMatchObject({ source: { synthetic: { count: 1000 } }, batch: { size: 10 } })
-    expect(hello.fields).toEqual([{ name: 'data', dtype: 'f32', shape: [64], kind: 'npy' }])
+    expect(hello.definition).toMatchObject({ source: { text: numbers }, batch: { size: 10 } })
+    expect(hello.fields).toEqual([{ name: 'data', dtype: 'f32', shape: [], kind: 'float' }])
     expect(now!.ranks[0]).toMatchObject({ trainer: pid, rank: 0, workers: 1, depth: 4, bad: 0 })
     expect(now!.ranks[0].slots).toMatchObject({ ready: expect.any(Number), filling: expect.any(Number) })
     expect(now!.worst).toMatchObject({ rank: 0, evidence: { facts: { rows: 10 }, fit: { rows: 10 } } })
@@ -120,7 +125,7 @@ describe('a run that is attached to', () => {
     for (const { spans } of timeline.lanes)
       for (const [start, duration] of spans) expect(start >= 0 && duration >= 0).toBe(true)
     const gallery = await get<Gallery>(dashboard, '/api/gallery?rows=2')
-    expect(gallery.rows[0]?.values.data ?? gallery.reason).toMatch(/^\[64\] |ready/)
+    expect(gallery.rows[0]?.values.data ?? gallery.reason).toMatch(/^\d+$|ready/)
   })
 
   test('ends, and the next one of the same feed is shown after it', async () => {
@@ -258,6 +263,49 @@ describe('a run that is attached to', () => {
     expect(logs.history(feed, world).length).toBeGreaterThan(2)
     expect(logs.now(feed, world, Date.now() + 60_000)).toEqual([])
     expect(logs.newest(Date.now() + 60_000)!.ended).toContain('does not go on')
+  })
+})
+
+describe.skipIf(withoutPython)('a trainer in Python', () => {
+  test('is shown with its engine: definition, slots, gallery and timeline of both processes', async () => {
+    const env = {
+      ...process.env,
+      PYTHONPATH: join(root, 'python'),
+      XDG_RUNTIME_DIR: temporaryFolder(),
+    }
+    const child = spawn('python3', [join(root, 'test/diagnose/trainer.py')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env,
+    })
+    children.push(child)
+    await new Promise((resolve, reject) => {
+      child.stdout!.once('data', resolve)
+      child.once('close', () => reject(new Error('it has ended')))
+    })
+    const dashboard = await start({ attach: child.pid! })
+    const { hello, now } = await become(
+      () => snapshot(dashboard),
+      ({ now, hello }) => (now?.ranks[0]?.steps ?? 0) > 0 && hello.definition,
+    )
+    expect(hello.run!.trainer).toBe(child.pid)
+    expect(hello.run!.engine).not.toBe(child.pid)
+    expect(hello.fields).toEqual([{ name: 'data', dtype: 'f32', shape: [64], kind: 'npy' }])
+    expect(now!.ranks[0].slots).not.toBeNull()
+    await become(
+      () => get<Gallery>(dashboard, '/api/gallery?rows=1'),
+      ({ rows }) => rows[0]?.values.data?.startsWith('[64] '),
+    )
+    const { lanes } = await become(
+      () => get<Timeline>(dashboard, '/api/timeline'),
+      ({ lanes }) =>
+        lanes.some(({ kind }) => kind === 'worker') && lanes.some(({ kind }) => kind === 'consumer'),
+    )
+    expect(lanes.find(({ kind }) => kind === 'consumer')!.rank).toBe(0)
+    child.kill('SIGKILL')
+    await become(
+      () => snapshot(dashboard),
+      ({ ended }) => ended,
+    )
   })
 })
 

@@ -152,11 +152,26 @@ function words({ url, run, others }: Told, port: number): string {
   ].join('\n')
 }
 
+/** How long a browser may take to start (ms). */
+const STARTING = 20_000
+
+/** By a file that only this user can read: all users can see the words of a command, and the token is in the address. */
 async function openBrowser(url: string): Promise<void> {
-  const { spawn } = await import('node:child_process')
-  const child = spawn('xdg-open', [url], { stdio: 'ignore', detached: true })
+  const [{ spawn }, { mkdtempSync, rmSync, writeFileSync }, { tmpdir }, { join }] = await Promise.all([
+    import('node:child_process'),
+    import('node:fs'),
+    import('node:os'),
+    import('node:path'),
+  ])
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  onInterrupt(remove)
+  const file = join(folder, 'dashboard.html')
+  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">`, { mode: 0o600 })
+  const child = spawn('xdg-open', [file], { stdio: 'ignore', detached: true })
   child.on('error', () => notice('there is no xdg-open here: open the address yourself'))
   child.unref()
+  setTimeout(remove, STARTING).unref()
 }
 
 /** Until Ctrl-C. A run of our own that fails is told: the page stays, with what was seen. */
