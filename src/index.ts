@@ -90,6 +90,17 @@ export type { DiagnoseLiveOptions } from './diagnose/attach/live.js'
 export type { DiagnoseFeedOptions } from './diagnose/feed.js'
 export type { Findings } from './diagnose/findings.js'
 export type { Accounting, Diagnosis, Evidence } from './observe/evidence.js'
+export type { TunerDecision } from './observe/live/decision.js'
+export type { RunRecord } from './observe/live/record.js'
+export type { Watched } from './observe/live/watcher.js'
+export type { LogHeader } from './observe/log/lines.js'
+export {
+  alignRanks,
+  type LoggedMoment,
+  type LoggedRank,
+  type LoggedRun,
+  readRunLog,
+} from './observe/log/read.js'
 export { type Exposed, prometheus } from './observe/metrics/prometheus.js'
 export type { LoaderStats } from './observe/stats.js'
 export type { State } from './order/state.js'

@@ -28,6 +28,7 @@ from ._spans.records import SpanRead
 from ._stream.account import Diagnosis
 from ._stream.consumer import StepMark
 from ._stream.loop import ONCE, Limits, Once
+from ._stream.progress_line import ProgressLine
 from ._stream.run import Run
 from ._stream.stats import Stats
 from ._stream.stream import Stream
@@ -36,7 +37,7 @@ from .diagnosing import diagnose
 from .errors import DefinitionError
 from .views import View, length
 
-log = logging.getLogger("millrace")
+logger = logging.getLogger("millrace")
 
 #: How often a dead engine is replaced.
 RESTARTS = 3
@@ -71,6 +72,8 @@ class Feed(Opened):
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
       ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/trace.md.
+    * ``log``: a folder for the run log, a line of JSON a second (by default MILLRACE_LOG's; False: none): see
+      docs/run-log.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
@@ -104,6 +107,8 @@ class Feed(Opened):
         plugins: "Sequence[str | os.PathLike[str]]" = (),
         observe: Optional[str] = None,
         trace: "str | os.PathLike[str] | None" = None,
+        log: "str | os.PathLike[str] | bool | None" = None,
+        progress: bool = False,
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
@@ -138,6 +143,7 @@ class Feed(Opened):
             observe=observe,
             tune=tune,
             affinity=affinity,
+            log=log,
         )
         together = self.world * members * (1 if parts is None else parts.get("world", 1))
         meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
@@ -168,7 +174,8 @@ class Feed(Opened):
         self._recording = None if recorded is None else Recording(recorded)
         if state is not None:
             self._run.began_with(state)
-        log.info("%s: %s", self.name, self._where())
+        self._progress = ProgressLine(self._run) if progress and self.rank == 0 else None
+        logger.info("%s: %s", self.name, self._where())
 
     # ------------------------------------------------------------ iterating
 
@@ -358,6 +365,8 @@ class Feed(Opened):
 
     def close(self) -> None:
         """Ends it. Batches still referred to stay readable."""
+        if self._progress is not None:
+            self._progress.close()
         self._run.close()
         if self._recording is not None:
             self._recording.close()

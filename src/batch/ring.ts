@@ -62,6 +62,19 @@ export class Ring extends Claims {
     }
   }
 
+  /** Slots by what is in them; batches before `handed` were given to the consumer. */
+  slotsInUse(handed: number): { ready: number; filling: number; held: number } {
+    const found = { ready: 0, filling: 0, held: 0 }
+    for (const [index, { words }] of this.slots.entries()) {
+      if (Atomics.load(this.words, Word.Holder + index) === 0) continue
+      const batch = Atomics.load(words, Header.Batch) - 1
+      if (Atomics.load(words, Header.Ready) !== 1) found.filling++
+      else if (batch < handed) found.held++
+      else found.ready++
+    }
+    return found
+  }
+
   /** For waiting until another batch is closed: the word, its index, and the value seen. */
   get completed(): [Int32Array, number, number] {
     return [this.words, Word.Completed, Atomics.load(this.words, Word.Completed)]

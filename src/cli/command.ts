@@ -109,6 +109,8 @@ export class UsageError extends MillraceError {
 /** Options that every verb has. */
 const COMMON = {
   json: { type: 'flag', about: 'print one JSON object instead of text; progress stays on stderr' },
+  progress: { type: 'flag', about: 'show progress on stderr: on, unless MILLRACE_PROGRESS=0 is set' },
+  'no-progress': { type: 'flag', about: 'show none' },
   help: { type: 'flag', short: 'h', about: 'show this help' },
 } as const satisfies Record<string, Option>
 
@@ -133,7 +135,7 @@ export const PLUGIN = {
 export function parse(
   verb: Command,
   words: readonly string[],
-): Call<Record<string, Option>> & { json: boolean; help: boolean } {
+): Call<Record<string, Option>> & { json: boolean; help: boolean; progress: boolean | undefined } {
   const options: Record<string, Option> = { ...verb.options, ...COMMON }
   const { tokens } = parseArgs({
     args: [...words],
@@ -164,6 +166,7 @@ export function parse(
     values: values as Values<Record<string, Option>>,
     json: values.json === true,
     help: values.help === true,
+    progress: values['no-progress'] === true ? false : values.progress === true ? true : undefined,
   }
 }
 

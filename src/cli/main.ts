@@ -29,7 +29,8 @@ async function main(words: readonly string[]): Promise<number> {
     return 0
   }
   const { verb, rest: given } = await find(words)
-  const { args, values, json, help: wanted } = parse(verb, given)
+  const { args, values, json, help: wanted, progress } = parse(verb, given)
+  if (progress !== undefined) (await import('./progress.js')).showProgress(progress)
   if (wanted) {
     print(await helpOf(verb))
     return 0

@@ -24,11 +24,16 @@ export interface TrainerResult {
 export interface TrainerOptions {
   /** Length of a step in ms; 0: nothing is computed. */
   stepMs: number
+  /** Of a trainer that goes on without end: only its latest steps are kept. */
+  endless?: boolean
   /** Told of every batch before it is "computed". */
   onBatch?: (batch: Batch, step: number) => void
   /** Told after every step. */
   onStep?: (step: number) => void
 }
+
+/** Steps that an endless trainer keeps. */
+const KEPT = 10_000
 
 /** Goes through `loops` loops over the loader. */
 export async function train(loader: Loader, loops: number, options: TrainerOptions): Promise<TrainerResult> {
@@ -45,6 +50,7 @@ export async function train(loader: Loader, loops: number, options: TrainerOptio
       options.onStep?.(steps.length)
       const done = performance.now()
       steps.push({ start: asked - begun, wait: got - asked, compute: done - got })
+      if (options.endless && steps.length >= 2 * KEPT) steps.splice(0, KEPT)
       asked = done
     }
   }

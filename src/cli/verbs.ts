@@ -7,6 +7,7 @@ export const VERBS: Verbs = {
   bench: async () => (await import('./verbs/bench.js')).bench,
   compare: async () => (await import('./verbs/compare.js')).compare,
   diagnose: async () => (await import('./verbs/diagnose.js')).diagnose,
+  dashboard: async () => (await import('./verbs/dashboard.js')).dashboard,
   serve: async () => (await import('./verbs/serve.js')).serve,
   pack: async () => (await import('./verbs/pack.js')).pack,
   tokenize: async () => (await import('./verbs/tokenize.js')).tokenize,

@@ -1,6 +1,2 @@
-/** The version of this package. */
-import { readFileSync } from 'node:fs'
-
-export function version(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
-}
+/** The version of this package, for verbs. */
+export { version } from '../basics/version.js'

@@ -14,6 +14,7 @@ import type { LevelName } from '../spans/span-words.js'
 import { autoWorkers } from '../system/process/limits.js'
 import type { DeviceChoice, DeviceOptions } from './device-options.js'
 import { rankOf } from './launcher.js'
+import { type LogOptions, logOf } from './live/options.js'
 import { DEPTH, TIMEOUT } from './protocol-facts.js'
 
 export interface OpenOptions extends DeviceOptions {
@@ -56,6 +57,10 @@ export interface OpenOptions extends DeviceOptions {
   timeout?: number
   /** How much is written down of what threads do: "counters", "spans" (the default) or "full" (docs/spans.md). */
   observe?: LevelName
+  /** Folder of run logs: a line of JSON a second (docs/run-log.md). Default: MILLRACE_LOG, or none; false: none. */
+  log?: string | false
+  /** Rules such as "lost>5% 60s": `notice` is told when one begins to hold and when it ends (docs/run-log.md). */
+  alerts?: readonly string[]
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean
   /** With decode "gpu": the share of images, 0…1, that workers decode all the same, so that both work. */
@@ -103,6 +108,8 @@ const NAMES: Record<keyof OpenOptions, true> = {
   timeout: true,
   observe: true,
   affinity: true,
+  log: true,
+  alerts: true,
   nvcomp: true,
   cpuShare: true,
   progress: true,
@@ -129,6 +136,8 @@ export interface OpenedOptions extends FeedingOptions {
   state?: State
   progress?: OpenOptions['progress']
   notice?: OpenOptions['notice']
+  log?: LogOptions
+  alerts?: readonly string[]
 }
 
 /** `trainer`: the process that the feed is for. */
@@ -164,6 +173,8 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
     state: options.state,
     progress: options.progress,
     notice: options.notice,
+    log: logOf(options.log),
+    alerts: options.alerts,
   }
 }
 

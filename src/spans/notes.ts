@@ -104,27 +104,78 @@ export class Notes {
 
 /** The notes of a process, oldest first. Undefined: it has none, has ended, or is another user's. */
 export function readNotes(pid: number): WrittenNote[] | undefined {
-  const fd = openNotes(pid)
-  if (fd === undefined) return undefined
+  const reader = NotesReader.open(pid)
   try {
-    const bytes = Buffer.alloc(BYTES)
-    const length = readSync(fd, bytes, 0, BYTES, 0)
-    return notesIn(bytes.subarray(HEAD_BYTES, length))
+    return reader?.all()
   } finally {
-    closeSync(fd)
+    reader?.close()
   }
 }
 
-function notesIn(bytes: Buffer): WrittenNote[] {
+/** Reads the notes of a process again and again. What it had written stays, when it is killed. */
+export class NotesReader {
+  private last = 0
+  /** What stands behind the last line of each half, and at their beginnings: unless this changes, nothing is new. */
+  private seen = ''
+  private ends: readonly number[] = [0, HALF_BYTES]
+
+  private constructor(private readonly fd: number) {}
+
+  static open(pid: number): NotesReader | undefined {
+    const fd = openNotes(pid)
+    return fd === undefined ? undefined : new NotesReader(fd)
+  }
+
+  /** All that are still there, oldest first. */
+  all(): WrittenNote[] {
+    const bytes = Buffer.alloc(BYTES - HEAD_BYTES)
+    const length = readSync(this.fd, bytes, 0, bytes.length, HEAD_BYTES)
+    const { notes, ends } = notesIn(bytes.subarray(0, length))
+    this.ends = ends
+    this.last = notes.at(-1)?.number ?? this.last
+    return notes
+  }
+
+  /** Those that were written since it was last asked. Costs next to nothing where there are none. */
+  since(): WrittenNote[] {
+    const places = () => [0, HALF_BYTES, ...this.ends].map(at => this.peek(at)).join()
+    if (places() === this.seen) return []
+    const { last } = this
+    const notes = this.all().filter(({ number }) => number > last)
+    this.seen = places()
+    return notes
+  }
+
+  close(): void {
+    closeSync(this.fd)
+  }
+
+  private peek(at: number): string {
+    const bytes = Buffer.alloc(16)
+    return bytes.toString('latin1', 0, readSync(this.fd, bytes, 0, bytes.length, HEAD_BYTES + at))
+  }
+}
+
+/** Notes, oldest first, and where the latest line of each half ends. */
+function notesIn(bytes: Buffer): { notes: WrittenNote[]; ends: number[] } {
   const notes = new Map<number, WrittenNote>()
+  const ends = [0, HALF_BYTES]
+  const latest = [0, 0]
   for (let at = 0; at < bytes.length; ) {
     const end = bytes.indexOf(10, at)
     if (end < 0) break
     const note = noteIn(bytes.subarray(at, end))
-    if (note) notes.set(note.number, note)
+    if (note) {
+      const half = end < HALF_BYTES ? 0 : 1
+      notes.set(note.number, note)
+      if (note.number >= latest[half]) {
+        latest[half] = note.number
+        ends[half] = end + 1
+      }
+    }
     at = end + 1
   }
-  return [...notes.values()].sort((a, b) => a.number - b.number)
+  return { notes: [...notes.values()].sort((a, b) => a.number - b.number), ends }
 }
 
 function noteIn(line: Buffer): WrittenNote | undefined {

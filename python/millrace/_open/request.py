@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from .._data.payload import command, without_payloads
+from ..errors import DefinitionError
 from .trainer import trainer_facts
 
 #: What a timeout of float("inf") comes to (seconds): JSON has no inf.
 FOREVER = 1e9
+#: The folder of run logs of all feeds that don't say another.
+LOG = "MILLRACE_LOG"
 
 
 def options_of(
@@ -28,6 +33,7 @@ def options_of(
     observe: Optional[str] = None,
     tune: Optional[str] = None,
     affinity: Union[str, Sequence[int], None] = None,
+    log: "str | os.PathLike[str] | bool | None" = None,
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -47,7 +53,19 @@ def options_of(
         "tune": tune,
         "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
     }
-    return {name: value for name, value in options.items() if value is not None}
+    wanted = {name: value for name, value in options.items() if value is not None}
+    return wanted if log is None and not os.environ.get(LOG) else {**wanted, "log": _log_of(log)}
+
+
+def _log_of(log: "str | os.PathLike[str] | bool | None") -> Optional[Dict[str, Any]]:
+    """The folder of run logs, and since when: where the feed is opened again, the same log goes on."""
+    if log is False:
+        return None
+    folder = os.environ.get(LOG) if log is None else log
+    if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
+        raise DefinitionError(f"log: expected a folder, or False for none, not {log!r}")
+    path = os.path.abspath(os.path.expanduser(os.fspath(folder)))
+    return {"folder": path, "since": int(time.time() * 1000)}
 
 
 def request_of(asked: Mapping[str, Any], options: Mapping[str, Any], members: int) -> Dict[str, Any]:
@@ -63,5 +81,7 @@ def request_of(asked: Mapping[str, Any], options: Mapping[str, Any], members: in
 def _shared_name(request: Mapping[str, Any]) -> str:
     """A name that is the same in all processes that ask for the same."""
     same = {key: value for key, value in request.items() if key != "allowCode"}
+    # Each process has opened it at a moment of its own.
+    same["options"] = {key: value for key, value in request["options"].items() if key != "log"}
     text = json.dumps(without_payloads(same), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

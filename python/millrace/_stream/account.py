@@ -103,15 +103,18 @@ class Account:
         ask = self._stream.ask if revive else self._stream.client.ask
         return ask({"account": {**request, **self._device()}})
 
-    def ask(self, **request: Any) -> Mapping[str, Any]:
-        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known."""
+    def ask(self, revive: bool = True, **request: Any) -> Mapping[str, Any]:
+        """``seconds`` or ``since`` (ms of CLOCK_MONOTONIC) say the window. Raises where nothing is known.
+
+        ``revive``: an engine that died is replaced, and asked.
+        """
         self._consumer.publish()
-        known: Mapping[str, Any] = {} if self._blind else self._ask(request)["known"]
+        known: Mapping[str, Any] = {} if self._blind else self._ask(request, revive)["known"]
         if "account" not in known:
             if not self._blind:
                 self._blind = True
                 log.info("%s: the engine is told what the loop does: %s", self._stream.name, known["unknown"])
-            known = self._ask({**request, "records": self._records()})["known"]
+            known = self._ask({**request, "records": self._records()}, revive)["known"]
         return self._told(known)
 
     @staticmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .._client.client import Place, needed_changes
 from .._client.layout import Field
@@ -66,6 +66,8 @@ class Run:
         #: None: nothing is said of epochs.
         self._epoch_line = None if quiet else EpochLine(stream, stats, self.account, rank)
         self._loop: Optional[Loop] = None
+        #: Batches that were handed out before it.
+        self._begun = 0
         #: The epoch of the state that was loaded, if no step of it was left.
         self._over: Optional[int] = None
         #: Whether the next loop is over that epoch: it has no steps.
@@ -105,6 +107,15 @@ class Run:
     def looping(self) -> bool:
         """Whether a loop is on."""
         return self._loop is not None and not self._loop.over
+
+    @property
+    def progress(self) -> Tuple[Optional[int], Optional[int]]:
+        """Steps of the present loop that are done, and all of them where it ends. None: no loop is on."""
+        loop = self._loop
+        if loop is None or loop.over:
+            return None, None
+        done = self.stats.batches - self._begun
+        return done, None if loop.left is None else done + loop.left
 
     def steps(self, place: Optional[Place] = None) -> Optional[int]:
         """Steps of a loop that begins at a place, or with an epoch; None when it never ends."""
@@ -160,6 +171,7 @@ class Run:
             self.stats.mark()
         self.consumer.begin(record_end, asked)
         loop = Loop(stream, self.stats, standing, self._epoch_line, total, limited=not self._limits.plain)
+        self._begun = self.stats.batches
         self._loop = loop
         return loop
 

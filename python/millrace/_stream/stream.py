@@ -121,6 +121,7 @@ class Stream:
             "depth": self.opened.depth,
             "maxDepth": self.opened.depth,
             "tune": "off",
+            "log": None,  # it is no part of the run that is logged
         }
         other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
         other.changes, other._told = self.changes, set(self._told)

@@ -5,7 +5,8 @@ import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
 import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
-import { notice, Progress } from '../progress.js'
+import { liveProgress } from '../live-progress.js'
+import { notice, Progress, progressShown } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
@@ -28,6 +29,8 @@ export const run = command({
     steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
     tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
+    endless: { type: 'flag', about: 'go on, epoch after epoch, until Ctrl-C' },
+    starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead (4, and tuned)', least: 1 },
     tune: {
@@ -61,6 +64,12 @@ export const run = command({
       about: 'how much is written down of what threads do: counters, spans or full',
       default: 'spans',
     },
+    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/run-log.md)' },
+    alert: {
+      type: 'texts',
+      value: 'RULE',
+      about: 'say when a rule holds, such as "lost>5% 60s"; may be given several times',
+    },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,
@@ -69,6 +78,10 @@ export const run = command({
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
     ['millrace run cats.feed.ts#val --ids ids.jsonl --json', 'which samples come when'],
+    [
+      'millrace run cats.json --log logs --alert "lost>5% 60s"',
+      'what happens each second, and when it gets bad',
+    ],
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
@@ -78,6 +91,11 @@ export const run = command({
       import('../../deliver/node/open.js'),
       import('../audit.js'),
     ])
+    if (values.endless && (values.epochs ?? values.steps ?? values.tokens) !== undefined)
+      throw new UsageError('--endless goes on for ever: leave --epochs, --steps and --tokens out')
+    const limited = values.endless || values.steps !== undefined || values.tokens !== undefined
+    if (values.starter !== undefined)
+      (await import('../../system/process/with-starter.js')).endWith(values.starter)
     for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
     const { save, ids, resume } = values
     const file = existsSync(feed) ? feed : feed.replace(/#[^#]*$/, '') // as it stands, or without a variant
@@ -85,6 +103,8 @@ export const run = command({
     await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
+    const { checkAlerts } = await import('../alerts.js')
+    checkAlerts(values.alert)
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -102,13 +122,15 @@ export const run = command({
       tune: values.tune as OpenOptions['tune'],
       rank: values.rank,
       world: values.world,
-      epochs: values.epochs ?? (values.steps === undefined && values.tokens === undefined ? 1 : null),
+      epochs: values.epochs ?? (limited ? null : 1),
       steps: values.steps,
       tokens: values.tokens === undefined ? undefined : Math.ceil(values.tokens),
       ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
       cache: values.cache,
       timeout: values.timeout,
       observe: values.observe as OpenOptions['observe'],
+      ...(values.log !== undefined && { log: values.log }),
+      alerts: values.alert,
       progress: (...told) => opening.set(...told),
       notice,
     })
@@ -147,6 +169,7 @@ function sequenceOf(text: string): SequenceOptions {
 /** The files that a run keeps, and the length of a step. */
 interface Keeping {
   stepMs: number
+  endless: boolean
   save?: string
   ids?: string
   trace?: string
@@ -170,16 +193,22 @@ async function feedTrainer(
     if (save !== undefined) audit.saveState(save, loader.state())
   }
   saveState() // a run that fails before its first step leaves a state as well
-  const progress = new Progress('feeding', { unit: 'steps', total: loader.loopSteps })
+  const progress = new Progress('feeding', {
+    unit: 'steps',
+    ...(!keep.endless && { total: loader.loopSteps }),
+  })
+  const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const result = await train(loader, 1, {
     stepMs: keep.stepMs,
+    endless: keep.endless,
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()
       progress.set(step + 1)
     },
   })
+  told?.()
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from

@@ -2,7 +2,6 @@
  * The Node program's side: an async iterable of batches. One `for` is one epoch; the next `for` is the next epoch,
  * whose first batches are already being made. The state counts what was handed out, never what was prefetched.
  */
-
 import { MillraceError, StateError } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
@@ -12,9 +11,9 @@ import { type LoaderStats, Stats } from '../../observe/stats.js'
 import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
-import { onThisClock } from '../../spans/clock.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
+import { type Watched, type WatchedLoader, Watching } from '../live/loader.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import { tuneByHand } from '../tuning.js'
@@ -22,6 +21,7 @@ import type { Batch, BatchOwner } from './batch.js'
 import { ConsumerSpans } from './consumer-spans.js'
 import type { Taken } from './delivery.js'
 import { Judge } from './judge.js'
+import { takenStep } from './run-account.js'
 import { Supply } from './supply.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
@@ -38,6 +38,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private steps!: StepPlan
   private judge!: Judge
   private readonly counters = new Stats()
+  private readonly watching = new Watching()
   private readonly consumer: ConsumerSpans
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
@@ -97,7 +98,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       if (this.closing) return await device?.close()
       const { options, owner } = this
       const limit = this.prefetchLimit(this.loopLength())
-      this.supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
+      const supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
+      await this.watching.start(this.told(supply))
+      this.supply = supply
     } catch (error) {
       await opening?.then(
         device => device.close(),
@@ -184,19 +187,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const now = performance.now()
     this.supply.device?.stepped(samples, (now - this.stepped) / 1000, (now - asked) / 1000)
     this.stepped = now
-    const completed = onThisClock(taken.completed)
-    const arrived = onThisClock(taken.arrived ?? taken.completed)
     // Where a run goes on within an epoch, its steps are counted from there.
     const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch)
-    const times = {
-      asked: requested,
-      completed,
-      arrived,
-      got: now,
-      samples,
-      stepInEpoch: inEpoch,
-      mark,
-    } as const
+    const times = takenStep(taken, { asked: requested, got: now, samples, stepInEpoch: inEpoch, mark })
     this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
     return this.current
   }
@@ -332,16 +325,11 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   stats(): LoaderStats {
     this.checkOpen()
-    const { feeding, spare, device } = this.supply
+    const { feeding, spare, device, beside } = this.supply
     const report = this.counters.report(feeding, this.feed, this.judge)
     const { run } = this.consumer
-    return {
-      ...report,
-      depth: report.depth - spare,
-      ...(device && { device: device.stats }),
-      account: run.account(this.supply.beside, 'run'),
-      epoch: run.account(this.supply.beside, 'epoch'),
-    }
+    const accounts = { account: run.account(beside, 'run'), epoch: run.account(beside, 'epoch') }
+    return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }), ...accounts }
   }
 
   /** The account of the run so far as flat names and numbers, for W&B, TensorBoard and the like: docs/metrics.md. */
@@ -368,6 +356,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.supply.feeding.spansSince(cursor)
   }
 
+  /** Calls the listener once a second with what happened in it, until it is told to stop: docs/run-log.md. */
+  async watch(listener: (watched: Watched) => void, { idealMs }: { idealMs?: number } = {}) {
+    await this.ready.then(() => this.checkOpen())
+    return this.watching.listen(this.told(this.supply), listener, idealMs)
+  }
+
+  private told(supply: Supply): WatchedLoader {
+    const { options, plan, judge } = this
+    return { supply, options, hashes: plan.hashes, handed: () => this.handed, bad: () => judge.count }
+  }
+
   /** Sets workers or depth while running: the tuner leaves them alone from then on. Neither changes what is delivered. */
   async tune(change: { workers?: number; depth?: number }): Promise<void> {
     await this.ready
@@ -385,6 +384,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.ready.catch(() => {})
     this.current = undefined
     this.consumer.close()
+    this.watching.close()
     await this.supply?.close()
   }
 

@@ -6,7 +6,7 @@ import { LoopTimes, type StepMark } from '../../observe/account/loop-times.js'
 import type { Accounting, Evidence, HostSignals } from '../../observe/evidence.js'
 import type { HostLook } from '../../observe/host/look.js'
 import type { HostSampler } from '../../observe/host/sampler.js'
-import { monotonicMs } from '../../spans/clock.js'
+import { monotonicMs, onThisClock } from '../../spans/clock.js'
 import { SpanFile } from '../../spans/file.js'
 
 type Accountant = typeof import('../../observe/account/of-run.js')
@@ -32,6 +32,14 @@ export interface TakenStep {
   /** Which step of its epoch it is, and whether it begins that or the run. */
   stepInEpoch: number
   mark: StepMark
+}
+
+/** A step by when its batch was complete, and on the device. */
+export function takenStep(
+  { completed, arrived = completed }: { completed: number; arrived?: number },
+  step: Omit<TakenStep, 'completed' | 'arrived'>,
+): TakenStep {
+  return { ...step, completed: onThisClock(completed), arrived: onThisClock(arrived) }
 }
 
 /** What is told with the account of a window. */

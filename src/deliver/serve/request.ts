@@ -30,10 +30,21 @@ export interface OpenRequest {
   plugins?: string[]
   options?: Omit<
     OpenOptions,
-    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins'
+    | 'progress'
+    | 'notice'
+    | 'root'
+    | 'variant'
+    | 'decode'
+    | 'allowCode'
+    | 'python'
+    | 'plugins'
+    | 'log'
+    | 'alerts'
   > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
+    /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
+    log?: { folder: string; since: number } | null
   }
   /** What the client's process knows of its GPUs: its CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and which one it uses. */
   trainer?: { visible?: string; order?: string; device?: number }
@@ -249,6 +260,7 @@ const options = parts(
     cpuShare: number,
     observe: text,
     tune: text,
+    log: orNull(parts({ folder: text, since: whole })),
   },
 )
 

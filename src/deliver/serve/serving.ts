@@ -101,8 +101,9 @@ export class Serving {
     return member
   }
 
-  isFirst(member: Member): boolean {
-    return member.pipe === this.first
+  /** Whether a client was the first to come. */
+  isFirst({ pipe }: Member): boolean {
+    return pipe === this.first
   }
 
   /** A client goes; the last one ends the ring. */

@@ -11,6 +11,7 @@ import type { Binding } from '../../engine/bind/policy.js'
 import { ownTrainer, type Trainer } from '../../engine/bind/trainer.js'
 import { decodeOf } from '../../engine/plan/making.js'
 import { loadPlugins, pluginUrls } from '../../source/plugins.js'
+import type { LiveFeed } from '../live/feed.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import { tuneFeeding } from '../tuning.js'
@@ -57,6 +58,8 @@ export class Session {
   /** What is known of the client's run. */
   private knowing: Promise<Knowing> | undefined
   private known: Knowing | undefined
+  /** Writes the run log, where one is wanted. */
+  private live: LiveFeed | undefined
 
   constructor(
     private readonly context: ServerContext,
@@ -97,6 +100,8 @@ export class Session {
     this.generator.close()
     this.known?.close()
     this.known = undefined
+    this.live?.close('the trainer has closed the feed, or has ended')
+    this.live = undefined
     if (!serving || !member) return
     const leaving = serving.leave(member)
     if (serving.ended || serving.complete) this.forgetShared()
@@ -150,6 +155,8 @@ export class Session {
     // Those that share a rank go in step: the first one's steps are all of theirs.
     if (this.serving.isFirst(this.member))
       void tuneFeeding(this.serving.feeding, this.serving.options, request.pid)
+    if (this.serving.options.log && this.serving.isFirst(this.member))
+      await this.watchRun(this.serving, request.pid, notices)
     const { generator } = this
     const { version } = this.context
     return describeOpened(this.serving, this.member, { generator, notices, version })
@@ -162,6 +169,17 @@ export class Session {
     if (this.closed) known.close()
     else this.known = known
     return known
+  }
+
+  /** Begins the run log. A ring that several clients see has one: that of the first. */
+  private async watchRun(serving: Serving, trainer: number, notices: string[]): Promise<void> {
+    const { liveOf } = await import('../live/client.js')
+    try {
+      this.live = liveOf(serving, trainer)
+    } catch (error) {
+      notices.push((error as Error).message)
+    }
+    if (this.closed) this.live?.close('the trainer has left')
   }
 
   private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
@@ -194,7 +212,7 @@ export class Session {
       ...this.interpreter(request),
     }
     refuseCode(codeIn(feed), allowCode, this.context.allowCode ? undefined : NO_CODE_HERE)
-    const { limit, ...given } = request.options ?? {}
+    const { limit, log, ...given } = request.options ?? {}
     const decode = decodeOf(feed, given.decode ?? 'cpu')
     const { affinity = this.context.affinity } = given
     const notice = (text: string): void => void notices.push(text)
@@ -202,7 +220,8 @@ export class Session {
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     const { name } = request
-    return Serving.start(feed, { ...options, workers, name }, limit ?? Infinity, members)
+    const logged = log === undefined ? options.log : (log ?? undefined)
+    return Serving.start(feed, { ...options, workers, name, log: logged }, limit ?? Infinity, members)
   }
 
   /**

@@ -128,7 +128,25 @@ export class Controller {
   }
 }
 
-function openControl(pid: number): number {
+/** The process that controls another one at present; null: none does, or it can't be told. Only reads. */
+export function controlledBy(pid: number): number | null {
+  let fd: number
+  try {
+    fd = openControl(pid, constants.O_RDONLY)
+  } catch {
+    return null
+  }
+  try {
+    const bytes = new Uint8Array(ControlBytes.request)
+    const request = readRequest(bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, REQUEST_AT)))
+    const asker = request?.asker ?? 0
+    return asker !== 0 && startOf(asker) !== undefined ? asker : null
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openControl(pid: number, how = constants.O_RDWR): number {
   const folder = `/proc/${pid}/fd`
   let names: string[]
   try {
@@ -141,7 +159,7 @@ function openControl(pid: number): number {
     let fd: number
     try {
       if (!readlinkSync(path).startsWith(`/memfd:${CONTROL_NAME}`)) continue
-      fd = openSync(path, constants.O_RDWR)
+      fd = openSync(path, how)
     } catch {
       continue // closed meanwhile
     }

@@ -13,6 +13,7 @@ import { BlockCache, type BlockCacheStats } from '../../store/block-cache.js'
 import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
 import { Control } from '../control/control.js'
+import { forgetRing, noteBad, noteRing } from '../control/ring-note.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
 import { nameBad } from '../make/failures.js'
 import type { Budget } from '../plan/budget.js'
@@ -88,6 +89,7 @@ export class Feeding {
     this.sums = this.spans && new SpanSums(this.spans.reader, job.id)
     this.name = ringName(plan.feed, options.name)
     this.spans?.openRing({ id: job.id, name: this.name, ...ringFacts(job, ring.depth) })
+    noteRing(job, memory, this.name)
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -98,7 +100,7 @@ export class Feeding {
     Control.shared().add(feeding, pool ? (made.job.makers ?? MAX_MAKERS) : 0)
     if (pool) {
       const owner: RingOwner = {
-        bad: report => feeding.reports.push(report),
+        bad: report => feeding.reports.push(noteBad(report)),
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
       }
@@ -110,7 +112,7 @@ export class Feeding {
     try {
       const { CallingThread } = await import('./calling-thread.js')
       feeding.alone = await CallingThread.start(feeding.job, feeding.ring, options, report =>
-        feeding.reports.push(report),
+        feeding.reports.push(noteBad(report)),
       )
       return feeding
     } catch (error) {
@@ -199,7 +201,7 @@ export class Feeding {
   /** A row that neither the device nor the CPU could decode, with the name of its sample. */
   nameBad({ row, source, sourceRow, ...failure }: BadRow): BadReport {
     const bad = nameBad(this.plan.attached[source], sourceRow, failure)
-    return { ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad }
+    return noteBad({ ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad })
   }
 
   /** What the thread of a device has to know to decode rows that the device refuses. */
@@ -320,6 +322,7 @@ export class Feeding {
     this.alone?.close()
     Control.shared().remove(this.job.id)
     this.spans?.closeRing(this.job.id)
+    forgetRing(this.job.id)
     await this.pool?.remove(this.job.id)
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const until = performance.now() + LAST_ROWS

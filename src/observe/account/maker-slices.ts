@@ -13,22 +13,39 @@ const UNTIMED = 50
 
 /** The slices of one maker. `records` are all of its lane, in the order in which they were written. */
 export function slicesOf(records: readonly SpanRecord[], ring: number): MakerSlice[] {
-  const slices: MakerSlice[] = []
-  const timed = records.some(({ cpu }) => !Number.isNaN(cpu))
-  let open: OpenSlice | undefined
-  for (const record of records) {
-    // CPU time stands in the first record that was written after the look; others of the same writing follow it.
-    const over = timed ? open?.looked && !open.sameWriting(record) : open && open.length >= UNTIMED
-    if (open && over) {
-      slices.push(open.close())
-      open = undefined
+  const stream = new SliceStream(ring)
+  return [...stream.add(records), ...stream.end()]
+}
+
+/** The same, while records come. */
+export class SliceStream {
+  private open: OpenSlice | undefined
+  private timed = false
+
+  constructor(private readonly ring: number) {}
+
+  /** Gives the slices that are over. */
+  add(records: readonly SpanRecord[]): MakerSlice[] {
+    const slices: MakerSlice[] = []
+    this.timed ||= records.some(({ cpu }) => !Number.isNaN(cpu))
+    for (const record of records) {
+      const { open } = this
+      // CPU time stands in the first record that was written after the look; others of the same writing follow it.
+      const over = this.timed ? open?.looked && !open.sameWriting(record) : open && open.length >= UNTIMED
+      if (open && over) {
+        slices.push(open.close())
+        this.open = undefined
+      }
+      this.open ??= new OpenSlice(record, this.ring)
+      this.open.add(record)
     }
-    open ??= new OpenSlice(record, ring)
-    open.add(record)
+    return slices
   }
-  // What came after the last look has no CPU time yet.
-  if (open && (open.looked || !timed)) slices.push(open.close())
-  return slices
+
+  /** What came after the last look has no CPU time yet: it is left out. */
+  end(): MakerSlice[] {
+    return this.open && (this.open.looked || !this.timed) ? [this.open.close()] : []
+  }
 }
 
 class OpenSlice {

@@ -19,6 +19,8 @@ export interface SpanReading {
   readSince(cursor?: number[], ring?: number): SpanRead
   rings(): RingFacts[]
   counters(ring?: number): Counters[]
+  /** The place behind everything that is written by now. */
+  end?(): readonly number[]
 }
 
 export interface RingFacts {
@@ -32,6 +34,11 @@ export interface RingFacts {
   rows?: number
   slotBytes?: number
   stepsInEpoch?: number
+  /** The feed's name, whether it is open, and the ring of the engine's process that it belongs to. */
+  name?: string
+  open?: boolean
+  engine?: number
+  engineRing?: number
 }
 
 /** Sums of a lane since it was first used (ms, and ms by kind). */

@@ -8,29 +8,52 @@ import { overlap } from './numbers.js'
  * written, from the oldest that is still there. `stepsInEpoch` is 0 where that is not known.
  */
 export function stepsOf(records: readonly SpanRecord[], stepsInEpoch: number): StepTimes[] {
-  const steps: OpenStep[] = []
+  const stream = new StepStream(stepsInEpoch)
+  for (const record of records) stream.add(record)
+  return stream.take()
+}
+
+/** The same, while records come. */
+export class StepStream {
+  private steps: OpenStep[] = []
+  private last: OpenStep | undefined
   /** Waits and hand-overs whose step is not over yet. */
-  let waiting: OpenStep[] = []
-  for (const record of records) {
+  private waiting: OpenStep[] = []
+
+  /** `oldest`: the run may begin with the first record. */
+  constructor(
+    private readonly stepsInEpoch: number,
+    private oldest = true,
+  ) {}
+
+  add(record: SpanRecord): void {
     const { kind, batch, joined } = record
     if (kind === 'step') {
-      const step = new OpenStep(record, stepsInEpoch, steps.length === 0)
-      for (const one of waiting) if (one.batch < batch + joined) step.join(one)
-      waiting = waiting.filter(one => one.batch >= batch + joined)
-      steps.push(step)
+      const step = new OpenStep(record, this.stepsInEpoch, this.oldest)
+      for (const one of this.waiting) if (one.batch < batch + joined) step.join(one)
+      this.waiting = this.waiting.filter(one => one.batch >= batch + joined)
+      this.steps.push(step)
+      this.last = step
+      this.oldest = false
     } else if (kind === 'wait' || kind === 'hand' || kind === 'copy') {
       // Batches are counted from 0 again: what still waits is about a step that was left by `break`.
-      if (batch === 0) waiting = waiting.filter(one => one.batch === 0 && one.end >= record.start - 1)
-      const last = steps.at(-1)
-      const same = waiting.find(one => one.batch === batch)
-      const one = new OpenStep(record, stepsInEpoch, steps.length === 0)
+      if (batch === 0)
+        this.waiting = this.waiting.filter(one => one.batch === 0 && one.end >= record.start - 1)
+      const same = this.waiting.find(one => one.batch === batch)
+      const one = new OpenStep(record, this.stepsInEpoch, this.oldest)
       // What is written together is in the order of the kinds: the hand-over of a step after its compute.
-      if (kind !== 'wait' && last?.has(batch)) last.join(one)
+      if (kind !== 'wait' && this.last?.has(batch)) this.last.join(one)
       else if (same) same.join(one)
-      else waiting.push(one)
+      else this.waiting.push(one)
     }
   }
-  return steps.map(({ step }) => step)
+
+  /** The steps that have ended since it was last asked. What comes late of the last one is still added to it. */
+  take(): StepTimes[] {
+    const steps = this.steps.map(({ step }) => step)
+    this.steps = []
+    return steps
+  }
 }
 
 /** A step, or a part of one. */

@@ -11,7 +11,7 @@ interface Gpm {
 }
 
 export class GpuSampler {
-  private readonly name: string
+  readonly name: string
   private readonly work: Measured = { seconds: 0, active: 0 }
   private readonly sm: Measured = { seconds: 0, active: 0 }
   private last: number

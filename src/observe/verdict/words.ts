@@ -9,6 +9,13 @@ export function sentence(d: Diagnosis): string {
   return [`${loses(d)}${why(d)}.`, ...best(d)].join(' ')
 }
 
+/** Why alone, in some words: `2 workers can't decode fast enough`. Null: nothing is lost, or no cause is seen. */
+export function cause(d: Diagnosis): string | null {
+  if (d.verdict === 'compute-bound') return null
+  if (d.verdict !== 'inconclusive') return WHY[d.verdict](verb(d.stage), d)
+  return d.second === null ? null : `perhaps ${WHY[d.second](verb(d.stage), d)}`
+}
+
 /** The text of `millrace diagnose`. */
 export function explain(d: Diagnosis): string {
   const second =

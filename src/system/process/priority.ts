@@ -10,9 +10,9 @@ import { leadsSession } from './proc.js'
 const NICE = 10
 
 /** The calling thread gives way to threads of the ordinary priority. (On Linux; elsewhere to other processes, as one.) */
-export function giveWay(): void {
+export function giveWay(nice = NICE): void {
   try {
-    setPriority(NICE)
+    setPriority(nice)
   } catch {
     // Where it is forbidden, all threads stay equal.
   }

@@ -1,0 +1,197 @@
+/**
+ * An open feed that is watched from its engine's process: one timer, a record a second, for the run log (option `log`), for
+ * alerts and for what else listens. Loaded when one of them is wanted.
+ */
+import { hostname } from 'node:os'
+import { version } from '../../basics/version.js'
+import { factsOf } from '../../observe/account/collect.js'
+import type { SpanReading, SpanSource } from '../../observe/account/source.js'
+import { GpuSampler } from '../../observe/host/gpu.js'
+import { type AlertChange, Alerts } from '../../observe/live/alerts.js'
+import { RunWatcher, type Watched, type WatcherOptions } from '../../observe/live/watcher.js'
+import type { LogHeader } from '../../observe/log/lines.js'
+import { LogWriter } from '../../observe/log/writer.js'
+import { monotonicMs } from '../../spans/clock.js'
+import { SpanFile } from '../../spans/file.js'
+import { allowedCores } from '../../system/process/limits.js'
+import type { OpenedOptions } from '../options.js'
+import type { LogOptions } from './options.js'
+
+/** How often it is looked (ms). */
+const OFTEN = 1000
+/** So many looks a trainer in another process may take to write spans; after that it is logged without its steps. */
+const PATIENCE = 10
+
+export interface LiveOf extends Omit<WatcherOptions, 'engine' | 'idealMs' | 'past'> {
+  /** The ring of this process. */
+  ring: number
+  /** What spans call it. */
+  feed: string
+  options: OpenedOptions
+  hashes: LogHeader['hashes']
+  log?: LogOptions
+  alerts?: readonly string[]
+  /** The trainer's spans, in another process. Undefined: they are not there yet, or can't be read. */
+  trainerSpans?: () => SpanSource['trainer'] | undefined
+  /** Lets go of them. */
+  onClose?: () => void
+}
+
+/** Told of each second. */
+export type Listener = (watched: Watched) => void
+
+export class LiveFeed {
+  private watcher: RunWatcher | undefined
+  private writer: LogWriter | undefined
+  private readonly alerts: Alerts | undefined
+  private readonly listeners = new Set<Listener>()
+  /** How long a step takes with its batch at hand (ms), where that is known. */
+  private idealMs: number | undefined
+  private readonly timer: NodeJS.Timeout
+  private readonly begun = Date.now()
+  private looks = 0
+  private looked = 0
+
+  /** Throws where the log can't be written, or an alert makes no sense. */
+  constructor(private readonly of: LiveOf) {
+    const { alerts = [], log, options } = of
+    this.alerts = alerts.length === 0 ? undefined : new Alerts(alerts)
+    if (log !== undefined && SpanFile.shared() === undefined)
+      options.notice?.('no run log is written: MILLRACE_SPANS=0 turns spans off, which it is made of')
+    else if (log !== undefined)
+      this.writer = LogWriter.open(log.folder, this.header(), log.since !== undefined)
+    this.timer = setInterval(() => this.tick(), OFTEN)
+    this.timer.unref()
+    this.watch()
+  }
+
+  /** The file of the run log. */
+  get logFile(): string | undefined {
+    return this.writer?.path
+  }
+
+  /** `idealMs`: how long a step takes with its batch at hand, where that is known. */
+  listen(listener: Listener, idealMs?: number): () => void {
+    if (idealMs !== undefined && this.watcher) this.watcher.idealMs = idealMs
+    this.idealMs = idealMs ?? this.idealMs
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** The feed is closed: what happened since the last second is told as well. */
+  close(reason: string): void {
+    clearInterval(this.timer)
+    if (this.watcher !== undefined) this.tell(this.watcher.look())
+    this.watcher?.close()
+    this.watcher = undefined
+    this.write({ end: { time: Date.now(), reason } })
+    this.writer?.close()
+    this.writer = undefined
+    this.of.onClose?.()
+  }
+
+  private tick(): void {
+    this.looks++
+    this.watch()
+    // A log of days has longer seconds.
+    const now = Date.now()
+    const alone = this.listeners.size === 0 && this.alerts === undefined
+    if (alone && this.writer && now - this.looked < OFTEN * (this.writer.seconds(now) - 0.5)) return
+    this.looked = now
+    if (this.watcher !== undefined) this.tell(this.watcher.look())
+  }
+
+  private tell(watched: Watched): void {
+    const { record } = watched
+    if (record.seconds > 0) {
+      this.write(record)
+      for (const change of this.alerts?.look(record) ?? []) this.alert(change)
+    }
+    for (const listener of this.listeners) listener(watched)
+  }
+
+  private alert(change: AlertChange): void {
+    this.write({ alert: { ...change, time: Date.now() } })
+    this.of.options.notice?.(`alert: ${change.text}`)
+  }
+
+  private write(line: Parameters<LogWriter['write']>[0]): void {
+    try {
+      this.writer?.write(line)
+    } catch (error) {
+      this.writer = undefined
+      this.of.options.notice?.((error as Error).message)
+    }
+  }
+
+  /** Begins to watch, as soon as the trainer's spans are there. */
+  private watch(): void {
+    if (this.watcher !== undefined) return
+    const source = this.source()
+    if (source === undefined) return
+    const { trainer, gpu, facts, cache, slots, bad } = this.of
+    const { idealMs } = this
+    this.watcher = new RunWatcher(source, {
+      ...{ trainer, engine: process.pid, gpu, idealMs, facts, cache, slots, bad },
+    })
+  }
+
+  private source(): SpanSource | undefined {
+    const reader = SpanFile.shared()?.reader
+    if (reader === undefined) return undefined
+    const engine = { reader, ring: this.of.ring }
+    if (this.of.trainerSpans === undefined) return { trainer: engine, engine }
+    const trainer = this.of.trainerSpans()
+    if (trainer !== undefined) return { trainer, engine }
+    if (this.looks < PATIENCE) return undefined
+    this.of.options.notice?.(
+      `the spans of process ${this.of.trainer} can't be read: its run log has no steps`,
+    )
+    return { trainer: { reader: NOTHING, ring: 0 }, engine }
+  }
+
+  private header(): LogHeader {
+    const { ring, feed, options, hashes, log, trainer } = this.of
+    const { rank, world, workers, depth, maxDepth, decode, timeout, cacheBytes, observe } = options
+    const reader = SpanFile.shared()?.reader
+    const own = reader?.rings().find(one => one.ring === ring)
+    const facts = factsOf(reader && { trainer: { reader, ring }, engine: { reader, ring } })
+    return {
+      version: 1,
+      ...{ time: log?.since ?? this.begun, at: monotonicMs(), millrace: version(), node: process.version },
+      ...{ host: hostname(), pid: process.pid, trainer, engine: process.pid, ring },
+      ...{ feed, rank, world, run: runName(), hashes, rows: facts.rows },
+      stepsInEpoch: own?.stepsInEpoch ?? 0,
+      options: {
+        ...{ workers, depth, maxDepth, decode, timeout },
+        ...(cacheBytes !== undefined && { cache: cacheBytes }),
+        ...(observe !== undefined && { observe }),
+        ...(options.device && { device: 'cuda' }),
+      },
+      cores: allowedCores(),
+      gpu: this.of.gpu === false ? null : gpuName(this.of.gpu),
+    }
+  }
+}
+
+function gpuName(index: number | undefined): string | null {
+  const gpu = GpuSampler.open(index)
+  const name = gpu?.name ?? null
+  gpu?.close()
+  return name
+}
+
+/** A trainer of which nothing can be seen. */
+const NOTHING: SpanReading = {
+  readSince: () => ({ records: [], cursor: [], lost: 0 }),
+  rings: () => [],
+  counters: () => [],
+}
+
+/** Launchers tell all ranks of a run the same. */
+const NAMED_BY = ['TORCHELASTIC_RUN_ID', 'MASTER_ADDR', 'MASTER_PORT', 'SLURM_JOB_ID', 'SLURM_STEP_ID']
+
+function runName(): string | null {
+  const told = NAMED_BY.flatMap(name => (process.env[name] ? [`${name}=${process.env[name]}`] : []))
+  return told.length === 0 ? null : told.join(' ')
+}

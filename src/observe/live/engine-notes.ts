@@ -1,0 +1,56 @@
+/** What the notes of an engine (spans/notes.ts) say of one run: what the tuner decided, and how many samples were bad. */
+import { NotesReader, type WrittenNote } from '../../spans/notes.js'
+import type { TunerDecision } from './decision.js'
+
+/** An engine without notes is asked again after this time (looks): it may write some later. */
+const AGAIN = 5
+
+export class EngineNotes {
+  private reader: NotesReader | undefined
+  private asked = 0
+  private bad = 0
+
+  /** `past`: bad samples of the time before count; decisions are those that come from now on. */
+  constructor(
+    private readonly pid: number,
+    private readonly ring: () => number,
+    past = false,
+  ) {
+    this.reader = NotesReader.open(pid)
+    const before = this.read()
+    if (past) this.count(before)
+  }
+
+  /** What was written since the last look; and all bad samples. */
+  look(): { decisions: TunerDecision[]; bad: number } {
+    if (this.reader === undefined && ++this.asked % AGAIN === 0) this.reader = NotesReader.open(this.pid)
+    const notes = this.read()
+    this.count(notes)
+    const decisions = notes.flatMap(({ kind, decision }) =>
+      kind === 'tuner' && isDecision(decision) && decision.ring === this.ring() ? [decision] : [],
+    )
+    return { decisions, bad: this.bad }
+  }
+
+  close(): void {
+    this.reader?.close()
+    this.reader = undefined
+  }
+
+  private read(): WrittenNote[] {
+    try {
+      return this.reader?.since() ?? []
+    } catch {
+      return [] // notes are no reason to stop watching
+    }
+  }
+
+  private count(notes: readonly WrittenNote[]): void {
+    for (const { kind, ring } of notes)
+      if (kind === 'bad' && (ring === undefined || ring === this.ring())) this.bad++
+  }
+}
+
+function isDecision(value: unknown): value is TunerDecision {
+  return typeof value === 'object' && value !== null && 'event' in value && 'ring' in value
+}

@@ -1,0 +1,324 @@
+/** The server of the page against requests of all kinds: real HTTP, with something made up to show. */
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { DashboardServer } from '../../src/dashboard/server/http.js'
+import { pageOf } from '../../src/dashboard/server/page.js'
+import type { Setting, Shown } from '../../src/dashboard/server/requests.js'
+import { MOST_STREAMS } from '../../src/dashboard/server/streams.js'
+import type { Hello, Now } from '../../src/dashboard/view.js'
+import { until } from '../support/until.js'
+
+const hello: Hello = {
+  ...{ version: '1', host: 'here', control: true, dollarsPerHour: 2, run: null, others: [] },
+  ...{ definition: null, fields: [] },
+}
+const HTML = '<html><head><style>p{}</style></head><body><script>1</script></body></html>'
+
+/** What was asked of it. */
+const asked: { set: Setting[]; chosen: string[] } = { set: [], chosen: [] }
+
+function shown(control = true): Shown {
+  return {
+    snapshot: () => ({ saved: 1, hello, history: [], now: null, alerts: [], ended: null }),
+    timeline: seconds => ({ from: 0, to: 1000 * seconds, lanes: [] }),
+    gallery: async () => ({ batch: 1, epoch: 0, step: 1, reason: null, rows: [] }),
+    bad: number => (number === 3 ? { type: 'image/png', bytes: Buffer.from('png') } : undefined),
+    choose: run => asked.chosen.push(run) > 0 && run === '7.1',
+    ...(control && {
+      control: {
+        set: async setting => {
+          asked.set.push(setting)
+          return { workers: 2 }
+        },
+        diagnose: async () => ({ verdict: 'compute-bound' }),
+      },
+    }),
+  }
+}
+
+const servers: DashboardServer[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+  asked.set = []
+  asked.chosen = []
+})
+
+async function start(control = true) {
+  const server = new DashboardServer(shown(control), { host: '127.0.0.1', port: 0, page: pageOf(HTML) })
+  servers.push(server)
+  const port = await server.listen()
+  const { token } = server.guard
+  return { server, port, token, own: { authorization: `Bearer ${token}` } }
+}
+
+interface Answer {
+  status: number
+  headers: IncomingMessage['headers']
+  text: string
+}
+
+/** fetch() would not send the headers that an attacker can. */
+function ask(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+  { method = 'GET', body = '' } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, path, method, headers, host: '127.0.0.1' }, response => {
+      let text = ''
+      response.setEncoding('utf8').on('data', part => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
+      response.on('error', reject)
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/** Writes bytes as they are, and gives what comes back. */
+function raw(port: number, bytes: string): Promise<string> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    let text = ''
+    socket.on('data', part => {
+      text += part
+      socket.end()
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', () => {})
+  })
+}
+
+describe('who may ask', () => {
+  test('without the token, nothing is told', async () => {
+    const { port, token } = await start()
+    for (const path of ['/', '/api/snapshot', '/api/events', '/api/gallery', '/api/bad/3', '/nothing']) {
+      for (const headers of [
+        {},
+        { authorization: 'Bearer x' },
+        { authorization: `Basic ${token}` },
+        { authorization: `Bearer ${token.slice(0, -1)}` },
+        { cookie: `millrace=${token}` },
+      ]) {
+        const { status, text } = await ask(port, path, headers as Record<string, string>)
+        expect([path, status]).toEqual([path, 401])
+        expect(text).not.toContain(token)
+      }
+    }
+    expect((await ask(port, '/?token=wrong')).status).toBe(401)
+    expect((await ask(port, `/api/snapshot?token=${token}`)).status).toBe(401)
+  })
+
+  test('the token in the address becomes a cookie that scripts and other sites do not get', async () => {
+    const { port, token } = await start()
+    const first = await ask(port, `/?token=${token}`)
+    expect(first.status).toBe(200)
+    const [cookie] = first.headers['set-cookie']!
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/)
+    expect(first.text).toContain('content="0;url=/"')
+    const page = await ask(port, '/', { cookie: cookie.split(';')[0] })
+    expect([page.status, page.text]).toEqual([200, HTML])
+    // What the address says is not taken over into the page as it stands.
+    const hostile = await ask(port, `/?token=${token}&run=${encodeURIComponent('"><script>')}`)
+    expect(hostile.text).not.toContain('"><script>')
+  })
+
+  test('only names of this machine are answered', async () => {
+    const { port, own } = await start()
+    for (const host of ['localhost', `localhost:${port}`, '127.0.0.1:9999', '[::1]:80', 'LOCALHOST'])
+      expect([host, (await ask(port, '/api/snapshot', { ...own, host })).status]).toEqual([host, 200])
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+    ])
+      expect([host, (await ask(port, '/api/snapshot', { ...own, host })).status]).toEqual([host, 421])
+    expect((await ask(port, '/api/snapshot', { ...own, host: 'a b' })).status).toBe(400)
+    expect(await raw(port, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/ 400 /)
+  })
+
+  test('another site that has the cookie sent along is refused', async () => {
+    const { port, token } = await start()
+    const cookie = (await ask(port, `/?token=${token}`)).headers['set-cookie']![0].split(';')[0]
+    for (const site of ['cross-site', 'same-site'])
+      expect((await ask(port, '/api/snapshot', { cookie, 'sec-fetch-site': site })).status).toBe(403)
+    const json = { cookie, 'content-type': 'application/json', host: `127.0.0.1:${port}` }
+    const post = { method: 'POST', body: '{"workers": 2}' }
+    for (const origin of [
+      'http://evil.example',
+      `http://localhost:${port}`,
+      'null',
+      `http://127.0.0.1:${port + 1}`,
+    ])
+      expect([origin, (await ask(port, '/api/set', { ...json, origin }, post)).status]).toEqual([origin, 403])
+    expect((await ask(port, '/api/set', json, post)).status).toBe(403)
+    expect(asked.set).toEqual([])
+    const own = { ...json, origin: `http://127.0.0.1:${port}` }
+    expect((await ask(port, '/api/set', own, post)).status).toBe(200)
+    expect(asked.set).toEqual([{ workers: 2 }])
+    const { headers } = await ask(port, '/api/snapshot', { ...own, origin: 'http://evil.example' })
+    expect(headers['access-control-allow-origin']).toBeUndefined()
+  })
+})
+
+describe('what is answered', () => {
+  test('the page runs its own script and no other', async () => {
+    const { port, own } = await start()
+    const { headers } = await ask(port, '/', own)
+    const policy = headers['content-security-policy']!
+    // echo -n 1 | openssl dgst -sha256 -binary | base64
+    expect(policy).toContain("script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='")
+    expect(policy).toMatch(/^default-src 'none'; /)
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    const data = await ask(port, '/api/snapshot', own)
+    expect(data.headers['content-security-policy']).toContain('sandbox')
+  })
+
+  test('data', async () => {
+    const { port, own } = await start()
+    const json = async (path: string) => JSON.parse((await ask(port, path, own)).text)
+    expect(await json('/api/snapshot')).toMatchObject({
+      hello,
+      gallery: { batch: 1 },
+      timeline: { to: 5000 },
+    })
+    expect(await json('/api/timeline?seconds=1e9')).toMatchObject({ to: 15_000 })
+    expect(await json('/api/timeline?seconds=-3')).toMatchObject({ to: 1000 })
+    expect(await json('/api/timeline?seconds=x')).toMatchObject({ to: 5000 })
+    expect((await ask(port, '/api/bad/3', own)).headers['content-type']).toBe('image/png')
+    expect((await ask(port, '/api/bad/4', own)).status).toBe(404)
+    expect((await ask(port, '/?run=7.1', own)).status).toBe(200)
+    expect((await ask(port, '/api/events?run=8.1', own)).status).toBe(404)
+    expect(asked.chosen).toEqual(['7.1', '8.1'])
+  })
+
+  test('paths are the ones there are, and no files', async () => {
+    const { port, own } = await start()
+    for (const path of [
+      ...['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '//etc/passwd', '/api/bad/../../etc/passwd'],
+      ...['/api/bad/1e3', '/api/bad/-1', '/api/bad/99999999999', '/index.html', '/api', '/api/snapshot/'],
+    ])
+      expect([path, (await ask(port, path, own)).status]).toEqual([path, 404])
+    const text = await raw(
+      port,
+      `GET http://evil.example/api/snapshot HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${own.authorization}\r\n\r\n`,
+    )
+    expect(text).toMatch(/ 400 /)
+    for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH'])
+      expect((await ask(port, '/api/snapshot', own, { method })).status).toBe(405)
+  })
+
+  test('nothing is changed without control', async () => {
+    const { port, own } = await start(false)
+    const headers = { ...own, 'content-type': 'application/json' }
+    const { status, text } = await ask(port, '/api/set', headers, { method: 'POST', body: '{"workers":1}' })
+    expect([status, JSON.parse(text).error]).toEqual([403, expect.stringContaining('--control')])
+  })
+
+  test('bodies are small, JSON, and say what is known', async () => {
+    const { port, own } = await start()
+    const headers = { ...own, 'content-type': 'application/json' }
+    const post = async (body: string, more = {}) =>
+      (await ask(port, '/api/set', { ...headers, ...more }, { method: 'POST', body })).status
+    expect(await post('{"workers": 3, "depth": 5, "keep": true}')).toBe(200)
+    expect(asked.set.splice(0)).toEqual([{ workers: 3, depth: 5, keep: true }])
+    expect(await post('{"workers": 3}', { 'content-type': 'text/plain' })).toBe(415)
+    for (const body of ['', '{', '[]', '3', 'null', '{"workers": 0}', '{"workers": 1.5}', '{"workers": "3"}'])
+      expect([body, await post(body)]).toEqual([body, 409])
+    for (const body of ['{"depth": 1e9}', '{"keep": 1}', '{"__proto__": {"workers": 1}}', '{"other": 1}'])
+      expect([body, await post(body)]).toEqual([body, 409])
+    expect(await post(' '.repeat(100_000)).catch(() => 413)).toBe(413)
+    // A body that never ends, of unknown length.
+    const endless = await raw(
+      port,
+      `POST /api/set HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${own.authorization}\r\n` +
+        `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n${' '.repeat(0x8000)}\r\n`,
+    )
+    expect(endless).toMatch(/ 413 /)
+    expect(asked.set).toEqual([])
+  })
+})
+
+describe('streams', () => {
+  function listen(port: number, headers: Record<string, string>) {
+    const seen = { text: '', status: 0, ended: false }
+    const request = httpRequest({ port, path: '/api/events', headers, host: '127.0.0.1' }, response => {
+      seen.status = response.statusCode!
+      response.setEncoding('utf8').on('data', part => {
+        seen.text += part
+      })
+      response.on('close', () => {
+        seen.ended = true
+      })
+    })
+    request.on('error', () => {
+      seen.ended = true
+    })
+    request.end()
+    return { seen, close: () => request.destroy() }
+  }
+
+  test('a page is told hello and history first, then what happens', async () => {
+    const { server, port, own } = await start()
+    const { seen, close } = listen(port, own)
+    await until(() => seen.text.includes('event: history'))
+    expect(seen.text).toMatch(/^event: hello\ndata: \{.*\}\n\nevent: history\ndata: \[\]\n\n/)
+    server.streams.send('ended', { reason: 'over' })
+    await until(() => seen.text.endsWith('event: ended\ndata: {"reason":"over"}\n\n'))
+    close()
+    await until(() => server.streams.count === 0)
+  })
+
+  test('there are so many, and no more', async () => {
+    const { server, port, own } = await start()
+    const open = Array.from({ length: MOST_STREAMS }, () => listen(port, own))
+    await until(() => server.streams.count === MOST_STREAMS)
+    const { seen } = listen(port, own)
+    await until(() => seen.status === 503)
+    open[0].close()
+    await until(() => server.streams.count === MOST_STREAMS - 1)
+    const another = listen(port, own)
+    await until(() => another.seen.status === 200)
+    for (const { close } of [...open, another]) close()
+  })
+
+  test('a page that reads nothing does not make memory grow, and gets the newest later', async () => {
+    const { server, port, own } = await start()
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${own.authorization}\r\n\r\n`)
+    socket.pause()
+    await until(() => server.streams.count === 1)
+    const now = (step: number): Now => ({
+      ...{ ranks: [], worst: null },
+      makers: Array.from({ length: 2000 }, (_, number) => ({
+        number,
+        work: {},
+        wait: 0,
+        idle: 1,
+        cpu: null,
+      })),
+      ...{ tuner: null, bad: [], controlledBy: step },
+    })
+    globalThis.gc?.()
+    const before = process.memoryUsage().rss
+    // 100 kB each: 200 MB, if all of them were kept.
+    for (let step = 0; step <= 2000; step++) {
+      server.streams.send('now', now(step))
+      if (step % 100 === 0) await new Promise(resolve => setImmediate(resolve))
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(120e6)
+    let text = ''
+    socket.setEncoding('latin1').on('data', part => {
+      text = (text + part).slice(-300)
+    })
+    socket.resume()
+    await until(() => text.includes('"controlledBy":2000'))
+    socket.destroy()
+  })
+})

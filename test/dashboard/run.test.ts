@@ -1,0 +1,417 @@
+/** The dashboard and real runs: trainers in processes of their own, the command line, and processes that are killed. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Dashboard, type DashboardOptions } from '../../src/dashboard/dashboard.js'
+import type { Snapshot } from '../../src/dashboard/server/requests.js'
+import type { Gallery, Timeline } from '../../src/dashboard/view.js'
+import { temporaryFolder } from '../support/folder.js'
+import { withoutPython } from '../support/python.js'
+import { LONGEST_WAIT, until } from '../support/until.js'
+
+const root = join(import.meta.dirname, '../..')
+const cli = join(root, 'dist/cli/main.js')
+const children: ChildProcess[] = []
+const dashboards: Dashboard[] = []
+afterEach(async () => {
+  for (const dashboard of dashboards.splice(0)) dashboard.close()
+  for (const child of children.splice(0)) await end(child)
+})
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await new Promise(resolve => child.once('close', resolve))
+}
+
+/** Other tests run feeds on this machine at the same time: this file has a name that no other one has. */
+const numbers = join(temporaryFolder(), `numbers-${process.pid}.txt`)
+writeFileSync(numbers, Array.from({ length: 1000 }, (_, i) => `${i}\n`).join(''))
+
+/** A trainer that says what it does. */
+async function trainer(options: object = {}) {
+  const script = join(root, 'test/dashboard/trainer.mjs')
+  const dist = join(root, 'dist/index.js')
+  const child = spawn(process.execPath, [script, dist, numbers, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const said = { steps: 0, workers: 0, depth: 0 }
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    const line = text.trim().split('\n').at(-1)
+    if (line?.endsWith('}')) Object.assign(said, JSON.parse(line))
+  })
+  await until(() => said.steps > 5)
+  return { child, pid: child.pid!, said }
+}
+
+async function start(more: Partial<DashboardOptions>): Promise<Dashboard> {
+  const dashboard = await Dashboard.start({
+    ...{ control: false, price: 2, version: '1', host: '127.0.0.1', port: 0 },
+    ...more,
+  })
+  dashboards.push(dashboard)
+  return dashboard
+}
+
+type Where = { port: number; token: string }
+
+async function get<T>({ port, token }: Where, path: string): Promise<T> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as T
+}
+
+async function post(
+  { port, token }: Where,
+  path: string,
+  body: object,
+): Promise<[number, Record<string, unknown>]> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return [answer.status, (await answer.json()) as Record<string, unknown>]
+}
+
+/** Asks again until it is so. */
+async function become<T>(ask: () => Promise<T>, holds: (found: T) => unknown): Promise<T> {
+  for (const limit = performance.now() + LONGEST_WAIT; ; ) {
+    const found = await ask()
+    if (holds(found)) return found
+    if (performance.now() > limit)
+      throw new Error(`it never came to this: ${JSON.stringify(found).slice(0, 500)}`)
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
+
+const snapshot = (where: Where) => get<Snapshot>(where, '/api/snapshot')
+
+describe('a run that is attached to', () => {
+  test('is shown, second by second', async () => {
+    const { pid } = await trainer()
+    const dashboard = await start({ attach: pid })
+    const { hello, now, history, ended } = await become(
+      () => snapshot(dashboard),
+      ({ now, history }) => (now?.ranks[0]?.steps ?? 0) > 0 && history.length > 2 && now?.worst,
+    )
+    expect(hello).toMatchObject({
+      control: false,
+      dollarsPerHour: 2,
+      run: { trainer: pid, engine: pid, world: 1 },
+    })
+    expect(hello.definition).toMatchObject({ source: { text: numbers }, batch: { size: 10 } })
+    expect(hello.fields).toEqual([{ name: 'data', dtype: 'f32', shape: [], kind: 'float' }])
+    expect(now!.ranks[0]).toMatchObject({ trainer: pid, rank: 0, workers: 1, depth: 4, bad: 0 })
+    expect(now!.ranks[0].slots).toMatchObject({ ready: expect.any(Number), filling: expect.any(Number) })
+    expect(now!.worst).toMatchObject({ rank: 0, evidence: { facts: { rows: 10 }, fit: { rows: 10 } } })
+    expect(now!.controlledBy).toBeNull()
+    expect(history.at(-1)!.samplesPerSecond).toBeGreaterThan(0)
+    expect(ended).toBeNull()
+    const timeline = await become(
+      () => get<Timeline>(dashboard, '/api/timeline?seconds=3'),
+      ({ lanes }) => lanes.length >= 2,
+    )
+    expect(timeline.lanes.map(({ kind, rank }) => [kind, rank])).toEqual(
+      expect.arrayContaining([
+        ['consumer', 0],
+        ['worker', null],
+      ]),
+    )
+    for (const { spans } of timeline.lanes)
+      for (const [start, duration] of spans) expect(start >= 0 && duration >= 0).toBe(true)
+    const gallery = await get<Gallery>(dashboard, '/api/gallery?rows=2')
+    expect(gallery.rows[0]?.values.data ?? gallery.reason).toMatch(/^\d+$|ready/)
+  })
+
+  test('ends, and the next one of the same feed is shown after it', async () => {
+    const first = await trainer()
+    const dashboard = await start({ attach: first.pid })
+    await become(
+      () => snapshot(dashboard),
+      ({ history }) => history.length > 1,
+    )
+    first.child.kill('SIGKILL')
+    const { ended, now } = await become(
+      () => snapshot(dashboard),
+      ({ ended }) => ended !== null,
+    )
+    expect(ended!.reason).toContain('has ended')
+    expect(now!.ranks).toHaveLength(1) // what was seen stays
+    expect((await get<Gallery>(dashboard, '/api/gallery')).rows).toEqual([])
+    const second = await trainer()
+    const next = await become(
+      () => snapshot(dashboard),
+      ({ hello }) => hello.run?.trainer === second.pid,
+    )
+    expect(next.ended).toBeNull()
+    expect(next.history.length).toBeGreaterThan(1) // that of the first, too
+  })
+
+  test('is chosen among several', async () => {
+    const [first, second] = [await trainer(), await trainer()]
+    const dashboard = await start({ attach: first.pid })
+    const { hello } = await become(
+      () => snapshot(dashboard),
+      ({ hello }) => hello.others.length > 0,
+    )
+    const other = hello.others.find(({ trainer }) => trainer === second.pid)!
+    expect(hello.others.some(({ trainer }) => trainer === first.pid)).toBe(false)
+    const choose = (run: string) =>
+      fetch(`http://127.0.0.1:${dashboard.port}/?run=${run}`, {
+        headers: { authorization: `Bearer ${dashboard.token}` },
+      })
+    expect((await choose('1:1')).status).toBe(404)
+    expect((await choose(`${second.pid}.${other.ring}`)).status).toBe(200)
+    await become(
+      () => snapshot(dashboard),
+      ({ hello }) => hello.run?.trainer === second.pid,
+    )
+    expect((await choose(`${first.pid}:1`)).status).toBe(200)
+    await become(
+      () => snapshot(dashboard),
+      ({ hello, now }) => hello.run?.trainer === first.pid && now,
+    )
+  })
+
+  test('all its ranks are shown, and alerts', async () => {
+    const { pid } = await trainer({ ranks: 2 })
+    const told: string[] = []
+    const dashboard = await start({
+      ...{ attach: pid, ring: '1', alerts: ['samples>1/s 1s'], onAlert: ({ rule }) => told.push(rule) },
+    })
+    const { alerts } = await become(
+      () => snapshot(dashboard),
+      ({ now, alerts }) => now?.ranks.length === 2 && alerts.length === 2,
+    )
+    expect(alerts.map(({ rule }) => rule).sort()).toEqual([
+      'samples>1/s 1s (rank 0)',
+      'samples>1/s 1s (rank 1)',
+    ])
+    expect(told).toHaveLength(2)
+  })
+
+  test('is not changed without control; with it, what is set is set back, or kept', async () => {
+    const { pid, said } = await trainer()
+    const reader = await start({ attach: pid })
+    expect((await post(reader, '/api/set', { workers: 2 }))[0]).toBe(403)
+    const dashboard = await start({ attach: pid, control: true })
+    await become(
+      () => snapshot(dashboard),
+      ({ now }) => now,
+    )
+    expect(await post(dashboard, '/api/set', { workers: 2, depth: 6 })).toEqual([
+      200,
+      { workers: 2, depth: 6, kept: false },
+    ])
+    await until(() => said.workers === 2 && said.depth === 6)
+    await become(
+      () => snapshot(reader),
+      ({ now }) => now?.controlledBy === process.pid,
+    )
+    expect((await post(dashboard, '/api/diagnose', {}))[0]).toBe(409)
+    expect((await post(dashboard, '/api/set', { workers: 1000 }))[0]).toBe(409)
+    expect(await post(dashboard, '/api/set', { undo: true })).toEqual([
+      200,
+      { workers: 1, depth: 4, kept: false },
+    ])
+    await until(() => said.workers === 1 && said.depth === 4)
+    await post(dashboard, '/api/set', { workers: 3 })
+    dashboard.close() // not kept
+    await until(() => said.workers === 1)
+    const another = await start({ attach: pid, control: true })
+    await become(
+      () => snapshot(another),
+      ({ now }) => now,
+    )
+    expect(await post(another, '/api/set', { workers: 2, keep: true })).toEqual([
+      200,
+      { workers: 2, depth: 4, kept: true },
+    ])
+    another.close()
+    const { steps } = said
+    await until(() => said.steps > steps + 50)
+    expect(said.workers).toBe(2)
+  })
+
+  test('is known by its logs, where it runs on another node', async () => {
+    const log = temporaryFolder()
+    const { child, pid } = await trainer({ log })
+    const local = await start({ attach: pid, log })
+    await become(
+      () => snapshot(local),
+      ({ history }) => history.length > 3,
+    )
+    local.close()
+    // Another dashboard knows of what was before.
+    const later = await start({ attach: pid, log })
+    await become(
+      () => snapshot(later),
+      ({ history }) => history.length > 2,
+    )
+    later.close()
+    await end(child)
+    const { Logs } = await import('../../src/dashboard/run/logs.js')
+    const logs = new Logs(log)
+    const newest = logs.newest()!
+    expect(newest.name).toMatchObject({ trainer: pid, world: 1 })
+    const { feed, world } = newest.name
+    expect(logs.history(feed, world).length).toBeGreaterThan(2)
+    expect(logs.now(feed, world, Date.now() + 60_000)).toEqual([])
+    expect(logs.newest(Date.now() + 60_000)!.ended).toContain('does not go on')
+  })
+})
+
+describe.skipIf(withoutPython)('a trainer in Python', () => {
+  test('is shown with its engine: definition, slots, gallery and timeline of both processes', async () => {
+    const env = {
+      ...process.env,
+      PYTHONPATH: join(root, 'python'),
+      XDG_RUNTIME_DIR: temporaryFolder(),
+    }
+    const child = spawn('python3', [join(root, 'test/diagnose/trainer.py')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env,
+    })
+    children.push(child)
+    await new Promise((resolve, reject) => {
+      child.stdout!.once('data', resolve)
+      child.once('close', () => reject(new Error('it has ended')))
+    })
+    const dashboard = await start({ attach: child.pid! })
+    const { hello, now } = await become(
+      () => snapshot(dashboard),
+      ({ now, hello }) => (now?.ranks[0]?.steps ?? 0) > 0 && hello.definition,
+    )
+    expect(hello.run!.trainer).toBe(child.pid)
+    expect(hello.run!.engine).not.toBe(child.pid)
+    expect(hello.fields).toEqual([{ name: 'data', dtype: 'f32', shape: [64], kind: 'npy' }])
+    expect(now!.ranks[0].slots).not.toBeNull()
+    await become(
+      () => get<Gallery>(dashboard, '/api/gallery?rows=1'),
+      ({ rows }) => rows[0]?.values.data?.startsWith('[64] '),
+    )
+    const { lanes } = await become(
+      () => get<Timeline>(dashboard, '/api/timeline'),
+      ({ lanes }) =>
+        lanes.some(({ kind }) => kind === 'worker') && lanes.some(({ kind }) => kind === 'consumer'),
+    )
+    expect(lanes.find(({ kind }) => kind === 'consumer')!.rank).toBe(0)
+    child.kill('SIGKILL')
+    await become(
+      () => snapshot(dashboard),
+      ({ ended }) => ended,
+    )
+  })
+})
+
+test('a process without a feed is named', async () => {
+  await expect(start({ attach: process.pid })).rejects.toThrow(`process ${process.pid} has no feed`)
+  await expect(start({ log: '/nowhere/at/all' })).rejects.toThrow('folder of run logs')
+})
+
+/** The command line: gives what it says as JSON. */
+async function dashboardOf(
+  ...words: string[]
+): Promise<{ child: ChildProcess; said: Where & { run: unknown } }> {
+  const child = spawn(process.execPath, [cli, 'dashboard', ...words, '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  let [text, errors] = ['', '']
+  child.stdout!.setEncoding('utf8').on('data', part => {
+    text += part
+  })
+  child.stderr!.setEncoding('utf8').on('data', part => {
+    errors += part
+  })
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(errors)
+    return text.endsWith('\n')
+  })
+  return { child, said: JSON.parse(text) }
+}
+
+describe('the command', () => {
+  const feed = JSON.stringify({
+    source: { synthetic: { count: 100, tensors: { shape: [8], dtype: 'f32' } } },
+    fields: { data: { from: 'data', as: 'npy', shape: [8], dtype: 'f32' } },
+    batch: 10,
+  })
+
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'runs a feed of its own, which ends with it: %s',
+    async signal => {
+      const { child, said } = await dashboardOf(feed, '--step-ms', '5', '--workers', '1')
+      const { hello } = await become(
+        () => snapshot(said),
+        ({ history }) => history.length > 1,
+      )
+      const { trainer } = hello.run!
+      expect(existsSync(`/proc/${trainer}`)).toBe(true)
+      child.kill(signal)
+      await until(() => !existsSync(`/proc/${trainer}`))
+    },
+  )
+
+  test('what it has set is set back when it is killed, and the trainer goes on', async () => {
+    const { pid, said: trained } = await trainer()
+    const { child, said } = await dashboardOf('--attach', String(pid), '--control')
+    await become(
+      () => snapshot(said),
+      ({ now }) => now,
+    )
+    expect((await post(said, '/api/set', { workers: 3, depth: 7 }))[0]).toBe(200)
+    await until(() => trained.workers === 3 && trained.depth === 7)
+    child.kill('SIGKILL')
+    await until(() => trained.workers === 1 && trained.depth === 4)
+    const { steps } = trained
+    await until(() => trained.steps > steps + 20)
+  })
+
+  test('the trainer that it looks at may be killed: the page stays', async () => {
+    const { pid, child } = await trainer()
+    const { child: own, said } = await dashboardOf('--attach', String(pid))
+    await become(
+      () => snapshot(said),
+      ({ now }) => now,
+    )
+    child.kill('SIGKILL')
+    await become(
+      () => snapshot(said),
+      ({ ended }) => ended,
+    )
+    expect(own.exitCode).toBeNull()
+  })
+
+  test('says what is wrong with a feed that can’t be run', async () => {
+    const file = join(temporaryFolder(), 'bad.json')
+    writeFileSync(file, '{"source": {"tar": "none-*.tar"}, "fields": {}, "batch": 1}')
+    await expect(dashboardOf(file)).rejects.toThrow(/can't be run: .*status/)
+  })
+
+  // Only root may become another user; without that there is only one to look at.
+  test.skipIf(process.getuid?.() !== 0)('another user sees nothing of it', async () => {
+    const { pid } = await trainer()
+    const asNobody = (...words: string[]) =>
+      new Promise<string>(resolve => {
+        const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, cli, ...words]
+        const child = spawn('setpriv', nobody, { stdio: ['ignore', 'pipe', 'pipe'] })
+        children.push(child)
+        let text = ''
+        for (const stream of [child.stdout!, child.stderr!])
+          stream.setEncoding('utf8').on('data', part => {
+            text += part
+            if (part.endsWith('\n')) child.kill('SIGKILL')
+          })
+        child.on('close', () => resolve(text))
+      })
+    expect(await asNobody('dashboard', '--attach', String(pid), '--port', '0')).toContain('is another user')
+    const told = await asNobody('dashboard', '--port', '0', '--json')
+    expect(JSON.parse(told)).toMatchObject({ run: null, others: [] })
+  })
+})
