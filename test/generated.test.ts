@@ -41,7 +41,7 @@ test('nothing in the generated folder is left over', () => {
 test('comments of tables go along, and long texts are broken', () => {
   const words = files['python/millrace/_generated/control_words.py']
   expect(words).toContain('    #: Slots given back so far (wraps).\n    RELEASED = 1\n')
-  expect(words).toContain('CLAIM_BITS = 48\n')
+  expect(words).toContain('CLAIM_BITS = 40\n')
   for (const [path, text] of Object.entries(files))
     if (path.endsWith('.py'))
       for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(110)

@@ -32,7 +32,15 @@ export async function measureTokens(
 ): Promise<MeasuredTokens> {
   const { root, plugins, workers, seconds: wanted, notice } = options
   const field = tokenField(normalizeFeed(feed, root, plugins).fields)
-  const loader = open(feed, { root, plugins: [...plugins], allowCode: true, workers, epochs: null, tune: 'off', notice })
+  const loader = open(feed, {
+    root,
+    plugins: [...plugins],
+    allowCode: true,
+    workers,
+    epochs: null,
+    tune: 'off',
+    notice,
+  })
   try {
     let begun = 0
     let rows = 0

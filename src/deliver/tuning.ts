@@ -1,7 +1,7 @@
 /** Gives a ring to the tuner of this process, with what of it may be changed: what its opener did not fix. */
 import { mostRows } from '../batch/layout.js'
 import { Control } from '../engine/control/control.js'
-import type { Feeding } from '../engine/pool/feeding.js'
+import type { Feeding } from '../engine/ring/feeding.js'
 import { type AttachedSpans, attachSpans } from '../spans/attach.js'
 import { SpanFile } from '../spans/file.js'
 import type { EngineTuner } from '../tune/engine-tuner.js'

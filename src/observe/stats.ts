@@ -68,7 +68,7 @@ export interface DeviceStats {
 
 /** What is asked of a feed that is being made. */
 interface Fed {
-  readonly bytesRead: number
+  readonly ring: { readonly bytesRead: number }
   readonly workers: number
   readonly depth: number
   readonly budget: { slotBytes: number; totalBytes: number }
@@ -116,7 +116,7 @@ export class Stats {
 export function feedingStats(feeding: Fed, feed: NormalFeed): FeedingStats {
   const pictures = feed.fields.some(({ as }) => as === 'image' || as === 'mask')
   return {
-    bytesRead: feeding.bytesRead,
+    bytesRead: feeding.ring.bytesRead,
     workers: feeding.workers,
     depth: feeding.depth,
     slotBytes: feeding.budget.slotBytes,

@@ -7,7 +7,15 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { At, CLAIM_BITS, GENERATION_BITS, MAX_DEPTH, MAX_REDO, PASS_BITS, Word } from '../../src/batch/control-words.js'
+import {
+  At,
+  CLAIM_BITS,
+  GENERATION_BITS,
+  MAX_DEPTH,
+  MAX_REDO,
+  PASS_BITS,
+  Word,
+} from '../../src/batch/control-words.js'
 import { layoutSlot } from '../../src/batch/layout.js'
 import { type Claim, CONTROL_BYTES, Ring, UNDECIDED } from '../../src/batch/ring.js'
 import { Header, type Slot } from '../../src/batch/slot.js'

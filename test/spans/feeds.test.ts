@@ -1,6 +1,6 @@
 /** The spans of a feed: its own alone, of every thread that works for it. */
 import { describe, expect, test, vi } from 'vitest'
-import { CallingThread } from '../../src/engine/pool/calling-thread.js'
+import { CallingThread } from '../../src/engine/ring/calling-thread.js'
 import { attachSpans } from '../../src/spans/attach.js'
 import type { SpanReader } from '../../src/spans/reader.js'
 import { type AnyLoader, feedingOf, feedModule, numberFeed, open, using } from '../support/engine.js'

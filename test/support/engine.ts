@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Feeding } from '../../src/engine/pool/feeding.js'
+import type { Feeding } from '../../src/engine/ring/feeding.js'
 import type * as Millrace from '../../src/index.js'
 
 const built = new URL('../../dist/index.js', import.meta.url)

@@ -31,7 +31,10 @@ function run(gain: number, others: (turn: number) => number = () => 0): CheckRes
   const set = [...check.begin(0).settings]
   for (let turn = 1; turn < 100; turn++) {
     const changed = set.at(-1)!.value === candidate.to
-    const result = check.goOn(check.until, check.measures ? [seen(changed ? gain : 1, turn, others(turn))] : [])
+    const result = check.goOn(
+      check.until,
+      check.measures ? [seen(changed ? gain : 1, turn, others(turn))] : [],
+    )
     if (result) return { ...result, set: [...set, ...result.settings] }
     set.push(...check.take())
   }

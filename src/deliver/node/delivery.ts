@@ -6,7 +6,7 @@ import { CONTROL_BYTES } from '../../batch/ring.js'
 import { Header, type Slot, Stamp } from '../../batch/slot.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport } from '../../engine/plan/job.js'
-import type { Feeding } from '../../engine/pool/feeding.js'
+import type { Feeding } from '../../engine/ring/feeding.js'
 import {
   type AnyFields,
   type Batch,

@@ -4,7 +4,7 @@
  */
 import type { NormalFeed } from '../../define/types.js'
 import type { FeedPlan } from '../../engine/plan/plan.js'
-import type { Feeding } from '../../engine/pool/feeding.js'
+import type { Feeding } from '../../engine/ring/feeding.js'
 import type { Place } from '../../order/steps.js'
 import type { OpenedOptions } from '../options.js'
 import { startFeeding } from '../start.js'

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { type Generator, poolOf } from '../../engine/plan/generate.js'
-import type { Feeding } from '../../engine/pool/feeding.js'
+import type { Feeding } from '../../engine/ring/feeding.js'
 import { createRegion, free, reserveSync, type SharedRegion, seal } from '../../system/memory/memory.js'
 
 export class ClientGenerator {

@@ -47,7 +47,7 @@ export interface BadNote {
 /** Names of the bad samples that were told, by ring. */
 const told = new Map<number, Set<string>>()
 
-/** `memory`: the regions of the ring (engine/pool/ring-memory.ts). */
+/** `memory`: the regions of the ring (engine/ring/ring-memory.ts). */
 export function noteRing(
   { id, layout, capacity, feed, share }: Job,
   memory: Readonly<Record<'words' | 'data', { fd: number }>>,

@@ -6,8 +6,8 @@ import { compileOrder, planOrder } from '../../order/compile.js'
 import type { OnProgress } from '../../source/source.js'
 import type { OfSources } from '../plan/lengths.js'
 import type { FeedPlan } from '../plan/plan.js'
-import { Feeding } from './feeding.js'
-import type { FeedingOptions } from './new-ring.js'
+import { Feeding } from '../ring/feeding.js'
+import type { FeedingOptions } from '../ring/new-ring.js'
 
 /** Bytes of a batch while lengths are measured, and its rows at most. */
 const BATCH_BYTES = 16 << 20

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { layoutSlot } from '../../../src/batch/layout.js'
 import { CONTROL_BYTES, Ring } from '../../../src/batch/ring.js'
-import { SampleTimeout } from '../../../src/engine/pool/sample-timeout.js'
+import { SampleTimeout } from '../../../src/engine/ring/sample-timeout.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

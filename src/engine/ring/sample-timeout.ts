@@ -75,3 +75,19 @@ export class SampleTimeout {
     this.checked = now
   }
 }
+
+/** Waits for a promise, and looks every so many ms whether anything has failed meanwhile. */
+export function unlessFailed(
+  pending: Promise<void>,
+  often: number,
+  failure: () => Error | undefined,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const failed = new Promise<void>((_, reject) => {
+    timer = setInterval(() => {
+      const error = failure()
+      if (error) reject(error)
+    }, often)
+  })
+  return Promise.race([pending, failed]).finally(() => clearInterval(timer))
+}

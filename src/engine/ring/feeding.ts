@@ -21,24 +21,22 @@ import { type Generator, generatorOf } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { FeedPlan } from '../plan/plan.js'
 import { drawnName } from '../plan/sample-name.js'
+import { Pool } from '../pool/pool.js'
+import type { RingOwner } from '../pool/served-ring.js'
 import { leaveCache } from './caches.js'
 import type { CallingThread } from './calling-thread.js'
+import { ClaimSize } from './claim-size.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
-import { Pool } from './pool.js'
 import { ringFacts } from './ring-facts.js'
 import type { RingMemory } from './ring-memory.js'
 import { ringName } from './ring-name.js'
-import { SampleTimeout } from './sample-timeout.js'
-import type { RingOwner } from './served-ring.js'
+import { SampleTimeout, unlessFailed } from './sample-timeout.js'
 
 /** How often (ms) hung samples are looked for while a batch is waited for. */
 const LOOK = 500
 
 /** A batch that was waited for no longer than this (ms) is followed by others that come as soon. */
 const BRIEFLY = 0.5
-
-/** How often (ms) it is looked whether all batches are claimed as was last set. */
-const SETTLES = 200
 
 /** How long a closed ring waits for rows that are being made (ms). */
 const LAST_ROWS = 2000
@@ -54,6 +52,7 @@ export class Feeding {
   /** While a maker that hangs is ended: then it is known why this feeding has failed. */
   private ending: Promise<void> | undefined
   private readonly timeout: SampleTimeout
+  private readonly claiming: ClaimSize
   private reports: BadReport[] = []
   /** Where there are no workers. */
   private alone: CallingThread | undefined
@@ -90,6 +89,8 @@ export class Feeding {
     this.name = ringName(plan.feed, options.name)
     this.spans?.openRing({ id: job.id, name: this.name, ...ringFacts(job, ring.depth) })
     noteRing(job, memory, this.name)
+    const claims = (claims: number): void => this.spans?.tuneRing(job.id, { claims })
+    this.claiming = new ClaimSize(ring, claims)
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -273,16 +274,7 @@ export class Feeding {
   }
 
   set claimRows(rows: number) {
-    const stride = Math.round(rows / this.layout.chunkRows)
-    const changed = this.ring.changeStride(stride)
-    if (changed) this.spans?.tuneRing(this.job.id, { claims: Math.ceil(this.layout.chunks / stride) })
-    // Once batches of the time before are gone, that is noted: the word has no room for long ago.
-    if (!this.closed) setTimeout(() => this.settleClaims(changed ? undefined : rows), SETTLES).unref()
-  }
-
-  private settleClaims(rows?: number): void {
-    if (rows !== undefined) this.claimRows = rows
-    else if (!this.closed && !this.ring.settleStride()) setTimeout(() => this.settleClaims(), SETTLES).unref()
+    this.claiming.set(rows)
   }
 
   /** The number of its ring in this process: spans are named by it. */
@@ -305,17 +297,13 @@ export class Feeding {
     return this.job.cache && new BlockCache(this.job.cache.data).stats()
   }
 
-  /** Bytes that makers have read for this feeding. */
-  get bytesRead(): number {
-    return this.ring.bytesRead
-  }
-
   /** Called when it ends. */
   onClose: (() => void) | undefined
 
   /** Ends it. The pool ends with its last feeding. */
   async close(): Promise<void> {
     this.closed = true
+    this.claiming.close()
     this.onClose?.()
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
@@ -403,14 +391,10 @@ export class Feeding {
 
   /** Waits for a function of the user's, but not forever, and keeps the process alive meanwhile. */
   private unlessHung(pending: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
     this.timeout.begin()
-    const hung = new Promise<void>((_, reject) => {
-      timer = setInterval(() => {
-        this.checkHung()
-        if (this.failure) reject(this.failure)
-      }, LOOK)
+    return unlessFailed(pending, LOOK, () => {
+      this.checkHung()
+      return this.failure
     })
-    return Promise.race([pending, hung]).finally(() => clearInterval(timer))
   }
 }
