@@ -15,7 +15,7 @@ const SIGMAS = 2
 /** Loss of a step in waits for batches, from which neighbours are tried although nothing is promised. */
 const MUCH = 0.05
 /** Neighbours: this many times the present setting. */
-const WIDER = 1.5
+const WIDER = 1.4
 /** Makers that queue for cores more than this are too many, not too few. */
 const QUEUED = 0.35
 /** A trainer that is slowed by so much by its makers, of a step, has too many of them. */

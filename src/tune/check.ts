@@ -12,7 +12,7 @@ const TURN = { ms: 1500, steps: 6, most: 20_000 }
 /** Before it is measured, so many ms pass, and as many steps as there are slots, up to some; more where threads are started. */
 const SETTLE = { ms: 500, start: 1000, steps: 12, most: 20_000 }
 /** Pairs at most where they don't agree: of a change that was promised, and of one that is only tried. */
-const PAIRS = { promised: 5, tried: 3 }
+const PAIRS = { promised: 5, tried: 4 }
 /** A gain (as a logarithm) that is so large that one pair shows it. */
 const LARGE = 0.25
 /** A gain that is not certain is believed if it is at least this share of what was promised. */
@@ -152,27 +152,33 @@ export class Check {
   private judge(): CheckResult | undefined {
     const { before, after } = this.turns
     const pairs = Math.min(before.length, after.length)
-    if (this.side === 'before' || pairs === 0) return undefined
     const { gain, sigma } = this.gain(pairs)
-    const measured = told(gain, sigma)
     const give = (kept: boolean, early?: string): CheckResult => ({
       kept,
       settings: kept ? [] : this.back(),
-      measured,
+      measured: told(gain, sigma),
       ...(early && { early }),
     })
-    if (pairs === 1) {
-      if (gain - 3 * sigma > LARGE) return give(true)
-      return gain < HARM && gain < -3 * sigma ? give(false, 'it was clearly slower') : undefined
-    }
+    if (this.side === 'before') return this.isHarm() ? give(false, 'it was clearly slower') : undefined
+    // A large gain needs no second turn. A large loss does: the work may have changed just then.
+    if (pairs === 1) return gain - 3 * sigma > LARGE ? give(true) : undefined
     if (gain - CERTAIN * sigma > 0 && gain > KEEP) return give(true)
     if (gain + CERTAIN * sigma < KEEP) return give(false)
     const { predicted } = this.candidate
     if (pairs < (predicted ? PAIRS.promised : PAIRS.tried)) return undefined
     // What was promised, and came in good part, is believed sooner than what was only tried.
-    return give(
-      predicted !== null && gain > Math.max(KEEP, sigma / 2, OF_PROMISED * Math.log1p(predicted.gain)),
-    )
+    if (predicted === null) return give(gain > Math.max(2 * KEEP, sigma))
+    return give(gain > Math.max(KEEP, sigma / 2, OF_PROMISED * Math.log1p(predicted.gain)))
+  }
+
+  /** Whether the first turn with the change was much slower than those before and after it. */
+  private isHarm(): boolean {
+    const { before, after } = this.turns
+    if (before.length !== 2 || after.length !== 1) return false
+    return before.every(turn => {
+      const { gain, sigma } = gainOf(turn, after[0])
+      return gain < HARM && gain < -3 * sigma
+    })
   }
 
   /** The mean logarithm of the pairs' gains, and its standard error. */
@@ -180,16 +186,22 @@ export class Check {
     const gains: number[] = []
     let noise = 0
     for (let i = 0; i < pairs; i++) {
-      const [a, b] = [this.turns.before[i], this.turns.after[i]]
-      const cores = Math.log(Math.max(b.cores, 0.1) / Math.max(a.cores, 0.1))
-      gains.push(Math.log(b.rate / a.rate) - Math.min(a.cpuBound, b.cpuBound) * cores)
-      noise += a.sigma ** 2 + b.sigma ** 2
+      const { gain, sigma } = gainOf(this.turns.before[i], this.turns.after[i])
+      gains.push(gain)
+      noise += sigma ** 2
     }
     const gain = gains.reduce((sum, one) => sum + one, 0) / pairs
     const spread = gains.reduce((sum, one) => sum + (one - gain) ** 2, 0) / Math.max(1, pairs - 1)
     const own = Math.sqrt(noise) / pairs
     return { gain, sigma: pairs < 2 ? own : Math.max(own, Math.sqrt(spread / pairs)) }
   }
+}
+
+/** What the second turn gains over the first, for the same cores: as a logarithm, with its standard error. */
+function gainOf(a: Turn, b: Turn): { gain: number; sigma: number } {
+  const cores = Math.log(Math.max(b.cores, 0.1) / Math.max(a.cores, 0.1))
+  const gain = Math.log(b.rate / a.rate) - Math.min(a.cpuBound, b.cpuBound) * cores
+  return { gain, sigma: Math.hypot(a.sigma, b.sigma) }
 }
 
 function told(gain: number, sigma: number): { gain: number; interval: [number, number] } {

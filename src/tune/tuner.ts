@@ -161,15 +161,20 @@ export class Tuner {
     return what === undefined ? result : { ...result, early: `the work has changed (${what})`, again: true }
   }
 
-  /** What more workers brought tells whether the storage gives any more: the model knows it from now on. */
-  private learn({ knob, from, to }: Candidate, { before, after }: Check['rates']): void {
-    if (knob !== 'workers' || to < MORE * from) return
-    this.doubled = { workers: from, doubledWorkers: to, before, after }
+  /** More workers were promised to bring much, and certainly did not: the storage gives no more. The model knows it from now on. */
+  private learn(
+    { knob, from, to, predicted }: Candidate,
+    { before, after }: Check['rates'],
+    measured: CheckResult['measured'],
+  ): void {
+    if (knob !== 'workers' || to < MORE * from || predicted === null || measured === null) return
+    if (measured.interval[1] < predicted.interval[0])
+      this.doubled = { workers: from, doubledWorkers: to, before, after }
   }
 
   private conclude(now: number, { candidate, worst, rates }: Check, result: CheckResult, step: Step): void {
     const { kept, measured } = result
-    this.learn(candidate, rates)
+    this.learn(candidate, rates, measured)
     if (kept) this.pauses.kept(candidate)
     else if (!result.again) this.pauses.refused(candidate, now)
     const reason = words.concluded(candidate, result, this.pauses.until(candidate, now))
