@@ -45,6 +45,7 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['system', 'transform'],
   ],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
+  bench: ['basics', 'codec', 'define', 'deliver', 'observe', 'source', 'system'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [
     'basics',

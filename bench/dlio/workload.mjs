@@ -1,6 +1,7 @@
 // One run of a workload in a process of its own: node bench/dlio/workload.mjs '{"workload": "unet3d"}'. JSON on stdout.
-import { Progress, notice } from '../../dist/cli/progress.js'
+
 import { benchWorkload } from '../../dist/bench/workloads/run.js'
+import { notice, Progress } from '../../dist/cli/progress.js'
 
 const options = JSON.parse(process.argv[2] ?? '{}')
 const progress = new Progress('opening', { unit: 'files' })

@@ -38,6 +38,8 @@ export interface DataOptions {
   /** In place of `files`: about so many bytes. */
   size?: number
   seed: number
+  /** Threads that write; as many as there are cores unless told otherwise, 0: the calling one. */
+  threads?: number
   onProgress?: (done: number, total: number, what: string, unit: string) => void
   onNotice?: (text: string) => void
 }
@@ -72,6 +74,7 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
   const folder = join(options.folder ?? join(cacheFolder(), 'workloads'), setName(of, seed))
   makeFolder(folder)
   sweepDrafts(folder)
+  checkRoom(folder, files * meanFileBytes(of), 'blocks') // before so many files are looked for
   const known = believed(folder, of, seed)
   const sizes = known.slice(0, files)
   const holds = contentCheck(of, seed)
@@ -84,14 +87,14 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
   if (missing.length > 0) {
     const each = meanFileBytes(of)
     const bytes = missing.length * each
-    checkRoom(folder, bytes)
+    checkRoom(folder, bytes, 'bavail')
     onNotice?.(
       `writing ${missing.length} of ${files} files of ${of.workload.name}, about ${inBytes(bytes)}, to ${folder} ` +
         `(the full workload has ${of.workload.fullFiles} files, ${inBytes(of.workload.fullFiles * each)})`,
     )
     let done = 0
     await spread({
-      threads: Math.min(missing.length, availableParallelism()),
+      threads: options.threads ?? availableParallelism(),
       worker: new URL('./write/worker.js', import.meta.url),
       setup: { folder, of, seed },
       start: fileWriter,
@@ -194,12 +197,12 @@ function contentCheck(of: Scaled, seed: number): (path: string, file: number) =>
   }
 }
 
-function checkRoom(folder: string, bytes: number): void {
-  const { bavail, bsize } = statfsSync(folder)
-  const free = bavail * bsize
-  if (bytes + SPARE > free)
+/** Throws where so many bytes don't fit: into what is free of the disk, or into all of it. */
+function checkRoom(folder: string, bytes: number, of: 'bavail' | 'blocks'): void {
+  const disk = statfsSync(folder)
+  if (bytes + SPARE > disk[of] * disk.bsize)
     throw new SourceError(
-      `no room for ${inBytes(bytes)} in ${folder}: ${inBytes(free)} are free, and ${inBytes(SPARE)} stay free: ` +
+      `no room for ${inBytes(bytes)} in ${folder}: ${inBytes(disk.bavail * disk.bsize)} are free, and ${inBytes(SPARE)} stay free: ` +
         'take fewer (--size 1GB, --files N), or another place (--data DIR)',
       { file: folder },
     )

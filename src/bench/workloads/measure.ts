@@ -181,7 +181,7 @@ function stepsPerSecond(steps: readonly RankStep[]): number {
 }
 
 /** Share of the files' bytes that is in the page cache. */
-export function cachedShare({ paths }: WorkloadData): number | null {
+function cachedShare({ paths }: WorkloadData): number | null {
   const step = Math.max(1, Math.floor(paths.length / ASKED))
   const asked = paths.filter((_, i) => i % step === 0)
   const found = absentShare(asked.map(path => ({ path, offset: 0, bytes: Number.MAX_SAFE_INTEGER })))

@@ -36,7 +36,7 @@ export interface Workload {
   delivers: string
 }
 
-export const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
+const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
   unet3d: {
     ...{ name: 'unet3d', format: 'npz', recordBytes: 146_600_628, deviation: 68_341_808, recordsPerFile: 1 },
     ...{ fullFiles: 3500, batch: 7, computeMs: { a100: 636, h100: 323, b200: 162 }, leastAu: 0.9 },

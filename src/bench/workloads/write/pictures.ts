@@ -13,7 +13,7 @@ const SIDE = 2560
 const TILE = 512
 const QUALITY = 90
 /** Strength of the grain: what makes a file of about 323 kB of such a picture at this quality. */
-const GRAIN = 21
+const GRAIN = 27
 const KEY = hashText('retinanet picture')
 
 /** Paints the canvas; gives a function from a picture's number to its JPEG. */
