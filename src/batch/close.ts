@@ -9,6 +9,7 @@
 import { toBf16, toF16 } from '../basics/dtype.js'
 import { joinBorders } from './borders.js'
 import type { FieldPlace, SlotLayout } from './layout.js'
+import { addressOf } from './room.js'
 import { Header, RowStatus, type Slot } from './slot.js'
 
 export type BadPolicy = 'fail' | 'drop' | 'mask'
@@ -49,7 +50,7 @@ export function closeSlot(
     } else if (field.form === 'padded') {
       words[Header.Cursor + i] = closePadded(slot, bytes, field, rows ?? planned)
     } else {
-      words[Header.Cursor + i] = gatherRagged(slot, move, field, rows ?? planned)
+      words[Header.Cursor + i] = gatherRagged(slot, bytes, move, field, rows ?? planned)
     }
   }
   if (dropped) moveNotes(slot, dropped.kept, dropped.blanks)
@@ -166,10 +167,12 @@ function closePadded(
 
 /**
  * Copies the rows from the staging area, where they lie as they came, into the values, in order. Returns the total length. Rows
- * that lie behind each other there too, as those of one claim mostly do, are copied at once.
+ * that lie behind each other there too, as those of one claim mostly do, are copied at once. Large rows mostly lie in the values
+ * already (room.ts), and stay there unless a row before them is bad.
  */
 function gatherRagged(
   slot: Slot,
+  bytes: Uint8Array,
   move: MoveBytes,
   field: FieldPlace,
   rows: readonly number[] | number,
@@ -180,24 +183,33 @@ function gatherRagged(
   const count = typeof rows === 'number' ? rows : rows.length
   const { unitBytes } = field
   const values = slot.at + field.at
-  const staging = slot.at + field.stagingAt
   let next = 0
-  // What is yet to be copied: elements from `place` on, to `first` on.
+  // What is yet to be copied: bytes from `from` on, to element `first` on.
   let first = 0
-  let place = 0
+  let from = values
+  const copy = (): void => {
+    const to = values + first * unitBytes
+    const size = (next - first) * unitBytes
+    if (size === 0 || from === to) return
+    // Within the values, rows only ever move down, and may overlap where they were.
+    if (from < values + field.bytes) bytes.copyWithin(to, from, from + size)
+    else move(to, from, size)
+  }
   for (let i = 0; i < count; i++) {
-    const from = typeof rows === 'number' ? i : rows[i]
-    const length = from === BLANK ? 0 : lengths[from]
+    const row = typeof rows === 'number' ? i : rows[i]
+    const length = row === BLANK ? 0 : lengths[row]
     offsets[i] = next
-    if (length > 0 && places[from] - 1 !== place + next - first) {
-      if (next > first)
-        move(values + first * unitBytes, staging + place * unitBytes, (next - first) * unitBytes)
-      first = next
-      place = places[from] - 1
+    if (length > 0) {
+      const at = addressOf(slot, field, places[row])
+      if (at !== from + (next - first) * unitBytes) {
+        copy()
+        first = next
+        from = at
+      }
     }
     next += length
   }
-  if (next > first) move(values + first * unitBytes, staging + place * unitBytes, (next - first) * unitBytes)
+  copy()
   offsets[count] = next
   return next
 }
@@ -259,16 +271,16 @@ export function putVarying(
   }
   // A row that is made again (its maker died) goes where it was: its length is the same.
   const places = slot.column(field.placeAt)
-  if (places[row] === 0) places[row] = Atomics.add(slot.words, Header.Cursor + index, length) + 1
-  const place = places[row] - 1
+  if (places[row] === 0)
+    Atomics.store(places, row, Atomics.add(slot.words, Header.Cursor + index, length) + 1)
   // A batch that overflows is refused as a whole when it is closed: which row would have been the last is chance.
-  if ((place + length) * field.unitBytes <= field.bytes)
-    bytes.copyWithin(slot.at + field.stagingAt + place * field.unitBytes, at, at + size)
+  const to = placeOf(slot, index, row, length)
+  if (to >= 0) bytes.copyWithin(to, at, at + size)
 }
 
 /**
  * Takes room in the staging area for rows `from` to `to` − 1 with `lengths`, one behind the other; a length below 0 takes none.
- * Afterwards their places are written.
+ * Their places are written after their lengths, with an atomic operation in between: another maker may look at both (room.ts).
  */
 export function takeRagged(slot: Slot, index: number, from: number, to: number, lengths: Int32Array): void {
   const field = slot.layout.fields[index]
@@ -277,15 +289,15 @@ export function takeRagged(slot: Slot, index: number, from: number, to: number, 
   let total = 0
   for (let row = from; row < to; row++) {
     const length = lengths[row - from]
-    if (length >= 0 && places[row] === 0) total += length
+    if (length < 0) continue
+    noted[row] = length
+    if (places[row] === 0) total += length
   }
   let next = Atomics.add(slot.words, Header.Cursor + index, total) + 1
   for (let row = from; row < to; row++) {
     const length = lengths[row - from]
-    if (length < 0) continue
-    noted[row] = length
     // As in `putVarying`: a row that is made again goes where it was.
-    if (places[row] !== 0) continue
+    if (length < 0 || places[row] !== 0) continue
     places[row] = next
     next += length
   }
@@ -295,9 +307,9 @@ export function takeRagged(slot: Slot, index: number, from: number, to: number, 
 export function placeOf(slot: Slot, index: number, row: number, length: number): number {
   const field = slot.layout.fields[index]
   if (field.form === 'padded') return slot.at + field.at + row * field.max! * field.unitBytes
-  const place = slot.column(field.placeAt)[row] - 1
-  if ((place + length) * field.unitBytes > field.bytes) return -1
-  return slot.at + field.stagingAt + place * field.unitBytes
+  const place = slot.column(field.placeAt)[row]
+  if ((Math.abs(place) - 1 + length) * field.unitBytes > field.bytes) return -1
+  return addressOf(slot, field, place)
 }
 
 /** Shape of a field in a closed batch. */

@@ -36,6 +36,11 @@ export interface RowContext {
   readonly boxes?: (field: string) => Rows
   /** Fills `into` with bytes that were left where they are; a promise where that takes long. */
   readonly read?: (range: Unread, into: Uint8Array) => void | Promise<void>
+  /**
+   * Where a row of varying length will lie in the slot, if it is large: it is best written there at once. Asked for once a
+   * field, by programs that know the length (along the varying axis) beforehand. Undefined: the workspace it is.
+   */
+  readonly room?: (length: number) => number | undefined
   /** A row that is made again without its sample: the crop that was chosen with a look at its boxes, null for none. */
   readonly recalled?: CropStep | null
 }
@@ -64,7 +69,8 @@ export interface Placed {
 
 /**
  * A compiled field whose rows vary in length: leaves the row's elements, already in the field's dtype, in the
- * workspace and says where and how many (counted along the varying axis). The engine puts them in their place.
+ * workspace and says where and how many (counted along the varying axis). The engine puts them in their place. Large rows may
+ * be left where `room` says.
  */
 export interface VaryingProgram {
   form: 'varying'

@@ -8,6 +8,7 @@
 import { isRead, isTiled } from '../../basics/array.js'
 import { hashText, operatorKey, Random } from '../../basics/random.js'
 import { putVarying } from '../../batch/close.js'
+import { takeRoom } from '../../batch/room.js'
 import { type Slot, Stamp } from '../../batch/slot.js'
 import { columnsAreKnown } from '../../define/check/sources.js'
 import { tooLong } from '../../define/limits.js'
@@ -34,6 +35,11 @@ export class SampleMaker {
   private epoch = 0
   private columns: Record<string, Column> = {}
   private drawn!: Draw
+  /** The field of varying length that is being made, its row, and where that lies if it took room in the slot. */
+  private slot!: Slot
+  private row = 0
+  private index = 0
+  private taken: number | undefined
 
   constructor(
     private readonly job: Job,
@@ -57,6 +63,7 @@ export class SampleMaker {
         return boxesOf(field, value)
       },
       random: (field, op) => this.keyed(operatorKey(field, op.name, op.ordinal)),
+      room: length => (this.taken = takeRoom(this.slot, this.index, this.row, length)),
       ...(read && { read }),
     }
   }
@@ -140,6 +147,10 @@ export class SampleMaker {
         const pending = program.run(value, slot.at + place.at + row * place.unitBytes, this.context)
         return pending instanceof Promise ? pending.catch(error => fieldFailed(field.name, error)) : undefined
       }
+      this.slot = slot
+      this.row = row
+      this.index = field.index
+      this.taken = undefined
       const result = program.run(value, this.context)
       if (result instanceof Promise) {
         return result.then(
@@ -158,6 +169,7 @@ export class SampleMaker {
     const place = this.job.layout.fields[field.index]
     if (missing!.form === 'dense') missing!.run(slot.at + place.at + row * place.unitBytes, this.context)
     else {
+      this.taken = undefined
       const { at, length } = missing!.run(this.context)
       this.put(field, slot, row, at, length)
     }
@@ -171,6 +183,7 @@ export class SampleMaker {
     at: number,
     length: number,
   ): void {
+    if (at === this.taken) return
     const place = this.job.layout.fields[field.index]
     const most = place.each ?? place.max!
     if (length > most) throw new FieldFailure(field.name, tooLong(length, most, place.each && place.max))

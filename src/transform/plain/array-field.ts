@@ -66,7 +66,7 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
     }
     const [length] = array.shape
     if (length > field.layout.max!) throw tooLong(length, field.layout.max!)
-    const at = context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
+    const at = context.room?.(length) ?? context.work.take(elements(array.shape) * DTYPES[dtype].bytes)
     const pending = putArray(array, dtype, at, context)
     const done = (): Placed => {
       ops?.finish?.(at, array.shape, context)

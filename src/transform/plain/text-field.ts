@@ -25,7 +25,7 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const place = (value: unknown, context: RowContext): Placed => {
     const bytes = bytesFrom(value, field.as === 'json')
     if (bytes.length > field.layout.max!) throw tooLong(bytes.length, field.layout.max!)
-    const at = context.work.take(bytes.length)
+    const at = context.room?.(bytes.length) ?? context.work.take(bytes.length)
     copyInto(context.work, bytes, at)
     return { at, length: bytes.length }
   }

@@ -1,0 +1,209 @@
+/**
+ * The data of a workload, written once and used again. Each set (workload, scale, seed) has a folder:
+ *
+ *   DIR/unet3d-1of8-seed10/0000000.npz …   each appears by rename when it is whole
+ *   DIR/unet3d-1of8-seed10/manifest.json   what the set is, and the bytes of every file; written last
+ *
+ * The manifest is believed only where it is about these parameters and every file is there with its bytes; a few files are
+ * also compared with what they should hold. What is missing is written; a writer that was stopped goes on where it was.
+ */
+import { closeSync, openSync, readFileSync, readSync, statfsSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { SourceError } from '../../basics/errors.js'
+import { bytes as inBytes } from '../../observe/verdict/units.js'
+import { cacheFolder } from '../../system/files/cache-folder.js'
+import { sweepDrafts, writeWhole } from '../../system/files/draft.js'
+import { makeFolder } from '../../system/files/folder.js'
+import { spread } from '../../system/node/threads.js'
+import type { Scaled } from './table.js'
+import { painter } from './write/pictures.js'
+import { RandomBytes } from './write/random-bytes.js'
+import { fileBytes, fileName, filePattern, fileWriter, type Written } from './write/writer.js'
+
+/** Changes where the same parameters make other data. */
+const VERSION = 1
+const MANIFEST = 'manifest.json'
+/** Free bytes that stay on the disk. */
+const SPARE = 1 << 30
+/** Files whose contents are compared. */
+const COMPARED = 3
+/** So many bytes of each. */
+const SAMPLE = 4096
+
+export interface DataOptions {
+  /** The folder of all sets; that of the user's cache unless told otherwise. */
+  folder?: string
+  files?: number
+  /** In place of `files`: about so many bytes. */
+  size?: number
+  seed: number
+  /** Threads that write; as many as there are cores unless told otherwise, 0: the calling one. */
+  threads?: number
+  onProgress?: (done: number, total: number, what: string, unit: string) => void
+  onNotice?: (text: string) => void
+}
+
+export interface WorkloadData {
+  folder: string
+  pattern: string
+  files: number
+  records: number
+  bytes: number
+  fullBytes: number
+  seed: number
+  /** Bytes of each record in memory are at most so many. */
+  largest: number
+  /** Paths of all files. */
+  paths: string[]
+  reused: boolean
+}
+
+interface Manifest {
+  version: number
+  workload: string
+  scale: number
+  seed: number
+  /** Bytes of each file, by its number. */
+  sizes: number[]
+}
+
+export async function makeData(of: Scaled, options: DataOptions): Promise<WorkloadData> {
+  const { seed, onProgress, onNotice } = options
+  const files = filesOf(of, options)
+  const folder = join(options.folder ?? join(cacheFolder(), 'workloads'), setName(of, seed))
+  makeFolder(folder)
+  sweepDrafts(folder)
+  checkRoom(folder, files * meanFileBytes(of), 'blocks') // before so many files are looked for
+  const known = believed(folder, of, seed)
+  const sizes = known.slice(0, files)
+  const holds = contentCheck(of, seed)
+  const missing: number[] = []
+  for (let file = sizes.length; file < files; file++) {
+    const size = present(folder, of, seed, file, holds)
+    if (size === undefined) missing.push(file)
+    sizes[file] = size ?? 0
+  }
+  if (missing.length > 0) {
+    const each = meanFileBytes(of)
+    const bytes = missing.length * each
+    checkRoom(folder, bytes, 'bavail')
+    onNotice?.(
+      `writing ${missing.length} of ${files} files of ${of.workload.name}, about ${inBytes(bytes)}, to ${folder} ` +
+        `(the full workload has ${of.workload.fullFiles} files, ${inBytes(of.workload.fullFiles * each)})`,
+    )
+    let done = 0
+    await spread({
+      threads: options.threads ?? availableParallelism(),
+      worker: new URL('./write/worker.js', import.meta.url),
+      setup: { folder, of, seed },
+      start: fileWriter,
+      tasks: missing,
+      onProgress: more => onProgress?.((done += more), bytes, 'writing data', 'bytes'),
+      onResult: ({ file, bytes }: Written) => void (sizes[file] = bytes),
+    })
+  }
+  const all = files >= known.length ? sizes : known
+  const manifest: Manifest = {
+    version: VERSION,
+    workload: of.workload.name,
+    scale: of.scale,
+    seed,
+    sizes: all,
+  }
+  if (missing.length > 0 || known.length === 0) writeWhole(join(folder, MANIFEST), JSON.stringify(manifest))
+  return {
+    ...{ folder, files, seed, reused: missing.length === 0, pattern: join(folder, filePattern(of, files)) },
+    records: files * of.workload.recordsPerFile,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    fullBytes: of.workload.fullFiles * meanFileBytes(of),
+    largest: Math.max(...sizes),
+    paths: sizes.map((_, file) => join(folder, fileName(of, file))),
+  }
+}
+
+function filesOf(of: Scaled, { files, size }: DataOptions): number {
+  const { workload } = of
+  if (files !== undefined) return Math.max(1, files)
+  if (size !== undefined) return Math.max(1, Math.round(size / meanFileBytes(of)))
+  // The default is said for the default scale: smaller records are more of them, up to a point.
+  return Math.min(4 * workload.files, Math.round((workload.files * workload.scale) / of.scale))
+}
+
+function meanFileBytes({ recordBytes, workload }: Scaled): number {
+  return recordBytes * workload.recordsPerFile
+}
+
+function setName({ workload, scale }: Scaled, seed: number): string {
+  const share = scale === 1 ? '' : `-1of${Number((1 / scale).toFixed(3))}`
+  return `${workload.name}${share}-seed${seed}`
+}
+
+/** The sizes that the manifest has, if it can be believed; none otherwise. */
+function believed(folder: string, of: Scaled, seed: number): number[] {
+  let manifest: Manifest
+  try {
+    manifest = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'))
+  } catch {
+    return []
+  }
+  const { version, workload, scale, sizes } = manifest
+  const about = version === VERSION && workload === of.workload.name && scale === of.scale
+  if (!about || manifest.seed !== seed || !Array.isArray(sizes)) return []
+  const there = sizes.map((size, file) => sizeOf(join(folder, fileName(of, file))) === size)
+  const whole = sizes.every((size, file) => there[file] && (fileBytes(of, seed, file) ?? size) === size)
+  if (!whole) return []
+  const step = Math.max(1, Math.floor(sizes.length / COMPARED))
+  const holds = contentCheck(of, seed)
+  for (let file = 0; file < sizes.length; file += step)
+    if (!holds(join(folder, fileName(of, file)), file)) return []
+  return sizes
+}
+
+/** The bytes of a file that is there and right; undefined: it has to be written. */
+function present(
+  folder: string,
+  of: Scaled,
+  seed: number,
+  file: number,
+  holds: ReturnType<typeof contentCheck>,
+): number | undefined {
+  const path = join(folder, fileName(of, file))
+  const size = sizeOf(path)
+  const wanted = fileBytes(of, seed, file)
+  if (size === undefined || (wanted !== undefined && size !== wanted)) return undefined
+  return holds(path, file) ? size : undefined
+}
+
+function sizeOf(path: string): number | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats?.isFile() ? stats.size : undefined
+}
+
+/** Tells whether a file begins with what it should: the first random bytes stand there as they are. */
+function contentCheck(of: Scaled, seed: number): (path: string, file: number) => boolean {
+  let paint: ReturnType<typeof painter> | undefined
+  const begin = Buffer.alloc(SAMPLE)
+  return (path, file) => {
+    const fd = openSync(path, 'r')
+    try {
+      const got = begin.subarray(0, readSync(fd, begin, 0, SAMPLE, 0))
+      if (of.workload.format !== 'jpeg') return got.includes(new RandomBytes(seed, file).first(64))
+      paint ??= painter(seed)
+      return got.equals(paint(file).subarray(0, got.length))
+    } finally {
+      closeSync(fd)
+    }
+  }
+}
+
+/** Throws where so many bytes don't fit: into what is free of the disk, or into all of it. */
+function checkRoom(folder: string, bytes: number, of: 'bavail' | 'blocks'): void {
+  const disk = statfsSync(folder)
+  if (bytes + SPARE > disk[of] * disk.bsize)
+    throw new SourceError(
+      `no room for ${inBytes(bytes)} in ${folder}: ${inBytes(disk.bavail * disk.bsize)} are free, and ${inBytes(SPARE)} stay free: ` +
+        'take fewer (--size 1GB, --files N), or another place (--data DIR)',
+      { file: folder },
+    )
+}

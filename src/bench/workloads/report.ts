@@ -1,0 +1,86 @@
+/** What a run of a workload has found, in words. */
+import { bytes, count, ms, percent, rate, someCores } from '../../observe/verdict/units.js'
+import type { WorkloadData } from './data.js'
+import type { Measurement } from './measure.js'
+import type { Most } from './most.js'
+import { demandOf, NOT_MLPERF, type Scaled } from './table.js'
+
+/** Parts below this share are not printed. */
+const LEAST = 0.005
+
+export function reportText(of: Scaled, data: WorkloadData, measured: Measurement, most?: Most): string {
+  const { workload, scale, accelerator } = of
+  const share = scale === 1 ? '' : ` at 1/${Number((1 / scale).toFixed(3))} of its size`
+  const title = `${workload.name}${share}, simulated ${accelerator.toUpperCase()}: ${NOT_MLPERF}`
+  const rows = [
+    ...dataRows(of, data, measured),
+    ...(most ? mostRows(of, most) : []),
+    ...runRows(of, measured),
+  ]
+  const wide = Math.max(...rows.map(([name]) => name.length))
+  return [title, '', ...rows.map(([name, value]) => `${name.padEnd(wide)}  ${value}`)].join('\n')
+}
+
+type Row = readonly [name: string, value: string]
+
+function dataRows(of: Scaled, data: WorkloadData, { cached }: Measurement): Row[] {
+  const { workload } = of
+  const share = cached.before === null ? 'not known' : `${percent(cached.before)} of it`
+  return [
+    [
+      'data',
+      `${count(data.files)} files, ${count(data.records)} records, ${bytes(data.bytes)} ` +
+        `(the full workload: ${count(workload.fullFiles)} files, ${bytes(data.fullBytes)})`,
+    ],
+    ['in', data.folder],
+    ['page cache', `${share} before the run`],
+    ['delivered', workload.delivers],
+    [
+      'asked for',
+      `${workload.batch} samples every ${ms(of.computeMs)}: ${bytes(demandOf(of))}/s an accelerator`,
+    ],
+  ]
+}
+
+function mostRows({ workload }: Scaled, { accelerators, tried, stopped }: Most): Row[] {
+  const list = [...tried].sort((a, b) => a.accelerators - b.accelerators)
+  return [
+    ['sustained', `${accelerators} at an AU of ${workload.leastAu} or more${stopped ? ` (${stopped})` : ''}`],
+    ...list.map(
+      (m): Row => [
+        `  ${m.accelerators}`,
+        `AU ${percent(m.au.dlio)}, ${rate(m.samplesPerSecond)}, ${bytes(m.bytesPerSecond)}/s`,
+      ],
+    ),
+    ['', 'what follows is of the most that are sustained, or of 1'],
+  ]
+}
+
+function runRows({ workload }: Scaled, m: Measurement): Row[] {
+  const { parts } = m.account
+  const named = Object.entries(parts).filter(([name, share]) => name !== 'ideal' && share >= LEAST)
+  const where = named.map(([name, share]) => `${name} ${percent(share)}`).join(', ')
+  const enough = m.sustained ? 'sustained' : 'not sustained'
+  return [
+    ['accelerators', `${m.accelerators}, ${m.steps} steps each, ${m.stepsPerEpoch} an epoch`],
+    [
+      'AU',
+      `${percent(m.au.dlio)} as DLIO's code counts it, ${percent(m.au.nominal)} by the rules; wanted ${workload.leastAu}: ${enough}`,
+    ],
+    [
+      'rate',
+      `${rate(m.samplesPerSecond)}, ${bytes(m.bytesPerSecond)}/s: ${percent(m.fraction)} of what was asked for`,
+    ],
+    [
+      'step',
+      `${ms(m.account.stepMs)} (asleep ${ms(m.sleptMs)} with nothing else at work)${where === '' ? '' : `: ${where}`}`,
+    ],
+    ['why', m.why],
+    ['first batch', ms(m.firstBatchMs)],
+    [
+      'cost',
+      `${someCores(m.cores)}, ${m.cpuSecondsPer1000.toFixed(2)} CPU s per 1000 samples, peak memory ${bytes(m.peakMemoryBytes)}`,
+    ],
+    ['with', `${m.workers} workers, depth ${m.depth}; others used ${someCores(m.otherCores ?? 0)}`],
+  ]
+}
