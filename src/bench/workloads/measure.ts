@@ -12,6 +12,7 @@ import { HostSampler } from '../../observe/host/sampler.js'
 import { conclude } from '../../observe/verdict/judge.js'
 import { sentence } from '../../observe/verdict/words.js'
 import { absentShare } from '../../system/files/absent.js'
+import { usableCores } from '../../system/process/limits.js'
 import { type Accelerator, accelerators, sleptMs } from './accelerator.js'
 import { type RankStep, type Utilisation, utilisation } from './au.js'
 import type { WorkloadData } from './data.js'
@@ -77,7 +78,9 @@ export async function measure(of: Scaled, data: WorkloadData, options: MeasureOp
   const slept = sleptMs(of.computeMs)
   const feed = feedOf(of, data)
   const opening: OpenOptions = {
-    ...{ world: count, workers, steps, ...(depth !== undefined && { depth }) },
+    // The accelerators sleep: no core is left to them, and nothing is tried while it is measured.
+    ...{ workers: workers === 'auto' ? usableCores() : workers, tune: 'off' },
+    ...{ world: count, steps, ...(depth !== undefined && { depth }) },
     notice: onNotice ?? (() => {}),
     progress: (done, total, what, unit) =>
       options.onProgress?.(done, total ?? 0, what ?? 'opening', unit ?? 'files'),

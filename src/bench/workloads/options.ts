@@ -1,4 +1,4 @@
-/** The options of `millrace bench --workload`, declared as verbs declare theirs (cli/command.ts). */
+/** The options that `millrace bench` has for workloads alone, declared as verbs declare theirs (cli/command.ts). */
 
 export const WORKLOAD_OPTIONS = {
   workload: {
@@ -31,15 +31,6 @@ export const WORKLOAD_OPTIONS = {
   size: { type: 'bytes', value: 'BYTES', about: 'in place of --files: about so many bytes', least: 1 },
   seed: { type: 'count', value: 'N', about: 'of data and order', default: 10 },
   warm: { type: 'flag', about: 'read all data first, so that they are in the page cache' },
-  epochs: { type: 'count', value: 'N', about: 'epochs at most', default: 5, least: 1 },
-  steps: {
-    type: 'count',
-    value: 'N',
-    about: 'steps of each accelerator at most (about 30 s of them)',
-    least: 2,
-  },
-  workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
-  depth: { type: 'count', value: 'N', about: 'batches made ahead (4)', least: 1 },
 } as const
 
 /** What was given. Progress and notices go to the caller, so that stdout has the result alone. */

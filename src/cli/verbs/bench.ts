@@ -6,7 +6,8 @@ import type { Asked } from '../../bench/grid/grid.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
 import type { Gate } from '../../bench/result/gate.js'
 import type { Summary } from '../../bench/result/summary.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError } from '../command.js'
+import { WORKLOAD_OPTIONS, type WorkloadOptions } from '../../bench/workloads/options.js'
+import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 import { table } from '../table.js'
@@ -22,9 +23,11 @@ export const bench = command({
     'Measures configurations of a feed, each run in a fresh process: without workers, the default, and variations of workers, depth, binding ' +
     'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
-    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster.',
-  args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it' }],
+    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster. ' +
+    'With --workload it writes the data of a DLIO-style workload once, feeds simulated accelerators with it, and says how busy they were.',
+  args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
+    ...WORKLOAD_OPTIONS,
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     profile: {
       type: 'text',
@@ -77,6 +80,10 @@ export const bench = command({
     ...PLUGIN,
   },
   examples: [
+    [
+      'millrace bench --workload cosmoflow --accelerators max',
+      'how many accelerators does this machine feed?',
+    ],
     ['millrace bench cats.json --step-ms 50', 'what feeds a trainer with steps of 50 ms best, here?'],
     ['millrace bench cats.json --workers 1,2,4,8 --depth 4 --epochs 2', 'these workers, over two epochs'],
     [
@@ -85,6 +92,8 @@ export const bench = command({
     ],
   ],
   async run({ args: [feed], values }) {
+    if (values.workload !== undefined) return workload(feed, values)
+    if (feed === undefined) throw new UsageError('millrace bench takes a FEED, or --workload NAME')
     const { rounds, seconds, steps, epochs, out, baseline, force, full, timeout, rank, world } = values
     const stepMs = values['step-ms']
     if (values.profile !== undefined && stepMs > 0)
@@ -150,6 +159,30 @@ export const bench = command({
     }
   },
 })
+
+/** What both forms take: one number each, where a workload is measured. */
+interface WorkloadValues extends Omit<WorkloadOptions, 'workload' | 'workers' | 'depth'> {
+  workload?: string
+  workers?: string
+  depth?: string
+}
+
+async function workload(feed: string | undefined, values: WorkloadValues): Promise<Outcome> {
+  if (feed !== undefined) throw new UsageError('--workload has a feed of its own: leave FEED out')
+  const { workload = '', workers, depth, ...given } = values
+  const { benchWorkload } = await import('../../bench/workloads/run.js')
+  const progress = new Progress('opening', { unit: 'steps' })
+  const only = depth === undefined ? [] : numbersOf('depth', depth, 1)
+  if (only.length > 1) throw new UsageError('--workload measures one configuration: give one --depth')
+  try {
+    return await benchWorkload({
+      ...{ ...given, workload, depth: only[0], workers: workersOf(workers ?? 'auto'), onNotice: notice },
+      onProgress: (done, total, what, unit) => progress.set(done, total, what, unit),
+    })
+  } finally {
+    progress.end()
+  }
+}
 
 /** The configurations of an earlier file, as they were measured there. */
 function onlyThese({ runs }: BenchFile): BenchFile['runs'][0]['configuration'][] {
