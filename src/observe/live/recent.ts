@@ -258,6 +258,6 @@ function stepsIn(counters: readonly Counters[]): number {
   return steps
 }
 
-export function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
+function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
   return asked + supply + handOver + transfer + compute
 }
