@@ -90,16 +90,18 @@ export class Progress {
   }
 
   private draw(): void {
-    const line = this.line()
+    const columns = this.stream.isTTY ? (this.stream.columns ?? 80) - 1 : Infinity
+    const line = this.line(columns)
     this.drawn = true
     if (this.stream.isTTY) {
-      this.stream.write(`\r\x1b[K${line.slice(0, (this.stream.columns ?? 80) - 1)}`)
+      this.stream.write(`\r\x1b[K${line.slice(0, columns)}`)
     } else {
       this.stream.write(`${line}\n`)
     }
   }
 
-  private line(): string {
+  /** Where a line is too narrow for what is told, that is cut: the time that is left is not. */
+  private line(columns: number): string {
     const inBytes = this.unit === 'bytes'
     const amount = (n: number) => (inBytes ? bytes(n) : count(n))
     const unit = inBytes ? '' : ` ${this.unit}`
@@ -111,13 +113,19 @@ export class Progress {
     const tokens = perMs('tokens') > 0 ? `  ${rate(1000 * perMs('tokens'), 'tokens')}` : ''
     const rates = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}${tokens}`
     const speed = this.told === '' ? rates : `  ${this.told}`
-    if (this.total <= 0) return `${this.what}  ${amount(this.done)}${unit}${speed}`
+    const within = (before: string, after: string) =>
+      before + cut(speed, columns - before.length - after.length) + after
+    if (this.total <= 0) return within(`${this.what}  ${amount(this.done)}${unit}`, '')
     const fraction = Math.min(1, this.done / this.total)
     const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''
     const share = `${Math.floor(fraction * 100)} %`
     const gauge = this.stream.isTTY ? ` ▕${bar(fraction, 24).padEnd(24)}▏${share.padStart(5)}` : `  ${share}`
-    return `${this.what}${gauge}  ${amount(this.done)} of ${amount(this.total)}${unit}${speed}${left}`
+    return within(`${this.what}${gauge}  ${amount(this.done)} of ${amount(this.total)}${unit}`, left)
   }
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`
 }
 
 /** Notices of a verb: each is shown at once, and kept for `--json`. */

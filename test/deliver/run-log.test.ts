@@ -27,7 +27,7 @@ afterEach(() => {
 const lines = (folder: string): number => {
   try {
     const texts = readdirSync(folder).map(name => readFileSync(join(folder, name), 'utf8'))
-    return Math.min(...texts.map(text => text.split('\n').length))
+    return texts.length === 0 ? 0 : Math.min(...texts.map(text => text.split('\n').length))
   } catch {
     return 0
   }

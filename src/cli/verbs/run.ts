@@ -5,7 +5,7 @@ import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
 import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
-import { liveProgress } from '../live-progress.js'
+import { liveProgress } from '../live/progress.js'
 import { notice, Progress, progressShown } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -103,7 +103,7 @@ export const run = command({
     await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
-    const { checkAlerts } = await import('../alerts.js')
+    const { checkAlerts } = await import('../live/alerts.js')
     checkAlerts(values.alert)
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)

@@ -16,9 +16,11 @@ import { joinSlices } from './join-slices.js'
 const WINDOW = 15_000
 const LONGEST = 600_000
 /** Claims at most: the latest are kept. */
-const CLAIMS = 4000
+const CLAIMS = 2000
 /** Steps at most. The latest are kept; at the level `full` a step of some µs has a record of its own. */
 const STEPS = 20_000
+/** Slices of one look end at most so long before others of it (ms): lanes are read at least that often. */
+const LOOKS_APART = 20_000
 
 /** What has ended since the last look. */
 export interface Seen {
@@ -45,6 +47,7 @@ export class RecentSpans {
   private slices: MakerSlice[] = []
   private claims: { at: number; claims: ClaimTimes[] }[] = []
   private collections: SpanRecord[] = []
+  private last: StepTimes | undefined
   private losses: { at: number; lost: number }[] = []
   private readonly cursors = new Map<SpanReading, number[]>()
   private stream: StepStream
@@ -116,7 +119,8 @@ export class RecentSpans {
 
   /** The evidence of some of the steps: with what makers did from when the first of them was asked for. Without claims. */
   of(steps: StepTimes[], from: number, to: number, more: CollectOptions): Evidence {
-    const begin = Math.min(from, ...steps.map(({ asked }) => asked))
+    let begin = from
+    for (const { asked } of steps) begin = Math.min(begin, asked)
     noteGc(steps, this.collections)
     return {
       version: 1,
@@ -124,7 +128,7 @@ export class RecentSpans {
       to,
       facts: { ...this.facts, ...(more.host && { cores: more.host.allowed }), ...more.facts },
       steps,
-      makers: this.slices.filter(slice => slice.to > begin),
+      makers: this.slicesSince(begin),
       host: more.host ?? null,
       probes: more.probes ?? {},
       lost: this.losses.reduce((sum, { at, lost }) => sum + (at > begin ? lost : 0), 0),
@@ -132,11 +136,18 @@ export class RecentSpans {
     }
   }
 
+  /** Slices are in the order in which they were read: those of one look lie together. */
+  private slicesSince(from: number): MakerSlice[] {
+    const { slices } = this
+    let first = slices.length
+    while (first > 0 && slices[first - 1].to > from - LOOKS_APART) first--
+    return slices.slice(first).filter(({ to }) => to > from)
+  }
+
   /** The evidence of the window. */
   window(to: number, more: CollectOptions): Evidence {
     const evidence = this.of(this.steps, this.windowFrom(to), to, more)
-    const last = this.steps.at(-1)
-    if (last) evidence.silentMs = Math.max(0, to - endOf(last))
+    if (this.last) evidence.silentMs = Math.max(0, to - endOf(this.last))
     const claims = this.claims.flatMap(({ at, claims }) => (at > evidence.from ? claims : []))
     evidence.claims = claims.slice(-CLAIMS)
     return evidence
@@ -170,6 +181,7 @@ export class RecentSpans {
     }
     const steps = [...(former?.stream.take() ?? []), ...stream.take()]
     for (const step of steps) this.steps.push(step)
+    this.last = steps.at(-1) ?? this.last
     return steps
   }
 
@@ -207,12 +219,13 @@ export class RecentSpans {
 
   private forget(now: number): void {
     const from = this.windowFrom(now)
-    const begin = Math.min(from, this.steps.find(step => endOf(step) > from)?.asked ?? from)
-    // A step that goes on has waited since the last one ended.
-    const last = this.steps.at(-1)
+    let old = Math.max(0, this.steps.length - STEPS)
+    while (old < this.steps.length && endOf(this.steps[old]) <= from) old++
+    if (old > 0) this.steps = this.steps.slice(old)
+    const begin = Math.min(from, this.steps[0]?.asked ?? from)
+    const last = this.last
     const needed = Math.max(now - LONGEST, Math.min(begin, last ? endOf(last) : begin))
-    if (this.steps.length > STEPS || (this.steps[0] && endOf(this.steps[0]) <= from))
-      this.steps = this.steps.filter(step => endOf(step) > from).slice(-STEPS)
+    // The last step may be older than the window: a step that goes on has waited since then.
     this.slices = joinSlices(
       this.slices.filter(({ to }) => to > needed),
       now - WINDOW,
@@ -258,6 +271,6 @@ function stepsIn(counters: readonly Counters[]): number {
   return steps
 }
 
-export function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
+function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
   return asked + supply + handOver + transfer + compute
 }

@@ -1,9 +1,9 @@
 /** Progress of a loop that is watched: its rate, what it loses and why, in place of the rate of steps alone. */
-import type { Loader } from '../deliver/node/loader.js'
-import type { Watched } from '../observe/live/watcher.js'
-import { cause } from '../observe/verdict/words.js'
-import type { Progress } from './progress.js'
-import { percent, rate } from './units.js'
+import type { Loader } from '../../deliver/node/loader.js'
+import type { Watched } from '../../observe/live/watcher.js'
+import { cause } from '../../observe/verdict/words.js'
+import type { Progress } from '../progress.js'
+import { percent, rate } from '../units.js'
 
 /** The rate is that of so many seconds: it has to show when something slows down, and not to flicker. */
 const SECONDS = 5

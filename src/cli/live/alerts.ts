@@ -1,6 +1,6 @@
 /** `--alert`: rules are checked before anything is opened. */
-import { parseAlert } from '../observe/live/alert-rules.js'
-import { UsageError } from './command.js'
+import { parseAlert } from '../../observe/live/alert-rules.js'
+import { UsageError } from '../command.js'
 
 export function checkAlerts(rules: readonly string[]): void {
   for (const rule of rules) {
