@@ -31,7 +31,7 @@ const LEAST_SLOW = 4
 /** So many times the workers are many more: what they bring says something of the storage. */
 const MORE = 1.4
 /** Below this share nothing is tried, and above it again something is: so that it does not go to and fro. */
-export const FROZEN = 0.02
+const FROZEN = 0.02
 const THAWED = 0.03
 
 /** What is seen of all rings from a moment on, until now. `full`: with single claims, which cost more to read. */
