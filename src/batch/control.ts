@@ -203,6 +203,15 @@ export class Control {
     Atomics.store(this.words, Word.Makers, makers)
   }
 
+  /** Whether the tuner still tries things: what is measured now will not last. */
+  get tuning(): boolean {
+    return Atomics.load(this.words, Word.Tuning) === 1
+  }
+
+  set tuning(yes: boolean) {
+    Atomics.store(this.words, Word.Tuning, yes ? 1 : 0)
+  }
+
   /** Rows beyond theirs that are hinted. */
   get ahead(): number {
     return Atomics.load(this.words, Word.Ahead) || ROWS_AHEAD

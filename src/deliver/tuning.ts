@@ -38,6 +38,9 @@ export async function tuneFeeding(
     spans: () => spans.find(),
     claim: () => claimOf(feeding),
     set: (setting: Setting) => set(feeding, setting, spare()),
+    tuning: yes => {
+      feeding.ring.tuning = yes
+    },
   })
 }
 

@@ -93,6 +93,13 @@ export class Decision {
     }
   }
 
+  /** Workers or depth are being changed: what was measured meanwhile says nothing, the trial begins again. */
+  pause(): void {
+    if (this.why !== undefined) return
+    this.before = new Trial()
+    this.trials[this.who] = new Trial()
+  }
+
   /** The device can't after all. */
   refuse(reason: string): void {
     this.settle('cpu', reason)

@@ -32,6 +32,8 @@ export interface TunedRing {
   mostDepth: number
   claim(): { rows: number; least: number; most: number } | null
   set(setting: Setting): void | Promise<void>
+  /** Whether the tuner still tries things. */
+  tuning(yes: boolean): void
 }
 
 export class EngineTuner {
@@ -63,6 +65,7 @@ export class EngineTuner {
   add(ring: TunedRing): void {
     const now = monotonicMs()
     this.rings.set(ring.id, ring)
+    ring.tuning(true)
     if (this.host === undefined) {
       this.host = new HostSampler({ trainer: ring.trainer, gpu: false })
       this.windows = new Windows(this.host)
@@ -124,6 +127,7 @@ export class EngineTuner {
       wake = step.wake
       await this.apply(step.set)
       for (const decision of step.decisions) this.tell(decision)
+      for (const { ring } of rings) ring.tuning(!tuner.settled(now))
     } finally {
       this.busy = false
       if (this.tuner === tuner) this.lookIn(wake - monotonicMs())

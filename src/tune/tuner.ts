@@ -16,6 +16,8 @@ import type { Candidate, Seen, Setting, Weighed } from './seen.js'
 import * as words from './words.js'
 import { hasChanged, type WorkFacts, workFacts } from './work-facts.js'
 
+/** So long (ms) others wait until it has settled. */
+const PATIENCE = 45_000
 /** Between two looks (ms). */
 const OFTEN = 2000
 /** What a run's first moments say is about its start (ms, steps). */
@@ -50,6 +52,9 @@ export class Tuner {
   private check: Check | undefined
   private frozen = false
   private readonly pauses = new Pauses()
+  /** Whether the last look found nothing to try; and since when it is looked. */
+  private idle = false
+  private begun: number
   /** What the work took when it was last decided on something. */
   private known: WorkFacts | undefined
   private changedLooks = 0
@@ -58,6 +63,12 @@ export class Tuner {
 
   constructor(now: number) {
     this.since = now + WARM_UP.ms
+    this.begun = now
+  }
+
+  /** Whether all that is worth trying was tried, for now. Not forever: on a noisy machine there is always something. */
+  settled(now: number): boolean {
+    return (this.check === undefined && (this.frozen || this.idle)) || now - this.begun > PATIENCE
   }
 
   /** What it is about, for the page. */
@@ -84,6 +95,8 @@ export class Tuner {
     this.doubled = undefined
     this.pauses.clear()
     this.since = now + WARM_UP.ms / 2
+    this.begun = now
+    this.idle = false
     return back
   }
 
@@ -107,6 +120,7 @@ export class Tuner {
       return
     }
     this.frozen = false
+    this.idle = true
     if (this.pauses.all(now)) return
     const full = withClaims(worst, see(Math.max(from, now - CLAIMS), true))
     if (this.doubled && full.evidence.facts.workers >= this.doubled.workers)
@@ -115,6 +129,7 @@ export class Tuner {
     const open = (candidate: Candidate) => this.pauses.open(candidate, now)
     const candidate = candidatesFor(full, active).find(open)
     if (candidate === undefined) return
+    this.idle = false
     this.known = workFacts(full)
     this.check = new Check(candidate, full, now)
     step.decisions.push(

@@ -48,6 +48,11 @@ class Memory:
         return max(1, min(self._words[Word.DEPTH], self.slots))
 
     @property
+    def tuning(self) -> bool:
+        """Whether the engine's tuner tries other workers or another depth."""
+        return self._words[Word.TUNING] == 1
+
+    @property
     def used(self) -> int:
         """Slots that have memory: the greatest depth so far. The others must not be touched."""
         self._used = max(self._used, self.depth)

@@ -45,6 +45,8 @@ class Word:
     #: Rows between the claims of all workers and the one that is hinted to the stores, while reads are slow.
     #: Can change while running.
     AHEAD = 12
+    #: 1 while the tuner tries other workers or another depth: who decodes is decided afterwards.
+    TUNING = 13
     #: Slot of batch k, at k modulo MAX_DEPTH.
     TABLE_SLOT = 32
     #: Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH.

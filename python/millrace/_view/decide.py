@@ -117,6 +117,10 @@ class Decision:
             self.who, self._before = (GPU if self.who == CPU else BOTH), Trial()
         return True
 
+    def pause(self) -> None:
+        """The engine's tuner changes workers or depth: the trial begins again when it has settled."""
+        self._before = self._trials[self.who] = Trial()
+
     def refuse(self, reason: str) -> None:
         """The GPU can't after all: the CPU does it."""
         self._settle(CPU, reason)

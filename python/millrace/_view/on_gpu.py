@@ -91,7 +91,9 @@ class OnGpu:
 
     def step(self, loop: Loop, samples: int, seconds: float, waited: float) -> None:
         """One step was measured: it may be decided who decodes, from the next batch on."""
-        if self._decision.step(samples, seconds, waited):
+        if self._decision.open and self._run.stream.client.memory.tuning:
+            self._decision.pause()
+        elif self._decision.step(samples, seconds, waited):
             self._decode(loop.limit)
 
     def _decode(self, limit: Optional[int]) -> None:

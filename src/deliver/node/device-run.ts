@@ -20,6 +20,8 @@ export class DeviceRun {
   who: Decoder = 'cpu'
   private decision: Decision | undefined
   private delivery: DeviceDelivery | undefined
+  /** Whether workers or depth of the present ring are being tuned. */
+  private tuning: () => boolean = () => false
 
   private constructor(
     private readonly choice: DeviceChoice,
@@ -51,6 +53,7 @@ export class DeviceRun {
   /** Serves the batches of a feeding; of one that was served before nothing is under way any more. */
   deliver(feeding: Feeding, feed: NormalFeed, owner: BatchOwner): DeviceDelivery {
     const { consumer, channelsLast } = this.choice
+    this.tuning = () => feeding.ring.tuning
     this.delivery = new DeviceDelivery(feeding, this.device, {
       owner,
       fields: feed.fields.map(field => field.name),
@@ -76,7 +79,8 @@ export class DeviceRun {
 
   /** One step was made (seconds). */
   stepped(samples: number, seconds: number, waited: number): void {
-    this.decision?.step(this.who, samples, seconds, waited)
+    if (this.tuning()) this.decision?.pause()
+    else this.decision?.step(this.who, samples, seconds, waited)
     this.tell()
   }
 

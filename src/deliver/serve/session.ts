@@ -26,6 +26,9 @@ const NO_CODE_HERE =
   'This engine was started without --allow-code, and runs no code for its clients: start it with `millrace serve ' +
   '--allow-code`, if all who can reach its socket may run code as its user'
 
+/** So long after a client has opened its feed first (ms), its run begins. */
+const BEGINS = 60_000
+
 /** What all sessions of a server share. */
 export interface ServerContext {
   version: string
@@ -155,8 +158,12 @@ export class Session {
     // Those that share a rank go in step: the first one's steps are all of theirs.
     if (this.serving.isFirst(this.member))
       void tuneFeeding(this.serving.feeding, this.serving.options, request.pid)
-    if (this.serving.options.log && this.serving.isFirst(this.member))
-      await this.watchRun(this.serving, request.pid, notices)
+    try {
+      await this.watchRun(this.serving, this.member, request.pid, notices)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
     const { generator } = this
     const { version } = this.context
     return describeOpened(this.serving, this.member, { generator, notices, version })
@@ -172,11 +179,20 @@ export class Session {
   }
 
   /** Begins the run log. A ring that several clients see has one: that of the first. */
-  private async watchRun(serving: Serving, trainer: number, notices: string[]): Promise<void> {
+  private async watchRun(
+    serving: Serving,
+    member: Member,
+    trainer: number,
+    notices: string[],
+  ): Promise<void> {
+    const { log } = serving.options
+    if (log === undefined || !serving.isFirst(member)) return
     const { liveOf } = await import('../live/client.js')
     try {
       this.live = liveOf(serving, trainer)
     } catch (error) {
+      // A run that goes on is not ended by its log: it is refused when it begins.
+      if (log.since === undefined || Date.now() - log.since < BEGINS) throw error
       notices.push((error as Error).message)
     }
     if (this.closed) this.live?.close('the trainer has left')

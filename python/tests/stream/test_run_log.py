@@ -1,0 +1,138 @@
+"""The options ``log`` and ``progress``: what the engine writes of a run, and the line on stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import time
+
+import pytest
+from patience import wait_until
+
+import millrace
+from millrace._open.request import options_of
+from millrace._stream.progress_line import ProgressLine, duration, lost_and_why
+from millrace.errors import DefinitionError
+from millrace.feed import run_of
+
+FEED = {
+    "source": {"synthetic": {"count": 480, "images": {"width": 64, "height": 48}}},
+    "fields": {"image": {"from": "jpg", "as": "image", "apply": [{"resize": [16, 16]}]}},
+    "batch": {"size": 4, "last": "keep"},
+}
+
+
+def request(**more):
+    return options_of(0, 1, 1, 4, None, cache=None, scratch=None, timeout=60, steps=None, **more)
+
+
+def test_the_folder_is_sent_as_a_whole_path(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert "log" not in request()
+    before = time.time() * 1000
+    log = request(log="logs")["log"]
+    assert log["folder"] == str(tmp_path / "logs") and before - 1 <= log["since"] <= time.time() * 1000
+    monkeypatch.setenv("MILLRACE_LOG", "all")
+    assert request()["log"]["folder"] == str(tmp_path / "all")
+    assert request(log=tmp_path / "mine")["log"]["folder"] == str(tmp_path / "mine")
+    assert request(log=False)["log"] is None
+    for wrong in (True, "", 7):
+        with pytest.raises(DefinitionError, match="log: expected a folder"):
+            request(log=wrong)
+
+
+def lines(folder):
+    texts = [(folder / name).read_text() for name in os.listdir(folder)]
+    # The last one may be half written.
+    return [json.loads(line) for text in texts for line in text.split("\n")[:-1]]
+
+
+def test_a_run_log(engine, tmp_path):
+    folder = tmp_path / "logs"
+    with millrace.Feed(FEED, workers=1, epochs=None, log=folder) as feed:
+        for _ in feed:
+            time.sleep(0.005)
+            if sum("steps" in line and line["steps"] > 0 for line in lines(folder)) > 2:
+                break
+    assert wait_until(lambda: "end" in lines(folder)[-1])
+    header, *records, end = lines(folder)
+    assert header["header"]["trainer"] == os.getpid() and header["header"]["rows"] == 4
+    assert end["end"]["reason"] == "the trainer has closed the feed, or has ended"
+    seen = [record for record in records if record["steps"] > 0]
+    assert all(record["samples"] == 4 * record["steps"] for record in seen)
+    assert seen[-1]["trainer"] == os.getpid() != seen[-1]["engine"]
+    assert any(record["lost"] is not None for record in seen)
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(engine, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(millrace.MillraceError, match="the run log can't be written to"):
+        millrace.Feed(FEED, workers=1, log=tmp_path / "file")
+
+
+def drawing():
+    return any(thread.name == "millrace-progress" for thread in threading.enumerate())
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_drawn_on_a_terminal_and_taken_away(engine, monkeypatch):
+    monkeypatch.setattr("millrace._stream.progress_line.REDRAW", 0.1)
+    monkeypatch.setenv("COLUMNS", "200")
+    terminal = Terminal()
+    with millrace.Feed(FEED, workers=1) as feed:
+        line = ProgressLine(run_of(feed), terminal)
+        while "left" not in terminal.getvalue():
+            for _ in feed:
+                time.sleep(0.002)
+        line.close()
+    drawn = [part for part in terminal.getvalue().split("\r\x1b[K") if "left" in part]
+    assert "millrace: synthetic  " in drawn[0] and " of 120 steps  " in drawn[0] and "samples/s" in drawn[0]
+    assert "\n" not in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_progress_elsewhere_is_lines_and_ends_with_the_feed(engine, monkeypatch):
+    monkeypatch.setattr("millrace._stream.progress_line.WRITE", 0.1)
+    stream = io.StringIO()
+    feed = millrace.Feed(FEED, workers=1, epochs=None)
+    line = ProgressLine(run_of(feed), stream)
+    for _ in feed:
+        time.sleep(0.002)
+        if stream.getvalue().count("\n") > 1:
+            break
+    line.close()
+    feed.close()
+    assert not drawing()
+    assert all(" steps  " in text and " left" not in text for text in stream.getvalue().splitlines())
+
+
+def test_the_option_progress(engine):
+    with millrace.Feed(FEED, workers=1, progress=True, rank=1, world=2):
+        assert not drawing()
+    with millrace.Feed(FEED, workers=1, progress=True):
+        assert drawing()
+    assert not drawing()
+
+
+def test_words():
+    def known(verdict, sentence, steps=200, lost=0.081):
+        return {
+            "account": {"steps": steps, "lost": lost},
+            "diagnosis": {"verdict": verdict},
+            "sentence": sentence,
+        }
+
+    why = known(
+        "under-parallel", "Your trainer loses 8.1 %: 2 workers can't decode fast enough. 3 workers: +8 %."
+    )
+    assert lost_and_why(why) == "lost 8.1 %: 2 workers can't decode fast enough"
+    assert lost_and_why(known("inconclusive", "Too little was seen.")) == "lost 8.1 %"
+    assert lost_and_why(known("compute-bound", "The trainer is the limit.", lost=0.001)) == "lost 0.1 %"
+    assert lost_and_why(known("inconclusive", "", steps=0)) is None
+    assert [duration(s) for s in (0.2, 12, 75, 7200)] == ["0 s", "12 s", "1:15", "2:00:00"]
