@@ -3,7 +3,7 @@ import { NotesReader, type WrittenNote } from '../../spans/notes.js'
 import type { TunerDecision } from './decision.js'
 
 /** An engine without notes is asked again after this time (looks): it may write some later. */
-const AGAIN = 5
+const AGAIN = 15
 
 export class EngineNotes {
   private reader: NotesReader | undefined

@@ -86,7 +86,7 @@ export class RecentSpans {
   follow(source: SpanSource): void {
     this.former = { ring: this.source.trainer.ring, stream: this.stream }
     this.source = source
-    this.facts = factsOf(source)
+    this.facts = factsOf(source, { cores: this.facts.cores })
     this.stream = new StepStream(this.stepsInEpoch, false)
     this.makers = new Map()
     this.bytes = new Map()
@@ -103,7 +103,7 @@ export class RecentSpans {
     const { trainer, engine } = this.source
     const one = trainer.reader === engine.reader
     const counters = engine.reader.counters(engine.ring)
-    this.facts = factsOf(this.source)
+    this.facts = factsOf(this.source, { cores: this.facts.cores })
     const made = this.read(engine.reader)
     const taken = one ? made : this.read(trainer.reader)
     const lost = made.lost + (one ? 0 : taken.lost)
@@ -146,7 +146,7 @@ export class RecentSpans {
 
   /** The evidence of the window. */
   window(to: number, more: CollectOptions): Evidence {
-    const evidence = this.of(this.steps, this.windowFrom(to), to, more)
+    const evidence = this.of([...this.steps], this.windowFrom(to), to, more)
     if (this.last) evidence.silentMs = Math.max(0, to - endOf(this.last))
     const claims = this.claims.flatMap(({ at, claims }) => (at > evidence.from ? claims : []))
     evidence.claims = claims.slice(-CLAIMS)

@@ -21,9 +21,9 @@ import { type MakerShares, sharesOf } from './maker-shares.js'
 import { RecentSpans, type Seen } from './recent.js'
 import type { RunRecord } from './record.js'
 
-/** The diagnosis may take this share of a core: one that takes 10 ms is made every 3 s. How often at most, and at least (ms). */
-const DIAGNOSING = 0.003
-const OFTEN = 2000
+/** The diagnosis may take this share of a core: one that takes 10 ms is made every 7 s. How often at most, and at least (ms). */
+const DIAGNOSING = 0.0015
+const OFTEN = 4000
 const OLDEST = 8000
 /** Looks come a little early or late (ms). */
 const HALF_LOOK = 500

@@ -191,6 +191,9 @@ describe('why', () => {
     expect(record.why!.seconds).toBeCloseTo(15, 0)
     expect(window!.accounting.lost).toBeCloseTo(0.2)
     expect(window!.evidence.steps.length).toBeCloseTo(300, -1)
+    // What was told stays as it was.
+    run.look()
+    expect(window!.evidence.steps.length).toBeCloseTo(300, -1)
     expect(record.why!.sentence).not.toBe('')
   })
 
