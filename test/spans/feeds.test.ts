@@ -206,8 +206,8 @@ test('a ring says how it is filled, also after tune()', async () => {
   await using(NUMBERS, { workers: 2, depth: 3, maxDepth: 6 }, async loader => {
     await loader.ready
     const feeding = feedingOf(loader)
-    const { chunks, rows, bytes } = feeding.layout
-    const facts = { workers: 2, depth: 3, claims: chunks, rows, slotBytes: bytes, stepsInEpoch: 12 }
+    const { chunks, stride, rows, bytes } = feeding.layout
+    const facts = { workers: 2, depth: 3, claims: chunks / stride, rows, slotBytes: bytes, stepsInEpoch: 12 }
     expect(ringOf(feeding)).toMatchObject(facts)
     expect([rows, bytes > 0, chunks > 0]).toEqual([8, true, true])
     await loader.tune({ workers: 1, depth: 5 })
@@ -230,9 +230,9 @@ test('counters of a ring have all of its rows and claims, and stats() its times'
     await loop(loader)
     // Workers may have begun with the next loop: of each claim, they count its rows.
     await until(() => sum('rows') >= 3 * COUNT)
-    const { chunks, rows: size } = feeding.layout
+    const { chunks, stride, rows: size } = feeding.layout
     const look = workers() // they go on meanwhile
-    expect(sum('rows', look) / sum('claims', look)).toBe(size / chunks)
+    expect(sum('rows', look) / sum('claims', look)).toBe((size / chunks) * stride)
     const transform = () => workers().reduce((all, { rings }) => all + rings[0].ms.transform, 0)
     await until(() => transform() > 0 && loader.stats().spans.transform === transform())
     const [trainer] = reader.counters(feeding.id).filter(({ lane }) => lane.kind === 'consumer')
