@@ -36,17 +36,23 @@ class Ring:
         self.policy: str = feed.get("policy", "fail")
         self.fail_at: Optional[int] = feed.get("failAt")
         self.rank, self.world = options["rank"], options["world"]
-        self.depth: int = options["depth"]
-        self.slots: int = options.get("maxDepth", 2 * self.depth)
+        depth: int = options.get("depth", 4)
+        self.slots: int = options.get("maxDepth", 2 * depth)
         self.fields = self.lay_out()
         self.fd = os.memfd_create("fake")
         os.ftruncate(self.fd, CONTROL + self.slots * self.slot_bytes)
         self.map = mmap.mmap(self.fd, CONTROL + self.slots * self.slot_bytes)
+        self.tune(depth)
         self.reader, self.writer = os.pipe()
         os.set_blocking(self.writer, False)
         self.generation = 0
         state = options.get("state") or {"epoch": 0, "position": 0}
         self.start(state["epoch"], state["position"], options.get("limit"), [])
+
+    def tune(self, depth: int) -> None:
+        """The depth stands in the first word of the control page."""
+        self.depth = depth
+        self.map[0:4] = depth.to_bytes(4, "little")
 
     def lay_out(self) -> List[Dict[str, Any]]:
         B, self.next = self.rows, 256
@@ -262,7 +268,7 @@ class Connection:
         elif "account" in request:
             return {"known": {"unknown": "this engine writes no spans"}}
         elif "tune" in request:
-            ring.depth = request["tune"].get("depth", ring.depth)
+            ring.tune(request["tune"].get("depth", ring.depth))
             return {"tuned": {"workers": 1, "depth": ring.depth}}
         return None
 

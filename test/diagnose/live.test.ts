@@ -107,7 +107,7 @@ describe('a running trainer', () => {
       await until(({ workers, depth }) => workers === 2 && depth === 6)
       expect(await controller.ask({ workers: 1, depth: 4 })).toMatchObject({ workers: 1, depth: 4 })
       await expect(controller.ask({ workers: 257 })).rejects.toThrow('so many workers')
-      await expect(controller.ask({ depth: 9 })).rejects.toThrow('maxDepth')
+      await expect(controller.ask({ depth: 33 })).rejects.toThrow('maxDepth')
       await expect(controller.ask({ restUntil: monotonicMs() + 60_000 })).rejects.toThrow('can’t rest')
       await expect(controller.ask({ restUntil: Number.NaN })).rejects.toThrow('can’t rest')
       await until(({ workers, depth }) => workers === 1 && depth === 4) // what was refused changed nothing

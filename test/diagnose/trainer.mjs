@@ -7,7 +7,7 @@ const feed = {
   batch: { size: 10 },
 }
 const { ranks = 1, ...given } = JSON.parse(options ?? '{}')
-const opening = { workers: 1, depth: 4, epochs: null, ...given }
+const opening = { workers: 1, depth: 4, tune: 'off', epochs: null, ...given }
 const loader = open(feed, ranks > 1 ? { ...opening, rank: 0, world: ranks } : opening)
 // Other ranks of the same process.
 const others = Array.from({ length: ranks - 1 }, (_, i) =>

@@ -123,7 +123,7 @@ describe('a kernel', () => {
       [0, 0],
     ])
     // One claim for the whole batch: there is next to nothing to do.
-    expect(layout.chunks).toBe(1)
+    expect(layout.chunks / layout.stride).toBe(1)
   })
 
   test('is told as text, with its arguments in order', async () => {

@@ -45,18 +45,18 @@ class Memory:
     @property
     def depth(self) -> int:
         """Slots in use at present: the engine's tuner may change it."""
-        return max(1, min(self._words[Word.DEPTH], self.slots))
+        return max(1, min(int(self._words[Word.DEPTH]), self.slots))
 
     @property
     def tuning(self) -> bool:
         """Whether the engine's tuner tries other workers or another depth."""
-        return self._words[Word.TUNING] == 1
+        return bool(self._words[Word.TUNING] == 1)
 
     @property
     def used(self) -> int:
         """Slots that have memory: the greatest depth so far. The others must not be touched."""
         self._used = max(self._used, self.depth)
-        return self._used
+        return int(self._used)
 
     def slot_at(self, slot: int) -> int:
         """Byte offset of a slot in the mapping."""
