@@ -1,6 +1,6 @@
 // Does the tuner find what a grid search finds? For each workload: a grid of workers × depth is measured; then runs begin at the
 // default and at two bad settings, and train for 60 s; then each end setting and the three best grid points are measured in turns,
-// in one process, so that what drifts falls on all of them. `node bench/tune.mjs [--only NAMES] [--seconds 60] [--pairs 10] [--save]`.
+// in one process, so that what drifts falls on all of them. `node bench/tune.mjs [--only 'NAME;NAME'] [--workers 1,2,4] [--seconds 60] [--pairs 10] [--out FILE] [--save]`.
 // Needs a quiet machine: cores that other programs use meanwhile are told.
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,9 +18,11 @@ const flag = (name, usual) => {
 const SECONDS = Number(flag('seconds', 60))
 const PAIRS = Number(flag('pairs', 10))
 const ONLY = flag('only', '')
-const GRID = { workers: [1, 2, 3, 4, 8], depth: [2, 4, 8] }
-const SETTLE = 700
-const TURN = 1500
+const GRID = { workers: flag('workers', '1,2,3,4,8').split(',').map(Number), depth: [2, 4, 8] }
+/** Every figure is written here as soon as it is there. */
+const OUT = flag('out', '')
+const SETTLE = 500
+const TURN = 1200
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 const compute = ms => void Atomics.wait(never, 0, 0, ms)
@@ -165,18 +167,19 @@ for (const [name, workload] of Object.entries(WORKLOADS)) {
   const grid = await gridOf(workload)
   process.stderr.write(`${name}: best ${JSON.stringify(grid.slice(0, 3))}\n`)
   const starts = {}
+  result.workloads[name] = { grid, starts }
   const known = new Map()
   for (const [start, options] of Object.entries(STARTS)) {
     const run = await tuned(workload, options)
     const key = JSON.stringify(run.end)
     if (!known.has(key)) known.set(key, await beside(workload, run.end, grid.slice(0, 3)))
     starts[start] = { ...run, beside: known.get(key) }
+    if (OUT) writeFileSync(OUT, JSON.stringify(result, null, 1))
     const least = Math.min(...known.get(key).map(({ low }) => low))
     process.stderr.write(
       `  from ${start}: ${JSON.stringify(run.begun)} to ${key}, lower bound ${least.toFixed(3)}\n`,
     )
   }
-  result.workloads[name] = { grid, starts }
 }
 result.otherCores = host.between(before, host.look()).otherCores
 keep('tune', result)

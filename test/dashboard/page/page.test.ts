@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   })
 
   test.each([
-    ['healthy', 'Your GPU never waits:'],
+    ['healthy', 'Your GPU hardly ever waits:'],
     ['ioLatency', 'too few reads are in flight'],
     ['cpuSaturated', 'all cores are busy'],
     ['transferBound', 'it waits for batches to be copied to the device'],

@@ -5,7 +5,7 @@ import type { State } from '../state/store.js'
 import { NBSP } from '../words/format.js'
 import { PARTS, partWords, shortWords } from '../words/parts.js'
 
-/** Parts below this are not worth a name (0…1); from the second on, a name fits into the bar. */
+/** Parts below this are not shown (0…1); from the second on, a name fits into the bar. */
 const SEEN = 0.005
 const ROOM = 0.1
 
@@ -71,7 +71,7 @@ function Segment({
   return (
     <span
       class={`part ${part}`}
-      style={{ flexGrow: share, display: share < 1e-4 ? 'none' : undefined }}
+      style={{ flexGrow: share, display: share < SEEN ? 'none' : undefined }}
       title={`${words}: ${percent(share)}`}
     >
       {share >= ROOM && (

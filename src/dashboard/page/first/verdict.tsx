@@ -2,6 +2,7 @@
 import type { Remedy } from '../../../observe/evidence.js'
 import type { State } from '../state/store.js'
 import { gainOf, headline, type Tone, titleOf } from '../words/headline.js'
+import { earned } from '../words/tuner.js'
 import { type Control, Held, useControl } from './control.js'
 
 /** Shapes beside the colours. */
@@ -47,7 +48,7 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
         )}
         {tuner !== null && tuner.state !== '' && (
           <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
-            <b>{trying ? 'The tuner is on it.' : 'Tuner'}</b> {tuner.state}
+            <b>{trying ? 'The tuner is on it.' : 'Tuner'}</b> {tuner.state} {earned(tuner.decisions)}
           </p>
         )}
       </div>

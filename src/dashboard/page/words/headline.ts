@@ -16,6 +16,9 @@ export interface Headline {
   remedy: Remedy | null
 }
 
+/** Less than this (0…1) is nothing. */
+const NEVER = 0.001
+
 export function headline(state: State): Headline {
   const { hello, now } = state
   if (hello === null)
@@ -75,7 +78,7 @@ function ofDiagnosis(d: Diagnosis, who: ReturnType<typeof gpuOf>, samples: numbe
     return d.lost < LEAST_PART
       ? {
           tone: 'good',
-          what: `${who.one} never ${who.waits}:`,
+          what: `${who.one} ${d.lost < NEVER ? 'never' : 'hardly ever'} ${who.waits}:`,
           why: `the data costs ${who.it} ${percent(d.lost)}. There is nothing to do.`,
           remedy: null,
         }
