@@ -51,11 +51,11 @@ export interface Delivery {
 }
 
 /**
- * Bytes that V8 takes at once without a full garbage collection. Taking a batch's arrays back gives V8 a new buffer over
- * the same memory, which counts: a collection for every batch took 15 ms of CPU time, an eighth of what f32 batches of
- * 256 × 224² cost in all. Larger batches are shown at places (places.ts). Where the system can't do that, two go together.
+ * Bytes of a batch up to which V8's garbage collections don't matter. Taking a batch's arrays back gives V8 a new buffer over
+ * the same memory, which counts: with 64 MiB of them it collects. A collection for every batch took 15 ms of CPU time, an eighth of
+ * what f32 batches of 256 × 224² cost in all; one for every second batch of 46 MB took 6 ms of each step. Larger batches are shown at places (places.ts). Where the system can't do that, two go together.
  */
-const UNNOTICED = 64 * 2 ** 20
+const UNNOTICED = 16 * 2 ** 20
 
 export class HostDelivery implements Delivery {
   spare = 0

@@ -1,6 +1,6 @@
 /**
- * How programs see batches of more than 64 MiB. To take arrays back, V8 makes a new buffer over the same memory, and where
- * that has more than 64 MiB it collects garbage. So one memory has places for many batches, each of which is used
+ * How programs see batches of more than 16 MiB. To take arrays back, V8 makes a new buffer over the same memory, and for every
+ * 64 MiB of such buffers it collects garbage. So one memory has places for many batches, each of which is used
  * once: a batch's pages are moved to its place, and away when it is released. Its arrays then show zeros. When all
  * places have been used, the arrays of all those batches are taken back at once.
  */
