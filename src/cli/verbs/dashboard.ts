@@ -89,7 +89,7 @@ export const dashboard = command({
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${shown.port}/?token=${shown.token}`
     if (host !== LOCAL && host !== 'localhost' && host !== '::1')
       notice(
-        `the page can be reached from other machines, without encryption: whoever has its address can see it. ` +
+        `the page can be reached from other machines, without encryption: a person who has its address sees all of it. ` +
           `Safer: leave --host out, and forward the port by ssh`,
       )
     const { run, others } = shown.runs

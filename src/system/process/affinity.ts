@@ -5,7 +5,7 @@
 import { getSystemErrorName } from 'node:util'
 import { errno, libc } from '../native.js'
 
-/** Bytes of a mask: one bit a core. As many cores as any Linux has. */
+/** Bytes of a mask, one bit a core: 8,192 cores, the most that Linux is built for on x64. */
 const MASK_BYTES = 1024
 
 /** sched_getaffinity and sched_setaffinity, of glibc and musl. Their pid 0 is the calling thread. */

@@ -32,7 +32,7 @@ const WORK: Record<keyof MakerWork, string> = {
   close: 'closing batches',
 }
 
-/** What each part is, as one would say it to somebody else. */
+/** The name of each part of a step, for the legend. */
 export function partWords(
   stage: keyof MakerWork | null,
   { workers, map }: { workers: number; map: boolean },
