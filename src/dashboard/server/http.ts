@@ -66,7 +66,9 @@ export class DashboardServer {
       const problem = await this.tryPort(host, one)
       if (problem === undefined) return (this.server.address() as AddressInfo).port
       if (problem.code !== 'EADDRINUSE' || port !== undefined)
-        throw new MillraceError(`can't listen at ${host} port ${one}: ${problem.message}`)
+        throw new MillraceError(
+          `can't listen at ${host} port ${one}: ${problem.message}. Give another --port, or none: then the next free one is taken`,
+        )
     }
     throw new MillraceError(`ports ${PORT} to ${PORT + TRIED - 1} are all in use: give --port`)
   }
