@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { PROTOCOL } from '../src/deliver/protocol-facts.js'
 import type { FeedJson, OpenOptions } from './support/engine.js'
 import { engine, open } from './support/engine.js'
 import { temporaryFolder } from './support/folder.js'
@@ -436,7 +437,7 @@ describe('an engine', () => {
     const client = await Client.connect(socket)
     const { error, opened } = await client.ask({
       open: {
-        version: 2,
+        version: PROTOCOL,
         pid: process.pid,
         feed: brought,
         options: { workers: 1 },

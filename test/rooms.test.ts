@@ -40,7 +40,7 @@ const ROOMS: Record<string, readonly string[]> = {
   ],
   device: ['basics', 'batch', 'define', 'engine', 'source', 'spans', 'system', 'transform'],
   observe: ['basics', 'decode', 'define', 'spans', 'system'],
-  tune: ['observe', 'spans', 'system'],
+  tune: ['basics', 'observe', 'spans', 'system'],
   deliver: [
     ...['basics', 'batch', 'define', 'device', 'engine', 'observe', 'order', 'python', 'source', 'spans'],
     ...['system', 'transform', 'tune'],

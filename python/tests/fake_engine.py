@@ -193,7 +193,7 @@ class Ring:
         layout = {"rows": self.rows, "statusAt": self.status_at, "positionAt": self.position_at,
                   "dataAt": self.data_at}  # fmt: skip
         return {
-            "version": 2,
+            "version": 3,
             "engine": {"pid": os.getpid(), "started": "", "millrace": "fake"},
             "memory": {
                 "path": here + str(self.fd), "dataPath": here + str(self.fd),
@@ -267,6 +267,8 @@ class Connection:
             }
         elif "account" in request:
             return {"known": {"unknown": "this engine writes no spans"}}
+        elif "decoder" in request:
+            return {"decoder": {"open": False, "why": "this engine has no tuner"}}
         elif "tune" in request:
             ring.tune(request["tune"].get("depth", ring.depth))
             return {"tuned": {"workers": 1, "depth": ring.depth}}

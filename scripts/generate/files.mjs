@@ -35,7 +35,7 @@ export async function generatedFiles(root, importModule) {
   const advice = await table('src/system/cuda/advice.ts')
   const nvjpeg = await table('src/system/cuda/libraries/nvjpeg-status.ts')
   const device = await table('src/device/facts.ts')
-  const decision = await table('src/device/decision-facts.ts')
+  const decoder = await table('src/basics/decoder.ts')
   const judge = await table('src/deliver/node/judge-facts.ts')
   const launchers = await table('src/deliver/launcher-facts.ts')
   const protocol = await table('src/deliver/protocol-facts.ts')
@@ -51,7 +51,7 @@ export async function generatedFiles(root, importModule) {
     ...['CONTROL_BYTES', 'MAX_DEPTH', 'MAX_MAKERS'].map(name => constant(control(name))),
     constants(control('Word')),
     constants(control('At')),
-    constant(control('CLAIM_BITS')),
+    ...['CLAIM_BITS', 'DECODER_FOUND'].map(name => constant(control(name))),
   ])
   python('slot_words', 'src/batch/slot-words.ts', 'What lies where in the header of a slot.', [
     constant(slot('HEADER_BYTES')),
@@ -141,12 +141,8 @@ export async function generatedFiles(root, importModule) {
     constants(device('BatchAt')),
     kernels(device('KERNELS').value),
   ])
-  python('decision', 'src/device/decision-facts.ts', 'By which numbers it is decided who decodes images.', [
-    ...['SETTLING', 'MEASURING'].map(name => {
-      const { value, says } = decision(name)
-      return constant({ name, says, value: [value.steps, value.seconds] })
-    }),
-    ...['FINE', 'BETTER', 'LESS', 'SHARES'].map(name => constant(decision(name))),
+  python('decoder', 'src/basics/decoder.ts', 'Who decodes images, as one number.', [
+    ...['SHARES', 'CPU', 'GPU'].map(name => constant(decoder(name))),
   ])
   python('judge', 'src/deliver/node/judge-facts.ts', 'By which numbers bad samples are judged.', [
     ...['LISTED', 'FIRST', 'FEW', 'FEW_ALIKE', 'NAMED', 'MOST_CAUSES', 'TOLD_CAUSES', 'EXAMPLES'].map(name =>
@@ -166,7 +162,7 @@ export async function generatedFiles(root, importModule) {
     'What the engine and its clients agree on.',
     [
       ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
-      constant(stall('STALL')),
+      ...['STALL', 'FINE'].map(name => constant(stall(name))),
       constant({
         name: 'OLDEST_NODE',
         value: oldestNode(root),

@@ -50,8 +50,11 @@ export const Word = {
   Makers: 11,
   /** Rows between the claims of all workers and the one that is hinted to the stores, while reads are slow. Can change while running. */
   Ahead: 12,
-  /** 1 while the tuner tries other workers or another depth: who decodes is decided afterwards. */
-  Tuning: 13,
+  /**
+   * Who is to decode images, where that is open: 1 + the twentieths of them that the CPU decodes; 0: as it is. The consumer
+   * carries it out, by another ring. DECODER_FOUND is added when it is decided.
+   */
+  Decoder: 13,
   /** Slot of batch k, at k modulo MAX_DEPTH. */
   TableSlot: 32,
   /** Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH. */
@@ -94,6 +97,9 @@ export const GENERATION_BITS = 8n
 
 /** Chunks of one claim at most. */
 export const MAX_STRIDE = 128
+
+/** Added to the word `Decoder`: it stays so. */
+export const DECODER_FOUND = 256
 
 /** A word `Holder` of a slot that has a batch. */
 export const HELD = -1

@@ -7,6 +7,7 @@ import {
   At,
   CLAIM_BITS,
   CONTROL_BYTES,
+  DECODER_FOUND,
   GENERATION_BITS,
   HELD,
   MAX_DEPTH,
@@ -203,13 +204,15 @@ export class Control {
     Atomics.store(this.words, Word.Makers, makers)
   }
 
-  /** Whether the tuner still tries things: what is measured now will not last. */
-  get tuning(): boolean {
-    return Atomics.load(this.words, Word.Tuning) === 1
+  /** Who is to decode images: twentieths of them for the CPU, and whether that is decided. Undefined: as it is. */
+  get decoder(): { twentieths: number; found: boolean } | undefined {
+    const word = Atomics.load(this.words, Word.Decoder)
+    if (word === 0) return undefined
+    return { twentieths: (word & (DECODER_FOUND - 1)) - 1, found: word >= DECODER_FOUND }
   }
 
-  set tuning(yes: boolean) {
-    Atomics.store(this.words, Word.Tuning, yes ? 1 : 0)
+  askDecoder(twentieths: number, found: boolean): void {
+    Atomics.store(this.words, Word.Decoder, 1 + twentieths + (found ? DECODER_FOUND : 0))
   }
 
   /** Rows beyond theirs that are hinted. */

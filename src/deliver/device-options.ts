@@ -1,8 +1,8 @@
 /** Options of `open` that have to do with the GPU, and who decodes. */
 
+import { CPU, decoderPlace, twentiethsOf } from '../basics/decoder.js'
 import { DefinitionError } from '../basics/errors.js'
 import type { NormalFeed } from '../define/types.js'
-import type { TrialLength } from '../device/decision.js'
 import type { StagePort } from '../device/device.js'
 import type { DeviceOpened, DeviceWanted } from '../device/messages.js'
 import { fieldsForDevice } from '../engine/plan/making.js'
@@ -13,8 +13,8 @@ export interface DeviceOptions {
   device?: string
   /**
    * Who decodes images: "cpu", the workers; "gpu", the device; "auto" (the default): the workers, and if they don't keep
-   * up with the trainer in the first seconds, the faster of the two, or both. Only pixel values change, and by less than
-   * 2/255 on average.
+   * up with the trainer, what the tuner finds to be fastest: they, the device, or both. That stays, and is part of the
+   * state. Only pixel values change, and by less than 2/255 on average.
    */
   decode?: 'auto' | 'cpu' | 'gpu'
   /** With a device: the memory of images is [n, h, w, c], though their shape is [n, c, h, w]. */
@@ -27,8 +27,8 @@ export interface DeviceOptions {
 export interface DeviceChoice {
   /** Starts the stage; by default in a thread of its own. */
   start?: (wanted: DeviceWanted) => StagePort
-  /** How long "auto" measures. */
-  trial?: TrialLength
+  /** Another may be asked to decode, also where nothing is tuned. */
+  asked?: true
   ordinal: number
   decode: 'auto' | 'cpu' | 'gpu'
   channelsLast: boolean
@@ -76,11 +76,12 @@ export function librariesFor(
   }
 }
 
-/** Who decodes, and why: one line. */
+/** Who decodes, and why: one line. `saved`: the CPU's share by a state; `cant`: why the tuner does not find out. */
 export function chooseDecode(
   wanted: DeviceChoice['decode'],
   feed: NormalFeed,
   { facts, decoder, without, nvcomp, withoutNvcomp }: DeviceOpened,
+  { saved, cant }: { saved?: number; cant?: string } = {},
 ): { decode: 'cpu' | 'gpu'; measure?: true; why: string } {
   if (wanted === 'cpu')
     return { decode: 'cpu', why: 'images are decoded on the CPU, as the option "decode" says' }
@@ -104,6 +105,12 @@ export function chooseDecode(
     const by = [facts.name, ...(left.length > 0 ? [decoder] : []), ...(arrays.length > 0 ? [nvcomp] : [])]
     return { decode: 'gpu', why: `${names} decoded on the GPU (${by.join(', ')})` }
   }
+  if (saved !== undefined) {
+    const twentieths = twentiethsOf(saved)
+    const why = `${names} decoded on ${decoderPlace(twentieths)}, as the state says`
+    return { decode: twentieths === CPU ? 'cpu' : 'gpu', why }
+  }
+  if (cant !== undefined) return { decode: 'cpu', why: `${names} decoded on the CPU: ${cant}` }
   const why = `${names} decoded on the CPU for now: whether it keeps up is being measured`
   return { decode: 'cpu', measure: true, why }
 }

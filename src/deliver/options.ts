@@ -129,7 +129,7 @@ export interface OpenedOptions extends FeedingOptions {
   device?: DeviceChoice
   rankFrom: string
   /** What the tuner may change. */
-  tuned: { workers: boolean; depth: boolean; claim: boolean }
+  tuned: { workers: boolean; depth: boolean; claim: boolean; decoder: boolean }
   epochs?: number | null
   steps?: number
   tokens?: number
@@ -223,11 +223,12 @@ function observeOf(level: LevelName): LevelName {
 }
 
 function tunedOf({ tune = 'auto', workers, depth }: OpenOptions): OpenedOptions['tuned'] {
-  if (tune === 'off') return { workers: false, depth: false, claim: false }
-  if (tune === 'all') return { workers: true, depth: true, claim: true }
+  if (tune === 'off') return { workers: false, depth: false, claim: false, decoder: false }
+  if (tune === 'all') return { workers: true, depth: true, claim: true, decoder: true }
   if (tune !== 'auto')
     throw new DefinitionError('options.tune', `expected "auto", "all" or "off", not ${shown(tune)}`)
-  return { workers: workers === undefined || workers === 'auto', depth: depth === undefined, claim: true }
+  const given = { workers: workers !== undefined && workers !== 'auto', depth: depth !== undefined }
+  return { workers: !given.workers, depth: !given.depth, claim: true, decoder: true }
 }
 
 function shareOf(cpuShare: number): number {

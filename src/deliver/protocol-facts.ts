@@ -4,7 +4,7 @@
  */
 
 /** Version of the protocol. Both sides refuse another one by name. */
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** Milliseconds between two heartbeats of the engine. */
 export const HEARTBEAT = 250

@@ -19,6 +19,8 @@ export interface State extends Place {
   describe: Omit<OrderDescription, 'hash'>
   /** Changes of a blend's weights that matter from there on. */
   changes?: BlendChange[]
+  /** The share of images that the CPU decodes, 0…1, where the tuner has found out: it stays so when the run is taken up. */
+  cpuShare?: number
 }
 
 /** The feed that a state is made from, or taken up by. */
@@ -34,7 +36,12 @@ export interface StateFeed {
 
 const VERSION = 1
 
-export function makeState(feed: StateFeed, place: Place, changes: readonly BlendChange[] = []): State {
+export function makeState(
+  feed: StateFeed,
+  place: Place,
+  changes: readonly BlendChange[] = [],
+  cpuShare?: number,
+): State {
   const { hash: _, ...describe } = feed.description
   const needed = neededChanges(changes, place.epoch * feed.length + place.position)
   return {
@@ -45,6 +52,7 @@ export function makeState(feed: StateFeed, place: Place, changes: readonly Blend
     position: place.position,
     describe,
     ...(needed.length > 0 && { changes: needed }),
+    ...(cpuShare !== undefined && { cpuShare }),
   }
 }
 
@@ -83,6 +91,9 @@ export function readState(from: unknown): State {
     if (!Array.isArray(state.changes)) throw wrong('changes', 'a list', state.changes)
     state.changes.forEach(checkChange)
   }
+  const { cpuShare } = state
+  if (cpuShare !== undefined && !(typeof cpuShare === 'number' && cpuShare >= 0 && cpuShare <= 1))
+    throw wrong('cpuShare', 'a number from 0 to 1', cpuShare)
   return value as State
 }
 

@@ -7,6 +7,7 @@ import type { Knob } from '../observe/live/decision.js'
 import { type Case, caseOf } from '../observe/verdict/case.js'
 import { supplyOf } from '../observe/verdict/causes.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from '../observe/verdict/changes.js'
+import type { Decoding } from './decoding.js'
 import type { Candidate, Room, Weighed } from './seen.js'
 
 /** A change is worth trying from this gain on, and from so many standard errors. */
@@ -16,6 +17,8 @@ const SIGMAS = 2
 const MUCH = 0.05
 /** Neighbours: this many times the present setting. */
 const WIDER = 1.4
+/** Hints go so many times as far ahead, or back. */
+const FURTHER = 4
 /** Makers that queue for cores more than this are too many, not too few. */
 const QUEUED = 0.35
 /** A trainer that is slowed by so much by its makers, of a step, has too many of them. */
@@ -31,15 +34,18 @@ const UNEVEN = 0.2
 /** Share of the time in which tasks waited for memory, from which less of it is taken. */
 const MEMORY = 0.05
 
-/** `rings` are those that the workers serve at present. */
-export function candidatesFor(seen: Weighed, rings: number): Candidate[] {
+/** `rings` are those that the workers serve at present; `decoding`: it is open who decodes. */
+export function candidatesFor(seen: Weighed, rings: number, decoding?: Decoding): Candidate[] {
+  const decoder = decoding?.next(seen)
+  // Once the decoders are compared, that comes first: all else depends on it.
+  if (decoder && decoding?.begun) return [decoder]
   const promised = promisedBy(seen, rings)
   const worth = promised.filter(({ predicted }) => predicted !== null && isWorth(predicted))
   worth.sort((a, b) => b.predicted!.gain - a.predicted!.gain)
   const { parts } = seen.accounting
   const slowed = Math.max(parts.slowed, seen.evidence.host?.trainerDelay ?? 0)
   const tries = supplyOf(parts) >= MUCH || slowed >= SLOWED ? neighbours(seen) : []
-  return [...worth, ...tries].filter(({ from, to }) => from !== to)
+  return [...worth, ...(decoder ? [decoder] : []), ...tries].filter(({ from, to }) => from !== to)
 }
 
 function isWorth({ gain, interval }: { gain: number; interval: [number, number] }): boolean {
@@ -100,10 +106,20 @@ function neighbours({ ring, evidence, accounting, room }: Weighed): Candidate[] 
   const sizes =
     claim === null ? [] : [Math.min(claim.most, 2 * claim.rows), Math.max(claim.least, claim.rows >> 1)]
   const ofClaims = sizes.flatMap(to => change('claim', claim!.rows, to))
+  const ofAhead = accounting.parts.blocked >= MUCH && room.ahead ? furtherAhead(room.ahead, change) : []
   // Workers that have no slot while the trainer waits are many enough: some batches take longer than others.
   const uneven = accounting.makers.noSlot >= UNEVEN
   const first = uneven ? [...ofDepth, ...ofWorkers] : [...ofWorkers, ...ofDepth]
-  return [...lackingClaims(ring, evidence, room), ...first, ...ofClaims]
+  return [...lackingClaims(ring, evidence, room), ...first, ...ofAhead, ...ofClaims]
+}
+
+/** Where storage is waited for, it may be told earlier of what comes, or less early. */
+function furtherAhead(
+  { rows, most }: { rows: number; most: number },
+  change: (knob: Knob, from: number, to: number) => Candidate[],
+): Candidate[] {
+  const sizes = [Math.min(most, FURTHER * rows), Math.ceil(rows / FURTHER)]
+  return sizes.flatMap(to => change('ahead', rows, to))
 }
 
 /** Fewer workers: as many as the trainer needs, where it is they that slow it; otherwise some fewer. */

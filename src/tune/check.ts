@@ -11,6 +11,8 @@ import type { Candidate, Seen, Setting, Weighed } from './seen.js'
 const TURN = { ms: 1500, steps: 6, most: 20_000 }
 /** Before it is measured, so many ms pass, and as many steps as there are slots, up to some; more where threads are started. */
 const SETTLE = { ms: 500, start: 1000, steps: 12, most: 20_000 }
+/** A change of who decodes is carried out by the trainer, which opens another ring: looked for so often, and so long (ms). */
+const TAKING_UP = { every: 250, most: 60_000 }
 /** Pairs at most where they don't agree: of a change that was promised, and of one that is only tried. */
 const PAIRS = { promised: 5, tried: 4 }
 /** A gain (as a logarithm) that is so large that one pair shows it. */
@@ -54,6 +56,8 @@ export class Check {
   private side: 'before' | 'after' = 'after'
   private readonly turns: Record<'before' | 'after', Turn[]> = { before: [], after: [] }
   private pending: Setting[] = []
+  /** Until when the trainer is waited for to carry the change out; undefined: it has, or need not. */
+  private takenUpBy: number | undefined
   private readonly stepMs: number
   private extended = false
   /** The latest window without the change. */
@@ -74,6 +78,11 @@ export class Check {
     this.lastBefore = [worst]
   }
   private readonly depth: number
+
+  /** Whether the trainer is waited for: what it uses at present must be seen. */
+  get waits(): boolean {
+    return this.takenUpBy !== undefined
+  }
 
   /** How long a step should take (ms), without or with the change. */
   private expected(side: 'before' | 'after'): number {
@@ -107,6 +116,7 @@ export class Check {
 
   /** The time has come. Undefined: it goes on. */
   goOn(now: number, seen: readonly Seen[]): CheckResult | undefined {
+    if (this.takenUpBy !== undefined) return this.takeUp(now, seen, this.takenUpBy)
     if (!this.measures) {
       this.measures = true
       this.from = now
@@ -135,13 +145,36 @@ export class Check {
     return undefined
   }
 
+  /** Whether the trainer has carried the change out: it settles from then on. */
+  private takeUp(now: number, seen: readonly Seen[], last: number): CheckResult | undefined {
+    const one = seen.find(({ ring }) => ring === this.worst.ring)
+    if (one?.room.decoder === this.setting(this.side).value) {
+      this.takenUpBy = undefined
+      this.until = now + this.settling(this.side === 'after' ? SETTLE.start : 0)
+    } else if (now < last) this.until = now + TAKING_UP.every
+    else {
+      const early = 'the trainer did not take it up'
+      return { kept: false, settings: this.back(), measured: null, early, again: true }
+    }
+    return undefined
+  }
+
   private settle(now: number): void {
     const { knob, from, to } = this.candidate
-    const depth = knob === 'depth' ? Math.max(from, to) : this.depth
     const starts = knob === 'workers' && to > from && this.turns.after.length === 0 ? SETTLE.start : 0
     this.measures = false
+    this.until = now + this.settling(starts)
+    if (knob !== 'decode') return
+    this.takenUpBy = now + TAKING_UP.most
+    this.until = now + TAKING_UP.every
+  }
+
+  /** How long it takes until what was set shows (ms). */
+  private settling(starts: number): number {
+    const { knob, from, to } = this.candidate
+    const depth = knob === 'depth' ? Math.max(from, to) : this.depth
     const steps = Math.min(SETTLE.steps, depth) * this.expected(this.side)
-    this.until = now + Math.min(SETTLE.most, SETTLE.ms + starts + steps)
+    return Math.min(SETTLE.most, SETTLE.ms + starts + steps)
   }
 
   private setting(side: 'before' | 'after'): Setting {

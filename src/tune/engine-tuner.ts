@@ -18,22 +18,36 @@ const WORKER_BYTES = 48 * 2 ** 20
 const PER_CORE = 8
 const MOST_AT_LEAST = 32
 
+/** Rows that are hinted ahead at most. */
+const MOST_AHEAD = 1024
+
 /** A ring that is tuned. */
 export interface TunedRing {
   id: number
+  /** The run that it belongs to: where another is to decode, the run goes on with another ring. */
+  run: string
   feed: string
   /** The process whose loop takes the batches. */
   trainer: number
   /** What may be set: what was not given. */
-  may: { workers: boolean; depth: boolean; claim: boolean }
+  may: { workers: boolean; depth: boolean; claim: boolean; decoder: boolean }
   slotBytes: number
   /** Where its spans are; undefined: not yet, or not to be had. */
   spans(): RingSpans | undefined
   mostDepth: number
   claim(): { rows: number; least: number; most: number } | null
+  /** What is set at present. `decoder`: twentieths of images that the CPU decodes. */
+  now(): { workers: number; depth: number; ahead: number; decoder: number }
   set(setting: Setting): void | Promise<void>
-  /** Whether the tuner still tries things. */
-  tuning(yes: boolean): void
+}
+
+/** A run, by the number of its first ring. */
+interface TunedRun {
+  ring: TunedRing
+  /** What was set when it was last looked at: its next ring begins so. */
+  was?: { workers: number; depth: number }
+  /** Who is to decode. */
+  asked?: Setting
 }
 
 export class EngineTuner {
@@ -45,7 +59,7 @@ export class EngineTuner {
     return EngineTuner.instance
   }
 
-  private readonly rings = new Map<number, TunedRing>()
+  private readonly runs = new Map<number, TunedRun>()
   private tuner: Tuner | undefined
   private host: HostSampler | undefined
   private windows: Windows | undefined
@@ -63,9 +77,14 @@ export class EngineTuner {
 
   /** From now on the ring is tuned. */
   add(ring: TunedRing): void {
+    const before = [...this.runs].find(([, { ring: of }]) => of.run === ring.run)
+    if (before) this.succeed(...before, ring)
+    else this.begin(ring)
+  }
+
+  private begin(ring: TunedRing): void {
     const now = monotonicMs()
-    this.rings.set(ring.id, ring)
-    ring.tuning(true)
+    this.runs.set(ring.id, { ring })
     if (this.host === undefined) {
       this.host = new HostSampler({ trainer: ring.trainer, gpu: false })
       this.windows = new Windows(this.host)
@@ -76,9 +95,42 @@ export class EngineTuner {
     this.lookIn(1000)
   }
 
+  /** A run goes on with another ring: as it was set, and with what is being tried. */
+  private succeed(number: number, run: TunedRun, ring: TunedRing): void {
+    run.ring = ring
+    const { was, asked } = run
+    const settings: Setting[] = asked ? [asked] : []
+    if (was && ring.may.workers) settings.push({ ring: number, knob: 'workers', value: was.workers })
+    // What a GPU refuses is decoded again in its slot: the other slots are for the batches that follow.
+    if (was && ring.may.depth) settings.push({ ring: number, knob: 'depth', value: Math.max(2, was.depth) })
+    this.setAll(settings)
+  }
+
+  knows(id: number): boolean {
+    return this.find(id) !== undefined
+  }
+
+  /** It is open who decodes the images of a ring, or no longer. */
+  decides(id: number, open: boolean): void {
+    const [, run] = this.find(id) ?? []
+    if (run) run.ring.may.decoder = open
+  }
+
+  /** Why the images of a ring are decoded where they are; undefined: that is not decided. */
+  whyDecoded(id: number): string | undefined {
+    return this.find(id)?.[1].asked?.found
+  }
+
+  private find(id: number): [number, TunedRun] | undefined {
+    return [...this.runs].find(([, { ring }]) => ring.id === id)
+  }
+
   remove(id: number): void {
-    if (!this.rings.delete(id)) return
-    if (this.rings.size > 0) {
+    const found = this.find(id)
+    if (found === undefined) return // another ring goes on in its place
+    this.runs.delete(found[0])
+    this.tuner?.forget(found[0])
+    if (this.runs.size > 0) {
       if (this.tuner) this.setAll(this.tuner.reset(monotonicMs()))
       return
     }
@@ -92,11 +144,11 @@ export class EngineTuner {
 
   /** The program has set something itself: that stays. */
   given(id: number, knob: 'workers' | 'depth'): void {
-    const ring = this.rings.get(id)
-    if (ring === undefined || this.tuner === undefined) return
+    const found = this.find(id)
+    if (found === undefined || this.tuner === undefined) return
     this.setAll(this.tuner.reset(monotonicMs()).filter(setting => setting.knob !== knob))
-    if (knob === 'depth') ring.may.depth = false
-    else for (const one of this.rings.values()) one.may.workers = false
+    if (knob === 'depth') found[1].ring.may.depth = false
+    else for (const { ring } of this.runs.values()) ring.may.workers = false
   }
 
   private lookIn(ms: number): void {
@@ -111,9 +163,10 @@ export class EngineTuner {
     let wake = monotonicMs() + 2000
     try {
       const now = monotonicMs()
-      const rings = [...this.rings.values()].flatMap(ring => {
-        const spans = ring.spans()
-        return spans === undefined ? [] : [{ ring, spans }]
+      const rings = [...this.runs].flatMap(([number, run]) => {
+        run.was = run.ring.now()
+        const spans = run.ring.spans()
+        return spans === undefined ? [] : [{ number, ring: run.ring, spans }]
       })
       if (rings.length === 0) return
       windows.mark(
@@ -122,12 +175,14 @@ export class EngineTuner {
       )
       if (this.leaveAlone(now)) return
       const step = tuner.look(now, (from, full) =>
-        rings.flatMap(({ ring, spans }) => seenOf(ring, spans, windows, from, full)),
+        rings.flatMap(({ number, ring, spans }) => {
+          const seen = seenOf(ring, spans, windows, from, full)
+          return seen === undefined ? [] : [{ ring: number, ...seen }]
+        }),
       )
       wake = step.wake
       await this.apply(step.set)
       for (const decision of step.decisions) this.tell(decision)
-      for (const { ring } of rings) ring.tuning(!tuner.settled(now))
     } finally {
       this.busy = false
       if (this.tuner === tuner) this.lookIn(wake - monotonicMs())
@@ -149,8 +204,11 @@ export class EngineTuner {
 
   private async apply(settings: Setting[]): Promise<void> {
     for (const setting of settings) {
+      const run = this.runs.get(setting.ring)
+      if (run === undefined) continue
+      if (setting.knob === 'decode') run.asked = setting
       try {
-        await this.rings.get(setting.ring)?.set(setting)
+        await run.ring.set(setting)
       } catch {
         // No memory for more slots: the check finds no gain, and the setting goes back.
       }
@@ -158,19 +216,29 @@ export class EngineTuner {
   }
 
   private tell(decision: TunerDecision): void {
-    Notes.shared()?.write({ kind: 'tuner', decision })
-    for (const listener of this.listeners) listener(decision)
+    const told = { ...decision, ring: this.runs.get(decision.ring)?.ring.id ?? decision.ring }
+    Notes.shared()?.write({ kind: 'tuner', decision: told })
+    for (const listener of this.listeners) listener(told)
   }
 }
 
-function seenOf(ring: TunedRing, spans: RingSpans, windows: Windows, from: number, full: boolean): Seen[] {
+function seenOf(
+  ring: TunedRing,
+  spans: RingSpans,
+  windows: Windows,
+  from: number,
+  full: boolean,
+): Omit<Seen, 'ring'> | undefined {
   const room = roomOf(ring)
   const evidence = windows.see(spans, from, full, { freeBytes: room.freeBytes })
-  return evidence === undefined ? [] : [{ ring: ring.id, feed: ring.feed, evidence, room }]
+  return evidence && { feed: ring.feed, evidence, room }
 }
 
 function roomOf(ring: TunedRing): Room {
+  const { ahead, decoder } = ring.now()
   return {
+    ...(ring.may.decoder && { decoder }),
+    ...(ring.may.claim && { ahead: { rows: ahead, most: MOST_AHEAD } }),
     workers: ring.may.workers ? Math.max(MOST_AT_LEAST, Math.ceil(PER_CORE * allowedCores())) : 0,
     depth: ring.may.depth ? ring.mostDepth : 0,
     claim: ring.may.claim ? ring.claim() : null,

@@ -10,6 +10,10 @@ export interface Room {
   depth: number
   /** Rows of a claim at present, and between which they may be; null: they stay. */
   claim: { rows: number; least: number; most: number } | null
+  /** Who decodes images at present, in twentieths for the CPU (basics/decoder.ts); absent: that is given, or decided. */
+  decoder?: number
+  /** Rows that are hinted ahead, and the most; absent: nothing is hinted. */
+  ahead?: { rows: number; most: number }
   /** Bytes that more slots and workers may still take, and what a worker takes. */
   freeBytes: number
   workerBytes: number
@@ -43,4 +47,6 @@ export interface Setting {
   ring: number
   knob: Knob
   value: number
+  /** Of `decode`: it is decided, for these reasons. */
+  found?: string
 }

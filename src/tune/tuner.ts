@@ -9,15 +9,15 @@
 import { account } from '../observe/account/account.js'
 import type { Evidence, Probes } from '../observe/evidence.js'
 import type { TunerDecision } from '../observe/live/decision.js'
+import { FINE } from '../observe/stall.js'
 import { candidatesFor } from './candidates.js'
 import { Check, type CheckResult } from './check.js'
+import { Decoding } from './decoding.js'
 import { Pauses } from './pauses.js'
 import type { Candidate, Seen, Setting, Weighed } from './seen.js'
 import * as words from './words.js'
 import { hasChanged, type WorkFacts, workFacts } from './work-facts.js'
 
-/** So long (ms) others wait until it has settled. */
-const PATIENCE = 45_000
 /** Between two looks (ms). */
 const OFTEN = 2000
 /** What a run's first moments say is about its start (ms, steps). */
@@ -33,7 +33,7 @@ const LEAST_SLOW = 4
 /** So many times the workers are many more: what they bring says something of the storage. */
 const MORE = 1.4
 /** Below this share nothing is tried, and above it again something is: so that it does not go to and fro. */
-const FROZEN = 0.02
+const FROZEN = FINE
 const THAWED = 0.03
 
 /** What is seen of all rings from a moment on, until now. `full`: with single claims, which cost more to read. */
@@ -52,9 +52,8 @@ export class Tuner {
   private check: Check | undefined
   private frozen = false
   private readonly pauses = new Pauses()
-  /** Whether the last look found nothing to try; and since when it is looked. */
-  private idle = false
-  private begun: number
+  /** Who decodes, by ring. */
+  private readonly decodings = new Map<number, Decoding>()
   /** What the work took when it was last decided on something. */
   private known: WorkFacts | undefined
   private changedLooks = 0
@@ -63,12 +62,6 @@ export class Tuner {
 
   constructor(now: number) {
     this.since = now + WARM_UP.ms
-    this.begun = now
-  }
-
-  /** Whether all that is worth trying was tried, for now. Not forever: on a noisy machine there is always something. */
-  settled(now: number): boolean {
-    return (this.check === undefined && (this.frozen || this.idle)) || now - this.begun > PATIENCE
   }
 
   /** What it is about, for the page. */
@@ -95,9 +88,12 @@ export class Tuner {
     this.doubled = undefined
     this.pauses.clear()
     this.since = now + WARM_UP.ms / 2
-    this.begun = now
-    this.idle = false
     return back
+  }
+
+  /** A ring is gone. */
+  forget(ring: number): void {
+    this.decodings.delete(ring)
   }
 
   private watch(now: number, see: See, step: Step): void {
@@ -113,29 +109,50 @@ export class Tuner {
     }
     if (worst === undefined || stepsOf(worst.evidence) < least) return
     this.wakeWhenChanged(now, worst, step)
-    const lost = lossOf(worst)
-    if (lost < (this.frozen ? THAWED : FROZEN)) {
-      if (!this.frozen) step.decisions.push(decision(now, worst, 'frozen', { reason: words.allWell(lost) }))
-      this.frozen = true
+    const decoding = this.decodingOf(worst)
+    if (lossOf(worst) < (this.frozen ? THAWED : FROZEN) && !decoding?.begun) {
+      this.freeze(now, worst, seen, step)
       return
     }
     this.frozen = false
-    this.idle = true
-    if (this.pauses.all(now)) return
+    if (this.pauses.all(now) && decoding === undefined) return
     const full = withClaims(worst, see(Math.max(from, now - CLAIMS), true))
     if (this.doubled && full.evidence.facts.workers >= this.doubled.workers)
       full.evidence.probes = { ...full.evidence.probes, doubled: this.doubled }
     const active = seen.filter(({ evidence }) => stepsOf(evidence) > 0).length
     const open = (candidate: Candidate) => this.pauses.open(candidate, now)
-    const candidate = candidatesFor(full, active).find(open)
+    const candidate = candidatesFor(full, active, decoding).find(open)
     if (candidate === undefined) return
-    this.idle = false
     this.known = workFacts(full)
     this.check = new Check(candidate, full, now)
     step.decisions.push(
       decision(now, full, 'tried', { ...of(candidate), reason: words.trying(candidate, full) }),
     )
     this.apply(this.check.begin(now), step)
+  }
+
+  /** Nothing is tried while it is so. What decodes now goes on to do so. */
+  private freeze(now: number, worst: Weighed, seen: readonly Seen[], step: Step): void {
+    const lost = lossOf(worst)
+    if (!this.frozen) step.decisions.push(decision(now, worst, 'frozen', { reason: words.allWell(lost) }))
+    this.frozen = true
+    for (const one of seen) {
+      const decoding = stepsOf(one.evidence) > 0 ? this.decodingOf(one) : undefined
+      if (decoding === undefined) continue
+      const { ring, room } = one
+      const reason = words.keepsUp(room.decoder!, lost)
+      step.set.push({ ring, knob: 'decode', value: room.decoder!, found: decoding.decided(reason) })
+      const stays = { knob: 'decode' as const, from: room.decoder!, to: room.decoder!, reason }
+      step.decisions.push(decision(now, { ...worst, ...one }, 'kept', stays))
+    }
+  }
+
+  /** Of a ring of which it is open who decodes. */
+  private decodingOf({ ring, room }: Seen): Decoding | undefined {
+    if (room.decoder === undefined) return undefined
+    const known = this.decodings.get(ring) ?? new Decoding()
+    this.decodings.set(ring, known)
+    return known.done ? undefined : known
   }
 
   /** The work has changed, in two looks one after the other: what was found out before may be wrong by now. */
@@ -156,7 +173,7 @@ export class Tuner {
 
   private goOn(now: number, see: See, step: Step): void {
     const check = this.check!
-    const seen = check.measures ? see(check.from, false) : []
+    const seen = check.measures || check.waits ? see(check.from, false) : []
     const result = check.goOn(now, seen)
     if (result === undefined) {
       this.apply({ settings: check.take(), until: check.until }, step)
@@ -188,13 +205,23 @@ export class Tuner {
   }
 
   private conclude(now: number, { candidate, worst, rates }: Check, result: CheckResult, step: Step): void {
-    const { kept, measured } = result
+    const { kept, measured, again = false } = result
     this.learn(candidate, rates, measured)
     if (kept) this.pauses.kept(candidate)
-    else if (!result.again) this.pauses.refused(candidate, now)
+    else if (!again && candidate.knob !== 'decode') this.pauses.refused(candidate, now)
     const reason = words.concluded(candidate, result, this.pauses.until(candidate, now))
+    if (candidate.knob === 'decode') this.decide(candidate, kept, reason, again, step)
     const event = kept ? 'kept' : 'reverted'
     step.decisions.push(decision(now, worst, event, { ...of(candidate), reason, measured }))
+  }
+
+  /** Another decoder was tried: when all were, the best stays. */
+  private decide(candidate: Candidate, kept: boolean, reason: string, again: boolean, step: Step): void {
+    const { ring, from, to } = candidate
+    const found = this.decodings.get(ring)?.concluded(candidate, reason, again)
+    if (found === undefined) return
+    step.set = step.set.filter(setting => setting.knob !== 'decode')
+    step.set.push({ ring, knob: 'decode', value: kept ? to : from, found })
   }
 
   private apply({ settings, until }: { settings: Setting[]; until: number }, step: Step): void {

@@ -1,4 +1,5 @@
 /** What the tuner says of what it does, in sentences. */
+import { decoderPlace } from '../basics/decoder.js'
 import { judge } from '../observe/verdict/judge.js'
 import { gain, percent } from '../observe/verdict/units.js'
 import type { CheckResult } from './check.js'
@@ -8,6 +9,7 @@ export const WATCHING = 'watching'
 export const FROZEN = 'all is well: nothing is tried'
 
 export function checking({ knob, from, to }: Candidate): string {
+  if (knob === 'decode') return `decoding images on ${decoderPlace(to)}, in place of ${decoderPlace(from)}`
   return `trying ${NAMES[knob]} ${to} in place of ${from}`
 }
 
@@ -16,11 +18,12 @@ export function allWell(lost: number): string {
 }
 
 export function trying(candidate: Candidate, { evidence, accounting }: Weighed): string {
-  const { predicted } = candidate
-  const promise =
-    predicted === null
-      ? 'the model promises nothing, but much is lost, so its neighbourhood is tried'
-      : `predicted ${gain(predicted.gain, predicted.interval)}`
+  const { predicted, knob } = candidate
+  const tried =
+    knob === 'decode'
+      ? 'what that brings can only be measured'
+      : 'the model promises nothing, but much is lost, so its neighbourhood is tried'
+  const promise = predicted === null ? tried : `predicted ${gain(predicted.gain, predicted.interval)}`
   const { verdict } = judge(evidence)
   return `The trainer loses ${percent(accounting.lost)} (${verdict}): ${checking(candidate)}, ${promise}.`
 }
@@ -31,11 +34,28 @@ export function concluded(
   pause: number,
 ): string {
   const { knob, from, to } = candidate
-  const what =
-    measured === null ? 'nothing could be measured' : `it came ${gain(measured.gain, measured.interval)}`
+  const what = measured === null ? 'nothing could be measured' : came(measured)
+  if (knob === 'decode') return decoded(candidate, kept, early, what)
   if (kept) return `${capital(NAMES[knob])} ${to} stay: ${what}.`
   const why = early === undefined ? what : `${early} (${what})`
   return `${capital(NAMES[knob])} ${from} again: ${why}. The next try of it in ${Math.round(pause / 1000)} s at the earliest.`
+}
+
+/** What a change brought. Where that is less than its uncertainty, with the interval. */
+function came({ gain: value, interval }: NonNullable<CheckResult['measured']>): string {
+  const [least, most] = interval
+  if (Math.max(value - least, most - value) <= value) return `it came ${gain(value, interval)}`
+  const text = (share: number) => gain(share, null).replace(' %', '')
+  return `it came ${gain(value, null)}, within ${text(least)} and ${text(most)} %`
+}
+
+function decoded({ from, to }: Candidate, kept: boolean, early: string | undefined, what: string): string {
+  if (kept) return `Images are decoded on ${decoderPlace(to)}: ${what} against ${decoderPlace(from)}.`
+  return `Not on ${decoderPlace(to)}: ${early === undefined ? what : `${early} (${what})`} against ${decoderPlace(from)}.`
+}
+
+export function keepsUp(twentieths: number, lost: number): string {
+  return `Images are decoded on ${decoderPlace(twentieths)}: it keeps up, the trainer loses ${percent(lost)}.`
 }
 
 export function changed(what: string): string {

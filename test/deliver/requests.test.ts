@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
 import { temporaryFolder } from '../support/folder.js'
 import { Client, epoch, FEED, serve } from '../support/protocol-client.js'
 
@@ -17,7 +18,7 @@ const REQUESTS: Record<string, object> = {
   redo: { slot: 0, field: 'image', rows: [0] },
   weights: {},
   tune: { workers: 1, depth: 1 },
-  open: { version: 2, pid: 1, feed: FEED, root: '/', options: {}, share: { name: 'a', members: 1 } },
+  open: { version: PROTOCOL, pid: 1, feed: FEED, root: '/', options: {}, share: { name: 'a', members: 1 } },
 }
 
 /** Every request with a wrong value in its place, or in the place of each of its parts. */
@@ -31,14 +32,21 @@ function* wrongRequests(): Generator<object> {
   }
   for (const option of ['workers', 'depth', 'maxDepth', 'rank', 'world', 'epochs', 'steps', 'state', 'cache'])
     for (const wrong of WRONG)
-      yield { open: { version: 2, pid: 1, feed: FEED, root: '/', options: { [option]: wrong } } }
+      yield { open: { version: PROTOCOL, pid: 1, feed: FEED, root: '/', options: { [option]: wrong } } }
   for (const option of ['scratch', 'timeout', 'nvcomp', 'cpuShare', 'decode', 'limit'])
     for (const wrong of WRONG)
-      yield { open: { version: 2, pid: 1, feed: FEED, root: '/', options: { [option]: wrong } } }
+      yield { open: { version: PROTOCOL, pid: 1, feed: FEED, root: '/', options: { [option]: wrong } } }
   for (const part of ['source', 'order', 'fields', 'batch', 'onError', 'variants', 'map'])
     for (const wrong of WRONG)
       yield {
-        open: { version: 2, pid: 1, feed: { ...FEED, [part]: wrong }, root: '/', variant: 'v', options: {} },
+        open: {
+          version: PROTOCOL,
+          pid: 1,
+          feed: { ...FEED, [part]: wrong },
+          root: '/',
+          variant: 'v',
+          options: {},
+        },
       }
 }
 
@@ -136,7 +144,7 @@ test('a feed that is no file does not stop the engine for others', async () => {
   const path = join(temporaryFolder(), 'feed.json')
   expect(spawnSync('mkfifo', [path]).status).toBe(0)
   const client = await Client.connect(socket)
-  const { error } = await client.ask({ open: { version: 2, pid: 1, feedPath: path } })
+  const { error } = await client.ask({ open: { version: PROTOCOL, pid: 1, feedPath: path } })
   expect(error.message).toContain('is a named pipe (FIFO), not a regular file')
   await client.open({ workers: 1 })
   client.end()

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
 import { temporaryFolder } from '../support/folder.js'
 import {
   Client,
@@ -121,7 +122,7 @@ describe('serve', () => {
     await here.open({ workers: 1 })
     expect(rings(child)).toBe(1)
     const gone = await Client.connect(socket)
-    const open = { version: 2, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
+    const open = { version: PROTOCOL, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 } }
     gone.socket.write(`${JSON.stringify({ id: 1, open })}\n`, () => gone.end())
     await sleep(1000) // for a ring that should not come
     await until(() => rings(child) === 1)
@@ -134,7 +135,14 @@ describe('serve', () => {
     const here = await Client.connect(socket)
     await here.open({ workers: 1 })
     const share = { name: 'dp', members: 2 }
-    const open = { version: 2, pid: process.pid, feed: FEED, root: '/', options: { workers: 1 }, share }
+    const open = {
+      version: PROTOCOL,
+      pid: process.pid,
+      feed: FEED,
+      root: '/',
+      options: { workers: 1 },
+      share,
+    }
     const [gone, left] = [await Client.connect(socket), await Client.connect(socket)]
     gone.say({ id: 1, open })
     const opened = left.open({ workers: 1 }, FEED, share)
@@ -179,7 +187,7 @@ describe('serve', () => {
     const old = await client.ask({ open: { version: 99, pid: 1, feed: FEED } })
     expect(old.error.message).toMatch(/version 99/)
     const typo = { ...FEED, fields: { image: { from: 'jpg', as: 'imag' } } }
-    const wrong = await client.ask({ open: { version: 2, pid: 1, feed: typo, root: '/' } })
+    const wrong = await client.ask({ open: { version: PROTOCOL, pid: 1, feed: typo, root: '/' } })
     expect(wrong.error).toEqual({
       tag: 'Definition',
       message: expect.stringContaining('did you mean "image"'),

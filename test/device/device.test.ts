@@ -1,7 +1,9 @@
 /** The device stage as the main thread sees it: what is waited for comes to an end, however the stage ends. */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { GPU } from '../../src/basics/decoder.js'
 import { normalizeFeed } from '../../src/define/normalize.js'
 import type { FeedJson } from '../../src/define/types.js'
 import { librariesFor } from '../../src/deliver/device-options.js'
@@ -11,7 +13,7 @@ import { SlotPins } from '../../src/device/pins.js'
 import { Feeding } from '../../src/engine/ring/feeding.js'
 import { CudaError } from '../../src/system/cuda/index.js'
 import { temporaryFolder } from '../support/folder.js'
-import { openSimulated } from '../support/gpu/device-loader.js'
+import { askDecoder, openSimulated } from '../support/gpu/device-loader.js'
 import { SimulatedGpu } from '../support/gpu/simulated-gpu.js'
 import { mapped } from '../support/maps.js'
 import { jpeg } from '../support/pictures.js'
@@ -122,11 +124,13 @@ describe('a loader', () => {
       await close.call(this)
       alive.delete(this)
     }
-    const trial = { settling: { steps: 0, seconds: 0 }, measuring: { steps: 2, seconds: 0 } }
-    const loader = openSimulated(feed, new SimulatedGpu(), {}, '/', trial)
+    const loader = openSimulated(feed, new SimulatedGpu())
     try {
       const all = (async () => {
-        for await (const batch of loader) batch.release()
+        for await (const batch of loader) {
+          askDecoder(loader, GPU)
+          batch.release()
+        }
       })()
       await expect(all).rejects.toThrow('this loader is closed')
       await loader.close()

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { CPU, GPU } from '../../src/basics/decoder.js'
 import type { TypedArray } from '../../src/basics/dtype.js'
 import { MissingError } from '../../src/basics/errors.js'
 import type { FeedJson } from '../../src/define/types.js'
@@ -15,6 +16,7 @@ import { CudaError } from '../../src/system/cuda/index.js'
 import { temporaryFolder } from '../support/folder.js'
 import {
   type AnyDeviceBatch,
+  askDecoder,
   failingPort,
   openSimulated,
   simulatedPort,
@@ -378,14 +380,19 @@ describe('lifetime', () => {
 })
 
 describe('decode: auto', () => {
-  const TRIAL = { settling: { steps: 1, seconds: 0 }, measuring: { steps: 3, seconds: 0 } }
+  /** In the order in which the tuner might ask for them, and after which step. */
+  const ASKED: [step: number, twentieths: number][] = [
+    [4, GPU],
+    [8, 9],
+    [12, CPU],
+  ]
 
-  test('a CPU that does not keep up gives way to the device; nothing is lost or repeated', async () => {
+  test('the tuner has the device decode, then both; nothing is lost or repeated, and what is found is in the state', async () => {
     const expected = await onHost(feed())
     const said: string[] = []
     const gpu = new SimulatedGpu()
-    // Rows are made in this thread, so all the time is spent waiting.
-    const loader = openSimulated(feed(), gpu, { steps: 16, notice: text => said.push(text) }, '/', TRIAL)
+    const options = { steps: 16, notice: (text: string) => void said.push(text) }
+    const loader = openSimulated(feed(), gpu, options)
     let step = 0
     const where: string[] = []
     for await (const batch of loader) {
@@ -395,25 +402,59 @@ describe('decode: auto', () => {
         expect({ image, ids }).toEqual({ image: expected[step].image, ids: expected[step].ids })
       expect(batch.epoch).toBe(epoch)
       where.push(loader.stats().device!.decode)
+      expect(loader.state().cpuShare).toBeUndefined()
       step++
+      for (const [at, twentieths] of ASKED) if (at === step) askDecoder(loader, twentieths)
     }
     expect(step).toBe(16)
-    // One step to settle, three to measure, and then the same on the device, and with both.
     const four = (who: string): string[] => new Array(4).fill(who)
-    expect(where.slice(0, 12)).toEqual([...four('cpu'), ...four('gpu'), ...four('both')])
+    expect(where).toEqual([...four('cpu'), ...four('gpu'), ...four('both'), ...four('cpu')])
+    for await (const _ of loader) {
+      askDecoder(loader, 9, true) // of every ring, as the tuner does
+      if (loader.state().cpuShare !== undefined) break
+    }
+    expect(loader.state().cpuShare).toBe(0.45)
     expect(said).toHaveLength(2)
-    expect(said[1]).toMatch(
-      /^images are decoded on (the [CG]PU|both, \d+ % of them on the CPU): .* samples\/s, waiting \d+\.\d % of the time \(/,
-    )
+    expect(said[1]).toMatch(/^images are decoded on both, 45 % of them on the CPU: /)
+    const state = loader.state()
     await loader.close()
     expect([gpu.allocations, gpu.locked.size, gpu.events.size]).toEqual([0, 0, 0])
+
+    const again = openSimulated(feed(), new SimulatedGpu(), { ...options, state })
+    await again.ready
+    expect(again.stats().device!.decode).toBe('both')
+    expect(said.at(-1)).toMatch(/decoded on both, 45 % of them on the CPU, as the state says$/)
+    expect(again.state().cpuShare).toBe(0.45)
+    await again.close()
+  })
+
+  test('a state that is loaded later says who decodes as well', async () => {
+    const said: string[] = []
+    const loader = openSimulated(feed(), new SimulatedGpu(), { notice: text => said.push(text) })
+    await loader.ready
+    loader.load({ ...loader.state(), cpuShare: 0 })
+    for await (const _ of loader) if (loader.state().cpuShare !== undefined) break
+    expect(loader.stats().device!.decode).toBe('gpu')
+    expect(said.at(-1)).toBe('images are decoded on the GPU: as the state says')
+    await loader.close()
+  })
+
+  test('with tune: "off" the CPU decodes, and it is said why', async () => {
+    const said: string[] = []
+    const options = { tune: 'off' as const, notice: (text: string) => void said.push(text) }
+    const loader = openSimulated(feed(), new SimulatedGpu(), options, '/', undefined, {})
+    await loader.ready
+    expect(said).toEqual([
+      expect.stringMatching(/decoded on the CPU: with tune: "off" nothing else is tried$/),
+    ])
+    await loader.close()
   })
 
   test('a device that fails while the change is made has failed: what it says later is of a ring that is gone', async () => {
     const gpu = new SimulatedGpu()
     let say: (message: FromStage) => void = () => {}
     const late: FromStage[] = []
-    /** Batches after the trial come late. */
+    /** Batches after the change come late. */
     const start = (): StagePort => {
       const port = simulatedPort(gpu)
       const listen: StagePort['listen'] = (heard, ended) => {
@@ -425,9 +466,10 @@ describe('decode: auto', () => {
       }
       return { ...port, listen }
     }
-    const loader = openSimulated(feed(), gpu, { steps: 12 }, '/', TRIAL, start)
+    const loader = openSimulated(feed(), gpu, { steps: 12 }, '/', start)
     const run = async (): Promise<void> => {
-      for await (const _ of loader);
+      let step = 0
+      for await (const _ of loader) if (++step === 4) askDecoder(loader, GPU)
     }
     const ran = run()
     await until(() => late.length === 3)
@@ -438,11 +480,12 @@ describe('decode: auto', () => {
   })
 
   test('while a batch is kept nothing changes', async () => {
-    const loader = openSimulated(feed(), new SimulatedGpu(), { steps: 12 }, '/', TRIAL)
+    const loader = openSimulated(feed(), new SimulatedGpu(), { steps: 12 })
     let kept: AnyDeviceBatch | undefined
     const where: string[] = []
     for await (const batch of loader) {
       kept ??= batch.keep()
+      askDecoder(loader, GPU)
       if (where.length === 8) kept.release()
       where.push(loader.stats().device!.decode)
     }

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
 import { attachSpans, spanWriters } from '../../src/spans/attach.js'
 import type { SpanCursor, SpanRecord } from '../../src/spans/reader.js'
 import { RECORDS } from '../../src/spans/span-words.js'
@@ -146,7 +147,7 @@ test('an engine tells its clients where its spans are, and which are theirs', as
   const clients = await Promise.all([Client.connect(socket), Client.connect(socket)])
   const opened = []
   for (const [i, client] of clients.entries()) {
-    const open = { version: 2, pid: process.pid, root: '/', feed: numberFeed(64), name: `feed ${i}` }
+    const open = { version: PROTOCOL, pid: process.pid, root: '/', feed: numberFeed(64), name: `feed ${i}` }
     const answer = await client.ask({ open: { ...open, options: { workers: 1, limit: null } } })
     opened.push(answer.opened as { spans: { path: string; ring: number } })
   }

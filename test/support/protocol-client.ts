@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
+import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
 import { temporaryFolder } from './folder.js'
 import { LONGEST_WAIT } from './until.js'
 
@@ -81,7 +82,9 @@ export class Client {
   /** `feed` null: the one that the engine was given. */
   async open(options: object, feed: object | null = FEED, share?: object): Promise<Opened> {
     const brought = feed === null ? {} : { feed, root: '/' }
-    const answer = await this.ask({ open: { version: 2, pid: process.pid, ...brought, options, share } })
+    const answer = await this.ask({
+      open: { version: PROTOCOL, pid: process.pid, ...brought, options, share },
+    })
     if (answer.error) throw new Error(answer.error.message)
     this.opened = answer.opened
     this.fd = openSync(this.opened.memory.path, 'r')

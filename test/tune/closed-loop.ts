@@ -17,11 +17,12 @@ export interface Seen {
     claim: { rows: number; least: number; most: number } | null
     freeBytes: number
     workerBytes: number
+    decoder?: number
   }
 }
 
 export interface Look {
-  set: { ring: number; knob: Knob; value: number }[]
+  set: { ring: number; knob: Knob; value: number; found?: string }[]
   decisions: TunerDecision[]
   wake: number
 }
@@ -38,6 +39,10 @@ export interface Scenario {
   claim: { rows: number; least: number; most: number }
   /** What happens outside, at which moments (ms). */
   events?: { at: number; change: Partial<Omit<PlantWorkload, 'ranks' | 'rows'>> }[]
+  /** It is open who decodes: what the work is while the CPU decodes so many twentieths of the images. */
+  decoders?: (twentieths: number) => Partial<Omit<PlantWorkload, 'ranks' | 'rows'>>
+  /** The trainer never opens another ring, whoever is to decode. */
+  never?: true
   /** Most workers of the grid: with more, others on the machine would get less than their share. */
   mostWorkers?: number
 }
@@ -50,12 +55,16 @@ export interface ClosedRun {
   /** When something was set (ms), and to what. */
   settings: { at: number; setting: PlantSetting }[]
   final: PlantSetting
+  /** Who decodes at the end, in twentieths for the CPU, and why, where that was found. */
+  decoder: { twentieths: number; found?: string }
   /** Cores that makers used in the last 30 s. */
   makerCores: number
 }
 
 /** The first look (ms), as of an engine. */
 const FIRST_LOOK = 1000
+/** So long a trainer takes to open another ring (ms), when another is to decode. */
+const ANOTHER_RING = 700
 /** What a worker takes, and what more slots may take (bytes), where the workload has no limit. */
 const WORKER_BYTES = 48 * 2 ** 20
 const FREE_BYTES = 32e9
@@ -67,7 +76,7 @@ const MARKS = 45_000
 
 /** A run of so many seconds; without a controller it stays as it is set. */
 export function closedLoop(
-  { workload, events = [], claim }: Scenario,
+  { workload, events = [], claim, decoders, never }: Scenario,
   start: PlantSetting,
   seconds: number,
   seed: number,
@@ -76,7 +85,7 @@ export function closedLoop(
   const plant = new Plant(workload, start, seed)
   const run: ClosedRun = {
     ...{ samples: [], decisions: [], settings: [{ at: 0, setting: start }] },
-    ...{ stepsPerSecond: 0, final: start, makerCores: 0 },
+    ...{ stepsPerSecond: 0, final: start, makerCores: 0, decoder: { twentieths: 20 } },
   }
   const todo = [...events].sort((a, b) => a.at - b.at)
   const marks = [0]
@@ -84,6 +93,7 @@ export function closedLoop(
   const seen = new Map<number, Seen[]>()
   let wake = FIRST_LOOK
   let counted = 0
+  let changing: { at: number; twentieths: number } | undefined
   for (let second = 1; second <= seconds; second++) {
     const end = second * 1000
     while (plant.now < end - 1e-6) {
@@ -103,20 +113,31 @@ export function closedLoop(
 
   function look(controller: Controller): number {
     const { now } = plant
+    if (changing && changing.at <= now) run.decoder.twentieths = changing.twentieths
     marks.push(now)
     while (marks.length > 2 && marks[1] < now - MARKS) marks.shift()
     seen.clear()
     const { set, decisions, wake } = controller.look(now, see)
     run.decisions.push(...decisions)
-    for (const { knob, value } of set) {
+    for (const { knob, value, found } of set) {
       if (knob === 'workers') plant.set({ workers: value })
       else if (knob === 'depth') plant.set({ depth: Math.min(MOST_DEPTH, value) })
       else if (knob === 'claim') plant.set({ claimRows: value })
       else if (knob === 'ahead') plant.set({ ahead: value })
+      else if (knob === 'decode' && decoders) decodeFrom(now + ANOTHER_RING, value, found)
       else throw new Error(`a computed run has no knob ${knob}`)
     }
     if (set.length > 0) run.settings.push({ at: now, setting: { ...plant.setting } })
     return Math.max(now + 20, wake)
+  }
+
+  /** The trainer changes to another ring in a moment. */
+  function decodeFrom(at: number, twentieths: number, found: string | undefined): void {
+    if (found !== undefined) run.decoder.found = found
+    if (never || twentieths === run.decoder.twentieths) return
+    todo.push({ at, change: decoders!(twentieths) })
+    todo.sort((a, b) => a.at - b.at)
+    changing = { at, twentieths }
   }
 
   /** Windows begin at looks, as those of an engine. */
@@ -138,6 +159,7 @@ export function closedLoop(
         claim: { ...claim, rows: plant.setting.claimRows },
         freeBytes: Math.max(0, memoryBytes - ranks * facts.depth * facts.slotBytes),
         workerBytes: WORKER_BYTES,
+        ...(decoders && { decoder: run.decoder.twentieths }),
       }
       return {
         ring: rank,

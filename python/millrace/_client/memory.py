@@ -11,7 +11,8 @@ import mmap
 import os
 from typing import Any, List, Mapping, Optional, Tuple
 
-from .._generated.control_words import CLAIM_BITS, MAX_DEPTH, MAX_MAKERS, At, Word
+from .._generated.control_words import CLAIM_BITS, DECODER_FOUND, MAX_DEPTH, MAX_MAKERS, At, Word
+from .._generated.decoder import SHARES
 from .._generated.slot_words import HEADER_BYTES, Header, Stamp
 from .layout import Layout
 
@@ -48,9 +49,12 @@ class Memory:
         return max(1, min(int(self._words[Word.DEPTH]), self.slots))
 
     @property
-    def tuning(self) -> bool:
-        """Whether the engine's tuner tries other workers or another depth."""
-        return bool(self._words[Word.TUNING] == 1)
+    def decoder(self) -> Optional[Tuple[int, bool]]:
+        """Who is to decode images, by the engine's tuner: twentieths of them for the CPU, and whether that is
+        decided. None: as it is."""
+        word = int(self._words[Word.DECODER])
+        twentieths = (word & (DECODER_FOUND - 1)) - 1
+        return (twentieths, word >= DECODER_FOUND) if 0 <= twentieths <= SHARES else None
 
     @property
     def used(self) -> int:

@@ -45,8 +45,9 @@ class Word:
     #: Rows between the claims of all workers and the one that is hinted to the stores, while reads are slow.
     #: Can change while running.
     AHEAD = 12
-    #: 1 while the tuner tries other workers or another depth: who decodes is decided afterwards.
-    TUNING = 13
+    #: Who is to decode images, where that is open: 1 + the twentieths of them that the CPU decodes; 0: as it
+    #: is. The consumer carries it out, by another ring. DECODER_FOUND is added when it is decided.
+    DECODER = 13
     #: Slot of batch k, at k modulo MAX_DEPTH.
     TABLE_SLOT = 32
     #: Low 32 bits of k + 1 once batch k has a slot, at k modulo MAX_DEPTH.
@@ -86,3 +87,6 @@ class At:
 #: batch was begun again, the next GENERATION_BITS after how many moves of the ring, and those above these how
 #: many chunks it has, less one.
 CLAIM_BITS = 40
+
+#: Added to the word `Decoder`: it stays so.
+DECODER_FOUND = 256

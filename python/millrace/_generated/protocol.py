@@ -6,7 +6,7 @@ What the engine and its clients agree on.
 from __future__ import annotations
 
 #: Version of the protocol. Both sides refuse another one by name.
-PROTOCOL = 2
+PROTOCOL = 3
 
 #: Milliseconds between two heartbeats of the engine.
 HEARTBEAT = 250
@@ -19,6 +19,9 @@ TIMEOUT = 60
 
 #: A wait longer than this (ms) counts as a stall; shorter ones are the price of asking.
 STALL = 0.05
+
+#: A trainer that loses less than this share of the time is fed well enough.
+FINE = 0.02
 
 #: The oldest Node on which the engine runs, as package.json has it.
 OLDEST_NODE = (20, 19)

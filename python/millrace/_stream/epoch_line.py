@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
-from .._generated.decision import FINE
+from .._generated.protocol import FINE
 from ..errors import MillraceError
 from .account import Account
 from .stats import Stats, say

@@ -32,6 +32,14 @@ from .stream import Stream
 log = logging.getLogger("millrace")
 
 
+def share_of(state: Mapping[str, Any]) -> Optional[float]:
+    """The share of images that the CPU decodes, by a state; None: it says nothing of it."""
+    share = state.get("cpuShare")
+    if share is None or (isinstance(share, (int, float)) and 0 <= share <= 1):
+        return share
+    raise StateError(f'the state\'s "cpuShare" should be a number from 0 to 1, not {share!r}')
+
+
 class Run:
     """What a feed and all its views share."""
 
@@ -56,6 +64,8 @@ class Run:
         self.shared = shared
         #: Applied to every finished batch.
         self.batch_map = batch_map
+        #: The share of images that the CPU decodes, where the tuner has found out, or a state says so.
+        self.cpu_share: Optional[float] = None
         self._limits = limits
         self._level = level
         self._standing = Standing(stream.ahead)
@@ -179,6 +189,7 @@ class Run:
 
     def began_with(self, state: Mapping[str, Any]) -> None:
         """The stream was opened with this state."""
+        self.cpu_share = share_of(state)
         self._note_over(state.get("epoch"))
 
     def _note_over(self, saved: Any) -> None:
@@ -193,6 +204,8 @@ class Run:
         changes = needed_changes(self.stream.changes or [], place, self.stream.opened.length)
         if changes:
             state["changes"] = changes
+        if self.cpu_share is not None:
+            state["cpuShare"] = self.cpu_share
         return state
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -205,6 +218,8 @@ class Run:
             raise StateError(f"this is no state of a feed: {error!r}") from error
         if known != (base["version"], base["order"]) or place.position > stream.opened.length:
             stream.connect(state)  # the engine says what is different
+        share = share_of(state)
+        self.cpu_share = self.cpu_share if share is None else share
         if state.get("content") != base["content"]:
             log.warning("%s: fields, functions or onError have changed since the state was saved", self.name)
         if state.get("changes") or stream.changes:

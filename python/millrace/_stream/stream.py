@@ -20,6 +20,7 @@ import logging
 import os
 import threading
 import time
+import uuid
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from .._client.client import Client, Opened, Place
@@ -63,6 +64,10 @@ class Stream:
         self._told: Set[str] = set()
         #: Where the next batch that is taken begins.
         self.ahead = Place(0, 0)
+        #: By which the engine's tuner knows it, whichever ring it has.
+        self._run = uuid.uuid4().hex
+        #: Whether it is open who decodes images: the tuner finds out.
+        self._decides = False
         #: Changes of a blend's weights; None: as the engine has them.
         self.changes: Optional[List[Any]] = None
         watch(self)
@@ -88,7 +93,7 @@ class Stream:
 
     def connect(self, state: Optional[Mapping[str, Any]]) -> None:
         """Opens a ring that begins with a state; one that is open already ends when that works."""
-        request = {**self._request, "name": self.name}
+        request = {**self._request, "name": self.name, "run": self._run, "decides": self._decides}
         if state is not None:
             request["options"] = {**request["options"], "state": dict(state)}
             self.changes = list(state.get("changes", [])) or None
@@ -160,6 +165,16 @@ class Stream:
                 self._request["options"] = before  # everything is as it was, the ring included
                 raise
             self.limit(limit)
+
+    def decide(self, open_: bool) -> Optional[str]:
+        """It is open who decodes images, or no longer. Gives the reason where the tuner can't find out."""
+        told = self.ask({"decoder": {"open": open_}})["decoder"]
+        self._decides = bool(told["open"])
+        return None if self._decides == open_ else str(told["why"])
+
+    def why_decoded(self) -> str:
+        """Why images are decoded where they are, by the tuner."""
+        return str(self.ask({"decoder": {}})["decoder"]["why"] or "")
 
     def ask(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """A question that any engine with this feed can answer."""

@@ -1,95 +1,60 @@
-"""``decode="auto"``: who decodes images, the engine's CPU threads, the trainer's GPU or both, by measuring.
+"""Who decodes images: the engine's CPU threads, the trainer's GPU or both.
 
-The CPU goes first: it takes nothing from the trainer. If the GPU hardly ever waits for data, that is that.
-Otherwise the GPU decodes for a while, then both do: the CPU nearly as much as it can, the GPU what is
-missing. What feeds the trainer fastest goes on.
+It is given, or as a state says, or found by the engine's tuner (docs/tune.md), which asks for it by a word of
+the ring.
+
 Which samples come, in which order and with which choices is the same in any case.
 """
 
 from __future__ import annotations
 
-from math import floor
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Optional
 
-from .._generated.decision import BETTER, FINE, LESS, MEASURING, SETTLING, SHARES
+from .._generated.decoder import CPU, GPU, SHARES
 from .._stream.stats import say
 from ..errors import DefinitionError
-
-CPU, GPU, BOTH = "cpu", "gpu", "both"
 
 
 def check_decode(name: str, asked: Optional[str], on_gpu: bool, needed: str, found: Any) -> None:
     """Refuses what makes no sense; says so where the GPU is asked about and there is none."""
-    if asked not in (None, "auto", CPU, GPU):
+    if asked not in (None, "auto", "cpu", "gpu"):
         raise DefinitionError(f'decode: "auto", "cpu" or "gpu", not {asked!r}')
     if on_gpu:
         return
-    if asked == GPU:
+    if asked == "gpu":
         raise DefinitionError(f'decode="gpu" needs {needed}, not {found}')
     if asked == "auto":
         say(f"{name}: the CPU decodes images: batches go to {found}, not to a GPU")
 
 
-class Trial(NamedTuple):
-    """What was measured while one of them decoded."""
-
-    steps: int = 0
-    samples: int = 0
-    seconds: float = 0.0
-    #: Of these, the trainer's GPU stood still for want of data.
-    waited: float = 0.0
-
-    @property
-    def rate(self) -> float:
-        """Samples a second."""
-        return self.samples / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def share(self) -> float:
-        """Share of the time that was waited."""
-        return self.waited / self.seconds if self.seconds > 0 else 0.0
-
-    def plus(self, samples: int, seconds: float, waited: float) -> "Trial":
-        """One more step."""
-        return Trial(self.steps + 1, self.samples + samples, self.seconds + seconds, self.waited + waited)
-
-    def lasted(self, least: Tuple[int, float]) -> bool:
-        """Whether it took so many steps and seconds."""
-        return self.steps >= least[0] and self.seconds >= least[1]
-
-    def __str__(self) -> str:
-        return f"{self.rate:,.0f} samples/s, the GPU waiting {self.share:.1%} of the time"
-
-
 class Decision:
-    """Where images are decoded: given, forced, or found by trials."""
+    """Where images are decoded. ``saved``: the CPU's share by a state."""
 
-    def __init__(self, asked: str, impossible: Optional[str] = None) -> None:
-        #: Who decodes now: "cpu", "gpu" or "both".
-        self.who = GPU if asked == GPU else CPU
-        #: Whether that is still being measured.
+    def __init__(self, asked: str, impossible: Optional[str] = None, saved: Optional[float] = None) -> None:
+        #: Twentieths of images that the CPU decodes now.
+        self.twentieths = GPU if asked == "gpu" else CPU
+        #: Whether the tuner is still finding out.
         self.open = asked == "auto" and impossible is None
         #: Why, in a few words, once it is decided.
         self.why = f"as asked: decode={asked!r}" if asked != "auto" else (impossible or "")
         self._told = asked != "auto"
-        #: Steps since the last change, until it has settled.
-        self._before = Trial()
-        self._trials: Dict[str, Trial] = {CPU: Trial(), GPU: Trial(), BOTH: Trial()}
+        if self.open and saved is not None:
+            self.adopt(saved)
+
+    @property
+    def who(self) -> str:
+        """ "cpu", "gpu" or "both"."""
+        return "cpu" if self.twentieths == CPU else "gpu" if self.twentieths == GPU else "both"
 
     @property
     def where(self) -> str:
         """Where a batch is finished: "cpu" or "gpu"."""
-        return CPU if self.who == CPU else GPU
+        return "cpu" if self.twentieths == CPU else "gpu"
 
     @property
     def cpu_share(self) -> float:
         """Of images that are finished on the GPU, the share that the CPU decodes."""
-        if self.who != BOTH:
-            return 0.0
-        # While the CPU decoded alone, this much of what the trainer could have taken was there.
-        fed = 1 - self._trials[CPU].share
-        share = floor(LESS * fed * SHARES + 0.5)
-        return min(max(share, 1), SHARES - 1) / SHARES
+        return self.twentieths / SHARES if self.who == "both" else 0.0
 
     @property
     def news(self) -> Optional[str]:
@@ -99,46 +64,21 @@ class Decision:
         self._told = True
         return str(self)
 
-    def step(self, samples: int, seconds: float, waited: float) -> bool:
-        """One step was made. True when who decodes changes now, or is decided."""
-        if not self.open:
-            return False
-        if not self._before.lasted(SETTLING):
-            self._before = self._before.plus(samples, seconds, waited)
-            return False
-        trial = self._trials[self.who] = self._trials[self.who].plus(samples, seconds, waited)
-        if not trial.lasted(MEASURING):
-            return False
-        if self.who == CPU and trial.share <= FINE:
-            self._settle(CPU, f"it keeps up ({trial})")
-        elif self.who == BOTH:
-            self._compare()
-        else:
-            self.who, self._before = (GPU if self.who == CPU else BOTH), Trial()
-        return True
+    def adopt(self, saved: float) -> None:
+        """A state says who decodes."""
+        self.twentieths = round(min(1.0, max(0.0, saved)) * SHARES)
+        self.settle("as the state says")
 
-    def pause(self) -> None:
-        """The engine's tuner changes workers or depth: the trial begins again when it has settled."""
-        self._before = self._trials[self.who] = Trial()
+    def settle(self, why: str) -> None:
+        """What decodes now goes on to do so."""
+        self.open, self.why = False, why
 
     def refuse(self, reason: str) -> None:
         """The GPU can't after all: the CPU does it."""
-        self._settle(CPU, reason)
-
-    def _compare(self) -> None:
-        """The fastest; of those that are as fast, the one that takes least of the trainer's GPU."""
-        best = CPU
-        for other in (BOTH, GPU):
-            if self._trials[other].rate > BETTER * self._trials[best].rate:
-                best = other
-        names = {CPU: "the CPU", GPU: "the GPU", BOTH: "both"}
-        others = "; ".join(f"{names[who]}: {t}" for who, t in self._trials.items() if who != best)
-        self._settle(best, f"{self._trials[best]} ({others})")
-
-    def _settle(self, who: str, why: str) -> None:
-        self.who, self.why, self.open = who, why, False
+        self.twentieths = CPU
+        self.settle(reason)
 
     def __str__(self) -> str:
-        if self.who == BOTH:
+        if self.who == "both":
             return f"CPU and GPU decode images, the CPU {self.cpu_share:.0%} of them: {self.why}"
         return f"the {self.who.upper()} decodes images: {self.why}"

@@ -93,9 +93,8 @@ class JaxCuda(Carrier):
         self._gpu.enter()
 
     def asked(self, loop: Loop) -> None:
-        step = self._meter.ask(loop.samples)
-        if step is not None:
-            self._gpu.step(loop, *step)
+        self._meter.ask(loop.samples)
+        self._gpu.step(loop)
 
     def load(self, taken: Taken) -> Staged:
         return self._gpu.load(taken)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Callable, Deque, Dict, Optional
 
 from .._cuda import queues
+from .._generated.decoder import SHARES
 from .._stream.loop import Loop
 from .._stream.reading import Taken
 from .._stream.run import Run
@@ -25,7 +26,7 @@ from .staging import Staging, impossible
 
 
 def decide(run: Run, asked: str, device: int) -> Decision:
-    """Who decodes, or that it is to be measured."""
+    """Who decodes, or that the tuner is to find out."""
     opened = run.stream.opened
     if opened.generator is not None:
         return Decision("gpu")
@@ -34,7 +35,7 @@ def decide(run: Run, asked: str, device: int) -> Decision:
         raise MissingError(f'decode="gpu": {reason}')
     if asked == "auto" and opened.generates and reason is None:
         asked = "gpu"  # it costs next to nothing there
-    return Decision(asked, reason)
+    return Decision(asked, reason, run.cpu_share)
 
 
 def report(decision: Decision, meter: Meter) -> Dict[str, Any]:
@@ -77,6 +78,10 @@ class OnGpu:
         self._meter = meter
         self._beside = beside
         if decision.open:
+            cant = run.stream.decide(True)
+            if cant is not None:
+                decision.settle(cant)
+        if decision.open:
             staging.compile_ahead()
         # Without this object: the two would refer to each other until a garbage collection, which may come in
         # a fork, where nothing of CUDA can be given back.
@@ -87,14 +92,27 @@ class OnGpu:
     def enter(self) -> None:
         """A loop is about to begin."""
         self._meter.restart()
+        if self._decision.open and self._run.cpu_share is not None:  # a state was loaded
+            self._decision.adopt(self._run.cpu_share)
+            self._run.stream.decide(False)
         self._decode(None)
 
-    def step(self, loop: Loop, samples: int, seconds: float, waited: float) -> None:
-        """One step was measured: it may be decided who decodes, from the next batch on."""
-        if self._decision.open and self._run.stream.client.memory.tuning:
-            self._decision.pause()
-        elif self._decision.step(samples, seconds, waited):
-            self._decode(loop.limit)
+    def step(self, loop: Loop) -> None:
+        """The user comes for a batch: the tuner may want another to decode from the next one on."""
+        decision, stream = self._decision, self._run.stream
+        asked = stream.client.memory.decoder if decision.open else None
+        if asked is None:
+            return
+        twentieths, found = asked
+        if twentieths != decision.twentieths:
+            decision.twentieths = twentieths
+        elif found:
+            decision.settle(stream.why_decoded())
+            self._run.cpu_share = twentieths / SHARES
+            stream.decide(False)
+        else:
+            return
+        self._decode(loop.limit)
 
     def _decode(self, limit: Optional[int]) -> None:
         decision = self._decision
@@ -140,6 +158,8 @@ class OnGpu:
             if not self._decision.open:
                 raise
             self._decision.refuse(f"the GPU could not do it: {error}")
+            self._run.cpu_share = 1.0
+            self._run.stream.decide(False)
         loop.put_back(len(staged))
         self.leave(staged)
         self._decode(loop.limit)

@@ -77,7 +77,7 @@ class TorchCuda(Carrier):
     def asked(self, loop: Loop) -> None:
         for step in self.meter.steps():
             self._tell(step)
-            self._gpu.step(loop, step.samples, step.seconds, step.waited)
+        self._gpu.step(loop)
         self.meter.ask(self._cuda.current_stream(self._device))
 
     def _tell(self, step: StreamStep) -> None:

@@ -10,7 +10,9 @@ import pytest
 from test_staging import Stage, definition
 
 import millrace
+from millrace._client.memory import Memory
 from millrace._cuda.errors import CudaError
+from millrace._generated.decoder import CPU, GPU
 from millrace._view.carrier import Carrier, Staged
 from millrace._view.decide import Decision
 from millrace._view.meter import HostMeter
@@ -34,6 +36,7 @@ class OnTrial(Carrier):
         pins = SimpleNamespace(lock=lambda memory: None)
         self.gpu = OnGpu(run, staging, pins, decision, HostMeter(), lambda numbers, array: numbers)
         self.enter, self.arrives, self.leave = self.gpu.enter, self.gpu.arrives, self.gpu.leave
+        self.asked = self.gpu.step
 
     def load(self, taken):
         on_stage = self.all_on_stage or self.run.stream.opened.decode == "gpu"
@@ -61,7 +64,7 @@ def trial(feed, open_stage, decision, **options):
 def undecided(who="gpu"):
     """Who decodes is still being measured."""
     decision = Decision("auto", None)
-    decision.who = who
+    decision.twentieths = CPU if who == "cpu" else GPU
     return decision
 
 
@@ -121,6 +124,32 @@ def failing(fails):
 @pytest.fixture(autouse=True)
 def nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(Staging, "compile_ahead", lambda self: None)
+
+
+def test_what_the_tuner_asks_for_is_done_and_what_it_finds_is_in_the_state(engine, monkeypatch):
+    asked = [None, (GPU, False), (9, False), (9, True)]
+    monkeypatch.setattr(Memory, "decoder", property(lambda self: asked[min(step, 12) // 4]))
+    with millrace.Feed(definition(), steps=16) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    with millrace.Feed(definition(), steps=16) as feed:
+        decision = Decision("auto")
+        view = trial(feed, lambda told, *_: Stage(told), decision)
+        found, who = [], []
+        step = 0
+        for batch in view:
+            step += 1
+            found.append(batch.ids)
+            who.append(decision.who)
+        assert found == expected
+        assert who == ["cpu"] * 4 + ["gpu"] * 4 + ["both"] * 8
+        assert not decision.open and feed.state_dict()["cpuShare"] == 0.45
+        state = feed.state_dict()
+    with millrace.Feed(definition(), state=state) as feed:
+        run = run_of(feed)
+        assert (run.cpu_share, feed.state_dict()["cpuShare"]) == (0.45, 0.45)
+        assert Decision("auto", None, run.cpu_share).who == "both"
+        with pytest.raises(millrace.StateError, match="cpuShare"):
+            feed.load_state_dict({**state, "cpuShare": "half"})
 
 
 @pytest.mark.parametrize("fails", FAILURES)

@@ -16,7 +16,7 @@ import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
 import { type Watched, type WatchedLoader, Watching } from '../live/loader.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
-import { tuneByHand } from '../tuning.js'
+import { cantDecide, tuneByHand } from '../tuning.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { ConsumerSpans } from './consumer-spans.js'
 import type { Taken } from './delivery.js'
@@ -55,9 +55,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private until = 0
   private epoch = 0
   private current: Batch<Record<string, unknown>> | undefined
-  /** When the event loop last had its turn, and when the latest batch was handed out. */
+  /** When the event loop last had its turn. */
   private turned = 0
-  private stepped = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
   private closing: Promise<void> | undefined
@@ -94,7 +93,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       this.stepFrom(place)
       this.counters.opened()
       const device = await opening
-      device?.decide(plan.feed)
+      device?.decide(plan.feed, this.options.state?.cpuShare, cantDecide(this.options))
       if (this.closing) return await device?.close()
       const { options, owner } = this
       const limit = this.prefetchLimit(this.loopLength())
@@ -140,8 +139,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     checkNotOver(this.feed, this.place)
     this.until = this.handed + this.loopLength()
     this.epoch = this.place.epoch
-    // What lies between two loops is no step.
-    this.stepped = performance.now()
     this.supply.limit = this.prefetchLimit(this.until)
   }
 
@@ -185,8 +182,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
     this.counters.delivered(samples)
     const now = performance.now()
-    this.supply.device?.stepped(samples, (now - this.stepped) / 1000, (now - asked) / 1000)
-    this.stepped = now
+    this.supply.device?.stepped()
     // Where a run goes on within an epoch, its steps are counted from there.
     const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch)
     const times = takenStep(taken, { asked: requested, got: now, samples, stepInEpoch: inEpoch, mark })
@@ -231,7 +227,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Where this run stands: after the batches handed out so far. Plain JSON, under 1 kB. */
   state(): State {
     this.checkOpen()
-    return makeState(this.plan, this.place, this.changes)
+    return makeState(this.plan, this.place, this.changes, this.supply.device?.found)
   }
 
   /** Goes on from a saved state, with the next `for`. */
@@ -239,6 +235,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const saved = readState(state)
     this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
+    this.supply.device?.adopt(saved.cpuShare)
     const changes = [...(saved.changes ?? [])]
     this.changed ||= changes.length > 0 || this.changes.length > 0
     this.changes = changes

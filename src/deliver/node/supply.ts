@@ -30,6 +30,8 @@ interface From {
 
 export class Supply {
   private delivery: Delivery
+  /** By which the tuner knows it, whichever ring it has. */
+  private readonly run: string
   /** The ring before this one, of which the device may still read slots. */
   private former: Feeding | undefined
 
@@ -37,6 +39,7 @@ export class Supply {
     private readonly of: SupplyOf,
     public feeding: Feeding,
   ) {
+    this.run = `ring ${feeding.id}`
     this.delivery = this.deliveryOf(feeding)
   }
 
@@ -55,8 +58,10 @@ export class Supply {
 
   /** Lets the tuner have the ring. */
   private tune(): void {
-    const { delivery } = this
-    void tuneFeeding(this.feeding, this.of.options, process.pid, () => delivery.spare)
+    const { delivery, of, run } = this
+    const { options, device } = of
+    const about = { run, trainer: process.pid, spare: () => delivery.spare, decides: device?.decides }
+    void tuneFeeding(this.feeding, options, about)
   }
 
   get device(): DeviceRun | undefined {
@@ -113,13 +118,13 @@ export class Supply {
     await this.feeding.move({ ...place, limit: 0 }, plan)
   }
 
-  /** Whether it was measured that another than before should decode. */
+  /** Whether another than before is to decode. */
   get decoderDue(): boolean {
     return this.of.device?.due !== undefined
   }
 
   /**
-   * Goes on with another ring, if it was measured that the device should decode in place of the CPU, or the other way round. The new ring begins at `from`, after
+   * Goes on with another ring, if the device is to decode in place of the CPU, or the other way round. The new ring begins at `from`, after
    * `handed` batches of the old one; `changed` is called when it has taken the old one's place, and `check` throws
    * where the loader was closed in between.
    */
@@ -127,7 +132,7 @@ export class Supply {
     const { device, feeding } = this
     const due = device?.due
     if (device === undefined || due === undefined) return
-    const { who, ...making } = due
+    const { twentieths, ...making } = due
     const options = { ...this.of.options, ...device.making, ...making, depth: feeding.depth - this.spare }
     let other: Feeding
     try {
@@ -146,7 +151,7 @@ export class Supply {
       check()
       throw error
     }
-    device.who = who
+    device.twentieths = twentieths
     changed()
     this.feeding = other
     this.delivery = this.deliveryOf(other)

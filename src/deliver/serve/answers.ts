@@ -5,7 +5,10 @@ import { type Request, RequestError } from './request.js'
 import type { Member, Serving } from './serving.js'
 
 /** The part of a request that says what is asked for; `place` and `changes` come along with `weights`. */
-type Asked = Exclude<keyof Request, 'id' | 'open' | 'close' | 'place' | 'changes' | 'account' | 'look'>
+type Asked = Exclude<
+  keyof Request,
+  'id' | 'open' | 'close' | 'place' | 'changes' | 'account' | 'look' | 'decoder'
+>
 
 /** Undefined: the client is told nothing. */
 type Answer = object | undefined | Promise<object>

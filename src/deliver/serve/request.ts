@@ -20,6 +20,10 @@ export interface OpenRequest {
   feedPath?: string
   root?: string
   variant?: string
+  /** By which the tuner knows the client's run: the same for all rings that it opens, one after the other. */
+  run?: string
+  /** Whether it is open who decodes images, and the client's GPU may. */
+  decides?: boolean
   /** What the client calls the feed: spans name its ring by it. */
   name?: string
   /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
@@ -132,6 +136,8 @@ export type Request = { id?: number } & Partial<{
   changes: BlendChange[]
   tune: { workers?: number; depth?: number }
   stats: true
+  /** Whether the client's GPU may decode images, where that is open; nothing: why they are decoded where they are. */
+  decoder: { open?: boolean }
   /** The makers are looked at now. Sums since then refer to the number. There is no answer. */
   look: number
   /** Where the time of the client's steps went, and why. */
@@ -274,6 +280,8 @@ const CHECKS: Record<string, Check> = {
       root: text,
       variant: text,
       name: text,
+      run: text,
+      decides: flag,
       allowCode: code,
       python: listOf(text),
       plugins: listOf(text),
@@ -295,6 +303,7 @@ const CHECKS: Record<string, Check> = {
   changes: listOf(change),
   tune: parts({}, { workers: whole, depth: whole }),
   look: whole,
+  decoder: parts({}, { open: flag }),
   account: parts(
     {},
     {

@@ -14,7 +14,7 @@ import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import type { LiveFeed } from '../live/feed.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
-import { tuneFeeding } from '../tuning.js'
+import { cantDecide, leaveDecoder, tuneFeeding, whyDecoded } from '../tuning.js'
 import { answer } from './answers.js'
 import { ClientGenerator } from './client-generator.js'
 import type { Knowing } from './knowing.js'
@@ -58,6 +58,9 @@ export class Session {
   private opening = false
   private closed = false
   private readonly generator = new ClientGenerator()
+  /** By which the tuner knows the client's run, and the client's process. */
+  private run = ''
+  private trainer = 0
   /** What is known of the client's run. */
   private knowing: Promise<Knowing> | undefined
   private known: Knowing | undefined
@@ -127,7 +130,22 @@ export class Session {
       ;(await this.knowing)?.lookAt(request.look)
       return undefined
     }
+    if (request.decoder !== undefined) return { decoder: await this.decide(serving, request.decoder) }
     return answer(request, serving, member)
+  }
+
+  private async tune({ feeding, options }: Serving, trainer: number, decides = false): Promise<void> {
+    await tuneFeeding(feeding, options, { run: this.run, trainer, decides })
+  }
+
+  /** The client's GPU may decode images, or can't after all; or it asks why they are decoded where they are. */
+  private async decide(serving: Serving, { open }: { open?: boolean }): Promise<object> {
+    const { feeding, options } = serving
+    const cant = cantDecide(options)
+    if (open === false) leaveDecoder(feeding)
+    else if (open && cant === undefined) await this.tune(serving, this.trainer, true)
+    const why = whyDecoded(feeding)
+    return { open: open === true && cant === undefined, why: cant ?? why ?? null }
   }
 
   private async open(request: OpenRequest): Promise<object> {
@@ -156,8 +174,9 @@ export class Session {
     }
     this.knowing = this.know(request.pid)
     // Those that share a rank go in step: the first one's steps are all of theirs.
-    if (this.serving.isFirst(this.member))
-      void tuneFeeding(this.serving.feeding, this.serving.options, request.pid)
+    this.trainer = request.pid
+    this.run = request.run ?? `ring ${this.serving.feeding.id}`
+    if (this.serving.isFirst(this.member)) void this.tune(this.serving, request.pid, request.decides)
     try {
       await this.watchRun(this.serving, this.member, request.pid, notices)
     } catch (error) {

@@ -4,8 +4,8 @@ import type { FeedJson } from '../../../src/define/types.js'
 import { readDeviceOptions } from '../../../src/deliver/device-options.js'
 import type { DeviceBatch } from '../../../src/deliver/node/device-batch.js'
 import { Loader } from '../../../src/deliver/node/loader.js'
+import type { Supply } from '../../../src/deliver/node/supply.js'
 import { fillOptions, type OpenOptions } from '../../../src/deliver/options.js'
-import type { TrialLength } from '../../../src/device/decision.js'
 import type { StagePort } from '../../../src/device/device.js'
 import { essence, type FromStage, type RingWanted, type ToStage } from '../../../src/device/messages.js'
 import { StageServer } from '../../../src/device/server.js'
@@ -14,18 +14,24 @@ import type { SimulatedGpu } from './simulated-gpu.js'
 
 export type AnyDeviceBatch = DeviceBatch & Record<string, unknown>
 
-/** Opens a feed; rows are made in this thread. */
+/** Opens a feed; rows are made in this thread. By `decider`, `askDecoder` stands for a tuner. */
 export function openSimulated(
   json: FeedJson,
   gpu: SimulatedGpu,
   options: OpenOptions = {},
   root = '/',
-  trial?: TrialLength,
   start = () => simulatedPort(gpu),
+  decider: { asked?: true } = { asked: true },
 ): Loader<AnyDeviceBatch> {
   const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
-  const device = { ...readDeviceOptions(all)!, trial, start }
+  const device = { ...readDeviceOptions(all)!, start, ...decider }
   return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
+}
+
+/** What the tuner does: asks for another decoder. `found`: it stays. */
+export function askDecoder(loader: Loader<AnyDeviceBatch>, twentieths: number, found = false): void {
+  const { feeding } = (loader as unknown as { supply: Supply }).supply
+  feeding.ring.askDecoder(twentieths, found)
 }
 
 /** Messages are copied, as between threads, and come in another turn of the event loop. A GPU that hangs hears nothing. */
