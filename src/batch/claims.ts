@@ -5,7 +5,7 @@
  */
 import { type Claim, Control, claimWord, monotonic } from './control.js'
 import { HELD, MAX_DEPTH, MAX_POISON, MAX_REDO, Word } from './control-words.js'
-import { Header, PASS, type Slot, Stamp } from './slot.js'
+import { Header, OF_BATCH, PASS, type Slot, Stamp } from './slot.js'
 
 export class Claims extends Control {
   /** Takes the next rows, or undefined when there is none to take now. */
@@ -71,6 +71,7 @@ export class Claims extends Control {
     const slot = this.slots[index]
     slot.clear()
     slot.words[Header.Batch] = name
+    slot.words[Header.Closer] = ofBatch(name - 1)
     open(slot)
     Atomics.store(this.words, Word.TableSlot + place, index)
     Atomics.store(this.words, Word.TableBatch + place, name)
@@ -101,9 +102,10 @@ export class Claims extends Control {
     if (Atomics.exchange(slot.done, chunk, 1) === 1) return false
     for (let i = claim.count; i < chunks; i++)
       if (Atomics.load(slot.done, (chunk + i) % chunks) === 0) return false
-    // All are made: of those that see it one closes the batch.
-    const pass = Atomics.load(slot.words, Header.Closer) & ~((1 << PASS) - 1)
-    return Atomics.compareExchange(slot.words, Header.Closer, pass, pass | (chunk + 1)) === pass
+    // All are made: of those that see it one closes the batch. By now that may have happened, and the slot have another batch.
+    const open = Atomics.load(slot.words, Header.Closer) & ~((1 << PASS) - 1)
+    if (open >>> OF_BATCH !== ofBatch(claim.batch) >>> OF_BATCH) return false
+    return Atomics.compareExchange(slot.words, Header.Closer, open, open | (chunk + 1)) === open
   }
 
   /** Makes a closed batch visible to the consumer. */
@@ -188,4 +190,9 @@ export class Claims extends Control {
       }
     }
   }
+}
+
+/** The word `Closer` of a batch that is not closed. */
+export function ofBatch(batch: number): number {
+  return batch << OF_BATCH
 }

@@ -44,6 +44,8 @@ export interface RingStart {
 export class Control {
   /** Of the owner: whether the ring was ever put at a beginning. */
   private begun = false
+  /** Of the owner: what `unopened` was before the depth was last changed. */
+  private openedBelow: number | undefined
   readonly words: Int32Array
   readonly slots: Slot[]
   protected readonly heart: Float64Array
@@ -97,6 +99,7 @@ export class Control {
     }
     this.words.fill(0, Word.TableBatch, Word.Opening + MAX_DEPTH)
     this.words[Word.Depth] = depth
+    this.openedBelow = undefined
     // Kept slots count as in use: batch 0 may only be opened while kept + 1 ≤ depth.
     this.words[Word.Released] = -kept.size
     this.words[Word.Poisoned] = 0
@@ -128,8 +131,18 @@ export class Control {
     return Atomics.load(this.words, Word.Depth)
   }
 
+  /** By the owner alone. */
   set depth(depth: number) {
+    // With the old depth makers may have opened batches up to here, or be about to.
+    this.openedBelow = this.unopened
     Atomics.store(this.words, Word.Depth, Math.max(1, Math.min(this.capacity, depth)))
+  }
+
+  /** Of the owner: no maker has opened a batch from this number on (its low 32 bits). */
+  private get unopened(): number {
+    const now = (Atomics.load(this.words, Word.Released) + this.depth) | 0
+    const before = this.openedBelow
+    return before !== undefined && ((before - now) | 0) > 0 ? before : now
   }
 
   /**
@@ -175,7 +188,7 @@ export class Control {
     if (!this.settleStride()) return false
     const most = Math.min(MAX_STRIDE, this.layout.chunks)
     const wanted = Math.max(1, Math.min(most, chunks)) - 1
-    const from = (Atomics.load(this.words, Word.Released) + this.depth) & 0x3ffff
+    const from = this.unopened & 0x3ffff
     Atomics.store(this.words, Word.Stride, (from << 14) | ((this.stride - 1) << 7) | wanted)
     return true
   }

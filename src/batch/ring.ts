@@ -13,7 +13,7 @@
  * Batches are numbered 0, 1, 2, … from where the ring started. Slots are taken lowest first, and come
  * back in any order.
  */
-import { Claims } from './claims.js'
+import { Claims, ofBatch } from './claims.js'
 import { type Claim, claimWord, generationIn, numberIn, passIn } from './control.js'
 import { HELD, MAX_DEPTH, MAX_MAKERS, MAX_POISON, MAX_REDO, Word } from './control-words.js'
 import { Header, PASS, type Slot, Stamp } from './slot.js'
@@ -217,10 +217,10 @@ export class Ring extends Claims {
   private beginAgain(slot: Slot, batch: number): void {
     const kept = [Header.Planned, Header.Valid, Header.Batch].map(word => [word, slot.words[word]])
     const stamps = slot.stamps.slice(Stamp.NextEpoch)
-    const pass = (slot.words[Header.Closer] >> PASS) + 1
+    const pass = ((slot.words[Header.Closer] >> PASS) + 1) & 255
     slot.clear()
     for (const [word, value] of kept) slot.words[word] = value
-    slot.words[Header.Closer] = pass << PASS
+    slot.words[Header.Closer] = ofBatch(batch) | (pass << PASS)
     slot.stamps.set(stamps, Stamp.NextEpoch)
     const { chunks } = this.layout
     for (let chunk = 0; chunk < chunks; chunk++)

@@ -23,14 +23,19 @@ export const Header = {
   Valid: 5,
   /** Low bits of the batch's number + 1, from its opening until it is given back. */
   Batch: 6,
-  /** Chunk + 1 whose worker closes the batch, once all chunks are made; from bit PASS on, how often the batch was begun again after a closer died. */
+  /**
+   * Chunk + 1 whose worker closes the batch, once all chunks are made; from bit PASS on, how often the batch was begun again after
+   * a closer died (8 bits); from bit OF_BATCH on, low bits of the batch's number, so that a worker that was slow to look does not
+   * close a later batch of the slot.
+   */
   Closer: 7,
   /** Of field f: the actual length of the padded axis, or of all ragged rows together. */
   Cursor: 8,
 } as const
 
-/** Bits of the word `Closer` below the number of passes. */
-export const PASS = 16
+/** Bits of the word `Closer` below the number of passes, and below those of the batch. */
+export const PASS = 12
+export const OF_BATCH = 20
 
 /** Words of the header, as 64-bit floats. */
 export const Stamp = {

@@ -2,7 +2,7 @@
 import type { SlotLayout } from './layout.js'
 import { HEADER_BYTES, RowStatus } from './slot-words.js'
 
-export { Header, PASS, RowStatus, Stamp } from './slot-words.js'
+export { Header, OF_BATCH, PASS, RowStatus, Stamp } from './slot-words.js'
 
 /** Views of one slot. Cheap; made once per slot and thread. */
 export class Slot {

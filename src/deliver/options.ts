@@ -143,20 +143,20 @@ export interface OpenedOptions extends FeedingOptions {
 /** `trainer`: the process that the feed is for. */
 export function fillOptions(options: OpenOptions, trainer = ownTrainer()): OpenedOptions {
   const { rank, world, from } = rankOf(options)
-  const depth = whole('depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
+  const depth = whole('options.depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
   const workers =
     options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
   return {
     rank,
     world,
     rankFrom: from,
-    workers: whole('workers', workers, 0, MAX_MAKERS, ', or "auto"'),
+    workers: whole('options.workers', workers, 0, MAX_MAKERS, ', or "auto"'),
     affinity: affinityOf(options, trainer),
     depth,
-    maxDepth: whole('maxDepth', options.maxDepth ?? MAX_DEPTH, depth, MAX_DEPTH),
+    maxDepth: whole('options.maxDepth', options.maxDepth ?? MAX_DEPTH, depth, MAX_DEPTH),
     tuned: tunedOf(options),
-    cacheBytes: options.cache === undefined ? undefined : whole('cache', options.cache, 0, 2 ** 40),
-    scratchBytes: whole('scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
+    cacheBytes: options.cache === undefined ? undefined : whole('options.cache', options.cache, 0, 2 ** 40),
+    scratchBytes: whole('options.scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: secondsOf(options.timeout ?? TIMEOUT),
     ...(options.observe !== undefined && { observe: observeOf(options.observe) }),
     // With a device of our own "auto" is decided when that is open.
@@ -166,9 +166,10 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
     epochs:
       options.epochs === undefined || options.epochs === null
         ? options.epochs
-        : whole('epochs', options.epochs, 0, 2 ** 31),
-    steps: options.steps === undefined ? undefined : whole('steps', options.steps, 0, 2 ** 52),
-    tokens: options.tokens === undefined ? undefined : whole('tokens', options.tokens, 1, 2 ** 53 - 1),
+        : whole('options.epochs', options.epochs, 0, 2 ** 31),
+    steps: options.steps === undefined ? undefined : whole('options.steps', options.steps, 0, 2 ** 52),
+    tokens:
+      options.tokens === undefined ? undefined : whole('options.tokens', options.tokens, 1, 2 ** 53 - 1),
     ...(options.sequence !== undefined && { sequence: readSequence(options.sequence) }),
     state: options.state,
     progress: options.progress,
@@ -203,13 +204,13 @@ function readSequence(given: SequenceOptions): Sequence {
   const [name] = Object.keys(others)
   if (name !== undefined)
     throw new DefinitionError(`options.sequence.${name}`, 'unknown option; known: rank, world, layout')
-  const ranks = whole('sequence.world', world, 1, 2 ** 16)
+  const ranks = whole('options.sequence.world', world, 1, 2 ** 16)
   if (layout !== 'zigzag' && layout !== 'contiguous')
     throw new DefinitionError(
       'options.sequence.layout',
       `expected "zigzag" or "contiguous", not ${shown(layout)}`,
     )
-  return { rank: whole('sequence.rank', rank, 0, ranks - 1), world: ranks, layout }
+  return { rank: whole('options.sequence.rank', rank, 0, ranks - 1), world: ranks, layout }
 }
 
 function secondsOf(timeout: number): number {
@@ -236,10 +237,11 @@ function shareOf(cpuShare: number): number {
   throw new DefinitionError('options.cpuShare', `expected a number from 0 to 1, not ${cpuShare}`)
 }
 
-function whole(name: string, value: number, least: number, most: number, or = ''): number {
+/** Throws unless it is a whole number between two others. */
+export function whole(name: string, value: number, least: number, most: number, or = ''): number {
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new DefinitionError(
-      `options.${name}`,
+      name,
       `expected a whole number from ${least} to ${most}${or}, not ${shown(value)}`,
     )
   }

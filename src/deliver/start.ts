@@ -11,6 +11,7 @@ import { checkState, readState, type State } from '../order/state.js'
 import { batchSize, type Place, type StepShare, stepPlan } from '../order/steps.js'
 import { checkNotOver, loopLimits } from './limits.js'
 import type { OpenedOptions } from './options.js'
+import { workersBeside } from './tuning.js'
 
 export interface Opened {
   plan: FeedPlan
@@ -91,5 +92,5 @@ export function startFeeding(
   options: OpenedOptions,
   limit: number,
 ): Promise<Feeding> {
-  return Feeding.start(plan, options, { ...place, limit })
+  return Feeding.start(plan, { ...options, workers: workersBeside(options) }, { ...place, limit })
 }

@@ -1,17 +1,31 @@
 /** Gives a ring to the tuner of this process, with what of it may be changed: what its opener did not fix. */
 import { CPU, twentiethsOf } from '../basics/decoder.js'
+import { BudgetError, DefinitionError } from '../basics/errors.js'
 import { mostRows } from '../batch/layout.js'
+import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import { Control } from '../engine/control/control.js'
 import type { Feeding } from '../engine/ring/feeding.js'
 import { type AttachedSpans, attachSpans } from '../spans/attach.js'
 import { SpanFile } from '../spans/file.js'
+import { workersByFiles } from '../system/process/limits.js'
 import type { EngineTuner, TunedRing } from '../tune/engine-tuner.js'
 import type { Setting } from '../tune/seen.js'
 import type { RingSpans } from '../tune/windows.js'
-import type { OpenedOptions } from './options.js'
+import { type OpenedOptions, whole } from './options.js'
 
 /** That of this process, once a feed is tuned. */
 let tuner: EngineTuner | undefined
+
+/** Open feeds whose workers were given: workers are those of all feeds of this process, so then none are tuned. */
+const withGivenWorkers = new Set<Feeding>()
+/** What the program has set of a feed. */
+const setByHand = new WeakMap<Feeding, Set<'workers' | 'depth'>>()
+
+/** Workers that a feed begins with. Beside one whose workers are given, it takes those that are there. */
+export function workersBeside({ tuned, workers }: OpenedOptions): number {
+  const [other] = withGivenWorkers
+  return tuned.workers && workers > 0 && other !== undefined ? Math.max(1, other.workers) : workers
+}
 
 /** What the tuner has to know of a ring beside its options. */
 export interface Tuned {
@@ -28,17 +42,24 @@ export interface Tuned {
 export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, about: Tuned): Promise<void> {
   const { run, trainer, spare = () => 0, decides = false } = about
   const may = { ...tuned, decoder: decides && tuned.decoder }
-  if ((!may.workers && !may.depth && !may.decoder) || cantTune(feeding.workers) !== undefined) return
+  if (!may.workers && feeding.workers > 0) withGivenWorkers.add(feeding)
+  feeding.onClose = () => withGivenWorkers.delete(feeding)
+  if (!Object.values(may).some(one => one) || cantTune(feeding.workers) !== undefined) return
   // Loaded here: feeds whose settings are given start sooner without it. Later ones find it, and take a former ring's place at once.
   tuner ??= (await import('../tune/engine-tuner.js')).EngineTuner.shared()
   if (feeding.closed) return
   if (tuner.knows(feeding.id)) return tuner.decides(feeding.id, may.decoder)
   const spans = new SpansOfRing(feeding.id, trainer)
   feeding.onClose = () => {
+    withGivenWorkers.delete(feeding)
     tuner?.remove(feeding.id)
     spans.close()
   }
-  tuner.isControlled = () => Control.shared().controlled
+  for (const knob of setByHand.get(feeding) ?? []) may[knob] = false
+  tuner.mayTuneWorkers = () => withGivenWorkers.size === 0
+  const control = Control.shared()
+  tuner.isControlled = () => control.controlled
+  control.onTaken = async () => tuner?.giveWay()
   tuner.add({
     ...{ id: feeding.id, run, feed: feeding.name, trainer, may },
     slotBytes: feeding.budget.slotBytes,
@@ -93,16 +114,41 @@ function claimOf({ claimRows, layout }: Feeding): { rows: number; least: number;
 /** The program sets workers or depth itself: the tuner leaves them alone from now on. */
 export async function tuneByHand(
   feeding: Feeding,
-  { workers, depth }: { workers?: number; depth?: number },
+  change: { workers?: number; depth?: number },
   spare = 0,
 ): Promise<void> {
+  const { workers, depth } = checkedChange(change)
+  const byHand = setByHand.get(feeding) ?? new Set()
+  setByHand.set(feeding, byHand)
   if (workers !== undefined) {
+    byHand.add('workers')
     tuner?.given(feeding.id, 'workers')
     feeding.workers = workers
+    if (feeding.workers > 0) withGivenWorkers.add(feeding)
   }
   if (depth === undefined) return
+  byHand.add('depth')
   tuner?.given(feeding.id, 'depth')
   await feeding.setDepth(depth + spare)
+}
+
+/** For programs without types: what makes no sense is said, and changes nothing. */
+function checkedChange(change: { workers?: number; depth?: number }): { workers?: number; depth?: number } {
+  for (const name of Object.keys(change))
+    if (name !== 'workers' && name !== 'depth')
+      throw new DefinitionError(`tune.${name}`, 'unknown; what can be set while it runs: workers, depth')
+  const { workers, depth } = change
+  if (workers !== undefined) {
+    whole('tune.workers', workers, 1, MAX_MAKERS)
+    const most = workersByFiles()
+    if (workers > most)
+      throw new BudgetError(
+        `${workers} workers need more open files than the limit of this process allows, which will do for ${most}: ` +
+          'take fewer, or raise it with `ulimit -n`',
+      )
+  }
+  if (depth !== undefined) whole('tune.depth', depth, 1, MAX_DEPTH)
+  return change
 }
 
 /** The spans of a ring of this process, and of the trainer that may be another one. */

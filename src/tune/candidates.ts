@@ -14,7 +14,7 @@ import type { Candidate, Room, Weighed } from './seen.js'
 const LEAST_GAIN = 0.03
 const SIGMAS = 2
 /** Loss of a step in waits for batches, from which neighbours are tried although nothing is promised. */
-const MUCH = 0.05
+export const MUCH = 0.05
 /** Neighbours: this many times the present setting. */
 const WIDER = 1.4
 /** Hints go so many times as far ahead, or back. */
@@ -44,7 +44,7 @@ export function candidatesFor(seen: Weighed, rings: number, decoding?: Decoding)
   worth.sort((a, b) => b.predicted!.gain - a.predicted!.gain)
   const { parts } = seen.accounting
   const slowed = Math.max(parts.slowed, seen.evidence.host?.trainerDelay ?? 0)
-  const tries = supplyOf(parts) >= MUCH || slowed >= SLOWED ? neighbours(seen) : []
+  const tries = supplyOf(parts) >= MUCH ? neighbours(seen) : slowed >= SLOWED ? fewer(seen) : []
   return [...worth, ...(decoder ? [decoder] : []), ...tries].filter(({ from, to }) => from !== to)
 }
 
@@ -120,6 +120,15 @@ function furtherAhead(
 ): Candidate[] {
   const sizes = [Math.min(most, FURTHER * rows), Math.ceil(rows / FURTHER)]
   return sizes.flatMap(to => change('ahead', rows, to))
+}
+
+/** The trainer hardly waits for batches, but workers slow it: fewer of them are tried. */
+function fewer({ ring, evidence, accounting, room }: Weighed): Candidate[] {
+  const { workers } = evidence.facts
+  const to = lessWorkers(evidence, accounting)
+  return room.workers === 0 || to >= workers
+    ? []
+    : [{ ring, knob: 'workers', from: workers, to, predicted: null }]
 }
 
 /** Fewer workers: as many as the trainer needs, where it is they that slow it; otherwise some fewer. */

@@ -173,7 +173,8 @@ export class Check {
   private settling(starts: number): number {
     const { knob, from, to } = this.candidate
     const depth = knob === 'depth' ? Math.max(from, to) : this.depth
-    const steps = Math.min(SETTLE.steps, depth) * this.expected(this.side)
+    // Other claims begin with a batch that is not open yet.
+    const steps = (knob === 'claim' ? depth : Math.min(SETTLE.steps, depth)) * this.expected(this.side)
     return Math.min(SETTLE.most, SETTLE.ms + starts + steps)
   }
 

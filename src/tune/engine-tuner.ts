@@ -7,7 +7,7 @@ import { HostSampler } from '../observe/host/sampler.js'
 import type { TunerDecision } from '../observe/live/decision.js'
 import { monotonicMs } from '../spans/clock.js'
 import { Notes } from '../spans/notes.js'
-import { allowedCores, memoryLimit } from '../system/process/limits.js'
+import { allowedCores, memoryLimit, workersByFiles } from '../system/process/limits.js'
 import type { Room, Seen, Setting } from './seen.js'
 import { Tuner } from './tuner.js'
 import { type RingSpans, Windows } from './windows.js'
@@ -69,6 +69,8 @@ export class EngineTuner {
   readonly listeners = new Set<(decision: TunerDecision) => void>()
   /** Whether another process controls the engine. */
   isControlled: () => boolean = () => false
+  /** Whether the number of workers was given for no feed of this process. */
+  mayTuneWorkers: () => boolean = () => true
   private wasControlled = false
 
   get state(): string | undefined {
@@ -91,7 +93,7 @@ export class EngineTuner {
     }
     // What other rings do changes with it.
     if (this.tuner === undefined) this.tuner = new Tuner(now)
-    else this.setAll(this.tuner.reset(now))
+    else this.give(this.tuner.reset(now, 'another feed was opened'))
     this.lookIn(1000)
   }
 
@@ -103,7 +105,7 @@ export class EngineTuner {
     if (was && ring.may.workers) settings.push({ ring: number, knob: 'workers', value: was.workers })
     // What a GPU refuses is decoded again in its slot: the other slots are for the batches that follow.
     if (was && ring.may.depth) settings.push({ ring: number, knob: 'depth', value: Math.max(2, was.depth) })
-    this.setAll(settings)
+    void this.apply(settings)
   }
 
   knows(id: number): boolean {
@@ -131,7 +133,7 @@ export class EngineTuner {
     this.runs.delete(found[0])
     this.tuner?.forget(found[0])
     if (this.runs.size > 0) {
-      if (this.tuner) this.setAll(this.tuner.reset(monotonicMs()))
+      if (this.tuner) this.give(this.tuner.reset(monotonicMs(), 'another feed was closed'))
       return
     }
     clearTimeout(this.timer)
@@ -146,7 +148,8 @@ export class EngineTuner {
   given(id: number, knob: 'workers' | 'depth'): void {
     const found = this.find(id)
     if (found === undefined || this.tuner === undefined) return
-    this.setAll(this.tuner.reset(monotonicMs()).filter(setting => setting.knob !== knob))
+    const { set, decisions } = this.tuner.reset(monotonicMs(), `the program has set the ${knob}`)
+    this.give({ set: set.filter(setting => setting.knob !== knob), decisions })
     if (knob === 'depth') found[1].ring.may.depth = false
     else for (const { ring } of this.runs.values()) ring.may.workers = false
   }
@@ -176,7 +179,7 @@ export class EngineTuner {
       if (this.leaveAlone(now)) return
       const step = tuner.look(now, (from, full) =>
         rings.flatMap(({ number, ring, spans }) => {
-          const seen = seenOf(ring, spans, windows, from, full)
+          const seen = seenOf(ring, spans, windows, from, full, this.mayTuneWorkers())
           return seen === undefined ? [] : [{ ring: number, ...seen }]
         }),
       )
@@ -189,17 +192,22 @@ export class EngineTuner {
     }
   }
 
+  /** Another process begins to make experiments: it must find things as they are without the tuner's. */
+  async giveWay(): Promise<void> {
+    if (this.tuner) await this.give(this.tuner.reset(monotonicMs(), 'another process takes control'))
+  }
+
   /** While another process makes experiments; when it is done, all is looked at anew. */
   private leaveAlone(now: number): boolean {
     const controlled = this.isControlled()
-    // What the tuner was about to check is left as the other process found it.
-    if (controlled !== this.wasControlled) this.tuner?.reset(now)
+    if (this.wasControlled && !controlled) this.tuner?.reset(now, 'another process had control')
     this.wasControlled = controlled
     return controlled
   }
 
-  private setAll(settings: Setting[]): void {
-    void this.apply(settings)
+  private give({ set, decisions }: { set: Setting[]; decisions: TunerDecision[] }): Promise<void> {
+    for (const decision of decisions) this.tell(decision)
+    return this.apply(set)
   }
 
   private async apply(settings: Setting[]): Promise<void> {
@@ -228,18 +236,20 @@ function seenOf(
   windows: Windows,
   from: number,
   full: boolean,
+  tunesWorkers: boolean,
 ): Omit<Seen, 'ring'> | undefined {
-  const room = roomOf(ring)
+  const room = roomOf(ring, tunesWorkers)
   const evidence = windows.see(spans, from, full, { freeBytes: room.freeBytes })
   return evidence && { feed: ring.feed, evidence, room }
 }
 
-function roomOf(ring: TunedRing): Room {
+function roomOf(ring: TunedRing, tunesWorkers: boolean): Room {
+  const most = Math.min(workersByFiles(), Math.max(MOST_AT_LEAST, Math.ceil(PER_CORE * allowedCores())))
   const { ahead, decoder } = ring.now()
   return {
     ...(ring.may.decoder && { decoder }),
     ...(ring.may.claim && { ahead: { rows: ahead, most: MOST_AHEAD } }),
-    workers: ring.may.workers ? Math.max(MOST_AT_LEAST, Math.ceil(PER_CORE * allowedCores())) : 0,
+    workers: ring.may.workers && tunesWorkers ? most : 0,
     depth: ring.may.depth ? ring.mostDepth : 0,
     claim: ring.may.claim ? ring.claim() : null,
     freeBytes: memoryLimit().bytes,

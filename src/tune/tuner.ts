@@ -36,6 +36,9 @@ const MORE = 1.4
 const FROZEN = FINE
 const THAWED = 0.03
 
+/** So many refusals in a row may be excused by a change of the work. */
+const EXCUSES = 1
+
 /** What is seen of all rings from a moment on, until now. `full`: with single claims, which cost more to read. */
 export type See = (from: number, full: boolean) => Seen[]
 
@@ -57,6 +60,8 @@ export class Tuner {
   /** What the work took when it was last decided on something. */
   private known: WorkFacts | undefined
   private changedLooks = 0
+  /** Refusals in a row that a change of the work has excused. */
+  private excuses = 0
   /** What more workers brought when they were last tried. */
   private doubled: Probes['doubled']
 
@@ -80,15 +85,17 @@ export class Tuner {
   }
 
   /** The rings or their settings were changed from outside: what was seen before says nothing any more. */
-  reset(now: number): Setting[] {
-    const back = this.check?.back() ?? []
+  reset(now: number, why: string): Pick<Step, 'set' | 'decisions'> {
+    const { check } = this
+    const set = check?.back() ?? []
+    const decisions = check ? [cutShort(now, check, why)] : []
     this.check = undefined
     this.frozen = false
     this.known = undefined
     this.doubled = undefined
     this.pauses.clear()
     this.since = now + WARM_UP.ms / 2
-    return back
+    return { set, decisions }
   }
 
   /** A ring is gone. */
@@ -188,9 +195,12 @@ export class Tuner {
 
   /** A change that is refused because the work has changed meanwhile is not refused for good. */
   private unlessChanged(result: CheckResult, worst: Weighed | undefined): CheckResult {
-    if (result.kept || worst === undefined || this.known === undefined) return result
+    if (result.kept || result.again || worst === undefined || this.known === undefined) return result
     const what = hasChanged(this.known, workFacts(worst))
-    return what === undefined ? result : { ...result, early: `the work has changed (${what})`, again: true }
+    this.excuses = what === undefined ? 0 : this.excuses + 1
+    // Where the work never stays the same, a refusal is one.
+    if (what === undefined || this.excuses > EXCUSES) return result
+    return { ...result, early: `the work has changed (${what})`, again: true }
   }
 
   /** More workers were promised to bring much, and certainly did not: the storage gives no more. The model knows it from now on. */
@@ -253,6 +263,11 @@ function withClaims(worst: Weighed, seen: readonly Seen[]): Weighed {
 
 function stepsOf({ steps }: Evidence): number {
   return steps.reduce((sum, { count, first }) => sum + (first ? 0 : count), 0)
+}
+
+/** Something came in between: the change is taken back, and says nothing. */
+function cutShort(now: number, { candidate, worst }: Check, why: string): TunerDecision {
+  return decision(now, worst, 'reverted', { ...of(candidate), reason: words.cutShort(candidate, why) })
 }
 
 function of({ knob, from, to, predicted }: Candidate): Partial<TunerDecision> {

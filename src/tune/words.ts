@@ -1,7 +1,9 @@
 /** What the tuner says of what it does, in sentences. */
 import { decoderPlace } from '../basics/decoder.js'
+import { supplyOf } from '../observe/verdict/causes.js'
 import { judge } from '../observe/verdict/judge.js'
 import { gain, percent } from '../observe/verdict/units.js'
+import { MUCH } from './candidates.js'
 import type { CheckResult } from './check.js'
 import type { Candidate, Weighed } from './seen.js'
 
@@ -22,10 +24,15 @@ export function trying(candidate: Candidate, { evidence, accounting }: Weighed):
   const tried =
     knob === 'decode'
       ? 'what that brings can only be measured'
-      : 'the model promises nothing, but much is lost, so its neighbourhood is tried'
+      : `the model promises nothing, but ${lossOf(accounting)}, so its neighbourhood is tried`
   const promise = predicted === null ? tried : `predicted ${gain(predicted.gain, predicted.interval)}`
   const { verdict } = judge(evidence)
   return `The trainer loses ${percent(accounting.lost)} (${verdict}): ${checking(candidate)}, ${promise}.`
+}
+
+/** What is lost that the model does not explain. */
+function lossOf({ parts }: Weighed['accounting']): string {
+  return supplyOf(parts) >= MUCH ? 'batches are waited for' : 'workers take cores from the trainer'
 }
 
 export function concluded(
@@ -39,6 +46,11 @@ export function concluded(
   if (kept) return `${capital(NAMES[knob])} ${to} stay: ${what}.`
   const why = early === undefined ? what : `${early} (${what})`
   return `${capital(NAMES[knob])} ${from} again: ${why}. The next try of it in ${Math.round(pause / 1000)} s at the earliest.`
+}
+
+export function cutShort({ knob, from }: Candidate, why: string): string {
+  if (knob === 'decode') return `Images are decoded on ${decoderPlace(from)} again: ${why}.`
+  return `${capital(NAMES[knob])} ${from} again: ${why}.`
 }
 
 /** What a change brought. Where that is less than its uncertainty, with the interval. */

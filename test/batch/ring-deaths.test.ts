@@ -31,8 +31,11 @@ type Operation = (typeof OPERATIONS)[number]
 /** Chunks of a claim, as the tuner may set them. */
 const STRIDES = [1, 3, 8]
 
+/** Depths, likewise. */
+const DEPTHS = [1, 2, CAPACITY]
+
 interface Event {
-  act: 'none' | 'go' | 'die' | 'bury' | 'take' | 'release' | 'move' | 'return' | 'stride'
+  act: 'none' | 'go' | 'die' | 'bury' | 'take' | 'release' | 'move' | 'return' | 'stride' | 'depth'
   maker: number
 }
 
@@ -116,6 +119,7 @@ class World {
     else if (act === 'release') this.release(maker)
     else if (act === 'move') this.move()
     else if (act === 'return') this.makers[maker].outdated = true
+    else if (act === 'depth') this.run(-1, () => void (this.ring.depth = DEPTHS[maker]))
     else if (act === 'stride') this.run(-1, () => void this.ring.changeStride(STRIDES[maker]))
   }
 
@@ -314,10 +318,11 @@ function interrupting(between: World['between'], work: () => void): void {
 
 /** How likely each act is: each run has one of these moods. */
 const MOODS: Record<Event['act'], number>[] = [
-  { none: 12, go: 12, die: 2, bury: 3, take: 2, release: 2, move: 1, return: 1, stride: 0 },
-  { none: 6, go: 10, die: 4, bury: 5, take: 1, release: 1, move: 0, return: 6, stride: 1 },
-  { none: 6, go: 10, die: 0, bury: 1, take: 1, release: 1, move: 6, return: 1, stride: 1 },
-  { none: 6, go: 12, die: 3, bury: 4, take: 1, release: 1, move: 1, return: 2, stride: 6 },
+  { none: 12, go: 12, die: 2, bury: 3, take: 2, release: 2, move: 1, return: 1, stride: 0, depth: 0 },
+  { none: 6, go: 10, die: 4, bury: 5, take: 1, release: 1, move: 0, return: 6, stride: 1, depth: 0 },
+  { none: 6, go: 10, die: 0, bury: 1, take: 1, release: 1, move: 6, return: 1, stride: 1, depth: 1 },
+  { none: 6, go: 12, die: 3, bury: 4, take: 1, release: 1, move: 1, return: 2, stride: 6, depth: 0 },
+  { none: 6, go: 12, die: 2, bury: 3, take: 2, release: 2, move: 0, return: 1, stride: 4, depth: 4 },
 ]
 
 /** What the bytes of a schedule mean. */
@@ -342,8 +347,55 @@ test('makers that are interrupted and die at any atomic operation lose nothing, 
         interrupting(world.between, () => world.play())
       },
     ),
-    { numRuns: 200, endOnFailure: true },
+    { numRuns: 250, endOnFailure: true },
   )
+})
+
+test('claims of a batch that is open stay as they are, though the depth is lowered before they are changed', () => {
+  const ring = makeRing(CAPACITY)
+  const { chunks } = ring.layout
+  const before = ring.stride
+  let claim = ring.next(0)!
+  while (claim.batch < CAPACITY - 1) {
+    ring.drop(0)
+    claim = ring.next(0)!
+  }
+  ring.drop(0)
+  ring.depth = 1
+  expect(ring.changeStride(before === 1 ? 2 : 1)).toBe(true)
+  ring.depth = CAPACITY
+  for (let chunk = before; chunk < chunks; chunk += before) {
+    expect(ring.next(0)).toMatchObject({ batch: CAPACITY - 1, count: Math.min(before, chunks - chunk) })
+    ring.drop(0)
+  }
+})
+
+test('a maker that is slow to see that all is made does not close the next batch of the slot', () => {
+  for (let moment = 1; moment < 20; moment++) {
+    const ring = makeRing(1)
+    const claims = Array.from({ length: ring.layout.chunks / ring.stride }, (_, maker) => ring.next(maker)!)
+    const slot = ring.slotOf(claims[0], 0, () => {})!
+    const last = claims.length - 1
+    let seen = 0
+    let closed = false
+    let closes = false
+    // All but the last of the others are done. The last one is interrupted by maker 0, as that one is by the last.
+    for (let maker = 1; maker < last; maker++) ring.finish(claims[maker], slot)
+    const meanwhile = (): void => {
+      if (seen++ !== moment) return
+      const finished = ring.finish(claims[last], slot)
+      if (!finished) return
+      closed = true
+      ring.publish(slot)
+      ring.release(ring.ready(0)!)
+      ring.slotOf(ring.next(last)!, last, () => {}) // batch 1 lies in the same slot now
+      slot.done.fill(1) // and is nearly made
+    }
+    interrupting(meanwhile, () => {
+      closes = ring.finish(claims[0], slot)
+    })
+    expect([moment, closes && closed]).toEqual([moment, false])
+  }
 })
 
 /** Makes all that may be made. */

@@ -200,7 +200,16 @@ class Client:
                 beat, since = memory.heartbeat(), now
             elif now - since > SILENCE:
                 self._check_stopped()
+            self._check_room()
             wire.wait(self._ready, LOOK)
+
+    def _check_room(self) -> None:
+        """No batch can be opened while all slots are lent: the depth may have been lowered meanwhile."""
+        leases = self.leases
+        if len(leases) >= self.memory.depth:
+            leases.settle()  # some may have been dropped a moment ago
+        if len(leases) >= self.memory.depth:
+            self.tell({"id": 0, "holds": len(leases)})
 
     def move(self, place: Place, limit: Optional[int], changes: Optional[List[Any]]) -> None:
         """Throws away what was made ahead, and goes on from another place; batches count from 0 again."""

@@ -25,7 +25,8 @@ class Header:
     #: Low bits of the batch's number + 1, from its opening until it is given back.
     BATCH = 6
     #: Chunk + 1 whose worker closes the batch, once all chunks are made; from bit PASS on, how often the
-    #: batch was begun again after a closer died.
+    #: batch was begun again after a closer died (8 bits); from bit OF_BATCH on, low bits of the batch's
+    #: number, so that a worker that was slow to look does not close a later batch of the slot.
     CLOSER = 7
     #: Of field f: the actual length of the padded axis, or of all ragged rows together.
     CURSOR = 8

@@ -73,6 +73,7 @@ export class DeviceDelivery implements Delivery {
   ) {
     this.layout = layoutOutput(feeding.layout)
     this.refusedRows = options.refusedRows
+    feeding.holds = () => this.lent.size
     this.BatchClass = deviceBatchClass(options.fields)
     const { consumer } = options
     device.serve(

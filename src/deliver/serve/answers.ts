@@ -41,6 +41,7 @@ const ANSWERS: Answers = {
     await tuneByHand(feeding, change)
     return { tuned: { workers: feeding.workers, depth: feeding.depth } }
   },
+  holds: (slots, serving) => void serving.makeRoom(slots),
   stats: (_, { feeding, opened }) => ({ stats: feedingStats(feeding, opened.plan.feed) }),
 }
 

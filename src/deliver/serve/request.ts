@@ -135,6 +135,8 @@ export type Request = { id?: number } & Partial<{
   /** With `weights`: the changes that the client knows. */
   changes: BlendChange[]
   tune: { workers?: number; depth?: number }
+  /** The client waits for a batch, and holds so many slots that none may be opened. There is no answer. */
+  holds: number
   stats: true
   /** Whether the client's GPU may decode images, where that is open; nothing: why they are decoded where they are. */
   decoder: { open?: boolean }
@@ -302,6 +304,7 @@ const CHECKS: Record<string, Check> = {
   place: parts(place),
   changes: listOf(change),
   tune: parts({}, { workers: whole, depth: whole }),
+  holds: whole,
   look: whole,
   decoder: parts({}, { open: flag }),
   account: parts(

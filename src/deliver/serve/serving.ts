@@ -135,6 +135,16 @@ export class Serving {
     this.settle(slot)
   }
 
+  /** A client waits for a batch and holds these many slots: the depth was lowered meanwhile, and must be more than that. */
+  makeRoom(slots: number): void {
+    const { feeding } = this
+    // Members may hold different ones.
+    const held = this.wanted > 1 ? feeding.ring.slotsInUse(Infinity).held : slots
+    if (held < feeding.depth) return
+    // Where no memory is left for it, the client waits until it drops a batch.
+    feeding.setDepth(held + 1).catch(() => {})
+  }
+
   /**
    * Goes on from another place; what was made ahead is thrown away. Members move together, when the last of them has
    * asked: until then the others may still read.

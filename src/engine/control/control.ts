@@ -56,6 +56,8 @@ export class Control {
   private answered = 0
   private asker: Asker | undefined
   private busy = false
+  /** Called when another process begins to control this one, before it is noted how things stand. */
+  onTaken: (() => Promise<void>) | undefined
 
   /**
    * From now on the ring can be controlled. Where there is no memory, it can't. `mostWorkers` is 0 where the consumer makes
@@ -93,6 +95,7 @@ export class Control {
       const entry = this.rings.get(request.ring)
       const started = request.asker === 0 ? '' : startOf(request.asker)
       if (started === undefined) return this.refuseDead(request)
+      if (request.asker !== 0 && this.asker?.pid !== request.asker) await this.onTaken?.()
       this.remember(request, started, entry)
       const result = await serve(request, entry)
       this.answered = request.sequence

@@ -14,6 +14,7 @@ export class ClaimSize {
   ) {}
 
   set(rows: number): void {
+    clearTimeout(this.timer) // of an earlier one that still waits
     const { chunks, chunkRows } = this.ring.layout
     const stride = Math.max(1, Math.min(chunks, Math.round(rows / chunkRows)))
     if (this.ring.changeStride(stride)) {

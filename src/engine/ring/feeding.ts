@@ -257,16 +257,28 @@ export class Feeding {
     return this.ring.depth
   }
 
-  /** Slots are taken lowest first, so that only the first `depth` of them need memory. */
-  async setDepth(depth: number): Promise<void> {
-    const slots = Math.max(1, Math.min(this.ring.capacity, depth))
-    const reserved = this.shared.reserve(slots)
-    this.reserving = Promise.allSettled([this.reserving, reserved])
-    await reserved
+  /**
+   * Slots are taken lowest first, so that only the first `depth` of them need memory. What the consumer holds stays with it, and
+   * one slot more is in use, or no batch could be made any more. Of several calls the last one holds.
+   */
+  setDepth(depth: number): Promise<void> {
+    const set = this.reserving.then(() => this.reserveDepth(depth))
+    this.reserving = set.catch(() => {})
+    return set
+  }
+
+  private async reserveDepth(depth: number): Promise<void> {
+    const least = 1 + Math.max(this.kept.size, this.holds())
+    const slots = Math.min(this.ring.capacity, Math.max(depth, least))
+    await this.shared.reserve(slots)
+    if (this.closed) return
     this.ring.depth = slots
     this.spans?.tuneRing(this.job.id, { depth: slots })
     this.pool?.wake()
   }
+
+  /** Batches that the consumer holds elsewhere: on a device. */
+  holds: () => number = () => 0
 
   /** Rows that a worker claims at a time. */
   get claimRows(): number {

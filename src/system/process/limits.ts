@@ -78,6 +78,11 @@ export function fileHandleLimit(machine = thisMachine()): number {
   return softLimit(machine.root, 'Max open files')
 }
 
+/** Workers for whose files there is room. */
+export function workersByFiles(limit = fileHandleLimit()): number {
+  return Math.max(1, Math.floor((limit - OTHER_FILES) / filesAWorker(limit)))
+}
+
 /** GPUs on this machine that CUDA programs started here would see. By files alone: NVML would have to wake the driver first. */
 export function gpuCount(machine = thisMachine()): number {
   // In a container the device files show the GPUs that were given to it; /proc may list all of the machine's.
