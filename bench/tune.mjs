@@ -21,8 +21,8 @@ const ONLY = flag('only', '')
 const GRID = { workers: flag('workers', '1,2,3,4,8').split(',').map(Number), depth: [2, 4, 8] }
 /** Every figure is written here as soon as it is there. */
 const OUT = flag('out', '')
-const SETTLE = 500
-const TURN = 1200
+const SETTLE = 400
+const TURN = 1000
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 const compute = ms => void Atomics.wait(never, 0, 0, ms)
@@ -124,12 +124,18 @@ async function tuned(workload, start) {
   const begun = run.setting
   const rates = []
   for (let second = 0; second < SECONDS; second += 2) rates.push(Math.round(await run.train(2000)))
-  const end = run.setting
   const decisions = readNotes(process.pid)
     .filter(note => note.number > from && note.kind === 'tuner')
     .map(({ decision: { event, knob, from, to, reason } }) => ({ event, knob, from, to, reason }))
+  const end = settled(run.setting, decisions)
   await run.end()
   return { begun, end, rates, decisions }
+}
+
+/** Without what is being tried at the moment. */
+function settled(setting, decisions) {
+  const last = decisions.findLast(({ event }) => ['tried', 'kept', 'reverted'].includes(event))
+  return last?.event === 'tried' && last.knob in setting ? { ...setting, [last.knob]: last.from } : setting
 }
 
 /** Ratios of the end setting to each point, over interleaved pairs, with the 95 % interval of the mean logarithm. */
