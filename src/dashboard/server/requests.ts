@@ -20,15 +20,19 @@ export interface Setting {
   undo?: boolean
 }
 
-/** What the server shows, and what it may do. Methods that throw a MillraceError are answered with its message. */
+/** The runs that can be looked at. */
 export interface Shown {
+  /** One of them, as TRAINER.RING or ENGINE:RING; null: the one that the dashboard chose. One that is not here has nothing to show. */
+  of(run: string | null): View
+}
+
+/** A run that is looked at, and what may be done. Methods that throw a MillraceError are answered with its message. */
+export interface View {
   snapshot(): Snapshot
   timeline(seconds: number): Timeline
   gallery(rows: number): Promise<Gallery>
   /** The bytes of a bad sample's picture, and their type. */
-  bad(number: number): { type: string; bytes: Uint8Array } | undefined
-  /** Another run is looked at from now on: TRAINER.RING, or ENGINE:RING. */
-  choose(run: string): boolean
+  bad(rank: number, number: number): { type: string; bytes: Uint8Array } | undefined
   /** Undefined: nothing may be changed. */
   control?: {
     set(setting: Setting): Promise<object>

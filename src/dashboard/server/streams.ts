@@ -23,7 +23,11 @@ class Stream {
   private readonly later = new Map<string, string>()
   private blockedSince: number | undefined
 
-  constructor(private readonly response: ServerResponse) {
+  /** `of`: what it tells of; only that is sent to it. */
+  constructor(
+    private readonly response: ServerResponse,
+    readonly of: object,
+  ) {
     response.on('drain', () => this.flush())
   }
 
@@ -74,8 +78,15 @@ export class Streams {
     return this.open.size
   }
 
-  /** False: there are too many. `first`: what it is told at once. */
-  add(response: ServerResponse, first: readonly string[]): boolean {
+  /** Those that tell of this. */
+  countOf(of: object): number {
+    let count = 0
+    for (const stream of this.open) if (stream.of === of) count++
+    return count
+  }
+
+  /** False: there are too many. `of`: what it tells of; `first`: what it is told at once. */
+  add(response: ServerResponse, of: object, first: readonly string[]): boolean {
     if (this.open.size >= MOST_STREAMS) return false
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -83,7 +94,7 @@ export class Streams {
       'X-Accel-Buffering': 'no',
     })
     response.flushHeaders()
-    const stream = new Stream(response)
+    const stream = new Stream(response, of)
     this.open.add(stream)
     response.on('close', () => this.open.delete(stream))
     response.on('error', () => this.open.delete(stream))
@@ -91,11 +102,11 @@ export class Streams {
     return true
   }
 
-  send<K extends Name>(name: K, data: Events[K]): void {
-    if (this.open.size === 0) return
+  send<K extends Name>(of: object, name: K, data: Events[K]): void {
+    if (this.countOf(of) === 0) return
     const text = eventText(name, data)
     const key = name === 'alert' ? `alert ${(data as Alert).rule} ${this.alerts++ % MOST_ALERTS}` : name
-    for (const stream of this.open) stream.send(key, text)
+    for (const stream of this.open) if (stream.of === of) stream.send(key, text)
   }
 
   close(): void {
