@@ -408,6 +408,32 @@ describe('the command', () => {
     expect(own.exitCode).toBeNull()
   })
 
+  test('knows the step of the trainer that it starts', async () => {
+    const { said } = await dashboardOf(feed, '--step-ms', '20', '--workers', '1')
+    const { now } = await become(
+      () => snapshot(said),
+      ({ now }) => now?.worst,
+    )
+    expect(now!.worst!.accounting).toMatchObject({ idealFrom: 'given', idealMs: 20 })
+  })
+
+  test.each([
+    [['--port', '99999'], '--port wants a number from 0 to 65535'],
+    [['--host', ''], '--host wants a name'],
+    [['--host', 'no.such.host.invalid'], "can't listen at --host no.such.host.invalid"],
+    [['--alert', 'lots>5%'], '--alert: alert "lots>5%"'],
+  ])('refuses %j', async (words, message) => {
+    const child = spawn(process.execPath, [cli, 'dashboard', ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+    children.push(child)
+    let errors = ''
+    child.stderr!.setEncoding('utf8').on('data', part => {
+      errors += part
+    })
+    expect(await new Promise(resolve => child.once('close', resolve))).toBeGreaterThan(0)
+    expect(errors).toContain(message)
+    expect(errors).not.toContain('RangeError')
+  })
+
   test('says what is wrong with a feed that can’t be run', async () => {
     const file = join(temporaryFolder(), 'bad.json')
     writeFileSync(file, '{"source": {"tar": "none-*.tar"}, "fields": {}, "batch": 1}')

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
+from .._client.say import say
 from .._generated.protocol import FINE
 from ..errors import MillraceError
 from .account import Account
-from .stats import Stats, say
+from .stats import Stats
 from .stream import Stream
 
 #: So the engine's sentence begins, with the number that the line has already.

@@ -23,8 +23,8 @@ import { WatchedRun } from './watched-run.js'
 
 /** A rank elsewhere is told of before those here where it loses so much more (0…1): less is within what seconds vary by. */
 const MORE = 0.02
-/** A run that was begun so long (s) before the end of the shown one was noticed may be its successor. */
-const NOTICED = 5
+/** A run that was begun so long (s) before the last second of the shown one may be its successor: looks are a second apart. */
+const SLACK = 1
 /** Records of a rank elsewhere that may come at once. */
 const AT_ONCE = 20
 
@@ -130,7 +130,7 @@ export class ShownRun implements View {
       this.greet()
     } catch (error) {
       // A trainer that is being killed can look like anything.
-      this.end({ reason: (error as Error).message, time: Date.now() })
+      this.end({ reason: (error as Error).message, time: this.lastSeen })
     }
   }
 
@@ -179,7 +179,7 @@ export class ShownRun implements View {
   follow(): void {
     const { run, ended } = this
     if (run === undefined || ended === null) return
-    const since = (Date.now() - ended.time) / 1000 + NOTICED
+    const since = (Date.now() - ended.time) / 1000 + SLACK
     const next = this.runs.findLast(one => one.feed === run.feed && one.age < since)
     if (next !== undefined) this.tryShow(next)
   }
@@ -198,7 +198,7 @@ export class ShownRun implements View {
       this.now = { ...this.now, tuner: now.tuner, bad: now.bad }
     else this.tellNow({ ...now, ...more, ranks })
     this.sound([...here, ...newest(elsewhere)], [...run.left, ...this.closed(feed, world)])
-    if (run.ended !== undefined) this.end({ reason: run.ended, time: Date.now() })
+    if (run.ended !== undefined) this.end({ reason: run.ended, time: this.lastSeen })
   }
 
   /** The run is not here, but its log is: its nodes are others, or it has ended. */
@@ -235,6 +235,12 @@ export class ShownRun implements View {
       this.streams.send(this, 'alert', alert)
       this.options.onAlert?.(alert)
     }
+  }
+
+  /** When the last second of the run ended that was told. */
+  private get lastSeen(): number {
+    const times = this.now?.ranks.map(({ time }) => time) ?? []
+    return times.length === 0 ? Date.now() : Math.max(...times)
   }
 
   private closed(feed: string, world: number): number[] {
