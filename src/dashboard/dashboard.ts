@@ -16,7 +16,7 @@ import { timeline } from './run/timeline.js'
 import { WatchedRun } from './run/watched-run.js'
 import { DashboardServer } from './server/http.js'
 import type { Shown, Snapshot } from './server/requests.js'
-import type { Alert, Gallery, Hello, Now, RunName, Timeline } from './view.js'
+import type { Alert, Ended, Gallery, Hello, Now, RunName, Timeline } from './view.js'
 
 /** How often the run is looked at (ms). */
 const OFTEN = 1000
@@ -49,7 +49,7 @@ export class Dashboard implements Shown {
   private readonly history = new History()
   private run: WatchedRun | undefined
   private now: Now | null = null
-  private ended: { reason: string } | null = null
+  private ended: Ended | null = null
   private others: RunName[] = []
   private hello = ''
   private looks = 0
@@ -112,6 +112,7 @@ export class Dashboard implements Shown {
       hello: this.greeting(),
       history: this.history.told(),
       now: this.now,
+      recent: { seconds: this.now === null ? [] : [this.now], slots: [] },
       alerts: [...this.alerts.values()],
       ended: this.ended,
     }
@@ -188,7 +189,7 @@ export class Dashboard implements Shown {
     const ranks = this.logs.now(feed, world)
     const time = Math.max(0, ...ranks.map(one => one.time))
     if (time > (this.now?.ranks[0]?.time ?? 0) && newest.ended === null)
-      this.tellNow({ ranks, worst: null, makers: [], tuner: null, bad: [], controlledBy: null })
+      this.tellNow({ ranks, worst: null, told: null, makers: [], tuner: null, bad: [], controlledBy: null })
     if (newest.ended !== null) this.end(newest.ended)
   }
 
@@ -217,7 +218,7 @@ export class Dashboard implements Shown {
   private end(reason: string): void {
     if (this.ended !== null) return
     this.control?.forget()
-    this.ended = { reason }
+    this.ended = { reason, time: Date.now() }
     this.server.streams.send('ended', this.ended)
   }
 
@@ -274,6 +275,7 @@ export class Dashboard implements Shown {
       dollarsPerHour: price,
       run: run?.name ?? this.logged ?? null,
       others: this.others,
+      missing: null,
       definition: run?.definition ?? null,
       fields: run?.fields ?? [],
     }

@@ -11,7 +11,7 @@ import { until } from '../support/until.js'
 
 const hello: Hello = {
   ...{ version: '1', host: 'here', control: true, dollarsPerHour: 2, run: null, others: [] },
-  ...{ definition: null, fields: [] },
+  ...{ missing: null, definition: null, fields: [] },
 }
 const HTML = '<html><head><style>p{}</style></head><body><script>1</script></body></html>'
 
@@ -20,7 +20,15 @@ const asked: { set: Setting[]; chosen: string[] } = { set: [], chosen: [] }
 
 function shown(control = true): Shown {
   return {
-    snapshot: () => ({ saved: 1, hello, history: [], now: null, alerts: [], ended: null }),
+    snapshot: () => ({
+      saved: 1,
+      hello,
+      history: [],
+      recent: { seconds: [], slots: [] },
+      now: null,
+      alerts: [],
+      ended: null,
+    }),
     timeline: seconds => ({ from: 0, to: 1000 * seconds, lanes: [] }),
     gallery: async () => ({ batch: 1, epoch: 0, step: 1, reason: null, rows: [] }),
     bad: number => (number === 3 ? { type: 'image/png', bytes: Buffer.from('png') } : undefined),
@@ -269,8 +277,10 @@ describe('streams', () => {
     const { seen, close } = listen(port, own)
     await until(() => seen.text.includes('event: history'))
     expect(seen.text).toMatch(/^event: hello\ndata: \{.*\}\n\nevent: history\ndata: \[\]\n\n/)
-    server.streams.send('ended', { reason: 'over' })
-    await until(() => seen.text.endsWith('event: ended\ndata: {"reason":"over"}\n\n'))
+    server.streams.send('ended', { reason: 'over', time: 1 })
+    await until(() => seen.text.includes('event: ended\ndata: {"reason":"over","time":1}\n\n'))
+    // Scripts of a page don't see comments: that a stream lives is told as an event, run or no run.
+    await until(() => /event: beat\ndata: \{"time":\d+\}\n\n/.test(seen.text))
     close()
     await until(() => server.streams.count === 0)
   })
@@ -295,7 +305,7 @@ describe('streams', () => {
     socket.pause()
     await until(() => server.streams.count === 1)
     const now = (step: number): Now => ({
-      ...{ ranks: [], worst: null },
+      ...{ ranks: [], worst: null, told: null },
       makers: Array.from({ length: 2000 }, (_, number) => ({
         number,
         work: {},

@@ -97,6 +97,7 @@ export class WatchedRun {
     const now = {
       ranks: records,
       worst: worst?.window ? toldWindow(worst.record.rank, worst.window) : null,
+      told: null,
       makers: (worst ?? watched[0])?.makers ?? [],
       tuner: this.tuner(),
       bad: this.bad(),

@@ -163,10 +163,11 @@ export class DashboardServer {
   }
 
   private stream(response: ServerResponse): Answered {
-    const { hello, history, now, alerts, ended } = this.shown.snapshot()
+    const { hello, history, recent, now, alerts, ended } = this.shown.snapshot()
     const first = [
       eventText('hello', hello),
       eventText('history', history),
+      eventText('recent', recent),
       ...(now ? [eventText('now', now)] : []),
       ...alerts.map(alert => eventText('alert', alert)),
       ...(ended ? [eventText('ended', ended)] : []),

@@ -11,8 +11,8 @@ export const MOST_STREAMS = 16
 const PATIENCE = 60_000
 /** Bytes that may wait in a stream's buffers: a hello with its history, and some. */
 const MOST_WAITING = 2 ** 22
-/** A line that keeps what stands between here and the page from closing the stream (ms). */
-const BEAT = 15_000
+/** How often a page is told that its stream is alive (ms): it takes one that is silent for long as broken. */
+const BEAT = 2000
 /** Of alerts none is left out, up to so many. */
 const MOST_ALERTS = 50
 
@@ -105,9 +105,10 @@ export class Streams {
 
   private beat(): void {
     const now = performance.now()
+    const text = eventText('beat', { time: Date.now() })
     for (const stream of this.open) {
       stream.check(now)
-      stream.send('beat', ':\n\n')
+      stream.send('beat', text)
     }
   }
 }

@@ -3,7 +3,7 @@
  * scene agree with each other.
  */
 
-import type { Alert, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
+import type { Alert, Ended, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
 import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import type { Workload } from '../../../src/observe/model/simulate.js'
@@ -17,7 +17,7 @@ export interface Scene {
   /** Seconds that come one after the other, again and again. */
   nows: Now[]
   alerts: Alert[]
-  ended: { reason: string } | null
+  ended: Ended | null
   looked: Looked | null
 }
 
@@ -35,6 +35,7 @@ export function hello(more: Partial<Hello> = {}, world = 1): Hello {
     dollarsPerHour: 3,
     run: { trainer: 41823, engine: 41850, ring: 0, feed: FEED, world, age: 4210 },
     others: [],
+    missing: null,
     definition,
     fields: FIELDS,
     ...more,
@@ -67,6 +68,7 @@ export function sceneOf(ranks: Looked[], given: Given = {}): Scene {
         diagnosis: worst.diagnosis,
         evidence: { facts: worst.evidence.facts, fit: worst.fit },
       },
+      told: null,
       makers: makersOf(worst, second),
       tuner: given.tuner === undefined ? null : { state: given.tuner, decisions },
       bad,
@@ -192,7 +194,7 @@ const tunerChecks = () => {
 const starting = (): Scene => ({
   hello: hello(),
   history: [],
-  nows: [{ ranks: [], worst: null, makers: [], tuner: null, bad: [], controlledBy: null }],
+  nows: [{ ranks: [], worst: null, told: null, makers: [], tuner: null, bad: [], controlledBy: null }],
   alerts: [],
   ended: null,
   looked: null,
@@ -200,7 +202,10 @@ const starting = (): Scene => ({
 
 const nothing = (): Scene => ({ ...starting(), hello: hello({ run: null, definition: null, fields: [] }) })
 
-const ended = (): Scene => ({ ...underParallel(), ended: { reason: 'the trainer ended after 90 epochs' } })
+const ended = (): Scene => ({
+  ...underParallel(),
+  ended: { reason: 'the trainer ended after 90 epochs', time: Date.now() },
+})
 
 export const SCENES = {
   healthy,

@@ -82,7 +82,12 @@ export async function play(scene: Scene): Promise<Played> {
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
     ...{ saved: Date.now(), hello: scene.hello, history: scene.history, now: now(), alerts: scene.alerts },
-    ...{ ended: scene.ended, gallery, timeline: scene.looked === null ? null : timelineOf(scene.looked, 3) },
+    ...{
+      recent: { seconds: [now()], slots: [] },
+      ended: scene.ended,
+      gallery,
+      timeline: scene.looked === null ? null : timelineOf(scene.looked, 3),
+    },
   })
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -26,7 +26,8 @@ export function connect(change: (by: (state: State) => State) => void): void {
     on('history', (state, history) => ({ ...state, history }))
     on('now', withNow)
     on('alert', withAlert)
-    on('ended', (state, { reason }) => ({ ...state, ended: { reason, time: Date.now() } }))
+    on('ended', (state, ended) => ({ ...state, ended }))
+    on('beat', state => state)
     source.addEventListener('error', lost)
   }
   const lost = () => {

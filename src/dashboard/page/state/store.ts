@@ -86,7 +86,7 @@ export function ofSnapshot(snapshot: Snapshot): State {
     ...EMPTY,
     ...{ link: 'saved', heard: saved, saved, hello, history, now, recent, alerts, timeline, gallery },
     slots: slots === null ? [] : [slots],
-    ended: ended === null ? null : { ...ended, time: saved },
+    ended,
   }
 }
 
@@ -94,7 +94,8 @@ export function ofSnapshot(snapshot: Snapshot): State {
 export function toSnapshot(state: State, saved: number): Snapshot | null {
   const { hello, history, now, alerts, ended, timeline, gallery } = state
   if (hello === null) return null
-  return { saved, hello, history, now, alerts, ended, timeline, gallery }
+  const recent = { seconds: state.recent, slots: state.slots }
+  return { saved, hello, history, now, recent, alerts, ended, timeline, gallery }
 }
 
 /** When a second ended (ms since 1970). */
