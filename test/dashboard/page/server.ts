@@ -14,6 +14,8 @@ export interface Played {
   url: string
   /** What was asked to be set. */
   settings: unknown[]
+  /** Pages whose streams are open. */
+  readonly listeners: number
   /** Tells all who listen. */
   tell<K extends keyof Events>(name: K, data: Events[K]): void
   /** Tells the next second. */
@@ -75,15 +77,17 @@ export async function play(scene: Scene): Promise<Played> {
     response.on('close', () => streams.delete(response))
     write(response, 'hello', scene.hello)
     write(response, 'history', scene.history)
-    write(response, 'now', now())
+    write(response, 'recent', { seconds: [], slots: [] })
+    if (scene.nows.length > 0) write(response, 'now', now())
     for (const alert of scene.alerts) write(response, 'alert', alert)
     if (scene.ended !== null) write(response, 'ended', scene.ended)
   }
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
-    ...{ saved: Date.now(), hello: scene.hello, history: scene.history, now: now(), alerts: scene.alerts },
+    ...{ saved: Date.now(), hello: scene.hello, history: scene.history, alerts: scene.alerts },
+    now: now() ?? null,
     ...{
-      recent: { seconds: [now()], slots: [] },
+      recent: { seconds: [], slots: [] },
       ended: scene.ended,
       gallery,
       timeline: scene.looked === null ? null : timelineOf(scene.looked, 3),
@@ -97,6 +101,9 @@ export async function play(scene: Scene): Promise<Played> {
   const played: Played = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=secret`,
     settings,
+    get listeners() {
+      return streams.size
+    },
     tell,
     second: () => {
       second++

@@ -23,10 +23,14 @@ export function Loss({ state }: { state: State }) {
     ...(state.now?.tuner?.decisions ?? []),
   ])
   const marks = decisions.filter(({ time }) => time >= last - span && time <= last).map(markOf)
+  marks.sort((x, y) => x.time - y.time)
   return (
     <section class="over-time" aria-labelledby="loss-title">
       <h2 id="loss-title">
         Lost over the last {span === SPANS[3] ? 'hour' : `${span / 60_000} minutes`}
+        <small>
+          second by second{(state.hello?.run?.world ?? 1) > 1 ? ', of the rank that loses most' : ''}
+        </small>
         {marks.length > 0 && <small>{marksLegend(decisions)}</small>}
       </h2>
       <Chart
@@ -86,6 +90,6 @@ function pointWords(history: HistoryPoint[], time: number): string[] {
   return [
     point.lost === null ? 'no step ended' : `lost ${percent(point.lost)}`,
     rate(point.samplesPerSecond),
-    `${point.workers} workers, depth ${point.depth}`,
+    `${point.workers} ${point.workers === 1 ? 'worker' : 'workers'}, ${point.depth} batches ahead`,
   ]
 }
