@@ -66,6 +66,8 @@ test.skipIf(folder === undefined || CHROMIUM === undefined)(
           if (scene !== 'choose') played.second()
           await page.clock.runFor(1000)
         }
+        // What is asked for is what this tab is about.
+        if (tab === 'what-if') await page.getByRole('slider', { name: 'workers', exact: true }).fill('7')
         if (name === 'lost') {
           played.breakOff()
           await page.locator('.notice.lost').waitFor()

@@ -1,10 +1,17 @@
 /** What the page says: no figure without its window and its ranks, no advice that can't be taken, no sign that claims too much. */
 import { describe, expect, test } from 'vitest'
 import { apart } from '../../../src/dashboard/page/draw/scale.js'
-import { EMPTY, memoryOf, type State, withHello, withNow } from '../../../src/dashboard/page/state/store.js'
-import { costOf, lossOf, worstOf } from '../../../src/dashboard/page/state/worst.js'
+import {
+  EMPTY,
+  lastWord,
+  memoryOf,
+  type State,
+  withHello,
+  withNow,
+} from '../../../src/dashboard/page/state/store.js'
+import { costOf, lossOf, windowOf, worstOf } from '../../../src/dashboard/page/state/worst.js'
 import { alertWords } from '../../../src/dashboard/page/words/alert.js'
-import { ceilingOf, gainWords } from '../../../src/dashboard/page/words/gain.js'
+import { ceilingOf, gainWords, measuredWords } from '../../../src/dashboard/page/words/gain.js'
 import { batchSize, shownWords } from '../../../src/dashboard/page/words/gallery.js'
 import { headline } from '../../../src/dashboard/page/words/headline.js'
 import { copyOf, titleOf } from '../../../src/dashboard/page/words/remedy.js'
@@ -81,8 +88,11 @@ describe('the sentence', () => {
     expect(what).toBe('Your GPU stands still:')
     expect(why).toMatch(/^no step ended for 2\d\ss, though 7 batches lie ready/)
     expect(tone).toBe('hint')
+    expect(windowOf(shown(SCENES.still()))).toBe('before that')
     const ended = { ...shown(SCENES.still()), ended: { reason: 'over', time: 1 } }
     expect(headline(ended).what).toContain('hardly ever waits')
+    expect(lastWord(ended)).toBe('end')
+    expect(windowOf(ended)).toMatch(/^last \d+ s of the run$/)
   })
 
   test('what a log tells is said without its own advice', () => {
@@ -113,13 +123,16 @@ describe('advice', () => {
   })
 
   test('an interval ends at what is possible, and says so', () => {
-    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69, the most there is)')
+    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69, all there is to gain)')
     expect(gainWords(0.38, [0.3, 0.46], 0.69)).toBe('+38 % (±8)')
+    expect(gainWords(0.45, [-0.03, 0.5], 0.46)).toBe('gain not certain, perhaps +45 %')
     // A larger batch gains what no better data could; of an ideal step that may be shorter there is no most.
     expect(gainWords(0.9, [0.8, 1], 0.69)).toBe('+90 % (±10)')
-    expect(ceilingOf(now.worst)).toBe(now.worst!.diagnosis.ceiling)
+    expect(ceilingOf(now)).toBeCloseTo(now.worst!.diagnosis.ceiling!, 6)
     const { accounting } = now.worst!
-    expect(ceilingOf({ ...now.worst!, accounting: { ...accounting, idealFrom: 'upper' } })).toBeNull()
+    const upper = { ...now.worst!, accounting: { ...accounting, idealFrom: 'upper' as const } }
+    expect(ceilingOf({ ...now, worst: upper })).toBeNull()
+    expect(measuredWords(-0.08, [-0.1, -0.06])).toBe('−8 % (±2)')
   })
 
   test('an alert tells its rule, when it began and what was seen then, and no old diagnosis', () => {

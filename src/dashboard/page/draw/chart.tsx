@@ -34,6 +34,8 @@ interface Given {
   /** A line to compare with, such as a limit. */
   limit?: { value: number; name: string }
   empty: string
+  /** What the end of the axis is called. */
+  last: string
 }
 
 /** Room around the plot (px): numbers left, times and marks below. */
@@ -49,7 +51,7 @@ const SIGN = 14
 const APART = 84
 
 export function Chart(given: Given) {
-  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty } = given
+  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty, last } = given
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 600)
   const [at, setAt] = useState<number | null>(null)
@@ -135,7 +137,7 @@ export function Chart(given: Given) {
             </text>
           ))}
           <text class="axis" x={plot.width} y={plot.height + 16} text-anchor="end">
-            {nothing ? '' : 'now'}
+            {nothing ? '' : last}
           </text>
           {series.map(({ name, look = 'main' }, i) => (
             <g key={name} class={`series ${look}`}>
@@ -163,7 +165,7 @@ export function Chart(given: Given) {
             <line class="cursor" x1={xOf(plot, time)} x2={xOf(plot, time)} y1={0} y2={plot.height} />
           )}
           {nothing && (
-            <text class="nothing" x={plot.width / 2} y={plot.height / 2} text-anchor="middle">
+            <text class="nothing" x={plot.width / 2} y={plot.height / 2 - 8} text-anchor="middle">
               {empty}
             </text>
           )}

@@ -32,7 +32,7 @@ export function waysOf(fit: Fit, streamed: Change): Way[] {
   const more = streamed.workers ?? Math.max(1, fit.makers)
   const all: [string, string, Change][] = [
     ['naive', 'if the trainer made each batch itself', { ...streamed, workers: 0, depth: 1 }],
-    ['prefetched', 'if one worker made the next batch meanwhile', { ...streamed, workers: 1, depth: 2 }],
+    ['prefetched', 'if one worker made the next batch', { ...streamed, workers: 1, depth: 2 }],
     [
       'streamed',
       `if ${more} ${more === 1 ? 'worker' : 'workers'} filled batches together`,

@@ -1,7 +1,7 @@
 /** Key figures: rates, settings, memory, and what waiting costs. Each says of which ranks it is. */
 import { bytes } from '../../../observe/verdict/units.js'
 import { memoryOf, type State, samplesPerSecond } from '../state/store.js'
-import { costOf, worstRecord } from '../state/worst.js'
+import { costOf, stillFor, worstRecord } from '../state/worst.js'
 import { count, dollars } from '../words/format.js'
 
 export function Figures({ state }: { state: State }) {
@@ -23,7 +23,8 @@ export function Figures({ state }: { state: State }) {
     world < 2 ? '' : ranks.length < world ? `${ranks.length} of ${world} ranks` : `all ${world} ranks`
   const one = world < 2 || worst === undefined ? '' : `rank ${worst.rank}`
   const price = hello?.dollarsPerHour ?? 0
-  const cost = now === null ? null : costOf(now, price)
+  // Of a trainer that stands still, it is not known what for.
+  const cost = now === null || stillFor(state) !== null ? null : costOf(now, price)
   return (
     <dl class="figures" aria-label="Key figures">
       <Figure

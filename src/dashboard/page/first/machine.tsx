@@ -16,14 +16,14 @@ export function Machine({ state: { now } }: { state: State }) {
       {cores !== null && <Cores {...cores} />}
       {gpu !== null && gpu.hasWork !== null && (
         <li>
-          <span class="name">{many ? `GPU of rank ${record.rank}` : 'GPU has work'}</span>
+          <span class="name">GPU has work</span>
           <span class="track" aria-hidden="true">
             <span class="fill has-work" style={{ width: `${100 * gpu.hasWork}%` }} />
           </span>
           <span class="told">
-            {many ? 'has work ' : ''}
+            {many ? `rank ${record.rank}: ` : ''}
             {share(gpu.hasWork)}
-            {gpu.smActive === null ? '' : `, SM active ${share(gpu.smActive)}`}
+            {gpu.smActive === null ? '' : `, SM ${many ? '' : 'active '}${share(gpu.smActive)}`}
           </span>
         </li>
       )}

@@ -1,7 +1,7 @@
 /** A strip for each rank: what it loses, over the window of the sentence, and how fast it is. The slowest comes first where ranks differ. */
 import type { RunRecord } from '../../../observe/live/record.js'
 import type { State } from '../state/store.js'
-import { lossOf, windowOf, worstOf } from '../state/worst.js'
+import { lossOf, windowOf } from '../state/worst.js'
 import { count, NBSP, share } from '../words/format.js'
 import { DIFFERENT } from '../words/headline.js'
 import { Machine } from './machine.js'
@@ -18,8 +18,7 @@ interface Strip {
 
 export function Ranks({ state }: { state: State }) {
   const { strips, differ } = stripsOf(state)
-  const worst = worstOf(state.now)
-  const window = worst === null ? '' : windowOf(worst)
+  const window = windowOf(state)
   return (
     <section class="ranks" aria-labelledby="ranks-title">
       <h2 id="ranks-title">
@@ -38,7 +37,7 @@ export function Ranks({ state }: { state: State }) {
             <span class="track" aria-hidden="true">
               <span class="fill" style={{ width: `${100 * (1 - (lost ?? 1))}%` }} />
             </span>
-            <span class="lost">
+            <span class={strips.length > 1 ? 'lost' : 'told'}>
               <b>{share(lost)}</b> lost
             </span>
             {strips.length > 1 && (

@@ -13,7 +13,7 @@ export function Runs({ runs }: { runs: RunName[] }) {
             <b>{run.feed}</b>
             <small>
               process {run.trainer}
-              {run.world > 1 ? `, ${run.world} ranks` : ''}, since {age(run.age)}
+              {run.world > 1 ? `, ${run.world} ranks` : ''}, for {age(run.age)}
             </small>
           </button>
         </li>

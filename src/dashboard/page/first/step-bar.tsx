@@ -35,7 +35,7 @@ export function StepBar({ state }: { state: State }) {
         Where the time of a step goes
         <small>
           {many ? `rank ${rank}, ` : ''}
-          {windowOf(worst)}: {ms(stepMs)} a step
+          {windowOf(state)}: {ms(stepMs)} a step
           {seen?.accounting.idealFrom === 'upper' && ', of which training takes at most what is shown'}
         </small>
       </h2>

@@ -49,7 +49,7 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
             <Do
               label={state.ended === null ? 'Do this' : 'Next time'}
               remedy={remedy}
-              ceiling={ceilingOf(state.now?.worst ?? null)}
+              ceiling={ceilingOf(state.now)}
               control={live && state.hello?.control ? control : null}
               say={say}
             />

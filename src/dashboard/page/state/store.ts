@@ -110,6 +110,11 @@ export function toSnapshot(state: State, saved: number): Snapshot | null {
   return { saved, hello, history, now, recent: { seconds, slots }, alerts, ended, timeline, gallery }
 }
 
+/** What the newest moment that is known is called. */
+export function lastWord({ ended, link }: State): string {
+  return ended !== null ? 'end' : link === 'live' || link === 'opening' ? 'now' : 'then'
+}
+
 /** When a second ended (ms since 1970). */
 export function timeOf({ ranks }: Pick<Now, 'ranks'>): number {
   return ranks.length === 0 ? Date.now() : Math.max(...ranks.map(({ time }) => time))

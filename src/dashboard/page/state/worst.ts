@@ -2,8 +2,11 @@
 import type { Parts } from '../../../observe/evidence.js'
 import type { RunRecord } from '../../../observe/live/record.js'
 import type { Now } from '../../view.js'
+import { type State, timeOf } from './store.js'
 
 const HOURS = 24
+/** A trainer that ends no step for so long (s), and for as long as so many of its steps take, stands still. */
+const STILL = { seconds: 4, steps: 10 }
 
 export interface Worst {
   rank: number
@@ -43,7 +46,19 @@ export function worstRecord(now: Now | null): RunRecord | undefined {
   return now?.ranks.find(({ rank }) => rank === worst?.rank) ?? now?.ranks[0]
 }
 
-/** `last 15 s`. */
-export function windowOf({ seconds }: { seconds: number }): string {
-  return `last ${Math.max(1, Math.round(seconds))} s`
+/** For how long no step has ended (s), where that is longer than steps take. Null: steps end, or the run has ended. */
+export function stillFor({ now, history, ended }: State): number | null {
+  const last = history.findLast(({ samplesPerSecond }) => samplesPerSecond > 0)
+  if (now === null || last === undefined || now.ranks.length === 0 || ended !== null) return null
+  const seconds = (timeOf(now) - last.time) / 1000
+  const long = (STILL.steps * (worstOf(now)?.stepMs ?? 0)) / 1000
+  return seconds < Math.max(STILL.seconds, long) ? null : seconds
+}
+
+/** Of which time losses are: `last 15 s`. Empty while none is known. */
+export function windowOf(state: State): string {
+  const worst = worstOf(state.now)
+  if (worst === null) return ''
+  if (stillFor(state) !== null) return 'before that'
+  return `last ${Math.max(1, Math.round(worst.seconds))} s${state.ended === null ? '' : ' of the run'}`
 }

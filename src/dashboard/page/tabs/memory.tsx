@@ -2,7 +2,7 @@
 import { bytes } from '../../../observe/verdict/units.js'
 import { Chart } from '../draw/chart.js'
 import { type Point, roundUp } from '../draw/scale.js'
-import { memoryOf, type State } from '../state/store.js'
+import { lastWord, memoryOf, type State } from '../state/store.js'
 
 const MINUTE = 60_000
 
@@ -53,6 +53,7 @@ export function Memory({ state }: { state: State }) {
               : [`${s.ready} ready`, `${s.filling} being made`, `${s.held} held by the trainer`]
           }}
           empty="The engine's slots can't be seen from here."
+          last={lastWord(state)}
         />
       </section>
       <section aria-labelledby="memory-title">
@@ -75,6 +76,7 @@ export function Memory({ state }: { state: State }) {
             return point?.rssBytes == null ? [] : [bytes(point.rssBytes)]
           }}
           empty="Memory is not told."
+          last={lastWord(state)}
         />
       </section>
     </div>

@@ -1,9 +1,8 @@
 /** All that the tuner did in this run, with its reasons, the newest first. */
 import type { TunerDecision } from '../../../observe/live/decision.js'
-import { gain } from '../../../observe/verdict/units.js'
 import type { State } from '../state/store.js'
 import { clock, share } from '../words/format.js'
-import { gainWords } from '../words/gain.js'
+import { gainWords, measuredWords } from '../words/gain.js'
 import { eventWords, MARKS, settingOf, stateOf } from '../words/tuner.js'
 
 export function Tuner({ state: { now } }: { state: State }) {
@@ -51,7 +50,6 @@ export function Tuner({ state: { now } }: { state: State }) {
 
 function Row({ decision }: { decision: TunerDecision }) {
   const { time, event, reason, lost, predicted, measured } = decision
-  const told = (value: TunerDecision['predicted']) => (value === null ? '' : gain(value.gain, value.interval))
   // No more than what was lost can be gained.
   const most = lost < 1 ? lost / (1 - lost) : null
   return (
@@ -65,9 +63,9 @@ function Row({ decision }: { decision: TunerDecision }) {
       <td class="number">{share(lost)}</td>
       <td class="number">
         {predicted !== null &&
-          gainWords(predicted.gain, predicted.interval, most).replace(', the most there is', '')}
+          gainWords(predicted.gain, predicted.interval, most).replace(', all there is to gain', '')}
       </td>
-      <td class="number">{told(measured)}</td>
+      <td class="number">{measured !== null && measuredWords(measured.gain, measured.interval)}</td>
     </tr>
   )
 }

@@ -60,7 +60,7 @@ export function WhatIf({ state }: { state: State }) {
         rank={(state.hello?.run?.world ?? 1) > 1 ? (worst?.rank ?? null) : null}
         certain={worst?.accounting.idealFrom !== 'upper'}
       />
-      <Ways fit={used} change={change} wish={wish} />
+      <Ways fit={used} change={change} />
     </div>
   )
 }
@@ -82,7 +82,7 @@ function Slider({
       <label for={id}>{knob.name}</label>
       <output for={id}>
         {changed ? knob.told(value) : knob.now}
-        {changed && <small> is {knob.now}</small>}
+        {changed && <small> now {knob.now}</small>}
       </output>
       <input
         id={id}
@@ -144,17 +144,13 @@ function Answer({ fit, change, wish, rank, certain }: Asked & { rank: number | n
   )
 }
 
-function Ways({ fit, change, wish }: Asked) {
+function Ways({ fit, change }: { fit: Fit; change: Change }) {
   const ways = useMemo(() => waysOf(fit, change), [fit, JSON.stringify(change)])
   const span = spanOf(fit, change)
   return (
     <section class="ways" aria-label="If it were fed in another way">
       <h3>
-        If the same work were fed in another way, then …{' '}
-        <small>
-          {wish === '' ? '' : `with ${wish}; `}
-          {ms(span)} of each
-        </small>
+        If the same work were fed in another way, then … <small>{ms(span)} of each</small>
       </h3>
       {ways.map(way => (
         <WayPicture key={way.name} way={way} span={span} />

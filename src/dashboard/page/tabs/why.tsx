@@ -26,7 +26,7 @@ export function Why({ state }: { state: State }) {
     <>
       <Reasons
         diagnosis={diagnosis}
-        ceiling={ceilingOf(worst)}
+        ceiling={ceilingOf(state.now)}
         from={`${many ? `Rank ${rank}: ` : ''}${accounting.steps} ${accounting.steps === 1 ? 'step' : 'steps'} in the last ${accounting.seconds.toFixed(0)} s.`}
       />
       {live && state.hello?.control && <Closer />}

@@ -4,8 +4,8 @@ import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
 import { percent, rate } from '../../../observe/verdict/units.js'
 import { why } from '../../../observe/verdict/words.js'
 import type { Hello, Now, Told } from '../../view.js'
-import { type State, timeOf } from '../state/store.js'
-import { lossOf, windowOf, worstOf } from '../state/worst.js'
+import type { State } from '../state/store.js'
+import { lossOf, stillFor, windowOf, worstOf } from '../state/worst.js'
 import { age } from './format.js'
 
 /** good: nothing to do. loss: the GPU waits. hint: it does not wait for data, and yet something is worth a look. */
@@ -25,8 +25,6 @@ export interface Headline {
 const NEVER = 0.001
 /** Losses of ranks that differ by less (0…1) are alike. */
 export const DIFFERENT = 0.03
-/** A trainer that ends no step for so long (s), and for as long as so many of its steps take, stands still. */
-const STILL = { seconds: 4, steps: 10 }
 
 export function headline(state: State): Headline {
   const { hello, now } = state
@@ -47,11 +45,11 @@ export function headline(state: State): Headline {
         )
       : unknown('It ended before enough was seen.', 'Why a GPU waits is said after about a hundred steps.')
   const who = gpuOf(state)
-  const still = state.ended === null ? standsStill(state, who) : null
+  const still = standsStill(state, who)
   if (still !== null) return still
   const found = now.told === null ? ofDiagnosis(now.worst!, who) : ofLog(now.told, who)
   const slowest = found.tone === 'loss' && who.many > 1 ? `Rank ${worst.rank} loses most: ` : ''
-  return { ...found, why: `${slowest}${found.why}`, window: windowOf(worst) }
+  return { ...found, why: `${slowest}${found.why}`, window: windowOf(state) }
 }
 
 function ofNoRun({ others, missing }: Hello): Headline {
@@ -96,14 +94,11 @@ function gpuOf({ now, hello }: State): Who {
   }
 }
 
-/** No step ended for long: what was seen before says nothing about now. Null: steps end. */
-function standsStill({ now, history }: State, who: Who): Headline | null {
-  const last = history.findLast(({ samplesPerSecond }) => samplesPerSecond > 0)
-  if (now === null || last === undefined || now.ranks.length === 0) return null
-  const seconds = (timeOf(now) - last.time) / 1000
-  const worst = worstOf(now)
-  if (seconds < Math.max(STILL.seconds, (STILL.steps * (worst?.stepMs ?? 0)) / 1000)) return null
-  const slots = now.ranks.flatMap(({ slots }) => slots ?? [])
+/** What was seen before says nothing about now. Null: steps end. */
+function standsStill(state: State, who: Who): Headline | null {
+  const seconds = stillFor(state)
+  if (seconds === null) return null
+  const slots = (state.now?.ranks ?? []).flatMap(({ slots }) => slots ?? [])
   const ready = slots.reduce((sum, slot) => sum + slot.ready, 0)
   const what = `${who.one} ${who.stands} still:`
   const why = `no step ended for ${age(seconds)}`
