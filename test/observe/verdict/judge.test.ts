@@ -363,6 +363,11 @@ const CASES: [string, VerdictName, Evidence][] = [
   ],
 ]
 
+test('one step is told as one', () => {
+  expect(judge(made({ steps: 1, step: SLOW })).evidence[0]).toMatch(/^only 1 step was seen;/)
+  expect(judge(made({ steps: 2, step: SLOW })).evidence[0]).toMatch(/^only 2 steps were seen;/)
+})
+
 describe('a window is named', () => {
   test.each(CASES)('%s: %s', (_, verdict, e) => {
     const d = judge(e)
