@@ -64,6 +64,8 @@ export interface Outcome {
 export interface Call<O extends Record<string, Option>> {
   args: string[]
   values: Values<O>
+  /** The verb's own options that stand on the command line: `values` also has defaults. */
+  given: ReadonlySet<keyof O & string>
 }
 
 export interface Command<O extends Record<string, Option> = Record<string, Option>> {
@@ -153,10 +155,12 @@ export function parse(
     values[name] = option.type === 'flag' ? false : option.type === 'texts' ? [] : option.default
   }
   const args: string[] = []
+  const given = new Set<string>()
   for (const token of tokens) {
     if (token.kind === 'positional') args.push(expandHome(token.value))
     if (token.kind !== 'option') continue
     const value = convert(verb, options, token)
+    if (Object.hasOwn(verb.options, token.name)) given.add(token.name)
     if (options[token.name].type === 'texts') (values[token.name] as unknown[]).push(value)
     else values[token.name] = value
   }
@@ -164,6 +168,7 @@ export function parse(
   return {
     args,
     values: values as Values<Record<string, Option>>,
+    given,
     json: values.json === true,
     help: values.help === true,
     progress: values['no-progress'] === true ? false : values.progress === true ? true : undefined,

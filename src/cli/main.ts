@@ -29,13 +29,13 @@ async function main(words: readonly string[]): Promise<number> {
     return 0
   }
   const { verb, rest: given } = await find(words)
-  const { args, values, json, help: wanted, progress } = parse(verb, given)
+  const { args, values, given: named, json, help: wanted, progress } = parse(verb, given)
   if (progress !== undefined) (await import('./progress.js')).showProgress(progress)
   if (wanted) {
     print(await helpOf(verb))
     return 0
   }
-  const outcome = await verb.run({ args, values })
+  const outcome = await verb.run({ args, values, given: named })
   print(json ? JSON.stringify(outcome.json) : outcome.text)
   return outcome.code ?? 0
 }
