@@ -23,6 +23,8 @@ export interface Option {
   short?: string
   /** Used when the option is not given; shown in the help. */
   default?: string | number
+  /** For processes of ours: the help does not show it. */
+  hidden?: true
   /** The least that a number may be, of whatever type; 0 unless told otherwise. */
   least?: number
 }
@@ -276,7 +278,8 @@ export function help(verb: Command, columns = 100): string {
   const blocks = [`${usage(verb)}\n\n  ${wrap(verb.about ?? verb.summary, columns - 2).join('\n  ')}`]
   if (verb.args.length > 0)
     blocks.push(`Arguments\n${indent(pairs(verb.args.map(arg => [arg.name, arg.about])))}`)
-  const options = Object.entries({ ...verb.options, ...COMMON }).map(([name, option]: [string, Option]) => {
+  const shown = Object.entries<Option>({ ...verb.options, ...COMMON }).filter(([, option]) => !option.hidden)
+  const options = shown.map(([name, option]) => {
     const value = option.type === 'flag' ? '' : ` ${valueName(option)}`
     const short = option.short ? `-${option.short}, ` : ''
     const usual = option.default === undefined ? '' : ` (${option.default})`

@@ -81,4 +81,9 @@ class Stats:
         steps = self.batches - self._batches_before
         self.mark()
         rate = f"{steps} step{'' if steps == 1 else 's'}, {samples / seconds:,.0f} samples/s"
-        return f"epoch {epoch}: {rate}", f"the trainer waited {share:.1%} of the time"
+        return f"epoch {epoch}: {rate}", f"the trainer waited {percent(share)} of the time"
+
+
+def percent(share: float) -> str:
+    """As the command line writes it: 99.0 %."""
+    return f"{100 * share:.1f} %"

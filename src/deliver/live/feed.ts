@@ -113,7 +113,7 @@ export class LiveFeed {
 
   private alert(change: AlertChange): void {
     this.write({ alert: { ...change, time: Date.now() } })
-    this.of.options.notice?.(`alert: ${change.text}`)
+    this.of.options.notice?.(change.text)
   }
 
   private write(line: Parameters<LogWriter['write']>[0]): void {
