@@ -80,8 +80,8 @@ describe('the guides', () => {
       const verb = await VERBS[name]()
       const below = await Promise.all(Object.values(verb.verbs ?? {}).map(load => load()))
       for (const { name, options } of [verb, ...below])
-        for (const option of Object.keys(options))
-          if (!section.includes(`--${option}`)) missing.push(`${name} --${option}`)
+        for (const [option, { hidden }] of Object.entries(options))
+          if (!hidden && !section.includes(`--${option}`)) missing.push(`${name} --${option}`)
       for (const { name } of below) if (!section.includes(`millrace ${name} `)) missing.push(name)
     }
     expect(missing).toEqual([])

@@ -2,7 +2,7 @@
  * `millrace bench FEED`: measures configurations of a feed, each run in a fresh process. The first round finds out which are worth
  * it (grid.ts); the further rounds go through all of them in turn, so that what drifts meanwhile falls on all alike.
  */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DefinitionError, MillraceError } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
@@ -11,6 +11,7 @@ import type { FeedJson } from '../define/types.js'
 import { checkNames, type OpenOptions } from '../deliver/options.js'
 import { DEPTH } from '../deliver/protocol-facts.js'
 import { writeWhole } from '../system/files/draft.js'
+import { makeFolder } from '../system/files/folder.js'
 import { autoWorkers, usableCores } from '../system/process/limits.js'
 import { type Configuration, gridHash } from './grid/configuration.js'
 import { type Asked, Grid, type Machine } from './grid/grid.js'
@@ -65,7 +66,7 @@ export async function benchFeed(
     grid: '',
     ...(await stampOf(feed, opening)),
   }
-  mkdirSync(join(options.out, 'steps'), { recursive: true })
+  makeFolder(join(options.out, 'steps'))
   return new Bench({ json, opening, options, header }).go()
 }
 
@@ -104,7 +105,8 @@ class Bench {
       for (const one of this.configurations) await this.measure(one, round)
     header.grid = gridHash(this.configurations)
     const summaries = summarize(this.file.runs)
-    const choice = choose(summaries, this.file.runs, options.feed) ?? null
+    const choice =
+      choose(summaries, this.file.runs, { feed: options.feed, stepMs: header.parameters.stepMs }) ?? null
     this.file.summary = { configurations: summaries, choice }
     writeBench(this.path, this.file)
     const report = join(out, 'report.html')

@@ -1,4 +1,4 @@
-/** Medians, and how sure a ratio is: rounds are few, so intervals are Student's, on logarithms. */
+/** Means, medians, and how sure a ratio is: rounds are few, so intervals are Student's, on logarithms. */
 
 /** Student's t at 97.5 %, by degrees of freedom from 1 on; further on it is nearly the last. */
 const T = [
@@ -7,13 +7,24 @@ const T = [
   ...[2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042],
 ]
 
+/**
+ * Fewer values say nothing of the noise. Student's interval of two reaches from nearly nothing to hundreds of times as much, and hides
+ * every change.
+ */
+export const LEAST_VALUES = 3
+
 export interface Spread {
   median: number
   min: number
   max: number
 }
 
-/** An estimate with its 95 % interval; the interval is null where there is too little to say. */
+/** Samples/s of some rounds. `mean` is the geometric one, which all changes are made from. */
+export interface Rates extends Spread {
+  mean: number
+}
+
+/** An estimate with its 95 % interval; the interval is null where there are fewer than LEAST_VALUES to say it. */
 export interface Estimate {
   value: number
   interval: [number, number] | null
@@ -34,6 +45,14 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
 }
 
+export function ratesOf(values: readonly number[]): Rates {
+  return { mean: geometricMean(values), ...spread(values) }
+}
+
+export function geometricMean(values: readonly number[]): number {
+  return Math.exp(meanOf(values.filter(value => value > 0).map(Math.log)).mean)
+}
+
 /** How many times `of` is `to`, by pairs that were measured in the same round: what drifts falls on both. */
 export function pairedRatio(of: ReadonlyMap<number, number>, to: ReadonlyMap<number, number>): Estimate {
   const logs = [...of].flatMap(([round, value]) => {
@@ -41,13 +60,13 @@ export function pairedRatio(of: ReadonlyMap<number, number>, to: ReadonlyMap<num
     return other !== undefined && other > 0 && value > 0 ? [Math.log(value / other)] : []
   })
   const { mean, error } = meanOf(logs)
-  return ratioOf(mean, error, logs.length - 1)
+  return ratioOf(mean, error, logs.length - 1, logs.length)
 }
 
 /** How many times `of` is `to`, measured at different times. */
 export function ratio(of: readonly number[], to: readonly number[]): Estimate {
   const [a, b] = [of, to].map(values => meanOf(values.filter(value => value > 0).map(Math.log)))
-  return ratioOf(a.mean - b.mean, Math.hypot(a.error, b.error), welch(a, b))
+  return ratioOf(a.mean - b.mean, Math.hypot(a.error, b.error), welch(a, b), Math.min(a.count, b.count))
 }
 
 /** Mean, standard error, and number of values. */
@@ -71,8 +90,8 @@ export function welch(a: Mean, b: Mean): number {
   return below > 0 ? (va + vb) ** 2 / below : a.count + b.count - 2
 }
 
-function ratioOf(log: number, error: number, freedom: number): Estimate {
-  if (!(freedom >= 1) || Number.isNaN(error)) return { value: Math.exp(log), interval: null }
+function ratioOf(log: number, error: number, freedom: number, count: number): Estimate {
+  if (count < LEAST_VALUES) return { value: Math.exp(log), interval: null }
   const half = studentT(freedom) * error
   return { value: Math.exp(log), interval: [Math.exp(log - half), Math.exp(log + half)] }
 }

@@ -23,6 +23,8 @@ export interface Option {
   short?: string
   /** Used when the option is not given; shown in the help. */
   default?: string | number
+  /** For processes of ours: the help does not show it. */
+  hidden?: true
   /** The least that a number may be, of whatever type; 0 unless told otherwise. */
   least?: number
 }
@@ -64,6 +66,8 @@ export interface Outcome {
 export interface Call<O extends Record<string, Option>> {
   args: string[]
   values: Values<O>
+  /** The verb's own options that stand on the command line: `values` also has defaults. */
+  given: ReadonlySet<keyof O & string>
 }
 
 export interface Command<O extends Record<string, Option> = Record<string, Option>> {
@@ -153,10 +157,12 @@ export function parse(
     values[name] = option.type === 'flag' ? false : option.type === 'texts' ? [] : option.default
   }
   const args: string[] = []
+  const given = new Set<string>()
   for (const token of tokens) {
     if (token.kind === 'positional') args.push(expandHome(token.value))
     if (token.kind !== 'option') continue
     const value = convert(verb, options, token)
+    if (Object.hasOwn(verb.options, token.name)) given.add(token.name)
     if (options[token.name].type === 'texts') (values[token.name] as unknown[]).push(value)
     else values[token.name] = value
   }
@@ -164,6 +170,7 @@ export function parse(
   return {
     args,
     values: values as Values<Record<string, Option>>,
+    given,
     json: values.json === true,
     help: values.help === true,
     progress: values['no-progress'] === true ? false : values.progress === true ? true : undefined,
@@ -271,7 +278,8 @@ export function help(verb: Command, columns = 100): string {
   const blocks = [`${usage(verb)}\n\n  ${wrap(verb.about ?? verb.summary, columns - 2).join('\n  ')}`]
   if (verb.args.length > 0)
     blocks.push(`Arguments\n${indent(pairs(verb.args.map(arg => [arg.name, arg.about])))}`)
-  const options = Object.entries({ ...verb.options, ...COMMON }).map(([name, option]: [string, Option]) => {
+  const shown = Object.entries<Option>({ ...verb.options, ...COMMON }).filter(([, option]) => !option.hidden)
+  const options = shown.map(([name, option]) => {
     const value = option.type === 'flag' ? '' : ` ${valueName(option)}`
     const short = option.short ? `-${option.short}, ` : ''
     const usual = option.default === undefined ? '' : ` (${option.default})`

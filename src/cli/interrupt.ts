@@ -1,4 +1,4 @@
-/** What must be done before Ctrl-C ends the process: temporary files taken away, the terminal's line cleared. */
+/** What must be done before Ctrl-C ends the process: temporary files taken away, the terminal's line cleared, a summary printed. */
 
 const hooks = new Set<() => void>()
 
@@ -16,4 +16,25 @@ export function runInterruptHooks(): void {
       // The process is ending: the other hooks still get their turn.
     }
   }
+}
+
+/** The exit status after Ctrl-C. */
+export const INTERRUPTED = 130
+
+let ending: (() => void) | undefined
+
+/** Ctrl-C calls `end` in place of ending the process: the verb ends by itself soon, and says what it has to say. */
+export function endsItself(end: () => void): () => void {
+  ending = end
+  return () => {
+    ending = undefined
+  }
+}
+
+/** Asks the verb that is running to end by itself. False: none does, or it was asked before. */
+export function askToEnd(): boolean {
+  const end = ending
+  ending = undefined
+  end?.()
+  return end !== undefined
 }

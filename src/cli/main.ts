@@ -4,15 +4,14 @@ import { DefinitionError, MillraceError, nearest, printable } from '../basics/er
 import { exitNow, ownProcess } from '../system/process/exit.js'
 import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../system/process/limits.js'
 import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './command.js'
-import { onInterrupt, runInterruptHooks } from './interrupt.js'
+import { askToEnd, INTERRUPTED, onInterrupt, runInterruptHooks } from './interrupt.js'
 import { pairs } from './table.js'
 import { VERBS } from './verbs.js'
 import { version } from './version.js'
 
-/** Exit statuses: did what it was asked; failed; the command line was wrong; Ctrl-C. */
+/** Exit statuses: failed; the command line was wrong. */
 const FAILED = 1
 const MISUSED = 2
-const INTERRUPTED = 130
 
 /** Files that may be open at once. Read now: when no more can be opened, it can't be read any more. */
 const FILES = fileHandleLimit()
@@ -29,13 +28,13 @@ async function main(words: readonly string[]): Promise<number> {
     return 0
   }
   const { verb, rest: given } = await find(words)
-  const { args, values, json, help: wanted, progress } = parse(verb, given)
+  const { args, values, given: named, json, help: wanted, progress } = parse(verb, given)
   if (progress !== undefined) (await import('./progress.js')).showProgress(progress)
   if (wanted) {
     print(await helpOf(verb))
     return 0
   }
-  const outcome = await verb.run({ args, values })
+  const outcome = await verb.run({ args, values, given: named })
   print(json ? JSON.stringify(outcome.json) : outcome.text)
   return outcome.code ?? 0
 }
@@ -128,8 +127,8 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.on(signal, () => interrupt(signal === 'SIGINT' ? INTERRUPTED : 143))
+process.on('SIGINT', () => askToEnd() || interrupt(INTERRUPTED))
+process.on('SIGTERM', () => interrupt(143))
 ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 

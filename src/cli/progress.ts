@@ -117,7 +117,10 @@ export class Progress {
       before + cut(speed, columns - before.length - after.length) + after
     if (this.total <= 0) return within(`${this.what}  ${amount(this.done)}${unit}`, '')
     const fraction = Math.min(1, this.done / this.total)
-    const left = perSecond > 0 ? `  ${duration((this.total - this.done) / perSecond)} left` : ''
+    const left =
+      perSecond > 0 && this.done < this.total
+        ? `  ${duration((this.total - this.done) / perSecond)} left`
+        : ''
     const share = `${Math.floor(fraction * 100)} %`
     const gauge = this.stream.isTTY ? ` ▕${bar(fraction, 24).padEnd(24)}▏${share.padStart(5)}` : `  ${share}`
     return within(`${this.what}${gauge}  ${amount(this.done)} of ${amount(this.total)}${unit}`, left)

@@ -1,28 +1,25 @@
 /**
- * The dashboard of this machine's runs: finds one, looks at it every second, and tells the pages that are open. Only /proc and
- * the memory that engines share are read; a run is changed only where `control` allows it.
+ * The dashboard of this machine's runs: finds one, looks at it every second, and tells the pages that are open. Pages that ask
+ * for another run look at that. Only /proc and the memory that engines share are read; a run is changed only where `control`
+ * allows it.
  */
 import { hostname } from 'node:os'
-import { MillraceError } from '../basics/errors.js'
-import { controlledBy } from '../diagnose/attach/controller.js'
-import { type FoundRun, findRun } from '../diagnose/attach/find-run.js'
-import { gallery } from './gallery/gallery.js'
-import { Alarms } from './run/alarms.js'
-import { RunControl } from './run/control.js'
-import { History, pointOf } from './run/history.js'
-import { Logs } from './run/logs.js'
-import { plainName, type RunHere, runsHere } from './run/runs.js'
-import { timeline } from './run/timeline.js'
-import { WatchedRun } from './run/watched-run.js'
+import { findRun } from '../diagnose/attach/find-run.js'
+import { type LoggedRunHere, Logs } from './run/logs.js'
+import { type RunHere, runsHere } from './run/runs.js'
+import { ShownRun } from './run/shown-run.js'
 import { DashboardServer } from './server/http.js'
-import type { Shown, Snapshot } from './server/requests.js'
-import type { Alert, Gallery, Hello, Now, RunName, Timeline } from './view.js'
+import type { Shown } from './server/requests.js'
+import type { Alert, RunName } from './view.js'
 
-/** How often the run is looked at (ms). */
+/** How often runs are looked at (ms). */
 const OFTEN = 1000
-/** How often runs are looked for: while none is shown, and while one is (looks). /proc of a large machine takes a while. */
+/** How often runs are looked for: while one is awaited, and while none is (looks). /proc of a large machine takes a while. */
 const SEEK = 2
 const LIST = 15
+/** Runs that pages asked for: how many at most, and for how many looks one is watched that no page shows. */
+const MOST_ASKED = 32
+const PATIENCE = 600
 
 export interface DashboardOptions {
   /** The trainer or engine to look at; its feed by name or number, where it has several. */
@@ -37,42 +34,42 @@ export interface DashboardOptions {
   /** Rules of alerts, and what is told of them. */
   alerts?: readonly string[]
   onAlert?: (alert: Alert) => void
+  /** How long a step of the attached trainer takes with its batch at hand (ms), where that is known. */
+  idealMs?: number
   version: string
   host: string
   port?: number
   token?: string
 }
 
+/** A run that pages asked for, and since when no page shows it (looks). */
+interface Asked {
+  shown: ShownRun
+  idle: number
+}
+
 export class Dashboard implements Shown {
-  readonly control: RunControl | undefined
   private readonly server: DashboardServer
-  private readonly history = new History()
-  private run: WatchedRun | undefined
-  private now: Now | null = null
-  private ended: { reason: string } | null = null
-  private others: RunName[] = []
-  private hello = ''
+  private readonly logs: Logs | undefined
+  /** The one that is shown to pages that don't ask for another. */
+  private readonly main: ShownRun
+  /** Others, by what was asked for. */
+  private readonly asked = new Map<string, Asked>()
+  private runsSeen: readonly RunHere[] = []
   private looks = 0
   private timer: NodeJS.Timeout | undefined
-  private readonly alarms: Alarms
-  /** Those that hold now, by rule. */
-  private readonly alerts = new Map<string, Alert>()
-  private readonly logs: Logs | undefined
-  /** A run that is known by its log alone. */
-  private logged: RunName | undefined
 
   private constructor(private readonly options: DashboardOptions) {
-    if (options.control) this.control = new RunControl(() => this.controllable())
-    this.alarms = new Alarms(options.alerts ?? [])
     this.logs = options.log === undefined ? undefined : new Logs(options.log)
     this.server = new DashboardServer(this, options)
+    this.main = new ShownRun(options, this.server.streams, this.logs)
   }
 
   /** Throws where the process to attach to has no feed. */
   static async start(options: DashboardOptions): Promise<Dashboard> {
     const dashboard = new Dashboard(options)
-    const { attach, ring } = options
-    if (attach !== undefined) dashboard.show(findRun(attach, ring))
+    dashboard.list()
+    if (options.attach !== undefined) dashboard.attach(options.attach, options.ring)
     else dashboard.seek()
     try {
       dashboard.port = await dashboard.server.listen()
@@ -91,216 +88,114 @@ export class Dashboard implements Shown {
   }
 
   /** The run that is shown, if any; and those that could be. */
-  get runs(): { run: RunName | null; others: RunName[] } {
-    return { run: this.run?.name ?? this.logged ?? null, others: this.others }
+  get runs(): { run: RunName | null; ended: string | null; others: RunName[] } {
+    const { hello, ended } = this.main.snapshot()
+    return { run: hello.run, ended: ended?.reason ?? null, others: hello.others }
   }
 
   /** Ends it: what was set and not kept is set back. Nothing is waited for. */
   close(): void {
     clearInterval(this.timer)
-    this.control?.close()
-    this.run?.close()
-    this.run = undefined
+    for (const shown of this.all) shown.close()
     this.server.close()
   }
 
-  // ---------------------------------------------------------------- what pages ask for
-
-  snapshot(): Snapshot {
-    return {
-      saved: Date.now(),
-      hello: this.greeting(),
-      history: this.history.told(),
-      now: this.now,
-      alerts: [...this.alerts.values()],
-      ended: this.ended,
-    }
-  }
-
-  timeline(seconds: number): Timeline {
-    return timeline(this.run?.processes ?? [], seconds)
-  }
-
-  async gallery(rows: number): Promise<Gallery> {
-    const { run } = this
-    if (run === undefined || this.ended !== null)
-      return { batch: -1, epoch: 0, step: 0, reason: this.ended?.reason ?? 'no run is shown', rows: [] }
-    return gallery(run.engine, run.note, rows)
-  }
-
-  bad(number: number): { type: string; bytes: Uint8Array } | undefined {
-    return this.run?.badPicture(number)
-  }
-
-  choose(text: string): boolean {
-    const match = /^(\d{1,10})[.:](\d{1,10})$/.exec(text)
-    if (match === null) return false
-    const [pid, ring] = [Number(match[1]), Number(match[2])]
+  /** The run that a page asks for. */
+  of(asked: string | null): ShownRun {
+    if (asked === null) return this.main
+    const match = /^(\d{1,10})[.:](\d{1,10})$/.exec(asked)
+    const [pid, ring] = [Number(match?.[1]), Number(match?.[2])]
     const fits = (run: RunName) => (run.trainer === pid || run.engine === pid) && run.ring === ring
-    const shown = this.run?.name
-    if (shown !== undefined && fits(shown) && this.ended === null) return true
-    const found = runsHere().find(fits)
-    if (found === undefined || !this.tryShow(found, true)) return false
-    this.tell()
-    return true
+    const known = this.all.find(one => one.has(fits)) ?? this.asked.get(asked)?.shown
+    if (known !== undefined && known.missing === null) return known
+    const found = match === null ? undefined : runsHere().find(fits)
+    // The first choice is the dashboard's own, where it had none.
+    const shown = found && this.main.name === null ? this.main : (known ?? this.more(asked))
+    if (found === undefined || !shown.tryShow(found))
+      shown.missing = shown === this.main ? null : asked.slice(0, 40)
+    shown.runs = this.runsSeen
+    return shown
+  }
+
+  private get all(): ShownRun[] {
+    return [this.main, ...[...this.asked.values()].map(({ shown }) => shown)]
+  }
+
+  private more(asked: string): ShownRun {
+    // There are fewer streams than this: one at least is not shown by any page.
+    if (this.asked.size >= MOST_ASKED)
+      for (const [key, { shown }] of this.asked)
+        if (this.server.streams.countOf(shown) === 0) {
+          this.drop(key)
+          break
+        }
+    const shown = new ShownRun(this.options, this.server.streams, this.logs)
+    this.asked.set(asked, { shown, idle: 0 })
+    return shown
+  }
+
+  private drop(key: string): void {
+    this.asked.get(key)?.shown.close()
+    this.asked.delete(key)
   }
 
   // ---------------------------------------------------------------- looking
 
   private look(): void {
-    this.looks++
     try {
-      this.logs?.look()
-      if (this.run === undefined || this.ended !== null) {
-        if (this.looks % SEEK === 0) this.seek()
-        if (this.run === undefined) this.lookAtLogs()
-      } else {
-        this.lookAtRun(this.run)
-        if (this.looks % LIST === 0 && this.server.streams.count > 0) this.others = this.list(runsHere())
-      }
+      this.lookAtAll()
     } catch (error) {
-      // A trainer that is being killed can look like anything.
-      this.end((error as Error).message)
-    }
-    this.greet()
-  }
-
-  private lookAtRun(run: WatchedRun): void {
-    const { now, records: here } = run.look()
-    const known = new Set(here.map(({ rank }) => rank))
-    const { feed, world } = run.name
-    const elsewhere = this.logs?.now(feed, world).filter(({ rank }) => !known.has(rank)) ?? []
-    const ranks = [...here, ...elsewhere].sort((a, b) => a.rank - b.rank)
-    this.tellNow({ ...now, ranks, controlledBy: controlledBy(run.engine) })
-    if (run.ended !== undefined) this.end(run.ended)
-  }
-
-  /** No run is here, but its log is: its nodes are others. */
-  private lookAtLogs(): void {
-    const newest = this.logs?.newest()
-    if (this.logs === undefined || newest === undefined) return
-    const { feed, world, trainer } = newest.name
-    if (this.logged?.feed !== feed || this.logged.trainer !== trainer) {
-      this.logged = newest.name
-      this.begin(feed, world)
-    }
-    this.logged = newest.name
-    const ranks = this.logs.now(feed, world)
-    const time = Math.max(0, ...ranks.map(one => one.time))
-    if (time > (this.now?.ranks[0]?.time ?? 0) && newest.ended === null)
-      this.tellNow({ ranks, worst: null, makers: [], tuner: null, bad: [], controlledBy: null })
-    if (newest.ended !== null) this.end(newest.ended)
-  }
-
-  private tellNow(now: Now): void {
-    this.now = now
-    this.server.streams.send('now', now)
-    if (now.ranks.length === 0) return
-    this.history.add(pointOf(now.ranks))
-    for (const alert of this.alarms.look(now.ranks)) {
-      if (alert.since === null) this.alerts.delete(alert.rule)
-      else this.alerts.set(alert.rule, alert)
-      this.server.streams.send('alert', alert)
-      this.options.onAlert?.(alert)
+      // Pages stay as they are: the next look may do better.
+      process.stderr.write(`millrace dashboard: ${(error as Error).stack}\n`)
     }
   }
 
-  /** Another feed is shown: its past is what logs know of it. */
-  private begin(feed: string, world: number): void {
-    this.history.clear()
-    this.alarms.clear()
-    this.alerts.clear()
-    this.ended = null
-    for (const point of this.logs?.history(feed, world) ?? []) this.history.add(point)
+  private lookAtAll(): void {
+    this.looks++
+    this.logs?.look()
+    const awaited = this.all.some(one => one.name === null || one.hasEnded || one.isLogged)
+    if (this.looks % (awaited ? SEEK : LIST) === 0) {
+      if (awaited || this.server.streams.count > 0) this.list()
+      this.seek()
+      for (const shown of this.all) shown.follow()
+    }
+    for (const shown of this.all) shown.look()
+    for (const [key, one] of this.asked) {
+      one.idle = this.server.streams.countOf(one.shown) === 0 ? one.idle + 1 : 0
+      const isKept = one.shown.missing === null && (one.idle < PATIENCE || one.shown.control?.isHolding)
+      if (one.idle > 0 && !isKept) this.drop(key)
+    }
   }
 
-  private end(reason: string): void {
-    if (this.ended !== null) return
-    this.control?.forget()
-    this.ended = { reason }
-    this.server.streams.send('ended', this.ended)
+  private list(): void {
+    this.runsSeen = runsHere()
+    for (const shown of this.all) shown.runs = this.runsSeen
   }
 
-  /** Looks for a run: the next one of the same feed, or the only one that is here. */
+  /** Ranks of one run are shown together: where a process has no others, none needs to be named. */
+  private attach(pid: number, ring: string | undefined): void {
+    const own = this.runsSeen.filter(({ trainer, engine }) => trainer === pid || engine === pid)
+    if (ring !== undefined || own.length !== 1 || !this.main.tryShow(own[0]))
+      this.main.show(findRun(pid, ring))
+  }
+
+  /** Looks for what is to be shown: a run of the logs, or else the only one that is here. */
   private seek(): void {
-    const runs = runsHere()
-    const feed = this.run?.feed
-    const fitting = feed === undefined ? runs : runs.filter(run => run.feed === feed)
-    const next = feed === undefined ? (fitting.length === 1 ? fitting[0] : undefined) : fitting.at(-1)
-    if (next !== undefined && this.tryShow(next, false)) this.tell()
-    this.others = this.list(runs)
+    const { main, runsSeen } = this
+    const isOver = main.hasEnded && this.options.attach === undefined
+    if (main.name !== null && !main.isLogged && !isOver) return
+    const logged = this.logs?.newest()
+    // A run that was seen to its end is better known than its log.
+    if (logged?.ended && main.name !== null && !main.isLogged) return
+    if (logged !== undefined) {
+      const here = runsSeen.find(run => isSame(run, logged))
+      if (here === undefined || !main.tryShow(here)) main.showLog(logged)
+    } else if (main.name === null && runsSeen.length === 1) main.tryShow(runsSeen[0])
   }
+}
 
-  private tryShow({ trainer, trainerRing }: RunHere, chosen: boolean): boolean {
-    let found: FoundRun
-    try {
-      found = findRun(trainer, String(trainerRing))
-    } catch {
-      return false // it has ended meanwhile
-    }
-    this.show(found, chosen)
-    return true
-  }
-
-  private show(found: FoundRun, chosen = true): void {
-    const run = new WatchedRun(found)
-    // The next run of a feed goes on where the last one ended.
-    if (chosen || run.feed !== this.run?.feed) this.begin(run.feed, run.name.world)
-    this.control?.close()
-    this.run?.close()
-    this.run = run
-    this.ended = null
-    this.now = null
-    this.others = this.list(runsHere())
-  }
-
-  private list(runs: readonly RunHere[]): RunName[] {
-    const shown = this.ended === null ? this.run?.name : undefined
-    return runs
-      .filter(run => run.engine !== shown?.engine || run.ring !== shown.ring)
-      .filter(run => !(shown && run.world > 1 && run.world === shown.world && run.feed === shown.feed))
-      .map(plainName)
-  }
-
-  // ---------------------------------------------------------------- telling
-
-  private greeting(): Hello {
-    const { control, price, version } = this.options
-    const { run } = this
-    return {
-      version,
-      host: hostname(),
-      control,
-      dollarsPerHour: price,
-      run: run?.name ?? this.logged ?? null,
-      others: this.others,
-      definition: run?.definition ?? null,
-      fields: run?.fields ?? [],
-    }
-  }
-
-  /** Says hello again where runs have come or gone. */
-  private greet(): void {
-    const { run, others, ...rest } = this.greeting()
-    const plain = (one: RunName | null) => one && { ...one, age: 0 }
-    const hello = JSON.stringify({ ...rest, run: plain(run), others: others.map(plain) })
-    if (hello === this.hello) return
-    if (this.hello !== '') this.server.streams.send('hello', { ...rest, run, others })
-    this.hello = hello
-  }
-
-  /** Another run is shown: all that is open begins anew. */
-  private tell(): void {
-    this.server.streams.send('hello', this.greeting())
-    this.server.streams.send('history', this.history.told())
-  }
-
-  private controllable() {
-    const { run } = this
-    const setting = this.ended === null ? run?.setting : undefined
-    if (run === undefined || setting === undefined)
-      throw new MillraceError('no run is shown that could be changed')
-    const { trainer, trainerRing, engine, ring } = run
-    return { trainer, trainerRing, engine, ring, workers: setting.workers, depth: setting.depth }
-  }
+/** Whether a run that writes a log is one of this machine's. */
+function isSame({ feed, world, trainer }: RunHere, { name, ended, files }: LoggedRunHere): boolean {
+  const trainers = files.filter(({ header }) => header.host === hostname()).map(one => one.header.trainer)
+  return ended === null && name.feed === feed && name.world === world && trainers.includes(trainer)
 }

@@ -9,14 +9,38 @@ import type { RunRecord } from '../observe/live/record.js'
 export interface Events {
   /** First, and again when runs come or go. */
   hello: Hello
-  /** Once, after hello: the last hour as far as it is known, oldest first. */
+  /** Once, after hello: the last hour as far as it is known, oldest first. It ends with the second of `now`, if there is one. */
   history: HistoryPoint[]
+  /** Once, after history: the last seconds, and batches in memory over the last hour. They end with the second of `now`, too. */
+  recent: Recent
   /** Every second. */
   now: Now
   /** Whenever one fires or ends. */
   alert: Alert
-  /** The run has ended, and how; the page stays as it is. */
-  ended: { reason: string }
+  /** The run has ended; the page stays as it is. */
+  ended: Ended
+  /** Every 2 s, whether or not there is a run: a stream without it is broken. By the server's clock (ms since 1970). */
+  beat: { time: number }
+}
+
+/** How the run has ended, and when (ms since 1970): the last that was seen of it. */
+export interface Ended {
+  reason: string
+  time: number
+}
+
+export interface Recent {
+  /** 10 at most, oldest first. */
+  seconds: Pick<Now, 'ranks'>[]
+  slots: SlotPoint[]
+}
+
+/** Batches of all ranks in one second. */
+export interface SlotPoint {
+  time: number
+  ready: number
+  filling: number
+  held: number
 }
 
 export interface Hello {
@@ -29,6 +53,8 @@ export interface Hello {
   /** The run that is shown; null while none is there. Others on this machine, to choose from. */
   run: RunName | null
   others: RunName[]
+  /** What the address asked for (`?run=`) and is not here, or not any more. Null: it is, or nothing was asked for. */
+  missing: string | null
   /** The definition, as JSON; null where the engine does not tell. */
   definition: unknown
   /** What batches hold: names, types and shapes. */
@@ -62,13 +88,31 @@ export interface Now {
   ranks: RunRecord[]
   /** Of the rank that loses most: its account and diagnosis of the last 15 s or so. Null while too little was seen. */
   worst: { rank: number; accounting: Accounting; diagnosis: Diagnosis; evidence: ModelInput } | null
+  /**
+   * Of the rank that loses most, where that is known by its log alone: on another node, or of a run that has ended. It goes
+   * before `worst`, which is then null, or of a rank that loses less. Null: `worst` says it, or too little was seen.
+   */
+  told: Told | null
   /** What each worker does: shares of the last second by kind of work, and waits. */
   makers: { number: number; work: Record<string, number>; wait: number; idle: number; cpu: number | null }[]
   /** All that the tuner decided in this run, oldest first (200 at most), and what it does now, in words. */
   tuner: { state: string; decisions: TunerDecision[] } | null
+  /** The last of all ranks, oldest first; `bad` of the ranks says how many there are in all. */
   bad: BadSample[]
   /** Whether another process controls the engine. */
   controlledBy: number | null
+}
+
+/** What the log of a rank says: means of its last 15 s or so. */
+export interface Told {
+  rank: number
+  host: string
+  seconds: number
+  lost: number
+  stepMs: number
+  parts: Parts
+  /** The diagnosis in short: its `sentence` is whole. Null: none was made. */
+  why: RunRecord['why']
 }
 
 /** What sliders need to compute what would be if: the fit of src/observe/model/, as plain JSON. */
@@ -123,8 +167,9 @@ export interface Snapshot {
   hello: Hello
   history: HistoryPoint[]
   now: Now | null
+  recent: Recent
   alerts: Alert[]
-  ended: { reason: string } | null
+  ended: Ended | null
   timeline: Timeline | null
   gallery: Gallery | null
 }

@@ -59,6 +59,8 @@ export interface OpenOptions extends DeviceOptions {
   observe?: LevelName
   /** Folder of run logs: a line of JSON a second (docs/run-log.md). Default: MILLRACE_LOG, or none; false: none. */
   log?: string | false
+  /** What spans, run logs and dashboards call the run. By default the kind of its source, and its first path. */
+  name?: string
   /** Rules such as "lost>5% 60s": `notice` is told when one begins to hold and when it ends (docs/run-log.md). */
   alerts?: readonly string[]
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
@@ -118,6 +120,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   python: true,
   plugins: true,
   root: true,
+  name: true,
   device: true,
   decode: true,
   channelsLast: true,
@@ -147,6 +150,7 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
   const workers =
     options.workers === undefined || options.workers === 'auto' ? autoWorkers() : options.workers
   return {
+    ...(options.name !== undefined && { name: options.name }),
     rank,
     world,
     rankFrom: from,

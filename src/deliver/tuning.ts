@@ -5,6 +5,7 @@ import { mostRows } from '../batch/layout.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import { Control } from '../engine/control/control.js'
 import type { Feeding } from '../engine/ring/feeding.js'
+import type { TunerDecision } from '../observe/live/decision.js'
 import { type AttachedSpans, attachSpans } from '../spans/attach.js'
 import { SpanFile } from '../spans/file.js'
 import { workersByFiles } from '../system/process/limits.js'
@@ -27,6 +28,15 @@ export function workersBeside({ tuned, workers }: OpenedOptions): number {
   return tuned.workers && workers > 0 && other !== undefined ? Math.max(1, other.workers) : workers
 }
 
+/** Told of every decision of this process's tuner. */
+const listeners = new Set<(decision: TunerDecision) => void>()
+
+/** Calls the listener with every decision of this process's tuner, until the function that it returns is called. */
+export function onDecision(listener: (decision: TunerDecision) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
 /** What the tuner has to know of a ring beside its options. */
 export interface Tuned {
   /** The run that it belongs to: it may go on with another ring, when another is to decode. */
@@ -46,7 +56,7 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
   feeding.onClose = () => withGivenWorkers.delete(feeding)
   if (!Object.values(may).some(one => one) || cantTune(feeding.workers) !== undefined) return
   // Loaded here: feeds whose settings are given start sooner without it. Later ones find it, and take a former ring's place at once.
-  tuner ??= (await import('../tune/engine-tuner.js')).EngineTuner.shared()
+  tuner ??= await loadTuner()
   if (feeding.closed) return
   if (tuner.knows(feeding.id)) return tuner.decides(feeding.id, may.decoder)
   const spans = new SpansOfRing(feeding.id, trainer)
@@ -69,6 +79,18 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
     now: () => nowOf(feeding, spare()),
     set: (setting: Setting) => set(feeding, setting, spare()),
   })
+}
+
+async function loadTuner(): Promise<EngineTuner> {
+  const { EngineTuner } = await import('../tune/engine-tuner.js')
+  const shared = EngineTuner.shared()
+  shared.listeners.add(tellAll)
+  return shared
+}
+
+/** One function, however many feeds are opened at once: the tuner has it once. */
+function tellAll(decision: TunerDecision): void {
+  for (const listener of listeners) listener(decision)
 }
 
 /** Why nothing is tuned; undefined: it can be. */

@@ -159,6 +159,8 @@ export interface HostSignals {
 export interface Probes {
   /** A step with its batch at hand and makers at rest (ms), and how that was found. */
   ideal?: { ms: number; from: 'given' | 'held' | 'events' | 'cached' | 'upper'; steps: number }
+  /** Makers were to rest while batches that are ready are used up, but none lay ready: no such step was measured. */
+  noRest?: boolean
   /** A step with its batch at hand while makers were at work (ms). */
   atWork?: { ms: number; steps: number }
   /** Samples/s before and with twice the reads in flight, in turns. */

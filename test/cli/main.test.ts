@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/verbs.js'
@@ -269,6 +269,23 @@ describe('output', () => {
     expect(text).toMatch(/^millrace .*\nstatus 0\n$/)
     expect(complaints).toBe('')
   })
+})
+
+it('a run log is called by the file of its feed; what is for processes of ours is not in the help', async () => {
+  const logs = join(folder, 'named-logs')
+  writeFileSync(
+    join(folder, 'cats.json'),
+    JSON.stringify({
+      source: { synthetic: { count: 64, tensors: { shape: [1], dtype: 'u32' } } },
+      fields: { number: { from: 'data', as: 'bytes', ragged: { max: 4 } } },
+      batch: 4,
+    }),
+  )
+  expect((await millrace('run', join(folder, 'cats.json'), '--log', logs)).code).toBe(0)
+  expect(readdirSync(logs)).toEqual([expect.stringContaining('-cats.json-rank0-')])
+  const { stdout } = await millrace('run', '--help')
+  expect(stdout).toContain('--endless')
+  expect(stdout).not.toContain('--starter')
 })
 
 it('the demo of text tokenises, blends and packs, and leaves a feed that runs', async () => {

@@ -26,6 +26,14 @@ describe('what is said of a run', () => {
     expect(text).not.toContain('Your trainer loses')
   })
 
+  test('no cause of a setting that is gone: what was lost in the last second', () => {
+    const { record, window } = seen({})
+    for (const change of [{ workers: 3 }, { depth: 8 }])
+      expect(new LiveText().of({ record: { ...record, ...change, lost: 0.12 }, window })).toBe(
+        '320 samples/s  lost 12.0 %',
+      )
+  })
+
   test('nothing of causes where nothing is lost, nor of losses where nothing is computed', () => {
     expect(new LiveText().of(seen({ cpu: 0.01, step: 50 }))).toMatch(/^320 samples\/s {2}lost [\d.]+ %$/)
     expect(new LiveText(false).of(seen({}))).toMatch(/^320 samples\/s {2}2 workers can't/)

@@ -4,14 +4,14 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DashboardServer } from '../../src/dashboard/server/http.js'
 import { pageOf } from '../../src/dashboard/server/page.js'
-import type { Setting, Shown } from '../../src/dashboard/server/requests.js'
+import type { Setting, Shown, View } from '../../src/dashboard/server/requests.js'
 import { MOST_STREAMS } from '../../src/dashboard/server/streams.js'
 import type { Hello, Now } from '../../src/dashboard/view.js'
 import { until } from '../support/until.js'
 
 const hello: Hello = {
   ...{ version: '1', host: 'here', control: true, dollarsPerHour: 2, run: null, others: [] },
-  ...{ definition: null, fields: [] },
+  ...{ missing: null, definition: null, fields: [] },
 }
 const HTML = '<html><head><style>p{}</style></head><body><script>1</script></body></html>'
 
@@ -19,12 +19,20 @@ const HTML = '<html><head><style>p{}</style></head><body><script>1</script></bod
 const asked: { set: Setting[]; chosen: string[] } = { set: [], chosen: [] }
 
 function shown(control = true): Shown {
-  return {
-    snapshot: () => ({ saved: 1, hello, history: [], now: null, alerts: [], ended: null }),
+  const view: View = {
+    snapshot: () => ({
+      saved: 1,
+      hello,
+      history: [],
+      recent: { seconds: [], slots: [] },
+      now: null,
+      alerts: [],
+      ended: null,
+    }),
     timeline: seconds => ({ from: 0, to: 1000 * seconds, lanes: [] }),
     gallery: async () => ({ batch: 1, epoch: 0, step: 1, reason: null, rows: [] }),
-    bad: number => (number === 3 ? { type: 'image/png', bytes: Buffer.from('png') } : undefined),
-    choose: run => asked.chosen.push(run) > 0 && run === '7.1',
+    bad: (rank, number) =>
+      rank === 0 && number === 3 ? { type: 'image/png', bytes: Buffer.from('png') } : undefined,
     ...(control && {
       control: {
         set: async setting => {
@@ -35,7 +43,12 @@ function shown(control = true): Shown {
       },
     }),
   }
+  const other: View = { ...view, snapshot: () => ({ ...view.snapshot(), saved: 7 }) }
+  views = { view, other }
+  return { of: run => (run !== null && asked.chosen.push(run) > 0 && run === '7.1' ? other : view) }
 }
+
+let views: { view: View; other: View }
 
 const servers: DashboardServer[] = []
 afterEach(() => {
@@ -93,10 +106,29 @@ function raw(port: number, bytes: string): Promise<string> {
   })
 }
 
+/** Opens a stream of events. */
+function listen(port: number, headers: Record<string, string>, query = '') {
+  const seen = { text: '', status: 0, ended: false }
+  const request = httpRequest({ port, path: `/api/events${query}`, headers, host: '127.0.0.1' }, response => {
+    seen.status = response.statusCode!
+    response.setEncoding('utf8').on('data', part => {
+      seen.text += part
+    })
+    response.on('close', () => {
+      seen.ended = true
+    })
+  })
+  request.on('error', () => {
+    seen.ended = true
+  })
+  request.end()
+  return { seen, close: () => request.destroy() }
+}
+
 describe('who may ask', () => {
   test('without the token, nothing is told', async () => {
     const { port, token } = await start()
-    for (const path of ['/', '/api/snapshot', '/api/events', '/api/gallery', '/api/bad/3', '/nothing']) {
+    for (const path of ['/', '/api/snapshot', '/api/events', '/api/gallery', '/api/bad/0.3', '/nothing']) {
       for (const headers of [
         {},
         { authorization: 'Bearer x' },
@@ -166,6 +198,23 @@ describe('who may ask', () => {
   })
 })
 
+test('requests that are never ended don’t keep the page out', async () => {
+  const { server, port, own } = await start()
+  const open = listen(port, own)
+  await until(() => server.streams.count === 1)
+  const halves = Array.from({ length: 300 }, () => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n'))
+    socket.on('error', () => {}).resume()
+    return socket
+  })
+  await Promise.all(halves.map(socket => new Promise(resolve => socket.once('ready', resolve))))
+  expect((await ask(port, '/', own)).status).toBe(200)
+  expect(open.seen.ended).toBe(false) // it has shown the token
+  // Those that are left are ended after their time.
+  await until(() => halves.every(({ destroyed }) => destroyed))
+  open.close()
+})
+
 describe('what is answered', () => {
   test('the page runs its own script and no other', async () => {
     const { port, own } = await start()
@@ -191,11 +240,24 @@ describe('what is answered', () => {
     expect(await json('/api/timeline?seconds=1e9')).toMatchObject({ to: 15_000 })
     expect(await json('/api/timeline?seconds=-3')).toMatchObject({ to: 1000 })
     expect(await json('/api/timeline?seconds=x')).toMatchObject({ to: 5000 })
-    expect((await ask(port, '/api/bad/3', own)).headers['content-type']).toBe('image/png')
-    expect((await ask(port, '/api/bad/4', own)).status).toBe(404)
-    expect((await ask(port, '/?run=7.1', own)).status).toBe(200)
-    expect((await ask(port, '/api/events?run=8.1', own)).status).toBe(404)
-    expect(asked.chosen).toEqual(['7.1', '8.1'])
+    expect((await ask(port, '/api/bad/0.3', own)).headers['content-type']).toBe('image/png')
+    expect((await ask(port, '/api/bad/0.4', own)).status).toBe(404)
+    expect((await ask(port, '/api/bad/1.3', own)).status).toBe(404)
+  })
+
+  test('each page may ask for a run of its own; the page comes whatever it asks for', async () => {
+    const { server, port, own } = await start()
+    for (const run of ['7.1', '8.1', 'x'])
+      expect((await ask(port, `/?run=${run}`, own)).text).toContain('<script>')
+    expect(JSON.parse((await ask(port, '/api/snapshot?run=7.1', own)).text).saved).toBe(7)
+    expect(JSON.parse((await ask(port, '/api/snapshot', own)).text).saved).toBe(1)
+    const [first, second] = [listen(port, own), listen(port, own, '?run=7.1')]
+    await until(() => server.streams.count === 2)
+    server.streams.send(views.other, 'ended', { reason: 'the other', time: 1 })
+    server.streams.send(views.view, 'ended', { reason: 'the first', time: 1 })
+    await until(() => first.seen.text.includes('the first') && second.seen.text.includes('the other'))
+    expect(first.seen.text).not.toContain('the other')
+    expect(second.seen.text).not.toContain('the first')
   })
 
   test('paths are the ones there are, and no files', async () => {
@@ -246,31 +308,15 @@ describe('what is answered', () => {
 })
 
 describe('streams', () => {
-  function listen(port: number, headers: Record<string, string>) {
-    const seen = { text: '', status: 0, ended: false }
-    const request = httpRequest({ port, path: '/api/events', headers, host: '127.0.0.1' }, response => {
-      seen.status = response.statusCode!
-      response.setEncoding('utf8').on('data', part => {
-        seen.text += part
-      })
-      response.on('close', () => {
-        seen.ended = true
-      })
-    })
-    request.on('error', () => {
-      seen.ended = true
-    })
-    request.end()
-    return { seen, close: () => request.destroy() }
-  }
-
   test('a page is told hello and history first, then what happens', async () => {
     const { server, port, own } = await start()
     const { seen, close } = listen(port, own)
     await until(() => seen.text.includes('event: history'))
     expect(seen.text).toMatch(/^event: hello\ndata: \{.*\}\n\nevent: history\ndata: \[\]\n\n/)
-    server.streams.send('ended', { reason: 'over' })
-    await until(() => seen.text.endsWith('event: ended\ndata: {"reason":"over"}\n\n'))
+    server.streams.send(views.view, 'ended', { reason: 'over', time: 1 })
+    await until(() => seen.text.includes('event: ended\ndata: {"reason":"over","time":1}\n\n'))
+    // Scripts of a page don't see comments: that a stream lives is told as an event, run or no run.
+    await until(() => /event: beat\ndata: \{"time":\d+\}\n\n/.test(seen.text))
     close()
     await until(() => server.streams.count === 0)
   })
@@ -295,7 +341,7 @@ describe('streams', () => {
     socket.pause()
     await until(() => server.streams.count === 1)
     const now = (step: number): Now => ({
-      ...{ ranks: [], worst: null },
+      ...{ ranks: [], worst: null, told: null },
       makers: Array.from({ length: 2000 }, (_, number) => ({
         number,
         work: {},
@@ -309,7 +355,7 @@ describe('streams', () => {
     const before = process.memoryUsage().rss
     // 100 kB each: 200 MB, if all of them were kept.
     for (let step = 0; step <= 2000; step++) {
-      server.streams.send('now', now(step))
+      server.streams.send(views.view, 'now', now(step))
       if (step % 100 === 0) await new Promise(resolve => setImmediate(resolve))
     }
     expect(process.memoryUsage().rss - before).toBeLessThan(120e6)

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Dashboard, type DashboardOptions } from '../../src/dashboard/dashboard.js'
+import { Logs } from '../../src/dashboard/run/logs.js'
 import type { Snapshot } from '../../src/dashboard/server/requests.js'
 import type { Gallery, Timeline } from '../../src/dashboard/view.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -161,28 +162,37 @@ describe('a run that is attached to', () => {
     )
     const other = hello.others.find(({ trainer }) => trainer === second.pid)!
     expect(hello.others.some(({ trainer }) => trainer === first.pid)).toBe(false)
-    const choose = (run: string) =>
-      fetch(`http://127.0.0.1:${dashboard.port}/?run=${run}`, {
-        headers: { authorization: `Bearer ${dashboard.token}` },
-      })
-    expect((await choose('1:1')).status).toBe(404)
-    expect((await choose(`${second.pid}.${other.ring}`)).status).toBe(200)
+    const chosen = (run: string) => get<Snapshot>(dashboard, `/api/snapshot?run=${run}`)
+    const none = (await chosen('1:1')).hello
+    expect(none).toMatchObject({ run: null, missing: '1:1' })
+    expect(none.others.map(({ trainer }) => trainer)).toEqual(expect.arrayContaining([first.pid, second.pid]))
+    // Two pages look at two runs.
+    const address = `${second.pid}.${other.ring}`
     await become(
-      () => snapshot(dashboard),
-      ({ hello }) => hello.run?.trainer === second.pid,
+      () => chosen(address),
+      ({ hello, now }) => hello.run?.trainer === second.pid && hello.missing === null && now,
     )
-    expect((await choose(`${first.pid}:1`)).status).toBe(200)
-    await become(
-      () => snapshot(dashboard),
-      ({ hello, now }) => hello.run?.trainer === first.pid && now,
+    expect((await snapshot(dashboard)).hello.run!.trainer).toBe(first.pid)
+    expect((await chosen(`${first.pid}:1`)).hello.run!.trainer).toBe(first.pid)
+    // One that has ended stays as it was last seen, and does not become the other one of the same feed.
+    await end(second.child)
+    const { ended, now } = await become(
+      () => chosen(address),
+      ({ ended }) => ended,
     )
+    expect(Date.now() - ended!.time).toBeLessThan(LONGEST_WAIT)
+    expect(now!.ranks[0].memory!.bytes).toBeGreaterThan(1e6)
+    expect(now!.ranks[0].cores!.trainer + now!.ranks[0].cores!.engine).toBeGreaterThan(0)
+    await new Promise(resolve => setTimeout(resolve, 3000))
+    expect((await chosen(address)).ended).toEqual(ended)
+    expect((await chosen(address)).hello.run!.trainer).toBe(second.pid)
   })
 
   test('all its ranks are shown, and alerts', async () => {
     const { pid } = await trainer({ ranks: 2 })
     const told: string[] = []
     const dashboard = await start({
-      ...{ attach: pid, ring: '1', alerts: ['samples>1/s 1s'], onAlert: ({ rule }) => told.push(rule) },
+      ...{ attach: pid, alerts: ['samples>1/s 1s'], onAlert: ({ rule }) => told.push(rule) },
     })
     const { alerts } = await become(
       () => snapshot(dashboard),
@@ -238,31 +248,41 @@ describe('a run that is attached to', () => {
     expect(said.workers).toBe(2)
   })
 
-  test('is known by its logs, where it runs on another node', async () => {
+  test('goes on where its log knows what was before', async () => {
     const log = temporaryFolder()
-    const { child, pid } = await trainer({ log })
+    const { pid } = await trainer({ log })
     const local = await start({ attach: pid, log })
     await become(
       () => snapshot(local),
-      ({ history }) => history.length > 3,
+      ({ history, recent }) => history.length > 3 && recent.seconds.length > 3 && recent.slots.length > 3,
     )
     local.close()
-    // Another dashboard knows of what was before.
     const later = await start({ attach: pid, log })
+    expect((await snapshot(later)).history.length).toBeGreaterThan(2)
+  })
+
+  test('of a folder of logs is shown before all others, with its ranks here', async () => {
+    const log = temporaryFolder()
+    await trainer() // a stranger
+    const { child, pid } = await trainer({ log })
+    await until(() => new Logs(log).newest())
+    const dashboard = await start({ log })
+    expect(dashboard.runs.run).toMatchObject({ trainer: pid })
     await become(
-      () => snapshot(later),
-      ({ history }) => history.length > 2,
+      () => snapshot(dashboard),
+      ({ now }) => now?.worst,
     )
-    later.close()
+    dashboard.close()
     await end(child)
-    const { Logs } = await import('../../src/dashboard/run/logs.js')
-    const logs = new Logs(log)
-    const newest = logs.newest()!
-    expect(newest.name).toMatchObject({ trainer: pid, world: 1 })
-    const { feed, world } = newest.name
-    expect(logs.history(feed, world).length).toBeGreaterThan(2)
-    expect(logs.now(feed, world, Date.now() + 60_000)).toEqual([])
-    expect(logs.newest(Date.now() + 60_000)!.ended).toContain('does not go on')
+    // Killed: its log does not end, and does not go on.
+    await until(() => new Logs(log).newest()!.ended)
+    const after = await start({ log })
+    expect(after.runs).toMatchObject({ run: { trainer: pid }, ended: expect.stringContaining('go on') })
+    const { now, history, ended } = await snapshot(after)
+    expect(now!.ranks).toHaveLength(1)
+    expect(now!.told).toMatchObject({ rank: 0, parts: expect.any(Object) })
+    expect(history.length).toBeGreaterThan(1)
+    expect(ended!.time).toBeGreaterThanOrEqual(now!.ranks[0].time)
   })
 })
 
@@ -388,10 +408,37 @@ describe('the command', () => {
     expect(own.exitCode).toBeNull()
   })
 
+  test('knows the step of the trainer that it starts', async () => {
+    const { said } = await dashboardOf(feed, '--step-ms', '20', '--workers', '1')
+    const { now } = await become(
+      () => snapshot(said),
+      ({ now }) => now?.worst,
+    )
+    expect(now!.worst!.accounting).toMatchObject({ idealFrom: 'given', idealMs: 20 })
+  })
+
+  test.each([
+    [['--port', '99999'], '--port wants a number from 0 to 65535'],
+    [['--host', ''], '--host wants a name'],
+    [['--host', 'no.such.host.invalid'], "can't listen at --host no.such.host.invalid"],
+    [['--alert', 'lots>5%'], '--alert: alert "lots>5%"'],
+  ])('refuses %j', async (words, message) => {
+    const child = spawn(process.execPath, [cli, 'dashboard', ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+    children.push(child)
+    let errors = ''
+    child.stderr!.setEncoding('utf8').on('data', part => {
+      errors += part
+    })
+    expect(await new Promise(resolve => child.once('close', resolve))).toBeGreaterThan(0)
+    expect(errors).toContain(message)
+    expect(errors).not.toContain('RangeError')
+  })
+
   test('says what is wrong with a feed that can’t be run', async () => {
     const file = join(temporaryFolder(), 'bad.json')
     writeFileSync(file, '{"source": {"tar": "none-*.tar"}, "fields": {}, "batch": 1}')
-    await expect(dashboardOf(file)).rejects.toThrow(/can't be run: .*status/)
+    const failed = await dashboardOf(file).catch((error: Error) => error.message)
+    expect(failed).toMatch(/^millrace: .*bad\.json: fields: a feed needs at least one field\s*$/)
   })
 
   // Only root may become another user; without that there is only one to look at.

@@ -100,9 +100,9 @@ describe('in Node', () => {
       notice: (text: string) => told.push(text),
     }
     await feedUntil(options, () => told.length > 0)
-    expect(told).toEqual([expect.stringMatching(/^alert: rss>1MB: .* of memory$/)])
+    expect(told).toEqual([expect.stringMatching(/^rss>1MB: .* of memory$/)])
     expect(readRunLog(folder)[0].ranks[0].alerts).toEqual([
-      { rule: 'rss>1MB', since: expect.any(Number), time: expect.any(Number), text: told[0].slice(7) },
+      { rule: 'rss>1MB', since: expect.any(Number), time: expect.any(Number), text: told[0] },
     ])
   })
 

@@ -108,7 +108,7 @@ describe('the report', () => {
     expect([title.textContent, why.textContent]).toEqual(['naive: lost 50 %', 'because'])
     const widths = (bar.children as Node[]).map(({ style }) => Number.parseFloat(style.width))
     expect(widths).toEqual([50, 5, 30, 10, 5])
-    expect(bar.label).toContain('workers wait for cores 10 %')
+    expect(bar.label).toContain('waiting for cores 10 %')
     expect(byId('parts-legend').children).toHaveLength(5)
     places.clear()
     runInNewContext(source('parts.js'), { runs: runs.slice(1), byId, element, percent })

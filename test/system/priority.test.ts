@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { numberFeed, using } from '../support/engine.js'
-import { LONGEST_WAIT, until } from '../support/until.js'
+import { until } from '../support/until.js'
 
 /** How nice each thread of this process is: field 19 of its stat. */
 function niceness(): number[] {
@@ -14,7 +12,7 @@ function niceness(): number[] {
 }
 
 describe.skipIf(process.platform !== 'linux')('priority', () => {
-  it('is lower for makers, and for nobody else', async () => {
+  it('is lower for makers, and for no other thread', async () => {
     const before = niceness()
     const usual = before[0]
     expect(new Set(before)).toEqual(new Set([usual]))
@@ -23,31 +21,5 @@ describe.skipIf(process.platform !== 'linux')('priority', () => {
       // They start one after the other.
       await until(() => String(niceness().filter(nice => nice > usual)) === '10,10,10')
     })
-  })
-})
-
-const AUTOGROUP = '/proc/self/autogroup'
-
-describe.skipIf(!existsSync(AUTOGROUP))('the priority of a session', () => {
-  /** What a process says of its session after it has given way, in a session of its own or in ours. */
-  function afterGivingWay(detached: boolean): Promise<string> {
-    const { href } = new URL('../../dist/system/process/priority.js', import.meta.url)
-    const program = `
-      import { readFileSync } from 'node:fs'
-      import { giveWayAsSession } from '${href}'
-      giveWayAsSession()
-      console.log(readFileSync('${AUTOGROUP}', 'utf8'))`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { detached })
-    return text(child.stdout)
-  }
-
-  it('is lower where the session is its own', async () => {
-    // Linux lets ordinary users do so ten times a second, all of them together.
-    await expect.poll(() => afterGivingWay(true), { timeout: LONGEST_WAIT }).toMatch(/nice 10$/m)
-  })
-
-  it('is left alone where it is somebody else’s', async () => {
-    const before = readFileSync(AUTOGROUP, 'utf8')
-    expect((await afterGivingWay(false)).trim()).toBe(before.trim())
   })
 })

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import os
 import select
 import socket
@@ -27,8 +26,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from ..errors import DefinitionError, MillraceError, from_engine, printable
-
-log = logging.getLogger("millrace")
+from .say import say
 
 #: Between two looks at whether waiting still has sense (seconds).
 LOOK = 0.25
@@ -62,7 +60,7 @@ class _Inbox:
 
     def put(self, message: Message) -> None:
         if "notice" in message:
-            log.info("%s", printable(str(message["notice"])))
+            say(printable(str(message["notice"])).replace("\n", "\\n"))
             return
         number = message.get("id")
         if number is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
+from .._client.say import say
 from .._generated.protocol import FINE
 from ..errors import MillraceError
 from .account import Account
-from .stats import Stats, say
+from .stats import Stats, percent
 from .stream import Stream
 
 #: So the engine's sentence begins, with the number that the line has already.
@@ -75,9 +76,9 @@ def told(known: Mapping[str, Any]) -> Optional[str]:
         return None
     lost = account["lost"]
     if lost < FINE:
-        return f"compute-bound ({lost:.1%} lost)"
+        return f"compute-bound ({percent(lost)} lost)"
     parts = {name: account["parts"][name] for name in PARTS}
-    line = f"lost {lost:.1%}, mostly to {PARTS[max(parts, key=lambda name: parts[name])]}"
+    line = f"lost {percent(lost)}, mostly to {PARTS[max(parts, key=lambda name: parts[name])]}"
     if diagnosis["verdict"] == "inconclusive":
         return line
     sentence = str(known["sentence"]).rstrip(".")

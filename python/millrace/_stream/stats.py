@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 import time
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 from .._generated.protocol import STALL
 from .judge import Judge
-
-log = logging.getLogger("millrace")
 
 #: In seconds: a longer wait counts as a stall.
 _STALL = STALL / 1000
@@ -85,12 +81,9 @@ class Stats:
         steps = self.batches - self._batches_before
         self.mark()
         rate = f"{steps} step{'' if steps == 1 else 's'}, {samples / seconds:,.0f} samples/s"
-        return f"epoch {epoch}: {rate}", f"the trainer waited {share:.1%} of the time"
+        return f"epoch {epoch}: {rate}", f"the trainer waited {percent(share)} of the time"
 
 
-def say(line: str) -> None:
-    """Logs a line; where logging is not set up, it goes to stderr."""
-    if log.isEnabledFor(logging.INFO) and log.hasHandlers():
-        log.info("%s", line)
-    elif not log.hasHandlers() and log.level == logging.NOTSET:
-        print(f"millrace: {line}", file=sys.stderr)
+def percent(share: float) -> str:
+    """As the command line writes it: 99.0 %."""
+    return f"{100 * share:.1f} %"

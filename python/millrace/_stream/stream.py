@@ -25,12 +25,13 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from .._client.client import Client, Opened, Place
 from .._client.meeting import Meeting
+from .._client.say import say
 from .._generated.slot_words import Header
 from .._spans.records import SpanRead
 from ..errors import EngineDied, ForkedError, MillraceError, printable
 from .fork import watch
 from .reading import Taken, read
-from .stats import Stats, say
+from .stats import Stats
 
 log = logging.getLogger("millrace")
 
@@ -127,6 +128,7 @@ class Stream:
             "maxDepth": self.opened.depth,
             "tune": "off",
             "log": None,  # it is no part of the run that is logged
+            "alerts": [],
         }
         other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
         other.changes, other._told = self.changes, set(self._told)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .._client.say import say
 from .._generated.decoder import CPU, GPU, SHARES
-from .._stream.stats import say
 from ..errors import DefinitionError
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Callable, Deque, Dict, Optional
 
+from .._client.say import say
 from .._cuda import queues
 from .._generated.decoder import SHARES
 from .._stream.loop import Loop
 from .._stream.reading import Taken
 from .._stream.run import Run
-from .._stream.stats import say
 from ..batch import Batch, about_of
 from ..errors import EngineDied, MissingError
 from .bad_rows import Beside, without_bad

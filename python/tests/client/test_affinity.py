@@ -56,6 +56,23 @@ def test_auto_leaves_the_trainer_the_cores_that_it_is_bound_to(engine, runtime_f
             os.sched_setaffinity(0, CORES)
 
 
+def niceness(pid):
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    lines = [
+        (task / "stat").read_text() for task in tasks if (task / "comm").read_text().startswith("millrace w")
+    ]
+    return {int(line[line.rindex(")") + 2 :].split()[16]) for line in lines}
+
+
+def test_workers_are_nice_and_their_session_is_not(engine, runtime_folder):
+    with millrace.Feed(FEED, workers=1) as feed:
+        next(iter(feed))
+        pid = run_of(feed).stream.client.engine.pid
+        assert wait_until(lambda: niceness(pid) == {10})
+        session = Path(f"/proc/{pid}/autogroup")
+        assert not session.exists() or " nice 0" in session.read_text()
+
+
 def test_cores_that_are_not_allowed_are_named(engine, runtime_folder):
     with pytest.raises(millrace.DefinitionError, match="affinity: this process may not use core 4095; it"):
         millrace.Feed(FEED, affinity=[4095])

@@ -133,17 +133,17 @@ def known(lost, verdict, part="running", steps=200):
 
 
 def test_the_line_after_an_epoch_says_why():
-    assert told(known(0.012, "compute-bound")) == "compute-bound (1.2% lost)"
+    assert told(known(0.012, "compute-bound")) == "compute-bound (1.2 % lost)"
     assert told(known(0.31, "under-parallel")) == (
-        "lost 31.0%, mostly to waiting for workers that are busy with a batch: "
+        "lost 31.0 %, mostly to waiting for workers that are busy with a batch: "
         "the workers can't decode fast enough. Use 4 workers: +20 %"
     )
     assert told(known(0.31, "inconclusive", "blocked")) == (
-        "lost 31.0%, mostly to waiting for workers that wait for storage or a function"
+        "lost 31.0 %, mostly to waiting for workers that wait for storage or a function"
     )
     assert told(known(0.31, "inconclusive", steps=0)) is None
     other = {**known(0.31, "hand-over", "handOver"), "sentence": "Not so: quick."}
-    assert told(other) == "lost 31.0%, mostly to taking finished batches: Not so: quick"
+    assert told(other) == "lost 31.0 %, mostly to taking finished batches: Not so: quick"
 
 
 def test_the_first_line_without_a_cause_says_how_to_learn_it(fake, caplog, monkeypatch):

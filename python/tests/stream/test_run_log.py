@@ -72,6 +72,27 @@ def test_a_folder_that_cannot_be_written_to_is_refused(engine, tmp_path):
         millrace.Feed(FEED, workers=1, log=tmp_path / "file")
 
 
+def test_alerts_are_told_while_the_loop_runs(engine, tmp_path, caplog):
+    assert "alerts" not in request()
+    assert request(alerts=("bad>3",))["alerts"] == ["bad>3"]
+    for wrong in ("lost>5% 60s", [7]):
+        with pytest.raises(DefinitionError, match="alerts: expected a list of rules"):
+            request(alerts=wrong)
+    with pytest.raises(millrace.MillraceError, match='alert "lots>5%": "lots" is nothing that is known'):
+        millrace.Feed(FEED, workers=1, alerts=["lots>5%"])
+    caplog.set_level("INFO", logger="millrace")
+
+    def told():
+        return [record.getMessage() for record in caplog.records if "alert: " in record.getMessage()]
+
+    with millrace.Feed(FEED, workers=1, epochs=None, alerts=["samples>1/s 1s"]) as feed:
+        for _ in feed:
+            time.sleep(0.005)
+            if told():
+                break
+    assert told()[0].startswith("synthetic: alert: samples>1/s 1s: ")
+
+
 def drawing():
     return any(thread.name == "millrace-progress" for thread in threading.enumerate())
 

@@ -4,7 +4,7 @@
  */
 import { PART_NAMES } from '../../observe/account/parts.js'
 import type { Parts } from '../../observe/evidence.js'
-import { differs, type Estimate, type Mean, studentT, welch } from '../statistics.js'
+import { differs, type Estimate, LEAST_VALUES, type Mean, studentT, welch } from '../statistics.js'
 
 /** Steps that belong together: sums. */
 export interface Block {
@@ -49,8 +49,9 @@ export function compareBlocks(a: readonly Block[], b: readonly Block[]): Compari
   }
 }
 
-/** The part that explains most of a change, and in which direction; undefined: none is significant. */
-export function mainCause({ parts, step }: Comparison): PartChange | undefined {
+/** The part that explains most of a change; undefined: none is significant, or steps did not get longer where the rate fell. */
+export function mainCause({ rate, parts, step }: Comparison): PartChange | undefined {
+  if (rate.ratio.value > 1 !== step.change < 0) return undefined
   const told = parts.filter(
     ({ significant, change }) => significant && Math.sign(change) === Math.sign(step.change),
   )
@@ -94,7 +95,7 @@ function changeOf(
   const [x, y] = [a, b].map(blocks => perUnit(blocks, ms, block => block.steps))
   const change = y.mean - x.mean
   const half = studentT(welch(x, y)) * Math.hypot(x.error, y.error)
-  const interval: PartChange['interval'] = Number.isNaN(half) ? null : [change - half, change + half]
+  const interval: PartChange['interval'] = areFew(x, y) ? null : [change - half, change + half]
   const significant = interval !== null && (interval[0] > 0 || interval[1] < 0)
   return { part, a: x.mean, b: y.mean, change, interval, significant }
 }
@@ -117,5 +118,9 @@ function perUnit(
 function ratioOf(a: Mean, b: Mean): Estimate {
   const value = a.mean / b.mean
   const half = studentT(welch(a, b)) * Math.hypot(a.error / a.mean, b.error / b.mean)
-  return { value, interval: Number.isNaN(half) ? null : [value * Math.exp(-half), value * Math.exp(half)] }
+  return { value, interval: areFew(a, b) ? null : [value * Math.exp(-half), value * Math.exp(half)] }
+}
+
+function areFew(a: Mean, b: Mean): boolean {
+  return Math.min(a.count, b.count) < LEAST_VALUES
 }

@@ -2,11 +2,13 @@
 import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
-import { openRegular } from '../../system/files/regular.js'
+import { isTrace } from '../../observe/trace/read/file.js'
+import { kindOf as kindOfFile, openRegular } from '../../system/files/regular.js'
 import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
 import { reasonsAgainst } from '../result/gate.js'
 import type { MeasuredRun } from '../result/summary.js'
-import { type Block, compareBlocks, partsInMs } from './blocks.js'
+import { differs, geometricMean, ratio } from '../statistics.js'
+import { type Block, type Comparison, compareBlocks, partsInMs } from './blocks.js'
 import type { Kind, Pair, SideFacts } from './pair.js'
 import { type Aligned, align, beginsLog, readLog } from './run-log.js'
 import { readTraced } from './traces.js'
@@ -25,11 +27,12 @@ export interface Compared {
   stretches?: Aligned['stretches']
 }
 
+const WANTED = `give ${BENCH_FILE} of \`millrace bench\`, a run log or a trace`
 /** So much of a file is looked at to tell what it is. */
 const LOOKED_AT = 1 << 16
 
 export async function compare(a: string, b: string): Promise<Compared> {
-  const [x, y] = [kindOf(a), kindOf(b)]
+  const [x, y] = [await kindOf(a), await kindOf(b)]
   if (x !== y)
     throw new MillraceError(`${a} is ${WORDS[x]}, ${b} is ${WORDS[y]}: two of a kind can be compared`)
   const found = x === 'bench' ? ofBench(a, b) : x === 'log' ? ofLogs(a, b) : await ofTraces(a, b)
@@ -38,18 +41,26 @@ export async function compare(a: string, b: string): Promise<Compared> {
 
 const WORDS: Record<Kind, string> = { bench: 'a result of bench', log: 'a run log', trace: 'a trace' }
 
-function kindOf(place: string): Kind {
-  if (!existsSync(place)) throw new MillraceError(`there is no ${place}`)
-  if (statSync(place).isDirectory()) {
-    if (existsSync(join(place, BENCH_FILE))) return 'bench'
-    const log = readdirSync(place).find(
-      name => name.endsWith('.jsonl') && beginsLog(firstLine(join(place, name))),
-    )
-    if (log !== undefined) return 'log'
-    throw new MillraceError(`${place} has neither ${BENCH_FILE} nor a run log (*.jsonl)`)
-  }
+async function kindOf(place: string): Promise<Kind> {
+  const stats = statSync(place, { throwIfNoEntry: false })
+  if (stats === undefined) throw new MillraceError(`there is no ${place}`)
+  if (stats.isDirectory()) return kindOfFolder(place)
+  if (!stats.isFile()) throw new MillraceError(`${place} is ${kindOfFile(stats)}: ${WANTED}`)
+  if (stats.size === 0) throw new MillraceError(`${place} is empty: ${WANTED}`)
   const line = firstLine(place)
-  return isBench(line) ? 'bench' : beginsLog(line) ? 'log' : 'trace'
+  if (isBench(line)) return 'bench'
+  if (beginsLog(line)) return 'log'
+  if (await isTrace(place)) return 'trace'
+  throw new MillraceError(`${place} is neither a result of bench, nor a run log, nor a trace: ${WANTED}`)
+}
+
+function kindOfFolder(place: string): Kind {
+  if (existsSync(join(place, BENCH_FILE))) return 'bench'
+  const log = readdirSync(place).find(
+    name => name.endsWith('.jsonl') && beginsLog(firstLine(join(place, name))),
+  )
+  if (log !== undefined) return 'log'
+  throw new MillraceError(`${place} has neither ${BENCH_FILE} nor a run log (*.jsonl)`)
 }
 
 function firstLine(path: string): string {
@@ -75,7 +86,7 @@ function ofBench(a: string, b: string): Found {
       name,
       a: factsOf(then),
       b: factsOf(now),
-      comparison: compareBlocks(then.map(blockOf), now.map(blockOf)),
+      comparison: { ...compareBlocks(then.map(blockOf), now.map(blockOf)), rate: rateOf(then, now) },
     }
   })
   const role = (name: string) => own.get(name)![0].configuration.role
@@ -99,6 +110,16 @@ function byConfiguration({ runs }: BenchFile): Map<string, MeasuredRun[]> {
     groups.set(name, [...(groups.get(name) ?? []), run])
   }
   return groups
+}
+
+/** As the gate of bench compares them (result/gate.ts): rounds count alike, however many steps they had. */
+function rateOf(then: readonly MeasuredRun[], now: readonly MeasuredRun[]): Comparison['rate'] {
+  const [a, b] = [then, now].map(runs => runs.map(({ figures }) => figures.samplesPerSecond))
+  const change = ratio(b, a)
+  return {
+    ...{ a: geometricMean(a), b: geometricMean(b), of: 'samples', ratio: change },
+    significant: differs(change),
+  }
 }
 
 function factsOf(runs: readonly MeasuredRun[]): SideFacts {

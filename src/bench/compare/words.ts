@@ -1,7 +1,7 @@
 /** The comparison in one sentence. */
 import type { Parts } from '../../observe/evidence.js'
 import { count, ms } from '../../observe/verdict/units.js'
-import type { Estimate } from '../statistics.js'
+import { areTooFew, changeText, tooFew } from '../change-words.js'
 import { mainCause, type PartChange } from './blocks.js'
 import type { Kind, Pair } from './pair.js'
 
@@ -23,8 +23,14 @@ export function conclusionOf(kind: Kind, pairs: readonly Pair[]): string {
   const { rate, step } = comparison
   const about = kind === 'bench' ? ` with ${name}` : ''
   const rates = `${figure(rate.a)} and ${figure(rate.b)} ${rate.of}/s`
+  const blocks = Math.min(comparison.blocks.a, comparison.blocks.b)
+  if (areTooFew(blocks)) {
+    const few =
+      kind === 'bench' ? tooFew(blocks) : `${blocks} stretches of steps can't tell: longer runs would`
+    return `${capital(few)}: ${rates}${about}, ${changeText(rate.ratio)}.${othersOf(others)}`
+  }
   if (!rate.significant)
-    return `No difference that is more than noise${about}: ${rates}${noise(rate.ratio)}.${othersOf(others)}`
+    return `No difference beyond noise${about}: ${rates}, ${changeText(rate.ratio)}.${othersOf(others)}`
   const faster = rate.ratio.value > 1
   const cause = mainCause(comparison)
   const why = cause === undefined ? '' : `; ${causeText(cause, step)}`
@@ -32,22 +38,15 @@ export function conclusionOf(kind: Kind, pairs: readonly Pair[]): string {
     a.verdict !== b.verdict && a.verdict !== null && b.verdict !== null
       ? ` The verdict was ${a.verdict}, and is ${b.verdict}.`
       : ''
-  return `B is ${gain(rate.ratio)} ${faster ? 'faster' : 'slower'}${about}: ${rates}${why}.${verdict}${othersOf(others)}`
+  return `B is ${faster ? 'faster' : 'slower'}${about}: ${changeText(rate.ratio)}, ${rates}${why}.${verdict}${othersOf(others)}`
 }
 
 function causeText({ part, a, b }: PartChange, step: PartChange): string {
   return `a step takes ${ms(step.b)} in place of ${ms(step.a)}, most of it by ${PART_NAMES[part]}, ${ms(a)} before and ${ms(b)} now`
 }
 
-/** `12 % (±3)`. */
-function gain({ value, interval }: Estimate): string {
-  const half = interval === null ? '' : ` (±${Math.max(1, Math.round(50 * (interval[1] - interval[0])))})`
-  return `${Math.abs(Math.round(100 * (value - 1)))} %${half}`
-}
-
-function noise({ interval }: Estimate): string {
-  if (interval === null) return ', and one block each says nothing of the noise'
-  return `, the noise is ±${Math.round(50 * (interval[1] - interval[0]))} %`
+function capital(text: string): string {
+  return text[0].toUpperCase() + text.slice(1)
 }
 
 function othersOf(others: readonly Pair[]): string {

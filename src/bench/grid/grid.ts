@@ -88,7 +88,7 @@ export class Grid {
     const values = [
       asked.workers ?? usualWorkers(this.machine),
       asked.depth ?? usualDepths(this.machine),
-      asked.affinity ?? this.usualBindings,
+      this.bindingsOf(usual.workers),
       asked.cache ?? [],
     ]
     const others = [usual.workers, usual.depth, usual.affinity, null]
@@ -150,7 +150,7 @@ export class Grid {
 
   private bindings(at: Setting): Setting[] {
     if (at.workers === 0) return []
-    return (this.asked.affinity ?? this.usualBindings).map(affinity => ({ ...at, affinity }))
+    return this.bindingsOf(at.workers).map(affinity => ({ ...at, affinity }))
   }
 
   private caches(at: Setting): Setting[] {
@@ -168,20 +168,23 @@ export class Grid {
     return lost !== null && lost < NOTHING_LOST
   }
 
-  private get usualBindings(): readonly Binding[] {
-    return this.machine.canBind ? ['off', 'auto'] : ['off']
+  /** Workers that are as many as the cores, or more, are not bound by "auto": they share all cores (engine/bind/plan.ts). */
+  private bindingsOf(workers: number): readonly Binding[] {
+    const { canBind, cores } = this.machine
+    return this.asked.affinity ?? (canBind && workers < cores ? ['off', 'auto'] : ['off'])
   }
 
   private product(): Configuration[] {
     const { asked, machine } = this
     const workers = asked.workers ?? usualWorkers(machine)
     const depths = asked.depth ?? usualDepths(machine)
-    const bindings = asked.affinity ?? this.usualBindings
     const caches: readonly (number | null)[] = asked.cache ?? [null]
     return workers
       .flatMap(workers =>
         depths.flatMap(depth =>
-          bindings.flatMap(affinity => caches.map(cache => ({ workers, depth, affinity, cache }))),
+          this.bindingsOf(workers).flatMap(affinity =>
+            caches.map(cache => ({ workers, depth, affinity, cache })),
+          ),
         ),
       )
       .map(setting => this.configuration(setting))

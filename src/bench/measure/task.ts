@@ -1,4 +1,4 @@
-/** What the process of one run is told, and what it answers. Plain JSON: it goes through a pipe. */
+/** What the process of one run is told, and what it answers. Plain data: it goes through a pipe. */
 import type { FeedJson } from '../../define/types.js'
 import type { OpenOptions } from '../../deliver/options.js'
 import type { Accounting, Parts, VerdictName } from '../../observe/evidence.js'
@@ -90,8 +90,8 @@ export interface RunAnswer {
   times: RunTimes
 }
 
-/** What comes back from the process. */
-export type RunMessage =
-  | { type: 'progress'; share: number }
-  | { type: 'answer'; answer: RunAnswer }
+/** What comes back from the process of a measurement: what it tells meanwhile, and how it ends. */
+export type Message<Answer, Told> =
+  | { type: 'told'; what: Told }
+  | { type: 'answer'; answer: Answer }
   | { type: 'failed'; message: string; tag: string }

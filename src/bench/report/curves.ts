@@ -29,9 +29,9 @@ export function workersSeries(summaries: readonly Summary[]): Summary[] {
 
 /** The fewest workers that give nearly the most. */
 export function kneeOf(series: readonly Summary[]): Knee | undefined {
-  const most = Math.max(...series.map(one => one.samplesPerSecond.median))
-  const found = series.find(one => one.samplesPerSecond.median >= KNEE * most)
-  return found && { workers: found.configuration.workers, samplesPerSecond: found.samplesPerSecond.median }
+  const most = Math.max(...series.map(one => one.samplesPerSecond.mean))
+  const found = series.find(one => one.samplesPerSecond.mean >= KNEE * most)
+  return found && { workers: found.configuration.workers, samplesPerSecond: found.samplesPerSecond.mean }
 }
 
 /** `demand`: samples/s that the trainer could take; undefined: it computes nothing. */
@@ -72,12 +72,12 @@ export function workersChart(series: readonly Summary[], demand: number | undefi
           ),
         ]),
     path(
-      series.map(one => [x(one.configuration.workers), y(one.samplesPerSecond.median)] as const),
+      series.map(one => [x(one.configuration.workers), y(one.samplesPerSecond.mean)] as const),
       'curve',
     ),
-    ...series.flatMap(({ configuration: { workers, name }, samplesPerSecond: { median, min, max } }) => [
+    ...series.flatMap(({ configuration: { workers, name }, samplesPerSecond: { mean, min, max } }) => [
       line(x(workers), y(min), x(workers), y(max), 'whisker'),
-      circle(x(workers), y(median), 4.5, 'dot', `${name}: ${rate(median)} (${count(min)} to ${count(max)})`),
+      circle(x(workers), y(mean), 4.5, 'dot', `${name}: ${rate(mean)} (${count(min)} to ${count(max)})`),
     ]),
     ...shown.map(workers => text(x(workers), HEIGHT - BOTTOM + 18, String(workers), 'tick', 'middle')),
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, 'workers', 'tick', 'middle'),

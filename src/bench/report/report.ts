@@ -46,7 +46,7 @@ export function renderReport(file: BenchFile, times: ReadonlyMap<string, RunTime
     `<p class="lede">${escaped(choice?.conclusion ?? 'The bench was ended before it was done.')}</p>`,
     choice === null ? '' : `<pre class="panel">${escaped(commandsOf(choice.commands))}</pre>`,
     '</header>',
-    cards(best, find(choice?.cheapest), usual, baseline),
+    cards(best, choice?.sure === true, find(choice?.cheapest), usual, baseline),
     section(
       'Where the time of a step went',
       'Medians of all rounds, warm-up left out. A shorter bar is better; with a simulated training step, all beside “training” is lost.',
@@ -54,7 +54,7 @@ export function renderReport(file: BenchFile, times: ReadonlyMap<string, RunTime
     ),
     section(
       'Throughput and waits',
-      'Left: samples a second against workers, at the depth of the default; whiskers reach from the slowest to the fastest round, the knee is the ' +
+      'Left: samples a second against workers (geometric means of the rounds), at the depth of the default; whiskers reach from the slowest to the fastest round, the knee is the ' +
         'fewest workers that give 95 % of the most. Right: how often steps waited how long (all rounds); the first batch stands apart.',
       `<div class="pair"><div class="panel"><h3>samples a second against workers</h3>${workersChart(series, demandOf(header, best))}</div>` +
         `<div class="panel">${waited
@@ -109,7 +109,7 @@ function marksOf({ summary }: BenchFile): Marks {
     marks.set(name, was === undefined ? mark : `${mark}, ${was}`)
   }
   if (choice?.cheapest !== choice?.best) add(choice?.cheapest, 'cheapest')
-  add(choice?.best, 'best')
+  if (choice?.sure) add(choice.best, 'best')
   return marks
 }
 
@@ -118,20 +118,21 @@ function tag(mark: string | undefined): string {
 }
 
 function commandsOf({ best, cheapest }: { best: string; cheapest: string }): string {
-  return best === cheapest ? best : `${best}      # best\n${cheapest}      # 95 % of it for least`
+  return best === cheapest ? best : `${best}\n${cheapest}      # 95 % of it for least`
 }
 
 function cards(
   best: Summary,
+  sure: boolean,
   cheapest: Summary | undefined,
   usual: Summary | undefined,
   baseline: Summary | undefined,
 ): string {
   const card = (label: string, one: Summary, good = false) =>
     `<div class="panel card${good ? ' good' : ''}"><div class="label">${label}: ${escaped(inWords(one.configuration))}</div>` +
-    `<div class="big">${rate(one.samplesPerSecond.median)}</div><div class="label">${escaped(aboutOf(one))}</div></div>`
+    `<div class="big">${rate(one.samplesPerSecond.mean)}</div><div class="label">${escaped(aboutOf(one))}</div></div>`
   return `<div class="cards">${[
-    card('Best', best, true),
+    card(sure ? 'Best' : best === usual ? 'Default' : 'Fastest', best, true),
     ...(cheapest && cheapest !== best ? [card('95 % for least', cheapest)] : []),
     ...(usual && usual !== best && usual !== cheapest ? [card('Default', usual)] : []),
     ...(baseline && baseline !== best && baseline !== cheapest ? [card('Baseline', baseline)] : []),
@@ -180,7 +181,7 @@ function numbers(summaries: readonly Summary[], marks: Marks): string {
     const mark = marks.get(configuration.name)
     const cells = [
       `${escaped(configuration.name)}${tag(mark)}`,
-      count(r.median),
+      count(r.mean),
       `${count(r.min)}–${count(r.max)}`,
       one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–',
       au === null ? '–' : percent(one.lost.median),
@@ -204,6 +205,12 @@ function whys(summaries: readonly Summary[]): string {
       `<div><dt>${escaped(configuration.name)}</dt><dd>${escaped(sentence)}</dd></div>`,
   )
   return `<dl class="why">${rows.join('')}</dl>`
+}
+
+/** Samples that could not be used, where there were some. */
+function badRows({ summary }: BenchFile): [string, string][] {
+  const bad = Math.max(0, ...(summary?.configurations ?? []).map(one => one.bad))
+  return bad === 0 ? [] : [['bad samples', `up to ${bad} a run`]]
 }
 
 function parameters(
@@ -241,6 +248,7 @@ function parameters(
       p.epochs !== null ? `${p.epochs} epochs` : p.steps !== null ? `${p.steps} steps` : `${p.seconds} s`,
     ],
     ['warm-up', p.warmUp === 'epoch' ? 'the first epoch' : 'the first steps'],
+    ...badRows(file),
     ['grid', `${file.summary?.configurations.length ?? 0} configurations, ${grid}`],
     ...file.failed.map(({ configuration, message }): [string, string] => [
       `${configuration.name} failed`,

@@ -1,6 +1,8 @@
 /** Which configuration is best, which gives nearly as much for least, and what of that is noise. */
 import { percent } from '../../observe/verdict/units.js'
+import { areTooFew, changeText, tooFew } from '../change-words.js'
 import { inWords, optionsOf } from '../grid/configuration.js'
+import { shellWord } from '../shell-word.js'
 import { differs, type Estimate, pairedRatio } from '../statistics.js'
 import type { MeasuredRun, Summary } from './summary.js'
 
@@ -12,7 +14,10 @@ const SAME_COST = 0.03
 const LITTLE = 0.02
 
 export interface Choice {
+  /** The default, unless another is surely faster. */
   best: string
+  /** Whether the best is surely faster than each of the others. */
+  sure: boolean
   /** Gives at least 95 % of the best for least CPU time and memory; the best itself where nothing is cheaper. */
   cheapest: string
   /** The best against the default and the baseline: how many times as fast. */
@@ -25,55 +30,74 @@ export interface Choice {
   commands: { best: string; cheapest: string }
 }
 
+/** What command lines need: how the feed was named, and the length of a step (ms). */
+export interface Called {
+  feed: string
+  stepMs: number
+}
+
+/** What was compared. */
+interface Compared {
+  best: Summary
+  usual: Summary
+  fastest: Summary
+  /** The fastest over the default. */
+  lead: Estimate
+  alike: readonly Summary[]
+  all: readonly Summary[]
+  overDefault: Estimate
+  overBaseline: Estimate
+}
+
 export function choose(
   summaries: readonly Summary[],
   runs: readonly MeasuredRun[],
-  feed: string,
+  called: Called,
 ): Choice | undefined {
-  const rate = (one: Summary) => one.samplesPerSecond.median
   const usual = summaries.find(({ configuration }) => configuration.role === 'default')
   const baseline = summaries.find(({ configuration }) => configuration.role === 'baseline')
   if (usual === undefined || baseline === undefined) return undefined
-  const rates = ratesOf(runs)
+  const rates = ratesByRound(runs)
   const over = (a: Summary, b: Summary) =>
     pairedRatio(rates.get(a.configuration.name) ?? new Map(), rates.get(b.configuration.name) ?? new Map())
-  const fastest = summaries.reduce((best, one) => (rate(one) > rate(best) ? one : best))
-  // What can't be told from the default is no reason to leave it. One round alone has no noise to tell.
+  const fastest = summaries.reduce((best, one) => (rateOf(one) > rateOf(best) ? one : best))
+  // What can't be told from the default is no reason to leave it.
   const lead = over(fastest, usual)
-  const better = lead.interval === null || differs(lead)
-  const best = better ? fastest : usual
-  const alike = summaries.filter(one => one === best || isAlike(over(one, best)))
-  const enough = summaries.filter(one => rate(one) >= NEARLY * rate(best))
+  const best = differs(lead) ? fastest : usual
+  const alike = summaries.filter(one => one === best || !differs(over(one, best)))
+  const few = areTooFew(Math.min(...summaries.map(one => one.rounds)))
+  const enough = few ? [best] : summaries.filter(one => rateOf(one) >= NEARLY * rateOf(best))
   const cheapest = enough.reduce((least, one) => (cheaper(one, least, best) ? one : least), best)
-  const ratios = { bestOverDefault: over(best, usual), bestOverBaseline: over(best, baseline) }
-  const command = (one: Summary) => `millrace run ${feed} ${optionsOf(one.configuration)}`
+  const [overDefault, overBaseline] = [over(best, usual), over(best, baseline)]
+  const compared = { best, usual, fastest, lead, alike, all: summaries, overDefault, overBaseline }
   return {
     best: best.configuration.name,
+    sure: alike.length === 1,
     cheapest: cheapest.configuration.name,
-    ...ratios,
+    ...{ bestOverDefault: overDefault, bestOverBaseline: overBaseline },
     alike: alike.map(({ configuration }) => configuration.name),
-    conclusion: [
-      bestSentence(best, usual, ratios),
-      ...leadSentence(fastest, best, lead),
-      ...noiseSentence(alike, summaries),
-      ...cheapSentence(cheapest, best),
-    ].join(' '),
-    commands: { best: command(best), cheapest: command(cheapest) },
+    conclusion: few ? fewSentence(compared) : `${bestSentence(compared)} ${cheapSentence(cheapest, best)}`,
+    commands: { best: commandOf(best, called), cheapest: commandOf(cheapest, called) },
   }
 }
 
+function commandOf({ configuration }: Summary, { feed, stepMs }: Called): string {
+  const step = stepMs > 0 ? ` --step-ms ${Number(stepMs.toPrecision(4))}` : ''
+  return `millrace run ${shellWord(feed)} ${optionsOf(configuration)}${step}`
+}
+
+function rateOf(one: Summary): number {
+  return one.samplesPerSecond.mean
+}
+
 /** Samples/s of each configuration, by round. */
-export function ratesOf(runs: readonly MeasuredRun[]): Map<string, Map<number, number>> {
+export function ratesByRound(runs: readonly MeasuredRun[]): Map<string, Map<number, number>> {
   const rates = new Map<string, Map<number, number>>()
   for (const { configuration, round, figures } of runs) {
     const own = rates.get(configuration.name) ?? new Map<number, number>()
     rates.set(configuration.name, own.set(round, figures.samplesPerSecond))
   }
   return rates
-}
-
-function isAlike({ interval }: Estimate): boolean {
-  return interval === null || (interval[0] <= 1 && interval[1] >= 1)
 }
 
 /** CPU time and memory together, beside the best's: their product. */
@@ -89,50 +113,54 @@ function cheaper(a: Summary, b: Summary, best: Summary): boolean {
   return x.workers !== y.workers ? x.workers < y.workers : x.depth < y.depth
 }
 
-function bestSentence(
-  best: Summary,
-  usual: Summary,
-  { bestOverDefault, bestOverBaseline }: Pick<Choice, 'bestOverDefault' | 'bestOverBaseline'>,
-): string {
-  const { samplesPerSecond, lost, au, configuration } = best
-  const limited = au !== null
-  const what = `${rateText(samplesPerSecond.median)} (${number(samplesPerSecond.min)}–${number(samplesPerSecond.max)})`
-  const loses = limited
-    ? lost.median < LITTLE
-      ? `, and the trainer is the limit: it loses ${percent(lost.median)}`
-      : `, and the trainer still loses ${percent(lost.median)}`
-    : ''
+/** What was seen in too few rounds: rates, and no claim. */
+function fewSentence(compared: Compared): string {
+  const { usual, fastest, all } = compared
+  const first = fastest === usual ? '' : ` ${capital(aheadOf(compared))}.`
+  const seen = `${capital(nameOf(compared))} gave ${figuresOf(compared)}.${first}`
+  return `${tooFew(Math.min(...all.map(one => one.rounds)))}. ${seen}`
+}
+
+/** Which is best, where that can be told; what can't be told apart, where it can't. */
+function bestSentence(compared: Compared): string {
+  const { best, fastest, alike, all } = compared
+  const [name, figures] = [capital(nameOf(compared)), figuresOf(compared)]
+  if (alike.length === 1) return `${name} is best: ${figures}.`
+  const stays =
+    fastest === best ? '' : ` ${capital(aheadOf(compared))}: that may be noise, more --rounds would tell.`
+  if (alike.length === all.length) return `No difference is beyond noise. ${name} gives ${figures}.${stays}`
+  const how = fastest === best ? 'is fastest' : 'can’t be told from the fastest'
+  const names = alike.map(({ configuration }) => configuration.name).join(', ')
+  return `${name} ${how}: ${figures}.${stays} No difference beyond noise: ${names}.`
+}
+
+function nameOf({ best, usual }: Compared): string {
+  const words = inWords(best.configuration)
+  return best === usual ? `the default (${words})` : words
+}
+
+/** What was faster than the default. */
+function aheadOf({ fastest, lead }: Compared): string {
+  return `${inWords(fastest.configuration)} gave ${rateText(fastest)}, ${changeText(lead)}`
+}
+
+/** Rate, and what it is beside the others. */
+function figuresOf({ best, usual, overDefault, overBaseline }: Compared): string {
+  const { lost, au, configuration } = best
+  const limit =
+    lost.median < LITTLE ? ', and the trainer is the limit: it loses' : ', and the trainer still loses'
+  const loses = au === null ? '' : `${limit} ${percent(lost.median)}`
   const times =
     configuration.role === 'baseline'
       ? ''
-      : `, ${bestOverBaseline.value.toFixed(bestOverBaseline.value < 10 ? 1 : 0)} times the rate without workers`
-  const more = best === usual ? '' : `, ${signed(bestOverDefault)} over the default`
-  const name = best === usual ? `The default (${inWords(configuration)})` : inWords(configuration)
-  return `${capital(name)} is best: ${what}${times}${more}${loses}.`
+      : `, ${overBaseline.value.toFixed(overBaseline.value < 10 ? 1 : 0)} times the rate without workers`
+  const more = best === usual ? '' : `, ${changeText(overDefault)} over the default`
+  return `${rateText(best)}${times}${more}${loses}`
 }
 
-/** What was faster than the default, and may be so by chance. */
-function leadSentence(fastest: Summary, best: Summary, lead: Estimate): string[] {
-  if (fastest === best) return []
-  const gain = signed({ ...lead, interval: null })
-  return [
-    `${capital(inWords(fastest.configuration))} gave ${gain}, which may be noise: more --rounds would tell.`,
-  ]
-}
-
-function noiseSentence(alike: readonly Summary[], all: readonly Summary[]): string[] {
-  if (alike.length < 2) return []
-  const names = alike.map(({ configuration }) => configuration.name).join(', ')
-  return alike.length === all.length
-    ? [
-        'No difference between the configurations is larger than the noise: more --rounds may tell them apart.',
-      ]
-    : [`${names} can't be told apart: they differ by less than the noise.`]
-}
-
-function cheapSentence(cheapest: Summary, best: Summary): string[] {
-  if (cheapest === best) return ['None gives 95 % of it for less CPU time and memory.']
-  const share = cheapest.samplesPerSecond.median / best.samplesPerSecond.median
+function cheapSentence(cheapest: Summary, best: Summary): string {
+  if (cheapest === best) return 'None gives 95 % of it for less CPU time and memory.'
+  const part = rateOf(cheapest) / rateOf(best)
   const [cpu, memory] = [
     cheapest.cpuSecondsPer1000 && best.cpuSecondsPer1000
       ? cheapest.cpuSecondsPer1000.median / best.cpuSecondsPer1000.median - 1
@@ -143,21 +171,13 @@ function cheapSentence(cheapest: Summary, best: Summary): string[] {
     Math.abs(change) < 0.01
       ? `as much ${what}`
       : `${percent(Math.abs(change))} ${change < 0 ? 'less' : 'more'} ${what}`
-  const much = share > 0.995 ? 'as much' : `${percent(share)} of it`
-  return [
-    `${capital(inWords(cheapest.configuration))} gives ${much} for ${less(cpu, 'CPU time')} and ${less(memory, 'memory')}.`,
-  ]
+  const much = part > 0.995 ? 'as much' : `${percent(part)} of it`
+  return `The cheapest is ${inWords(cheapest.configuration)}: it gives ${much} for ${less(cpu, 'CPU time')} and ${less(memory, 'memory')}.`
 }
 
-/** `+12 % (±3)`. */
-function signed({ value, interval }: Estimate): string {
-  const gain = Math.round(100 * (value - 1))
-  const half = interval === null ? '' : ` (±${Math.max(1, Math.round(50 * (interval[1] - interval[0])))})`
-  return `${gain < 0 ? '−' : '+'}${Math.abs(gain)} %${half}`
-}
-
-function rateText(value: number): string {
-  return `${number(value)} samples/s`
+/** `1,368 samples/s (1,290–1,420)`. */
+function rateText({ samplesPerSecond: { mean, min, max } }: Summary): string {
+  return `${number(mean)} samples/s (${number(min)}–${number(max)})`
 }
 
 function number(value: number): string {

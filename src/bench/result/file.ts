@@ -5,9 +5,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
+import { PART_NAMES } from '../../observe/account/parts.js'
 import { writeWhole } from '../../system/files/draft.js'
 import { readRegular } from '../../system/files/regular.js'
-import type { Configuration } from '../grid/configuration.js'
+import { type Configuration, configurationOf } from '../grid/configuration.js'
+import type { RunFigures } from '../measure/task.js'
 import type { Choice } from './choose.js'
 import type { Stamp } from './stamp.js'
 import type { MeasuredRun, Summary } from './summary.js'
@@ -65,14 +67,14 @@ export function writeBench(path: string, { header, runs, failed, summary }: Benc
 
 /** Of a file, or of a folder that `--out` named. */
 export function readBench(place: string): BenchFile {
-  const path = statSync(place, { throwIfNoEntry: false })?.isDirectory() ? join(place, BENCH_FILE) : place
+  const path = fileOf(place)
   const found: Partial<BenchFile> & Pick<BenchFile, 'runs' | 'failed'> = { runs: [], failed: [] }
   for (const [i, line] of readRegular(path).split('\n').entries()) {
     if (line.trim() === '') continue
     const { type, ...rest } = parsed(line, path, i + 1)
     if (type === 'bench') found.header = checkedHeader(rest, path)
     else if (type === 'run') found.runs.push(checkedRun(rest, path, i + 1))
-    else if (type === 'failed') found.failed.push(rest as unknown as FailedRun)
+    else if (type === 'failed') found.failed.push(checkedFailure(rest, path, i + 1))
     else if (type === 'summary') found.summary = rest as unknown as BenchFile['summary']
   }
   const { header } = found
@@ -83,10 +85,20 @@ export function readBench(place: string): BenchFile {
   return { ...found, header }
 }
 
+/** Whether the file of `place` is the one that a bench with this `--out` writes. */
+export function isWrittenTo(out: string, place: string): boolean {
+  const [a, b] = [fileOf(place), join(out, BENCH_FILE)].map(path => statSync(path, { throwIfNoEntry: false }))
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
+}
+
+function fileOf(place: string): string {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() ? join(place, BENCH_FILE) : place
+}
+
 /** Whether a file begins as one of these. */
 export function isBench(line: string): boolean {
   try {
-    return (JSON.parse(line) as { type?: unknown }).type === 'bench'
+    return (JSON.parse(line) as { type?: unknown } | null)?.type === 'bench'
   } catch {
     return false
   }
@@ -113,15 +125,42 @@ function checkedHeader(header: Record<string, unknown>, path: string): Header {
   return { type: 'bench', ...header } as unknown as Header
 }
 
+/** All that a comparison reads of a run. */
 function checkedRun(run: Record<string, unknown>, path: string, line: number): MeasuredRun {
-  const { configuration, figures, round } = run as unknown as Partial<MeasuredRun>
-  if (
-    configuration?.name === undefined ||
-    !(figures && figures.samplesPerSecond >= 0) ||
-    !Number.isInteger(round)
+  const { figures, round } = run as unknown as Partial<MeasuredRun>
+  const wrong = Number.isInteger(round) ? wrongFigure(figures) : 'round'
+  if (wrong !== undefined)
+    throw new MillraceError(`${path}: line ${line} is no run: "${wrong}" is missing or wrong`)
+  return { ...(run as unknown as MeasuredRun), configuration: checkedConfiguration(run, path, line) }
+}
+
+function wrongFigure(figures: Partial<RunFigures> | undefined): string | undefined {
+  const { parts, verdict } = figures ?? {}
+  for (const name of ['samplesPerSecond', 'stepMs', 'steps', 'samples'] as const)
+    if (!((figures?.[name] ?? -1) >= 0)) return name
+  if (!PART_NAMES.every(part => typeof parts?.[part] === 'number')) return 'parts'
+  return typeof verdict === 'string' ? undefined : 'verdict'
+}
+
+function checkedFailure(run: Record<string, unknown>, path: string, line: number): FailedRun {
+  return { ...(run as unknown as FailedRun), configuration: checkedConfiguration(run, path, line) }
+}
+
+/** A configuration's name is a name of files, and part of command lines: it has to be what its settings make. */
+function checkedConfiguration(run: Record<string, unknown>, path: string, line: number): Configuration {
+  const { name, role, workers, depth, affinity, cache } = (run.configuration ?? {}) as Configuration
+  const whole = (value: unknown, least: number) => Number.isSafeInteger(value) && (value as number) >= least
+  const right =
+    whole(workers, 0) &&
+    whole(depth, 1) &&
+    (affinity === 'off' || affinity === 'auto') &&
+    (cache === null || whole(cache, 0)) &&
+    (role === 'baseline' || role === 'default' || role === 'variation')
+  const made = right ? configurationOf({ workers, depth, affinity, cache }, role) : undefined
+  if (made !== undefined && made.name === name) return made
+  throw new MillraceError(
+    `${path}: line ${line}: "${name}" is no configuration of bench: its name and settings don't agree`,
   )
-    throw new MillraceError(`${path}: line ${line} is no run`)
-  return run as unknown as MeasuredRun
 }
 
 /** Seven digits are more than any of this is known by. */

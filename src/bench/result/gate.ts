@@ -1,17 +1,21 @@
-/** Is it slower than it was? The same configurations of an earlier bench.jsonl are compared, and a limit decides. */
+/**
+ * Is it slower than it was? The configurations of an earlier bench.jsonl are compared with what they do now. The default and the best of
+ * the earlier file decide. The gate passes only where all of these were measured in every round: what failed, or is missing, fails it.
+ */
 import { percent } from '../../observe/verdict/units.js'
-import { differs, type Estimate, ratio } from '../statistics.js'
-import { ratesOf } from './choose.js'
+import { areTooFew, changeText, intervalText, tooFew } from '../change-words.js'
+import { differs, type Estimate, geometricMean, ratio } from '../statistics.js'
+import { ratesByRound } from './choose.js'
 import type { BenchFile, Header } from './file.js'
-import { summarize } from './summary.js'
 
 export interface Change {
   configuration: string
+  /** Samples/s: geometric means of the rounds. */
   before: number
   now: number
   /** Now / before. */
   ratio: Estimate
-  verdict: 'slower' | 'faster' | 'same'
+  verdict: 'slower' | 'faster' | 'same' | 'not known'
   /** Whether the limit is about it: the default, and the best of the earlier file. */
   decides: boolean
 }
@@ -21,6 +25,8 @@ export interface Gate {
   changes: Change[]
   failed: boolean
   conclusion: string
+  /** Why nothing can be said of a configuration that decides. */
+  problems: string[]
   /** Configurations that only one of the two has. */
   missing: string[]
 }
@@ -41,58 +47,91 @@ export function reasonsAgainst(before: Header, now: Header): string[] {
   return reasons
 }
 
-export function gate(before: BenchFile, now: BenchFile, limit: number): Gate {
-  const [then, today] = [before, now].map(file => ratesOf(file.runs))
-  const summaries = summarize(before.runs)
-  const best = summaries.reduce((best, one) =>
-    one.samplesPerSecond.median > best.samplesPerSecond.median ? one : best,
-  )
-  const chosen = before.summary?.choice?.best ?? best.configuration.name
-  const changes = summaries.flatMap(({ configuration: { name, role }, samplesPerSecond }): Change[] => {
-    const rates = today.get(name)
-    if (rates === undefined) return []
-    const change = ratio([...rates.values()], [...then.get(name)!.values()])
-    const verdict = !differs(change) ? 'same' : change.value < 1 ? 'slower' : 'faster'
-    const [{ samplesPerSecond: after }] = summarize(now.runs.filter(run => run.configuration.name === name))
-    return [
-      {
-        configuration: name,
-        ...{ before: samplesPerSecond.median, now: after.median, ratio: change, verdict },
-        decides: role === 'default' || name === chosen,
-      },
-    ]
-  })
-  const names = new Set(changes.map(({ configuration }) => configuration))
-  const missing = [...new Set([...then.keys(), ...today.keys()])].filter(name => !names.has(name))
-  const deciding = changes.filter(({ decides }) => decides)
-  const worse = deciding.filter(({ ratio, verdict }) => verdict === 'slower' && 1 - ratio.value > limit)
-  const failed = worse.length > 0 || deciding.length === 0
-  return { limit, changes, failed, missing, conclusion: conclude(changes, worse, limit) }
+/** Why an earlier file can decide nothing, whatever is measured now; undefined: it can. */
+export function cannotDecide(before: BenchFile): string | undefined {
+  if (!before.runs.some(({ configuration }) => configuration.role === 'default'))
+    return 'it has no run of the default: its bench was ended before it was done'
+  const rates = ratesByRound(before.runs)
+  const short = [...decidersOf(before)].find(name => areTooFew(rates.get(name)!.size))
+  return short === undefined ? undefined : `of ${short}, ${tooFew(rates.get(short)!.size)}`
 }
 
-function conclude(changes: readonly Change[], worse: readonly Change[], limit: number): string {
+export function gate(before: BenchFile, now: BenchFile, limit: number): Gate {
+  const [then, today] = [before, now].map(({ runs }) => ratesByRound(runs))
+  const deciders = decidersOf(before)
+  const names = [...then.keys()].filter(name => today.has(name))
+  const changes = names.map((name): Change => {
+    const [a, b] = [then, today].map(rates => [...rates.get(name)!.values()])
+    const change = ratio(b, a)
+    return {
+      configuration: name,
+      ...{ before: geometricMean(a), now: geometricMean(b), ratio: change },
+      ...{ verdict: verdictOf(change), decides: deciders.has(name) },
+    }
+  })
+  const problems = [...deciders].flatMap(name => problemOf(name, before, now))
+  const missing = [...new Set([...then.keys(), ...today.keys()])].filter(name => !names.includes(name))
   const deciding = changes.filter(({ decides }) => decides)
-  if (deciding.length === 0)
-    return 'Neither the default nor the best of the earlier file was measured now: nothing can be said.'
-  if (worse.length > 0) {
-    const { configuration, ratio } = worse.reduce((most, one) =>
-      one.ratio.value < most.ratio.value ? one : most,
-    )
-    return `Slower: ${configuration} gives ${percent(1 - ratio.value)} less than before, beyond the noise and the limit of ${percent(limit)}.`
+  const worse = deciding.filter(({ ratio, verdict }) => verdict === 'slower' && 1 - ratio.value > limit)
+  return {
+    ...{ limit, changes, problems, missing, failed: worse.length > 0 || problems.length > 0 },
+    conclusion: [
+      ...(worse.length > 0 ? [slower(worse, limit)] : []),
+      ...(problems.length > 0 ? [`The gate fails: ${problems.join('; ')}.`] : []),
+      ...(worse.length + problems.length === 0 ? [passed(deciding, limit)] : []),
+    ].join(' '),
   }
-  const widest = Math.max(...deciding.map(noiseOf))
+}
+
+/** The default, and the best of the file: as its summary says, or by its runs where it was ended before it had one. */
+function decidersOf({ runs, summary }: BenchFile): Set<string> {
+  const rates = [...ratesByRound(runs)].map(
+    ([name, own]) => [name, geometricMean([...own.values()])] as const,
+  )
+  const [fastest] = rates.reduce((best, one) => (one[1] > best[1] ? one : best))
+  const chosen = summary?.choice?.best
+  const best = rates.some(([name]) => name === chosen) ? chosen! : fastest
+  const usual = runs.filter(({ configuration }) => configuration.role === 'default')
+  return new Set([...usual.map(({ configuration }) => configuration.name), best])
+}
+
+/** What keeps a configuration from being compared. */
+function problemOf(name: string, before: BenchFile, now: BenchFile): string[] {
+  const failed = now.failed.filter(({ configuration }) => configuration.name === name)
+  const [a, b] = [before, now].map(({ runs }) => ratesByRound(runs).get(name)?.size ?? 0)
+  if (failed.length > 0)
+    return [`${name} could not run in ${failed.length} of ${failed.length + b} rounds (${failed[0].message})`]
+  if (b === 0) return [`${name} was not measured now`]
+  const least = Math.min(a, b)
+  return areTooFew(least) ? [`of ${name}, ${tooFew(least)}`] : []
+}
+
+function verdictOf(change: Estimate): Change['verdict'] {
+  if (change.interval === null) return 'not known'
+  return !differs(change) ? 'same' : change.value < 1 ? 'slower' : 'faster'
+}
+
+function slower(worse: readonly Change[], limit: number): string {
+  const { configuration, ratio } = worse.reduce((most, one) =>
+    one.ratio.value < most.ratio.value ? one : most,
+  )
+  return `Slower: ${configuration} ${changeText(ratio)}, beyond the noise and the limit of ${percent(limit)}.`
+}
+
+function passed(deciding: readonly Change[], limit: number): string {
+  const widest = deciding.reduce((most, one) => (lowest(one) < lowest(most) ? one : most))
   const noisy =
-    widest > limit
-      ? ` The noise (±${percent(widest)}) is larger than the limit: more --rounds would see smaller changes.`
+    1 - lowest(widest) > limit
+      ? ` It may still be slower by more than the limit: the 95 % interval of ${widest.configuration} is ` +
+        `${intervalText(widest.ratio)}. More --rounds would see smaller changes.`
       : ''
-  const slower = deciding.filter(({ verdict }) => verdict === 'slower')
-  if (slower.length > 0) {
-    const { configuration, ratio } = slower[0]
-    return `Within the limit of ${percent(limit)}: ${configuration} gives ${percent(1 - ratio.value)} less than before.${noisy}`
-  }
+  const [found] = deciding.filter(({ verdict }) => verdict === 'slower')
+  if (found !== undefined)
+    return `Within the limit of ${percent(limit)}: ${found.configuration} ${changeText(found.ratio)}.${noisy}`
   return `No slower than before, as far as the noise lets one see; the limit is ${percent(limit)}.${noisy}`
 }
 
-function noiseOf({ ratio: { interval } }: Change): number {
-  return interval === null ? Infinity : (interval[1] - interval[0]) / 2
+/** The least that its interval says it may be now, as a share of what it was. */
+function lowest({ ratio: { value, interval } }: Change): number {
+  return interval?.[0] ?? value
 }

@@ -1,9 +1,12 @@
-/** What the rounds of a configuration have shown together: medians, with the least and the most. */
+/**
+ * What the rounds of a configuration have shown together: medians, with the least and the most. Samples/s also have their geometric
+ * mean: that is what is shown and compared, so that a change is the ratio of the two rates beside it.
+ */
 import { PART_NAMES } from '../../observe/account/parts.js'
 import type { Parts, VerdictName } from '../../observe/evidence.js'
 import type { Configuration } from '../grid/configuration.js'
 import type { RunFigures } from '../measure/task.js'
-import { median, type Spread, spread } from '../statistics.js'
+import { median, type Rates, ratesOf, type Spread, spread } from '../statistics.js'
 
 /** One run, as it stands in bench.jsonl. */
 export interface MeasuredRun {
@@ -16,7 +19,7 @@ export interface MeasuredRun {
 export interface Summary {
   configuration: Configuration
   rounds: number
-  samplesPerSecond: Spread
+  samplesPerSecond: Rates
   bytesPerSecond: Spread
   lost: Spread
   stepMs: Spread
@@ -29,6 +32,8 @@ export interface Summary {
   peakBytes: Spread
   firstBatchMs: Spread
   epochGapMs: Spread | null
+  /** Samples that could not be used in a run: the most of any round. */
+  bad: number
   /** Of the round in the middle. */
   verdict: VerdictName
   second: VerdictName | null
@@ -68,7 +73,7 @@ function summaryOf(runs: readonly MeasuredRun[]): Summary {
   return {
     configuration: runs[0].configuration,
     rounds: runs.length,
-    samplesPerSecond: of(one => one.samplesPerSecond),
+    samplesPerSecond: ratesOf(figures.map(one => one.samplesPerSecond)),
     bytesPerSecond: of(one => one.bytesPerSecond),
     lost: of(one => one.lost),
     ...{ stepMs, parts, partsMs },
@@ -85,6 +90,7 @@ function summaryOf(runs: readonly MeasuredRun[]): Summary {
     peakBytes: of(one => one.memory.peakBytes),
     firstBatchMs: of(one => one.firstBatchMs),
     epochGapMs: known(one => one.epochGapMs),
+    bad: Math.max(...figures.map(one => one.bad)),
     ...{ verdict, second, sentence },
   }
 }

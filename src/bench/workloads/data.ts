@@ -4,17 +4,18 @@
  *   DIR/unet3d-1of8-seed10/0000000.npz …   each appears by rename when it is whole
  *   DIR/unet3d-1of8-seed10/manifest.json   what the set is, and the bytes of every file; written last
  *
- * The manifest is believed only where it is about these parameters and every file is there with its bytes; a few files are
+ * The manifest is believed only where it is about these parameters, and of files that are there with their bytes; a few files are
  * also compared with what they should hold. What is missing is written; a writer that was stopped goes on where it was.
  */
 import { closeSync, openSync, readFileSync, readSync, statfsSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
-import { bytes as inBytes } from '../../observe/verdict/units.js'
+import { count, bytes as inBytes } from '../../observe/verdict/units.js'
 import { cacheFolder } from '../../system/files/cache-folder.js'
 import { sweepDrafts, writeWhole } from '../../system/files/draft.js'
 import { makeFolder } from '../../system/files/folder.js'
+import { kindOf } from '../../system/files/regular.js'
 import { spread } from '../../system/node/threads.js'
 import type { Scaled } from './table.js'
 import { painter } from './write/pictures.js'
@@ -75,13 +76,14 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
   makeFolder(folder)
   sweepDrafts(folder)
   checkRoom(folder, files * meanFileBytes(of), 'blocks') // before so many files are looked for
-  const known = believed(folder, of, seed)
-  const sizes = known.slice(0, files)
-  const holds = contentCheck(of, seed)
+  const right = rightFile(of, seed)
+  const known = believed(folder, of, seed, right)
+  const sizes: number[] = []
   const missing: number[] = []
-  for (let file = sizes.length; file < files; file++) {
-    const size = present(folder, of, seed, file, holds)
-    if (size === undefined) missing.push(file)
+  for (let file = 0; file < files; file++) {
+    const path = join(folder, fileName(of, file))
+    const size = sizeOf(path)
+    if (size === undefined || !(size === known[file] || right(path, file, size))) missing.push(file)
     sizes[file] = size ?? 0
   }
   if (missing.length > 0) {
@@ -89,8 +91,8 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
     const bytes = missing.length * each
     checkRoom(folder, bytes, 'bavail')
     onNotice?.(
-      `writing ${missing.length} of ${files} files of ${of.workload.name}, about ${inBytes(bytes)}, to ${folder} ` +
-        `(the full workload has ${of.workload.fullFiles} files, ${inBytes(of.workload.fullFiles * each)})`,
+      `writing ${count(missing.length)} of ${count(files)} files of ${of.workload.name}, about ${inBytes(bytes)}, to ${folder} ` +
+        `(the full workload has ${count(of.workload.fullFiles)} files, ${inBytes(of.workload.fullFiles * each)})`,
     )
     let done = 0
     await spread({
@@ -103,15 +105,14 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
       onResult: ({ file, bytes }: Written) => void (sizes[file] = bytes),
     })
   }
-  const all = files >= known.length ? sizes : known
   const manifest: Manifest = {
     version: VERSION,
     workload: of.workload.name,
     scale: of.scale,
     seed,
-    sizes: all,
+    sizes: [...sizes, ...known.slice(files)],
   }
-  if (missing.length > 0 || known.length === 0) writeWhole(join(folder, MANIFEST), JSON.stringify(manifest))
+  if (missing.length > 0 || known.length < files) writeWhole(join(folder, MANIFEST), JSON.stringify(manifest))
   return {
     ...{ folder, files, seed, reused: missing.length === 0, pattern: join(folder, filePattern(of, files)) },
     records: files * of.workload.recordsPerFile,
@@ -140,60 +141,64 @@ function setName({ workload, scale }: Scaled, seed: number): string {
 }
 
 /** The sizes that the manifest has, if it can be believed; none otherwise. */
-function believed(folder: string, of: Scaled, seed: number): number[] {
-  let manifest: Manifest
+function believed(folder: string, of: Scaled, seed: number, right: ReturnType<typeof rightFile>): number[] {
+  const sizes = manifestSizes(folder, of, seed)
+  if (!sizes.every((size, file) => (fileBytes(of, seed, file) ?? size) === size)) return []
+  const step = Math.max(1, Math.floor(sizes.length / COMPARED))
+  for (let file = 0; file < sizes.length; file += step) {
+    const path = join(folder, fileName(of, file))
+    // A file of another size is written again, and says nothing of the others.
+    if (sizeOf(path) === sizes[file] && !right(path, file, sizes[file])) return []
+  }
+  return sizes
+}
+
+function manifestSizes(folder: string, of: Scaled, seed: number): number[] {
+  let manifest: Partial<Manifest> | null
   try {
     manifest = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'))
   } catch {
     return []
   }
-  const { version, workload, scale, sizes } = manifest
+  const { version, workload, scale, sizes } = manifest ?? {}
   const about = version === VERSION && workload === of.workload.name && scale === of.scale
-  if (!about || manifest.seed !== seed || !Array.isArray(sizes)) return []
-  const there = sizes.map((size, file) => sizeOf(join(folder, fileName(of, file))) === size)
-  const whole = sizes.every((size, file) => there[file] && (fileBytes(of, seed, file) ?? size) === size)
-  if (!whole) return []
-  const step = Math.max(1, Math.floor(sizes.length / COMPARED))
-  const holds = contentCheck(of, seed)
-  for (let file = 0; file < sizes.length; file += step)
-    if (!holds(join(folder, fileName(of, file)), file)) return []
-  return sizes
+  return about && manifest?.seed === seed && Array.isArray(sizes) ? sizes : []
 }
 
-/** The bytes of a file that is there and right; undefined: it has to be written. */
-function present(
-  folder: string,
-  of: Scaled,
-  seed: number,
-  file: number,
-  holds: ReturnType<typeof contentCheck>,
-): number | undefined {
-  const path = join(folder, fileName(of, file))
-  const size = sizeOf(path)
-  const wanted = fileBytes(of, seed, file)
-  if (size === undefined || (wanted !== undefined && size !== wanted)) return undefined
-  return holds(path, file) ? size : undefined
-}
-
+/** Undefined: it has to be written. */
 function sizeOf(path: string): number | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
-  return stats?.isFile() ? stats.size : undefined
+  if (stats === undefined || stats.isFile()) return stats?.size
+  throw new SourceError(
+    `${path} is ${kindOf(stats)}, where a file of the workload is written: take it away`,
+    {
+      file: path,
+    },
+  )
 }
 
-/** Tells whether a file begins with what it should: the first random bytes stand there as they are. */
-function contentCheck(of: Scaled, seed: number): (path: string, file: number) => boolean {
+/**
+ * Tells whether a file has the size that it should have, and begins as it should: the first random bytes stand there as they are. How
+ * large a picture is, is only known by encoding it again.
+ */
+function rightFile(of: Scaled, seed: number): (path: string, file: number, size: number) => boolean {
   let paint: ReturnType<typeof painter> | undefined
-  const begin = Buffer.alloc(SAMPLE)
-  return (path, file) => {
-    const fd = openSync(path, 'r')
-    try {
-      const got = begin.subarray(0, readSync(fd, begin, 0, SAMPLE, 0))
-      if (of.workload.format !== 'jpeg') return got.includes(new RandomBytes(seed, file).first(64))
-      paint ??= painter(seed)
-      return got.equals(paint(file).subarray(0, got.length))
-    } finally {
-      closeSync(fd)
-    }
+  return (path, file, size) => {
+    if (of.workload.format !== 'jpeg')
+      return size === fileBytes(of, seed, file) && begin(path).includes(new RandomBytes(seed, file).first(64))
+    paint ??= painter(seed)
+    const picture = paint(file)
+    return size === picture.length && begin(path).equals(picture.subarray(0, SAMPLE))
+  }
+}
+
+function begin(path: string): Buffer {
+  const fd = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(SAMPLE)
+    return bytes.subarray(0, readSync(fd, bytes, 0, SAMPLE, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -1,7 +1,11 @@
 /**
  * One run of a workload: N accelerators are N ranks of one job, with a ring each of one engine in this process, as several
- * feeds of one program have it. Ranks don't wait for each other at every step: that says nothing about the feed.
+ * feeds of one program have it. Ranks don't wait for each other at every step: that says nothing about the feed. The process is that of
+ * this run alone (measure-process.ts), so that memory is, too.
  */
+
+import { resolve } from 'node:path'
+import { SampleError, SourceError } from '../../basics/errors.js'
 import type { Batch } from '../../deliver/node/batch.js'
 import type { Loader } from '../../deliver/node/loader.js'
 import { open } from '../../deliver/node/open.js'
@@ -13,6 +17,8 @@ import { conclude } from '../../observe/verdict/judge.js'
 import { sentence } from '../../observe/verdict/words.js'
 import { absentShare } from '../../system/files/absent.js'
 import { usableCores } from '../../system/process/limits.js'
+import { memoryOfProcess } from '../measure/memory.js'
+import { shellWord } from '../shell-word.js'
 import { type Accelerator, accelerators, sleptMs } from './accelerator.js'
 import { type RankStep, type Utilisation, utilisation } from './au.js'
 import type { WorkloadData } from './data.js'
@@ -28,6 +34,8 @@ export interface MeasureOptions {
   steps: number
   workers: number | 'auto'
   depth?: number
+  /** Keep the times of every step. */
+  keepSteps?: boolean
   onProgress?: (done: number, total: number, what: string, unit: string) => void
   onNotice?: (text: string) => void
 }
@@ -65,6 +73,8 @@ export interface Measurement {
   workers: number
   depth: number
   slotBytes: number
+  /** Of each rank, where they were asked for. */
+  times?: RankStep[][]
 }
 
 /** Steps that an accelerator has in an epoch. */
@@ -129,14 +139,31 @@ export async function measure(of: Scaled, data: WorkloadData, options: MeasureOp
       cpuSeconds,
       cores: cpuSeconds / signals.seconds,
       cpuSecondsPer1000: (1000 * cpuSeconds) / samples,
-      peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
+      peakMemoryBytes: memoryOfProcess().peakBytes,
       otherCores: signals.otherCores,
       cached: { before, after: cachedShare(data) },
       ...{ workers: stats[0].workers, depth: stats[0].depth, slotBytes: stats[0].slotBytes },
+      ...(options.keepSteps && { times: ranks }),
     }
+  } catch (error) {
+    throw damaged(error, data)
   } finally {
     await Promise.all([...loaders.map(loader => loader.close()), ...devices.map(device => device.close())])
   }
+}
+
+/** A file that bench wrote and that can't be read any more: bench can write it again. */
+function damaged(error: unknown, { paths }: WorkloadData): unknown {
+  const file =
+    error instanceof SampleError ? error.where.file : error instanceof SourceError ? error.file : undefined
+  if (file === undefined || !paths.some(path => resolve(path) === resolve(file))) return error
+  const { message } = error as Error
+  return new SourceError(
+    `${message}\nbench wrote this file: delete it, and the next run writes it again: rm ${shellWord(file)}`,
+    {
+      ...{ file, cause: error },
+    },
+  )
 }
 
 /** Takes all batches of a loop; the arrays of each are asked for, as a trainer would. */

@@ -31,6 +31,11 @@ export const WORKLOAD_OPTIONS = {
   size: { type: 'bytes', value: 'BYTES', about: 'in place of --files: about so many bytes', least: 1 },
   seed: { type: 'count', value: 'N', about: 'of data and order', default: 10 },
   warm: { type: 'flag', about: 'read all data first, so that they are in the page cache' },
+  'steps-log': {
+    type: 'text',
+    value: 'FILE',
+    about: 'where the times of every step go, as JSON lines',
+  },
 } as const
 
 /** What was given. Progress and notices go to the caller, so that stdout has the result alone. */
@@ -45,6 +50,7 @@ export interface WorkloadOptions {
   size?: number
   seed?: number
   warm?: boolean
+  'steps-log'?: string
   epochs?: number
   steps?: number
   workers?: number | 'auto'

@@ -1,12 +1,20 @@
 /** What a run of a workload has found, in words. */
 import { bytes, count, ms, percent, rate, someCores } from '../../observe/verdict/units.js'
+import { PART_NAMES } from '../compare/words.js'
 import type { WorkloadData } from './data.js'
 import type { Measurement } from './measure.js'
 import type { Most } from './most.js'
-import { demandOf, NOT_MLPERF, type Scaled } from './table.js'
+import { NOT_MLPERF, type Scaled } from './table.js'
 
 /** Parts below this share are not printed. */
 const LEAST = 0.005
+/** Sleeps that are longer than the step by more than this share are no steps of the accelerator that is simulated. */
+const TOO_LONG = 0.1
+
+/** `1 sample`, `2 samples`. */
+export function counted(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? '' : 's'}`
+}
 
 export function reportText(of: Scaled, data: WorkloadData, measured: Measurement, most?: Most): string {
   const { workload, scale, accelerator } = of
@@ -23,13 +31,14 @@ export function reportText(of: Scaled, data: WorkloadData, measured: Measurement
 
 type Row = readonly [name: string, value: string]
 
-function dataRows(of: Scaled, data: WorkloadData, { cached }: Measurement): Row[] {
+function dataRows(of: Scaled, data: WorkloadData, measured: Measurement): Row[] {
+  const { cached, demand, accelerators, sleptMs } = measured
   const { workload } = of
   const share = cached.before === null ? 'not known' : `${percent(cached.before)} of it`
   return [
     [
       'data',
-      `${count(data.files)} files, ${count(data.records)} records, ${bytes(data.bytes)} ` +
+      `${counted(data.files, 'file')}, ${counted(data.records, 'record')}, ${bytes(data.bytes)} ` +
         `(the full workload: ${count(workload.fullFiles)} files, ${bytes(data.fullBytes)})`,
     ],
     ['in', data.folder],
@@ -37,15 +46,26 @@ function dataRows(of: Scaled, data: WorkloadData, { cached }: Measurement): Row[
     ['delivered', workload.delivers],
     [
       'asked for',
-      `${workload.batch} samples every ${ms(of.computeMs)}: ${bytes(demandOf(of))}/s an accelerator`,
+      `${counted(workload.batch, 'sample')} every ${ms(of.computeMs)}: ${bytes(demand.bytesPerSecond / accelerators)}/s an accelerator`,
     ],
+    ...(sleptMs > (1 + TOO_LONG) * of.computeMs
+      ? ([
+          [
+            'note',
+            `a step of ${ms(of.computeMs)} can't be slept here, it takes ${ms(sleptMs)}: AU says little, take a larger --scale`,
+          ],
+        ] as const)
+      : []),
   ]
 }
 
 function mostRows({ workload }: Scaled, { accelerators, tried, stopped }: Most): Row[] {
   const list = [...tried].sort((a, b) => a.accelerators - b.accelerators)
   return [
-    ['sustained', `${accelerators} at an AU of ${workload.leastAu} or more${stopped ? ` (${stopped})` : ''}`],
+    [
+      'sustained',
+      `${accelerators} at an AU of ${percent(workload.leastAu)} or more${stopped ? ` (${stopped})` : ''}`,
+    ],
     ...list.map(
       (m): Row => [
         `  ${m.accelerators}`,
@@ -58,14 +78,16 @@ function mostRows({ workload }: Scaled, { accelerators, tried, stopped }: Most):
 
 function runRows({ workload }: Scaled, m: Measurement): Row[] {
   const { parts } = m.account
-  const named = Object.entries(parts).filter(([name, share]) => name !== 'ideal' && share >= LEAST)
-  const where = named.map(([name, share]) => `${name} ${percent(share)}`).join(', ')
+  const named = (Object.keys(parts) as (keyof typeof parts)[]).filter(
+    part => part !== 'ideal' && parts[part] >= LEAST,
+  )
+  const where = named.map(part => `${PART_NAMES[part]} ${percent(parts[part])}`).join(', ')
   const enough = m.sustained ? 'sustained' : 'not sustained'
   return [
-    ['accelerators', `${m.accelerators}, ${m.steps} steps each, ${m.stepsPerEpoch} an epoch`],
+    ['accelerators', `${m.accelerators}, ${counted(m.steps, 'step')} each, ${m.stepsPerEpoch} an epoch`],
     [
       'AU',
-      `${percent(m.au.dlio)} as DLIO's code counts it, ${percent(m.au.nominal)} by the rules; wanted ${workload.leastAu}: ${enough}`,
+      `${percent(m.au.dlio)} as DLIO's code counts it, ${percent(m.au.nominal)} by the rules; wanted ${percent(workload.leastAu)}: ${enough}`,
     ],
     [
       'rate',
@@ -81,6 +103,9 @@ function runRows({ workload }: Scaled, m: Measurement): Row[] {
       'cost',
       `${someCores(m.cores)}, ${m.cpuSecondsPer1000.toFixed(2)} CPU s per 1000 samples, peak memory ${bytes(m.peakMemoryBytes)}`,
     ],
-    ['with', `${m.workers} workers, depth ${m.depth}; others used ${someCores(m.otherCores ?? 0)}`],
+    [
+      'with',
+      `${counted(m.workers, 'worker')}, depth ${m.depth}; others used ${someCores(m.otherCores ?? 0)}`,
+    ],
   ]
 }

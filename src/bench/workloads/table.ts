@@ -88,7 +88,7 @@ export function workloadOf(name: string): Workload {
   if (Object.hasOwn(WORKLOADS, name)) return WORKLOADS[name as WorkloadName]
   const near = nearest(name, Object.keys(WORKLOADS))
   throw new DefinitionError(
-    '--workload',
+    'options.workload',
     `there is no "${name}"${near ? `, did you mean ${near}?` : ''}: there are ${Object.keys(WORKLOADS).join(', ')}`,
   )
 }
@@ -101,12 +101,12 @@ export function scaled(workload: Workload, accelerator: string | undefined, scal
   const computeMs = workload.computeMs[chosen]
   if (computeMs === undefined)
     throw new DefinitionError(
-      '--accelerator',
+      'options.accelerator',
       `${workload.name} has no compute time for "${accelerator}": there are ${known.join(', ')}`,
     )
   if (scale !== 1 && !workload.scalable)
     throw new DefinitionError(
-      '--scale',
+      'options.scale',
       `${workload.name} can't be scaled: what its pictures cost is not proportional to their bytes. Leave it out`,
     )
   return {
@@ -122,11 +122,6 @@ export function parseScale(text: string): number {
   const [, above, below = '1'] = /^\s*(\d+(?:\.\d+)?)\s*(?:\/\s*(\d+(?:\.\d+)?))?\s*$/.exec(text) ?? []
   const scale = Number(above) / Number(below)
   if (!(scale > 0 && scale <= 1))
-    throw new DefinitionError('--scale', `it is a share such as 1/8, at most 1, not "${text}"`)
+    throw new DefinitionError('options.scale', `it is a share such as 1/8, at most 1, not "${text}"`)
   return scale
-}
-
-/** Bytes/s that one accelerator asks for. */
-export function demandOf({ recordBytes, workload, computeMs }: Scaled): number {
-  return (recordBytes * workload.batch * 1000) / computeMs
 }

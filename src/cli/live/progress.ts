@@ -23,8 +23,11 @@ export class LiveText {
     const time = seconds.reduce((sum, one) => sum + one.seconds, 0)
     const samples = seconds.reduce((sum, one) => sum + one.samples, 0)
     const speed = time > 0 ? rate(samples / time, 'samples') : ''
-    const why = window && cause(window.diagnosis)
-    const lost = window?.accounting.lost ?? record.lost
+    // A diagnosis is some seconds old: with other workers or another depth by now, it is about what is gone.
+    const facts = window?.evidence.facts
+    const current = facts?.workers === record.workers && facts.depth === record.depth
+    const why = window && current ? cause(window.diagnosis) : null
+    const lost = (current ? window?.accounting.lost : undefined) ?? record.lost
     if (lost === null) return speed
     if (!this.trained) return why === null ? speed : `${speed}  ${why}`
     return `${speed}  lost ${percent(lost)}${why === null ? '' : `: ${why}`}`

@@ -1,18 +1,19 @@
 /** `millrace bench`: which configuration of a feed is best on this machine, and is it slower than it was? */
 import { resolve } from 'node:path'
-import { MillraceError } from '../../basics/errors.js'
+import { areTooFew, tooFew } from '../../bench/change-words.js'
 import type { Binding } from '../../bench/grid/configuration.js'
 import type { Asked } from '../../bench/grid/grid.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
-import type { Gate } from '../../bench/result/gate.js'
-import type { Summary } from '../../bench/result/summary.js'
-import { WORKLOAD_OPTIONS, type WorkloadOptions } from '../../bench/workloads/options.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { WORKLOAD_OPTIONS } from '../../bench/workloads/options.js'
+import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
-import { table } from '../table.js'
-import { bytes, count, counted, duration, parseBytes, percent } from '../units.js'
+import { counted, duration, parseBytes, percent } from '../units.js'
+import { numbersOf } from './bench/numbers.js'
+import { outcome } from './bench/text.js'
 
+/** What says which configurations are measured, where no --baseline does. */
+const GRID = ['workers', 'depth', 'affinity', 'cache', 'full'] as const
 /** Programs beside a bench that use more cores than this make its figures rough. */
 const BUSY = 0.3
 
@@ -23,7 +24,8 @@ export const bench = command({
     'Measures configurations of a feed, each run in a fresh process: without workers, the default, and variations of workers, depth, binding ' +
     'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
-    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster. ' +
+    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster, or ' +
+    'where it can’t be told. ' +
     'With --workload it writes the data of a DLIO-style workload once, feeds simulated accelerators with it, and says how busy they were.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
@@ -91,9 +93,12 @@ export const bench = command({
       'in CI: did a change make it slower?',
     ],
   ],
-  async run({ args: [feed], values }) {
-    if (values.workload !== undefined) return workload(feed, values)
+  async run({ args: [feed], values, given }) {
+    if (values.workload !== undefined)
+      return (await import('./bench/workload.js')).workload(feed, values, given)
     if (feed === undefined) throw new UsageError('millrace bench takes a FEED, or --workload NAME')
+    const foreign = [...given].find(name => Object.hasOwn(WORKLOAD_OPTIONS, name))
+    if (foreign !== undefined) throw new UsageError(`--${foreign} is for --workload NAME`)
     const { rounds, seconds, steps, epochs, out, baseline, force, full, timeout, rank, world } = values
     const stepMs = values['step-ms']
     if (values.profile !== undefined && stepMs > 0)
@@ -103,14 +108,17 @@ export const bench = command({
       throw new UsageError(`--warm-up wants "steps" or "epoch", not "${warmUp}"`)
     if (warmUp === 'epoch' && epochs === 1)
       throw new UsageError('--warm-up epoch leaves nothing of one epoch: give --epochs 2 or more')
-    if (baseline === undefined && force) throw new UsageError('--force is for --baseline FILE')
+    if (baseline === undefined)
+      for (const name of ['force', 'fail-if'] as const)
+        if (given.has(name)) throw new UsageError(`--${name} is for --baseline FILE`)
+    if (baseline !== undefined && areTooFew(rounds)) throw new UsageError(`--baseline: ${tooFew(rounds)}`)
     const limit = shareOf(values['fail-if'])
     const [
       { benchFeed, canBind },
       { loadFeed },
       { givenPlugins },
       { readProfile },
-      { readBench },
+      { readBench, isWrittenTo },
       gates,
       words,
     ] = await Promise.all([
@@ -127,6 +135,17 @@ export const bench = command({
       throw new UsageError('--affinity auto: this Millrace can’t bind workers to cores')
     const profile = values.profile === undefined ? undefined : readProfile(values.profile)
     const before = baseline === undefined ? undefined : readBench(baseline)
+    if (before) {
+      // Results are written after every run: what they are compared with would be lost.
+      if (isWrittenTo(out, baseline!))
+        throw new UsageError(
+          `--baseline ${baseline} is where results go: give another --out DIR, so that it stays`,
+        )
+      const why = gates.cannotDecide(before)
+      if (why !== undefined) throw new UsageError(`${baseline} can't be a --baseline: ${why}`)
+      const unused = GRID.filter(name => given.has(name)).map(name => `--${name}`)
+      if (unused.length > 0) notice(`${unused.join(', ')}: not used, --baseline says what is measured`)
+    }
     const plugins = await givenPlugins(values.plugin)
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     const progress = new Progress('measuring', { unit: 'runs' })
@@ -160,30 +179,6 @@ export const bench = command({
   },
 })
 
-/** What both forms take: one number each, where a workload is measured. */
-interface WorkloadValues extends Omit<WorkloadOptions, 'workload' | 'workers' | 'depth'> {
-  workload?: string
-  workers?: string
-  depth?: string
-}
-
-async function workload(feed: string | undefined, values: WorkloadValues): Promise<Outcome> {
-  if (feed !== undefined) throw new UsageError('--workload has a feed of its own: leave FEED out')
-  const { workload = '', workers, depth, ...given } = values
-  const { benchWorkload } = await import('../../bench/workloads/run.js')
-  const progress = new Progress('opening', { unit: 'steps' })
-  const only = depth === undefined ? [] : numbersOf('depth', depth, 1)
-  if (only.length > 1) throw new UsageError('--workload measures one configuration: give one --depth')
-  try {
-    return await benchWorkload({
-      ...{ ...given, workload, depth: only[0], workers: workersOf(workers ?? 'auto'), onNotice: notice },
-      onProgress: (done, total, what, unit) => progress.set(done, total, what, unit),
-    })
-  } finally {
-    progress.end()
-  }
-}
-
 /** The configurations of an earlier file, as they were measured there. */
 function onlyThese({ runs }: BenchFile): BenchFile['runs'][0]['configuration'][] {
   return [...new Map(runs.map(({ configuration }) => [configuration.name, configuration])).values()]
@@ -191,7 +186,7 @@ function onlyThese({ runs }: BenchFile): BenchFile['runs'][0]['configuration'][]
 
 function refuseOther(reasons: readonly string[], file: string): void {
   if (reasons.length === 0) return
-  throw new MillraceError(
+  throw new UsageError(
     `${file} can't be compared with this:\n${reasons.join('\n')}\nMeasure it again here, or compare all the same with --force`,
   )
 }
@@ -203,7 +198,7 @@ function tellBeginning(
 ): void {
   const long = Number.isNaN(seconds) ? '' : `: about ${duration(seconds)}`
   process.stderr.write(
-    `${counted(configurations, 'configuration')}, more or less, ${counted(rounds, 'round')}${long}\n`,
+    `about ${counted(configurations, 'configuration')}, ${counted(rounds, 'round')}${long}\n`,
   )
   if (machine.otherCores > BUSY)
     notice(
@@ -221,16 +216,6 @@ function askedOf(values: { workers?: string; depth?: string; affinity?: string; 
     ...(affinity !== undefined && { affinity: affinity.split(',').map(bindingOf) }),
     ...(cache !== undefined && { cache: cache.split(',').map(sizeOf) }),
   }
-}
-
-function numbersOf(name: string, list: string, least: number): number[] {
-  return list.split(',').map(text => {
-    const number = text.trim() === '' ? Number.NaN : Number(text)
-    if (Number.isSafeInteger(number) && number >= least) return number
-    throw new UsageError(
-      `--${name} wants whole numbers from ${least} with commas between them, not "${list}"`,
-    )
-  })
 }
 
 function bindingOf(text: string): Binding {
@@ -251,96 +236,4 @@ function shareOf(text: string): number {
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1)
   if (share >= 0 && share < 1) return share
   throw new UsageError(`--fail-if wants a share such as 5%, not "${text}"`)
-}
-
-type Words = Pick<typeof import('../../bench/result/summary.js'), 'verdictText'>
-
-function outcome(
-  found: BenchFile & { report: string },
-  out: string,
-  gate: Gate | undefined,
-  words: Words,
-): Outcome {
-  const { header, summary, failed, report } = found
-  const { configurations = [], choice = null } = summary ?? {}
-  const text = [
-    choice?.conclusion ?? 'Nothing could be compared.',
-    ...(gate ? [gate.conclusion] : []),
-    '',
-    tableOf(configurations, words, choice?.best, choice?.cheapest),
-    ...(gate ? ['', gateTable(gate)] : []),
-    ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
-    '',
-    ...commandLines(choice),
-    `report    ${report}`,
-    `results   ${out}/bench.jsonl, ${out}/steps/`,
-  ].join('\n')
-  return {
-    json: { header, configurations, choice, failed, report, ...(gate && { gate }) },
-    text,
-    code: gate?.failed ? 1 : 0,
-  }
-}
-
-function commandLines(choice: NonNullable<BenchFile['summary']>['choice']): string[] {
-  if (choice === null) return []
-  const { best, cheapest } = choice.commands
-  return [`best      ${best}`, ...(cheapest === best ? [] : [`cheapest  ${cheapest}`])]
-}
-
-function tableOf(summaries: readonly Summary[], words: Words, best?: string, cheapest?: string): string {
-  const mark = (name: string, role: string) =>
-    [
-      ...(name === best ? ['best'] : []),
-      ...(name === cheapest && cheapest !== best ? ['cheapest'] : []),
-      ...(role === 'variation' ? [] : [role]),
-    ].join(', ')
-  return table(
-    [
-      'configuration',
-      '',
-      ...['samples/s', 'min–max', 'lost', 'wait p50', 'p95', 'p99', 'AU'].map(right),
-      ...['CPU s/1,000', 'memory', 'first batch', 'epoch gap'].map(right),
-      'why',
-    ],
-    summaries.map(one => {
-      const { configuration, samplesPerSecond: rate, wait, au, cpuSecondsPer1000, epochGapMs } = one
-      return [
-        configuration.name,
-        mark(configuration.name, configuration.role),
-        count(rate.median),
-        `${count(rate.min)}–${count(rate.max)}`,
-        au === null ? '–' : percent(one.lost.median),
-        ...[wait.p50, wait.p95, wait.p99].map(ms => duration(ms / 1000)),
-        au === null ? '–' : percent(au.dlio),
-        cpuSecondsPer1000 === null ? '–' : cpuSecondsPer1000.median.toPrecision(3),
-        bytes(one.peakBytes.median),
-        duration(one.firstBatchMs.median / 1000),
-        epochGapMs === null ? '–' : duration(epochGapMs.median / 1000),
-        words.verdictText(one),
-      ]
-    }),
-  )
-}
-
-function gateTable({ changes, missing }: Gate): string {
-  const rows = changes.map(({ configuration, before, now, ratio, verdict, decides }) => {
-    const interval = ratio.interval === null ? '–' : ratio.interval.map(one => percent(one - 1)).join(' … ')
-    return [
-      configuration,
-      count(before),
-      count(now),
-      percent(ratio.value - 1),
-      interval,
-      verdict,
-      decides ? 'yes' : '',
-    ]
-  })
-  const heads = ['before', 'now', 'change', '95 % interval'].map(right)
-  const compared = table(['configuration', ...heads, '', 'decides'], rows)
-  return missing.length === 0 ? compared : `${compared}\nonly in one of the two: ${missing.join(', ')}`
-}
-
-function right(title: string): { title: string; align: 'right' } {
-  return { title, align: 'right' }
 }

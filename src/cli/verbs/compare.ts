@@ -1,4 +1,6 @@
 /** `millrace compare`: two results of bench, two run logs or two traces side by side. */
+
+import { intervalText, share } from '../../bench/change-words.js'
 import type { PartChange } from '../../bench/compare/blocks.js'
 import type { Compared } from '../../bench/compare/compare.js'
 import type { Pair } from '../../bench/compare/pair.js'
@@ -50,9 +52,9 @@ function pairsTable(pairs: readonly Pair[]): string {
       name,
       figure(rate.a),
       figure(rate.b),
-      share(rate.ratio.value - 1),
-      rate.ratio.interval === null ? '–' : rate.ratio.interval.map(one => share(one - 1)).join(' … '),
-      rate.significant ? (rate.ratio.value > 1 ? 'faster' : 'slower') : 'noise',
+      share(rate.ratio.value),
+      intervalText(rate.ratio),
+      rate.significant ? (rate.ratio.value > 1 ? 'faster' : 'slower') : unsure(rate.ratio),
       a.verdict === b.verdict ? String(a.verdict ?? '–') : `${a.verdict ?? '–'} → ${b.verdict ?? '–'}`,
     ]),
   )
@@ -67,7 +69,7 @@ function partsTable({ comparison }: Pair, names: Record<PartChange['part'], stri
       b.toFixed(2),
       signed(change),
       interval === null ? '–' : interval.map(signed).join(' … '),
-      significant ? 'significant' : 'noise',
+      significant ? 'significant' : unsure({ interval }),
     ]),
   )
 }
@@ -87,7 +89,7 @@ function stretchesTable(stretches: NonNullable<Compared['stretches']>): string {
       `${count(from)}–${count(to)}`,
       ms(a),
       ms(b),
-      a === null || b === null ? '–' : share(b / a - 1),
+      a === null || b === null ? '–' : share(b / a),
     ]),
   )
 }
@@ -96,8 +98,9 @@ function figure(value: number): string {
   return value < 100 ? String(Number(value.toPrecision(3))) : count(value)
 }
 
-function share(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(100 * value).toFixed(1)} %`
+/** Without an interval it is not even known that it is noise. */
+function unsure({ interval }: { interval: unknown }): string {
+  return interval === null ? 'can’t be told' : 'noise'
 }
 
 function signed(value: number): string {

@@ -12,6 +12,7 @@ const LOCAL = '127.0.0.1'
 /** Dollars for an hour of a GPU, unless told otherwise: what large clouds ask for an H100, about. */
 const PRICE = 3
 const DEPTH = 4
+const MOST_PORT = 65535
 
 export const dashboard = command({
   name: 'dashboard',
@@ -64,6 +65,8 @@ export const dashboard = command({
   async run({ args: [feed], values }) {
     const { attach, ring, control, port, host, price } = values
     checkUsage(feed, values)
+    const { checkAlerts } = await import('../live/alerts.js')
+    checkAlerts(values.alert)
     const [{ Dashboard }, { OwnRun }, { giveWay }] = await Promise.all([
       import('../../dashboard/dashboard.js'),
       import('../../dashboard/run/own-run.js'),
@@ -76,7 +79,9 @@ export const dashboard = command({
     try {
       shown = await Dashboard.start({
         ...{ attach: own?.pid ?? attach, ring, control, price, host, port, version: version() },
-        ...{ log: values.log, alerts: values.alert, onAlert: ({ text }) => notice(text) },
+        ...{ log: values.log, alerts: values.alert, onAlert: ({ text }) => notice(`alert: ${text}`) },
+        // The trainer of our own sleeps: that is what its step takes.
+        ...(own && { idealMs: values['step-ms'] }),
       })
     } catch (error) {
       own?.stop()
@@ -92,8 +97,7 @@ export const dashboard = command({
         `the page can be reached from other machines, without encryption: a person who has its address sees all of it. ` +
           `Safer: leave --host out, and forward the port by ssh`,
       )
-    const { run, others } = shown.runs
-    const told = { url, port: shown.port, token: shown.token, pid: process.pid, run, others }
+    const told = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
     const { json } = values as { json?: boolean }
     process.stdout.write(`${json ? JSON.stringify(told) : words(told, shown.port)}\n`)
     if (values.open) await openBrowser(url)
@@ -109,6 +113,8 @@ const cli = fileURLToPath(new URL('../main.js', import.meta.url))
 interface Given {
   attach?: number
   ring?: string
+  port?: number
+  host: string
   'step-ms': number
   workers: string
   depth: number
@@ -119,6 +125,9 @@ interface Given {
 function checkUsage(feed: string | undefined, { attach, ring, workers, depth, ...more }: Given): void {
   if (feed !== undefined && attach !== undefined)
     throw new UsageError('millrace dashboard takes a FEED or --attach PID, not both')
+  const { port = 0, host } = more
+  if (port > MOST_PORT) throw new UsageError(`--port wants a number from 0 to ${MOST_PORT}, not ${port}`)
+  if (host.trim() === '') throw new UsageError('--host wants a name or an address of this machine')
   if (attach === undefined && ring !== undefined) throw new UsageError('--ring is for --attach PID')
   workersOf(workers)
   if (feed === undefined && (workers !== 'auto' || depth !== DEPTH || more['step-ms'] > 0))
@@ -131,16 +140,12 @@ function runOptions({ workers, depth, plugin, ...more }: Given): string[] {
   return [...options, ...plugin.flatMap(url => ['--plugin', url])]
 }
 
-interface Told {
-  url: string
-  run: Dashboard['runs']['run']
-  others: Dashboard['runs']['others']
-}
+type Told = Dashboard['runs'] & { url: string }
 
-function words({ url, run, others }: Told, port: number): string {
+function words({ url, run, ended, others }: Told, port: number): string {
   const shown =
     run !== null
-      ? `It shows "${run.feed}", process ${run.trainer}.`
+      ? `It shows "${run.feed}", process ${run.trainer}${ended === null ? '.' : `, which has ended: ${ended}.`}`
       : others.length > 0
         ? `${others.length} runs are here: choose one on the page.`
         : 'No run is here yet: it shows the first one that begins.'

@@ -5,7 +5,9 @@ import type { Loader } from '../../deliver/node/loader.js'
 import type { OpenOptions, SequenceOptions } from '../../deliver/options.js'
 import type { State } from '../../order/state.js'
 import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { endsItself, INTERRUPTED } from '../interrupt.js'
 import { liveProgress } from '../live/progress.js'
+import type { Tuned } from '../live/tuned.js'
 import { notice, Progress, progressShown } from '../progress.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
@@ -30,7 +32,7 @@ export const run = command({
     tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
     epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
     endless: { type: 'flag', about: 'go on, epoch after epoch, until Ctrl-C' },
-    starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
+    starter: { type: 'count', value: 'PID', about: 'end when this process ends', hidden: true },
     workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
     depth: { type: 'count', value: 'N', about: 'batches made ahead (4, and tuned)', least: 1 },
     tune: {
@@ -106,13 +108,15 @@ export const run = command({
     const { checkAlerts } = await import('../live/alerts.js')
     checkAlerts(values.alert)
     const plugins = await givenPlugins(values.plugin)
-    const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
+    const { json, root, name } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
       throw new UsageError('--position and --resume both say where to begin: give one of them')
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
+    const tuning = (await import('../live/tuned.js')).Tuned.listen()
     const loader = open(json, {
       root,
+      name: name === 'inline' ? undefined : name,
       plugins,
       allowCode: true, // loadFeed has refused what may not run
       state,
@@ -144,14 +148,16 @@ export const run = command({
       const stepMs = values['step-ms']
       const watch = await Watch.start()
       const result = await feedTrainer(loader, state, { ...values, stepMs })
-      const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs))
+      tuning.end()
+      const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs), tuning.tuned)
       const { trace } = result
       return {
         json: { ...json, ...(trace && { trace }) },
         text: text + traceLine(trace),
-        code: tellFailure(trace),
+        code: result.interrupted ? INTERRUPTED : tellFailure(trace),
       }
     } finally {
+      tuning.end()
       await loader.close()
     }
   },
@@ -181,7 +187,7 @@ async function feedTrainer(
   loader: Loader,
   from: State | undefined,
   keep: Keeping,
-): Promise<TrainerResult & { trace?: EndedTrace }> {
+): Promise<TrainerResult & { trace?: EndedTrace; interrupted: boolean }> {
   const [{ train }, audit, { recordTrace }] = await Promise.all([
     import('../trainer.js'),
     import('../audit.js'),
@@ -199,28 +205,33 @@ async function feedTrainer(
   })
   const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
+  const interrupt = new AbortController()
+  const forget = endsItself(() => interrupt.abort())
+  const { signal } = interrupt
   const result = await train(loader, 1, {
-    stepMs: keep.stepMs,
-    endless: keep.endless,
+    ...{ stepMs: keep.stepMs, endless: keep.endless, signal },
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()
       progress.set(step + 1)
     },
   })
+  forget()
   told?.()
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from
-  return { ...result, ...(recorded && { trace: await recorded.end() }) }
+  return { ...result, interrupted: signal.aborted, ...(recorded && { trace: await recorded.end() }) }
 }
 
-function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why): Outcome {
+function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why, tuned: Tuned): Outcome {
   const stats = loader.stats()
+  const workers = tuned.settled('workers', stats.workers)
+  const depth = tuned.settled('depth', stats.depth)
   const { samples, seconds } = result
   const json = {
     hashes: loader.hashes,
-    steps: result.steps.length,
+    steps: result.count,
     samples,
     seconds,
     samplesPerSecond: samples / seconds,
@@ -228,8 +239,8 @@ function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why
     firstBatchMs: stats.firstBatchMs,
     waitFraction: result.waitFraction,
     au: result.au,
-    workers: stats.workers,
-    depth: stats.depth,
+    workers,
+    depth,
     peakRssBytes: process.resourceUsage().maxRSS * 1024,
     slotBytes: stats.slotBytes,
     bad: stats.bad,
@@ -237,12 +248,14 @@ function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why
     state: loader.state(),
     account: why.account,
     diagnosis: why.diagnosis,
+    tuner: { decisions: tuned.decisions },
   }
   const lines = [
     `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
       `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
     `${waited(stepMs, result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
-      `${counted(stats.workers, 'worker')}, depth ${stats.depth}, ${bytes(stats.slotBytes)} a batch`,
+      `${counted(workers, 'worker')}, depth ${depth}, ${bytes(stats.slotBytes)} a batch`,
+    ...(tuned.line === undefined ? [] : [tuned.line]),
     ...(why.account.steps > 0 ? [why.parts, why.sentence] : []),
   ]
   for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)

@@ -34,7 +34,6 @@ export const serve = command({
     const [
       { serve },
       { exitNow },
-      { giveWayAsSession },
       { loadFeed, refuseModule },
       { givenPlugins },
       { UsageError },
@@ -44,7 +43,6 @@ export const serve = command({
     ] = await Promise.all([
       import('../../deliver/serve/server.js'),
       import('../../system/process/exit.js'),
-      import('../../system/process/priority.js'),
       import('../feed-argument.js'),
       import('../locate.js'),
       import('../command.js'),
@@ -54,7 +52,6 @@ export const serve = command({
     ])
     if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
     const socket = resolve(values.socket)
-    giveWayAsSession()
     const mayRun = values['allow-code']
     const own = await givenPlugins(values.plugin)
     const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun, own)

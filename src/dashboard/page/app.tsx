@@ -10,7 +10,8 @@ import { Keys } from './keys.js'
 import { save } from './state/saved.js'
 import type { State } from './state/store.js'
 import { nextTheme } from './state/theme.js'
-import { TABS, Tabs, useTab } from './tabs/tabs.js'
+import { worstOf } from './state/worst.js'
+import { TAB_KEYS, TABS, Tabs, useTab } from './tabs/tabs.js'
 
 /** How long a word about what was done stays (ms). */
 const SAID = 6000
@@ -21,6 +22,8 @@ export function App({ state }: { state: State }) {
   const [keys, showKeys] = useState(false)
   const latest = useRef(state)
   latest.current = state
+  const shownTab = useRef(tab)
+  shownTab.current = tab
   useEffect(() => {
     if (said === '') return
     const timer = setTimeout(() => say(''), SAID)
@@ -28,18 +31,17 @@ export function App({ state }: { state: State }) {
   }, [said])
   const saveNow = async () => {
     say('Saving…')
-    say(await save(latest.current).catch((error: Error) => `Not saved: ${error.message}`))
+    say(await save(latest.current, shownTab.current).catch((error: Error) => `Not saved: ${error.message}`))
   }
   const changeTheme = () => say(`Colours: ${nextTheme()}`)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || inField(event.target)) return
-      const number = Number(event.key)
+      const key = TAB_KEYS.indexOf(event.key)
       if (event.key === 's') saveNow()
       else if (event.key === 't') changeTheme()
       else if (event.key === '?') showKeys(shown => !shown)
-      else if (number >= 1 && number <= TABS.length && !inPicture(event.target))
-        setTab(TABS[number - 1].id, true)
+      else if (key >= 0 && !inPicture(event.target)) setTab(TABS[key].id, true)
       else return
       event.preventDefault()
     }
@@ -54,13 +56,17 @@ export function App({ state }: { state: State }) {
       <Head state={state} onSave={saveNow} onTheme={changeTheme} onKeys={() => showKeys(true)} />
       <main class={state.link === 'lost' ? 'stale' : ''}>
         <Verdict state={state} say={say} />
-        <StepBar state={state} />
-        <div class="row">
-          <Loss state={state} />
-          <Ranks state={state} />
-        </div>
-        <Figures state={state} />
-        <Tabs state={state} tab={tab} onTab={setTab} />
+        {state.hello?.run !== null && (
+          <>
+            <StepBar state={state} />
+            <div class="row">
+              <Loss state={state} />
+              <Ranks state={state} />
+            </div>
+            <Figures state={state} />
+            <Tabs state={state} tab={tab} onTab={setTab} />
+          </>
+        )}
       </main>
       <p class={said === '' ? 'toast' : 'toast shown'} role="status">
         {said}
@@ -75,8 +81,9 @@ function titleOf({ now, hello, link, ended }: State): string {
   const feed = hello?.run?.feed ?? 'Millrace'
   if (link === 'lost') return `(no connection) ${feed}`
   if (ended !== null) return `(ended) ${feed}`
-  const lost = now?.worst?.diagnosis.lost
-  return lost === undefined ? feed : `−${Math.round(100 * lost)} % ${feed}`
+  const worst = worstOf(now)
+  // A page that is hidden has no news: what it knew last may be wrong.
+  return worst === null || link === 'paused' ? feed : `−${Math.round(100 * worst.lost)} % ${feed}`
 }
 
 function inField(target: EventTarget | null): boolean {

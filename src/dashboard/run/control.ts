@@ -36,6 +36,11 @@ export class RunControl {
   /** `run`: the one that is shown; throws where there is none. */
   constructor(private readonly run: () => Controllable) {}
 
+  /** Whether something is set that will be set back. */
+  get isHolding(): boolean {
+    return this.held !== undefined
+  }
+
   set({ workers, depth, keep = false, undo = false }: Setting): Promise<object> {
     return this.alone(async () => {
       const { engine, ring, ...now } = this.run()

@@ -1,18 +1,24 @@
 /** What the notes of an engine say of its rings: what they hold, which samples are bad, and what the tuner decided. */
 import type { BadNote, RingNote } from '../../engine/control/ring-note.js'
 import type { TunerDecision } from '../../observe/live/decision.js'
+import { isDecision } from '../../observe/log/check.js'
 import { NotesReader, type WrittenNote } from '../../spans/notes.js'
+import { isBadNote, isRingNote } from './check-notes.js'
 
-/** Decisions that are kept. */
+/** Decisions that are kept; and bad samples of a ring, the last ones. */
 const MOST_DECISIONS = 200
+const MOST_BAD = 200
 /** An engine without notes is asked again after so many looks: it may write some later. */
 const AGAIN = 5
+
+/** A note, and when it was written (ms of CLOCK_MONOTONIC). */
+export type FoundBad = BadNote & { at: number }
 
 export class EngineFacts {
   readonly decisions: TunerDecision[] = []
   private readonly rings = new Map<number, RingNote>()
-  /** By ring, then by the sample's name. */
-  private readonly badOnes = new Map<number, Map<string, BadNote>>()
+  /** By ring, then by the sample's number. */
+  private readonly badOnes = new Map<number, Map<number, FoundBad>>()
   private reader: NotesReader | undefined
   private asked = 0
 
@@ -36,9 +42,9 @@ export class EngineFacts {
     return this.rings.get(ring)
   }
 
-  /** In the order in which they were found bad. */
-  bad(ring: number): BadNote[] {
-    return [...(this.badOnes.get(ring)?.values() ?? [])]
+  /** The last ones, in the order in which they were found bad. */
+  bad(ring: number): FoundBad[] {
+    return [...(this.badOnes.get(ring)?.values() ?? [])].sort((a, b) => a.count - b.count)
   }
 
   close(): void {
@@ -48,19 +54,20 @@ export class EngineFacts {
 
   /** Notes that are kept are written again now and then: each counts once. */
   private hear(note: WrittenNote): void {
-    const { kind } = note
-    if (kind === 'ring') {
-      const told = note as unknown as RingNote
-      this.rings.set(told.ring, told)
-    } else if (kind === 'bad') {
-      const told = note as unknown as BadNote
-      const known = this.badOnes.get(told.ring) ?? new Map<string, BadNote>()
-      this.badOnes.set(told.ring, known)
-      if (!known.has(told.id)) known.set(told.id, told)
-    } else if (kind === 'tuner' && typeof note.decision === 'object' && note.decision !== null) {
-      this.decisions.push(note.decision as TunerDecision)
+    const { kind, decision } = note
+    if (kind === 'ring' && isRingNote(note)) this.rings.set(note.ring, note)
+    else if (kind === 'bad' && isBadNote(note)) this.hearBad(note)
+    else if (kind === 'tuner' && isDecision(decision)) {
+      this.decisions.push(decision)
       if (this.decisions.length > MOST_DECISIONS) this.decisions.shift()
     }
+  }
+
+  private hearBad(note: FoundBad): void {
+    const known = this.badOnes.get(note.ring) ?? new Map<number, FoundBad>()
+    this.badOnes.set(note.ring, known)
+    known.set(note.count, note)
+    if (known.size > MOST_BAD) known.delete(Math.min(...known.keys()))
   }
 }
 

@@ -10,19 +10,23 @@ const TOLD = 900
 export class History {
   private points: HistoryPoint[] = []
 
+  /** A second that is there already, or before it, is not added. */
   add(point: HistoryPoint): void {
+    if (point.time <= (this.points.at(-1)?.time ?? Number.NEGATIVE_INFINITY)) return
     this.points.push(point)
     // Not at every point: moving them all would be work.
     if (this.points[0].time < point.time - 1.1 * LENGTH) this.cut(point.time)
   }
 
-  clear(): void {
-    this.points = []
+  /** Forgets what was, and begins with these. */
+  begin(points: readonly HistoryPoint[]): void {
+    this.points = [...points]
   }
 
   /** Means of some seconds each, so that there are not too many. */
-  told(now = Date.now()): HistoryPoint[] {
-    this.cut(now)
+  told(): HistoryPoint[] {
+    // Of a run that has ended, its last hour.
+    this.cut(this.points.at(-1)?.time ?? 0)
     const each = Math.ceil(this.points.length / TOLD)
     if (each <= 1) return [...this.points]
     return Array.from({ length: Math.ceil(this.points.length / each) }, (_, i) =>
@@ -41,7 +45,7 @@ export function pointOf(records: readonly RunRecord[]): HistoryPoint {
   const worst = worstOf(records)
   // Ranks of one process have their memory in common.
   const processes = new Map(
-    records.map(({ trainer, engine, memory }) => [`${trainer} ${engine}`, memory?.bytes]),
+    records.map(({ host, trainer, engine, memory }) => [`${host} ${trainer} ${engine}`, memory?.bytes]),
   )
   const known = [...processes.values()].filter(bytes => bytes !== undefined)
   return {

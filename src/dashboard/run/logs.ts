@@ -1,34 +1,32 @@
 /**
- * Run logs of a folder, as they grow: what a page shows of the time before it was opened, and of ranks on other nodes, which
- * write into the same folder. Of a long file only the last hour is read.
+ * Run logs of a folder, as they grow: what a page shows of the time before it was opened, of ranks on other nodes, which
+ * write into the same folder, and of runs that have ended.
  */
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
 import type { RunRecord } from '../../observe/live/record.js'
-import type { LogEnd, LogHeader, LogLine } from '../../observe/log/lines.js'
-import type { HistoryPoint, RunName } from '../view.js'
+import { groupRuns, type LoggedRank } from '../../observe/log/read.js'
+import type { Ended, HistoryPoint, RunName } from '../view.js'
 import { pointOf } from './history.js'
+import { LogFile } from './log-file.js'
 
-/** How far back records are kept (ms). */
-const LENGTH = 3_600_000
-/** Bytes of a file's end that are read first: an hour has some 4 MB. */
-const TAIL = 6 * 2 ** 20
-/** Bytes within which the header ends, and bytes that are read at a time. */
-const HEAD = 2 ** 18
-const PART = 2 ** 20
-/** A rank that has written nothing for so long (ms) is not shown as running. Clocks of nodes may differ by some of it. */
+/**
+ * A rank that has written nothing for so long (ms), or for so many times what its last line covers, is not shown as running.
+ * Clocks of nodes may differ by some of it.
+ */
 const FRESH = 15_000
-/** How often new files are looked for (looks). */
-const FILES_OFTEN = 5
+const TIMES = 2.5
+/** How often new files, and files that had stopped growing, are looked at (looks); and what has stopped (ms). */
+const SELDOM = 5
+const STOPPED = 60_000
 
-interface LogFile {
-  path: string
-  /** Where the next line begins. */
-  at: number
-  header: LogHeader
-  records: RunRecord[]
-  end: LogEnd | null
+/** A run that is known by its logs. */
+export interface LoggedRunHere {
+  name: RunName
+  /** Null: it goes on. */
+  ended: Ended | null
+  files: readonly LogFile[]
 }
 
 export class Logs {
@@ -47,52 +45,78 @@ export class Logs {
   }
 
   /** Reads what was written since the last look. */
-  look(): void {
-    if (this.looks++ % FILES_OFTEN === 0) this.findFiles()
-    for (const file of this.files.values()) if (file !== null) this.readMore(file)
+  look(now = Date.now()): void {
+    const all = this.looks++ % SELDOM === 0
+    if (all) this.findFiles()
+    for (const file of this.files.values())
+      if (file !== null && (all || now - file.written < STOPPED)) file.look()
   }
 
-  /** What ranks of a run did last that write at present, by rank. */
-  now(feed: string, world: number, time = Date.now()): RunRecord[] {
-    const found = new Map<number, RunRecord>()
-    for (const { header, records, end } of this.of(feed, world)) {
-      const last = records.at(-1)
-      if (last === undefined || end !== null || last.time < time - FRESH) continue
-      if (last.time > (found.get(header.rank)?.time ?? 0)) found.set(header.rank, last)
+  /** The run to show: one that goes on before one that has ended, and the later one before the earlier. */
+  newest(now = Date.now()): LoggedRunHere | undefined {
+    return this.runs(now).at(-1)
+  }
+
+  /** What ranks of a feed write at present, by rank: their records of the last hour, oldest first. */
+  writing(feed: string, world: number, now = Date.now()): Map<number, RunRecord[]> {
+    const fresh = this.of(feed, world).filter(file => isFresh(file, now))
+    for (const file of fresh) file.readHour()
+    return lastOf(fresh)
+  }
+
+  /** What ranks of a feed did last, whether or not they go on. */
+  last(feed: string, world: number): RunRecord[] {
+    return [...lastOf(this.of(feed, world)).values()].map(records => records[records.length - 1])
+  }
+
+  /** Ranks of a feed that have closed it, and don't write it again. */
+  closed(feed: string, world: number): number[] {
+    const files = newestOf(this.of(feed, world))
+    return files.filter(({ end }) => end !== null).map(({ header }) => header.rank)
+  }
+
+  /** The last hour of a feed, second by second. It ends where the last word of all ranks that go on is known. */
+  history(feed: string, world: number, now = Date.now()): HistoryPoint[] {
+    const files = this.of(feed, world)
+    for (const file of files) file.readHour()
+    const fresh = files.filter(file => isFresh(file, now))
+    const known = Math.min(...fresh.map(({ records }) => records[records.length - 1].time))
+    return historyOf(files, known)
+  }
+
+  /** Only the last records of a feed's logs are kept from now on. */
+  forget(feed: string, world: number): void {
+    for (const file of this.of(feed, world)) file.forgetHour()
+  }
+
+  /** Those that have ended, by their ends; then those that go on, by their beginnings. */
+  private runs(now: number): LoggedRunHere[] {
+    const found = new Map<string, LogFile>()
+    const ranks: LoggedRank[] = []
+    for (const [path, file] of this.files) {
+      if (file === null || file.records.length === 0) continue
+      const { header, records, end } = file
+      found.set(path, file)
+      const { rank, host, trainer } = header
+      ranks.push({ rank, host, trainer, headers: [header], records, alerts: [], end, file: path })
     }
-    return [...found.values()].sort((a, b) => a.rank - b.rank)
-  }
-
-  /** The last hour of a feed, second by second, up to a moment. */
-  history(feed: string, world: number, before = Date.now()): HistoryPoint[] {
-    const seconds = new Map<number, RunRecord[]>()
-    for (const { records } of this.of(feed, world))
-      for (const record of records) {
-        if (record.time >= before) continue
-        const second = Math.floor(record.time / 1000)
-        const list = seconds.get(second)
-        if (list) list.push(record)
-        else seconds.set(second, [record])
+    const runs = groupRuns(ranks).map(({ feed, world, from, to, ranks }) => {
+      const files = ranks.map(({ file }) => found.get(file) as LogFile)
+      const { trainer, engine, ring } = files[0].header
+      const age = Math.max(0, Math.round((now - from) / 1000))
+      return {
+        ...{ name: { trainer, engine, ring, feed, world, age }, files, from, to },
+        ended: files.some(file => isFresh(file, now)) ? null : endOf(files, to),
       }
-    return [...seconds].sort(([a], [b]) => a - b).map(([, records]) => pointOf(records))
-  }
-
-  /** The run that was begun last, and why it has ended, if it has. */
-  newest(time = Date.now()): { name: RunName; ended: string | null } | undefined {
-    const all = [...this.files.values()].filter(file => file !== null && file.records.length > 0) as LogFile[]
-    const last = all.sort((a, b) => a.header.time - b.header.time).at(-1)
-    if (last === undefined) return undefined
-    const { trainer, engine, ring, feed, world } = last.header
-    const age = Math.round((time - last.header.time) / 1000)
-    const silent = time - last.records[last.records.length - 1].time > FRESH
-    const ended =
-      last.end?.reason ?? (silent ? 'its log does not go on: it was killed, or its node is gone' : null)
-    return { name: { trainer, engine, ring, feed, world, age }, ended }
+    })
+    const goesOn = ({ ended }: LoggedRunHere) => Number(ended === null)
+    return runs.sort((a, b) => goesOn(a) - goesOn(b) || (a.ended ? a.to - b.to : a.from - b.from))
   }
 
   private of(feed: string, world: number): LogFile[] {
     return [...this.files.values()].filter(
-      file => file !== null && file.header.feed === feed && file.header.world === world,
+      file =>
+        file !== null && file.records.length > 0 && file.header.feed === feed && file.header.world === world,
     ) as LogFile[]
   }
 
@@ -105,86 +129,64 @@ export class Logs {
     }
     for (const name of names) {
       const path = join(this.folder, name)
-      if (!this.files.has(path)) this.open(path)
+      if (this.files.has(path)) continue
+      const file = LogFile.open(path)
+      if (file !== undefined) this.files.set(path, file)
     }
   }
+}
 
-  private open(path: string): void {
-    try {
-      const size = sizeOf(path)
-      const text = read(path, 0, Math.min(size, HEAD))
-      const end = text.indexOf('\n')
-      if (end < 0) return // its header is being written
-      const first = parse(text.slice(0, end))
-      if (first === undefined || !('header' in first)) this.files.set(path, null)
-      else
-        this.files.set(path, {
-          path,
-          at: Math.max(0, size - TAIL),
-          header: first.header,
-          records: [],
-          end: null,
-        })
-    } catch {
-      this.files.set(path, null)
-    }
+/** Of each rank the records of its newest file, by rank. */
+export function lastOf(files: readonly LogFile[]): Map<number, RunRecord[]> {
+  const sorted = [...newestOf(files)].sort((a, b) => a.header.rank - b.header.rank)
+  return new Map(sorted.map(({ header, records }) => [header.rank, records]))
+}
+
+/** Of each rank the file that was written last. */
+function newestOf(files: readonly LogFile[]): LogFile[] {
+  const found = new Map<number, LogFile>()
+  for (const file of files) {
+    const other = found.get(file.header.rank)
+    if (other === undefined || timeOf(file) > timeOf(other)) found.set(file.header.rank, file)
   }
+  return [...found.values()]
+}
 
-  private readMore(file: LogFile): void {
-    try {
-      for (;;) {
-        const bytes = readBytes(file.path, file.at, PART)
-        const end = bytes.lastIndexOf(10)
-        if (end < 0) break
-        // A part that begins within a line has half of one first, which is no JSON.
-        for (const line of bytes.toString('utf8', 0, end).split('\n')) hear(file, parse(line))
-        file.at += end + 1
+/** Second by second: a record that covers several of them stands in each. The rank that loses most decides. */
+function historyOf(files: readonly LogFile[], until: number): HistoryPoint[] {
+  const seconds = new Map<number, Map<number, RunRecord>>()
+  for (const { records } of files)
+    for (const record of records) {
+      const end = Math.floor(Math.min(record.time, until) / 1000)
+      const length = Math.max(1, Math.round(record.seconds))
+      const last = Math.floor(record.time / 1000)
+      for (let second = last - length + 1; second <= end; second++) {
+        const ranks = seconds.get(second) ?? new Map<number, RunRecord>()
+        seconds.set(second, ranks)
+        // What the tuner did is told once.
+        const isTold = second === last || record.decisions.length === 0
+        ranks.set(record.rank, isTold ? record : { ...record, decisions: [] })
       }
-    } catch {
-      // Gone, or not readable at present.
     }
-    const old = Date.now() - LENGTH
-    if (file.records.length > 0 && file.records[0].time < old)
-      file.records = file.records.filter(({ time }) => time >= old)
-  }
+  const sorted = [...seconds].sort(([a], [b]) => a - b)
+  return sorted.map(([second, ranks]) => {
+    const point = pointOf([...ranks.values()])
+    return { ...point, time: Math.min(point.time, 1000 * second + 999) }
+  })
 }
 
-function hear(file: LogFile, line: LogLine | undefined): void {
-  if (line === undefined) return
-  // Where the feed was opened again, the file goes on.
-  file.end = 'end' in line ? line.end : null
-  if ('header' in line) file.header = line.header
-  else if ('steps' in line) file.records.push(line)
+function timeOf({ records }: LogFile): number {
+  return records[records.length - 1].time
 }
 
-function parse(line: string): LogLine | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? (value as LogLine) : undefined
-  } catch {
-    return undefined // half a line
-  }
+export function isFresh({ records, end }: LogFile, now: number): boolean {
+  const { time, seconds } = records[records.length - 1]
+  return end === null && time >= now - Math.max(FRESH, TIMES * 1000 * seconds)
 }
 
-function read(path: string, at: number, bytes: number): string {
-  return readBytes(path, at, bytes).toString('utf8')
-}
-
-function readBytes(path: string, at: number, bytes: number): Buffer {
-  const fd = openSync(path, 'r')
-  try {
-    const into = Buffer.alloc(bytes)
-    return into.subarray(0, readSync(fd, into, 0, bytes, at))
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function sizeOf(path: string): number {
-  const fd = openSync(path, 'r')
-  try {
-    return fstatSync(fd).size
-  } finally {
-    closeSync(fd)
-  }
+/** How a run has ended that is not written any more. */
+export function endOf(files: readonly LogFile[], to = 0): Ended {
+  const last = files.reduce((one, other) => (timeOf(other) > timeOf(one) ? other : one))
+  const reason = last.end?.reason ?? 'its log does not go on: it was killed, or its node is gone'
+  return { reason, time: Math.max(to, timeOf(last), last.end?.time ?? 0) }
 }

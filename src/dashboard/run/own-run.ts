@@ -33,7 +33,8 @@ export class OwnRun {
     )
     const run = new OwnRun(child)
     while (!run.isOpen) {
-      if (run.over !== undefined) throw new MillraceError(`${feed} can't be run: ${run.over}`)
+      if (run.over !== undefined)
+        throw new MillraceError(run.complaint ?? `${feed} can't be run: ${run.over}`)
       await new Promise(resolve => setTimeout(resolve, OFTEN))
     }
     return run
@@ -59,6 +60,11 @@ export class OwnRun {
     } catch {
       return false
     }
+  }
+
+  /** What the command line said was wrong, in its own words. */
+  private get complaint(): string | undefined {
+    return /^millrace: (.+)/m.exec(this.said)?.[1]
   }
 
   private reason(code: number | null, signal: string | null): string {

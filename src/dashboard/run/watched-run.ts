@@ -2,6 +2,7 @@
 import type { FoundRun } from '../../diagnose/attach/find-run.js'
 import { otherRanks } from '../../diagnose/attach/other-ranks.js'
 import { watchFound } from '../../diagnose/attach/watch-run.js'
+import type { RingNote } from '../../engine/control/ring-note.js'
 import type { RunRecord } from '../../observe/live/record.js'
 import type { RunWatcher, Watched } from '../../observe/live/watcher.js'
 import { fitModel } from '../../observe/model/fit.js'
@@ -9,7 +10,7 @@ import type { AttachedSpans } from '../../spans/attach.js'
 import { badPicture } from '../gallery/bad-pictures.js'
 import { RingBytes } from '../gallery/ring-bytes.js'
 import type { BadSample, Hello, Now, RunName } from '../view.js'
-import { EngineFacts, tunerState } from './engine-facts.js'
+import { EngineFacts, type FoundBad, tunerState } from './engine-facts.js'
 import { nameOf, plainName } from './runs.js'
 import { lastTaken } from './taken.js'
 import type { SpansOfProcess } from './timeline.js'
@@ -31,10 +32,16 @@ export class WatchedRun {
   private readonly ranks = new Map<number, Rank>()
   private readonly engines = new Map<number, EngineFacts>()
   private looked = performance.now()
-  /** By ring and name: whether the picture of a bad sample can be shown. */
+  /** Ranks that have ended since the last look. */
+  left: number[] = []
+  /** By ring and address: whether the picture of a bad sample can be shown. */
   private readonly shown = new Map<string, boolean>()
 
-  constructor(private readonly found: FoundRun) {
+  /** `idealMs`: how long a step takes with its batch at hand, where that is known. */
+  constructor(
+    private readonly found: FoundRun,
+    private readonly idealMs?: number,
+  ) {
     this.add(found)
     this.addOthers()
   }
@@ -97,6 +104,7 @@ export class WatchedRun {
     const now = {
       ranks: records,
       worst: worst?.window ? toldWindow(worst.record.rank, worst.window) : null,
+      told: null,
       makers: (worst ?? watched[0])?.makers ?? [],
       tuner: this.tuner(),
       bad: this.bad(),
@@ -123,10 +131,11 @@ export class WatchedRun {
     return this.engines.get(this.engine)?.ring(this.ring)
   }
 
-  badPicture(number: number): ReturnType<typeof badPicture> {
-    const { note } = this
-    const bad = this.engines.get(this.engine)?.bad(this.ring)[number]
-    return note && bad && badPicture(note, bad)
+  /** `number`: which of the rank's bad samples. */
+  badPicture(rank: number, number: number): ReturnType<typeof badPicture> {
+    const { note, bad } = this.badOf(rank)
+    const found = bad.find(({ count }) => count === number)
+    return note && found && badPicture(note, found)
   }
 
   /** The spans of all processes of the run. */
@@ -158,7 +167,7 @@ export class WatchedRun {
     this.engines.set(engine.pid, facts)
     const watcher = watchFound(found, {
       slots: () => slotsOf(rank, facts),
-      bad: () => facts.bad(rank.ring).length,
+      ...(this.idealMs !== undefined && { idealMs: this.idealMs }),
     })
     const rank: Rank = { found, watcher, ring: engine.ring }
     this.ranks.set(trainer.ring.rank, rank)
@@ -174,10 +183,12 @@ export class WatchedRun {
 
   /** A rank that has ended is gone; the first one ends the run. */
   private dropEnded(): void {
+    this.left = []
     for (const [number, rank] of this.ranks) {
       if (rank.found === this.found || rank.watcher.ended === undefined) continue
       closeRank(rank)
       this.ranks.delete(number)
+      this.left.push(number)
     }
   }
 
@@ -187,17 +198,28 @@ export class WatchedRun {
     return own.length === 0 ? null : { state: tunerState(own), decisions: own }
   }
 
+  /** The last of all ranks, as they were found. */
   private bad(): BadSample[] {
-    const list = this.engines.get(this.engine)?.bad(this.ring) ?? []
-    return list.slice(0, MOST_BAD).map((bad, i) => {
-      const key = `${bad.ring} ${bad.id}`
-      let shown = this.shown.get(key)
-      if (shown === undefined) {
-        shown = this.note !== undefined && badPicture(this.note, bad, true) !== undefined
-        this.shown.set(key, shown)
-      }
-      return { id: bad.id, message: bad.message, picture: shown ? `api/bad/${i}` : null }
+    const ranks = [...this.ranks.keys()]
+    const all = ranks.flatMap(rank => {
+      const { note, bad } = this.badOf(rank)
+      return bad.map(one => ({ rank, note, one }))
     })
+    const last = all.sort((a, b) => a.one.at - b.one.at).slice(-MOST_BAD)
+    return last.map(({ rank, note, one: { id, message, count }, one }) => {
+      const place = `api/bad/${rank}.${count}`
+      const key = `${one.ring} ${place}`
+      const isShown = this.shown.get(key) ?? (note !== undefined && badPicture(note, one, true) !== undefined)
+      this.shown.set(key, isShown)
+      return { id, message, picture: isShown ? place : null }
+    })
+  }
+
+  private badOf(rank: number): { note: RingNote | undefined; bad: FoundBad[] } {
+    const known = this.ranks.get(rank)
+    const facts = known && this.engines.get(known.found.engine.pid)
+    if (known === undefined || facts === undefined) return { note: undefined, bad: [] }
+    return { note: facts.ring(known.ring), bad: facts.bad(known.ring) }
   }
 }
 

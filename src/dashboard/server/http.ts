@@ -3,11 +3,11 @@
  * `Shown` (requests.ts), which tests fill with what they like.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { MillraceError } from '../../basics/errors.js'
 import { Guard } from './guard.js'
 import { loadPage, message, type Page, pageOf } from './page.js'
-import { bodyOf, MOST_BODY, type Shown, settingOf } from './requests.js'
+import { bodyOf, MOST_BODY, type Shown, settingOf, type View } from './requests.js'
 import { eventText, Streams } from './streams.js'
 
 export interface ServeOptions {
@@ -21,8 +21,11 @@ export interface ServeOptions {
 /** The usual port, and how many behind it are tried. */
 const PORT = 4680
 const TRIED = 100
-/** Connections at once. */
-const MOST_CONNECTIONS = 128
+/** Connections at once; and those that have not shown the token: the oldest of them makes room for a new one. */
+const MOST_CONNECTIONS = 256
+const MOST_STRANGERS = 64
+/** How long a request and its headers may take, and how often that is looked at (ms). */
+const TIMES = { requestTimeout: 30_000, headersTimeout: 5000, connectionsCheckingInterval: 1000 }
 /** Seconds of a timeline and rows of a gallery, unless told otherwise, and at most. */
 const SECONDS = 5
 const ROWS = 16
@@ -45,6 +48,8 @@ export class DashboardServer {
   readonly guard: Guard
   private readonly server: Server
   private readonly page: Page
+  /** Connections that have not shown the token yet, the oldest first: they must not keep the page's own out. */
+  private readonly strangers = new Set<Socket>()
 
   constructor(
     private readonly shown: Shown,
@@ -52,10 +57,11 @@ export class DashboardServer {
   ) {
     this.guard = new Guard(options.host, options.token)
     this.page = options.page ?? loadPage()
-    this.server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
+    this.server = createServer(TIMES, (request, response) => {
       void this.answer(request, response).catch(error => this.failed(response, error))
     })
     this.server.maxConnections = MOST_CONNECTIONS
+    this.server.on('connection', socket => this.meet(socket))
   }
 
   /** Resolves with the port. */
@@ -67,7 +73,9 @@ export class DashboardServer {
       if (problem === undefined) return (this.server.address() as AddressInfo).port
       if (problem.code !== 'EADDRINUSE' || port !== undefined)
         throw new MillraceError(
-          `can't listen at ${host} port ${one}: ${problem.message}. Give another --port, or none: then the next free one is taken`,
+          problem.syscall === 'getaddrinfo' || problem.code === 'EADDRNOTAVAIL'
+            ? `can't listen at --host ${host}: ${problem.message}. Give a name or an address of this machine`
+            : `can't listen at ${host} port ${one}: ${problem.message}. Give another --port, or none: then the next free one is taken`,
         )
     }
     throw new MillraceError(`ports ${PORT} to ${PORT + TRIED - 1} are all in use: give --port`)
@@ -77,6 +85,15 @@ export class DashboardServer {
     this.streams.close()
     this.server.close()
     this.server.closeAllConnections()
+  }
+
+  private meet(socket: Socket): void {
+    this.strangers.add(socket)
+    socket.on('close', () => this.strangers.delete(socket))
+    if (this.strangers.size <= MOST_STRANGERS) return
+    const [oldest] = this.strangers
+    this.strangers.delete(oldest)
+    oldest.destroy()
   }
 
   private tryPort(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
@@ -105,8 +122,9 @@ export class DashboardServer {
     if (isFirst) request.headers.authorization = `Bearer ${token}`
     const refused = this.guard.refuse(request)
     if (refused !== undefined) return refusal(refused.status, refused.text)
+    this.strangers.delete(request.socket)
     if (isFirst) return this.welcome(url)
-    if (request.method === 'POST') return this.change(url.pathname, request)
+    if (request.method === 'POST') return this.change(url, request)
     if (request.method === 'GET' || request.method === 'HEAD') return this.show(url, response)
     return {
       ...refusal(405, `${request.method} is not answered here`),
@@ -131,23 +149,20 @@ export class DashboardServer {
     { pathname, searchParams: query }: URL,
     response: ServerResponse,
   ): Answered | Promise<Answered> {
-    const { shown } = this
-    const bad = /^\/api\/bad\/(\d{1,6})$/.exec(pathname)
-    if (bad !== null) return pictureOf(shown.bad(Number(bad[1])))
+    // Whatever run its address asks for: the page says what became of it.
+    if (pathname === '/') return htmlOf(this.page)
+    const view = this.shown.of(query.get('run'))
+    const bad = /^\/api\/bad\/(\d{1,7})\.(\d{1,9})$/.exec(pathname)
+    if (bad !== null) return pictureOf(view.bad(Number(bad[1]), Number(bad[2])))
     switch (pathname) {
-      case '/':
-      case '/api/events': {
-        const run = query.get('run')
-        if (run !== null && !shown.choose(run))
-          return refusal(404, `there is no run ${run.slice(0, 40)} here`)
-        return pathname === '/' ? htmlOf(this.page) : this.stream(response)
-      }
+      case '/api/events':
+        return this.stream(view, response)
       case '/api/snapshot':
-        return this.whole()
+        return whole(view)
       case '/api/timeline':
-        return jsonOf(shown.timeline(within(query.get('seconds'), SECONDS, MOST_SECONDS)))
+        return jsonOf(view.timeline(within(query.get('seconds'), SECONDS, MOST_SECONDS)))
       case '/api/gallery':
-        return shown
+        return view
           .gallery(Math.round(within(query.get('rows'), ROWS, MOST_ROWS)))
           .then(found => jsonOf(found))
       default:
@@ -155,29 +170,23 @@ export class DashboardServer {
     }
   }
 
-  /** All that a saved page shows. */
-  private async whole(): Promise<Answer> {
-    const { shown } = this
-    const gallery = await shown.gallery(ROWS)
-    return jsonOf({ ...shown.snapshot(), timeline: shown.timeline(SECONDS), gallery })
-  }
-
-  private stream(response: ServerResponse): Answered {
-    const { hello, history, now, alerts, ended } = this.shown.snapshot()
+  private stream(view: View, response: ServerResponse): Answered {
+    const { hello, history, recent, now, alerts, ended } = view.snapshot()
     const first = [
       eventText('hello', hello),
       eventText('history', history),
+      eventText('recent', recent),
       ...(now ? [eventText('now', now)] : []),
       ...alerts.map(alert => eventText('alert', alert)),
       ...(ended ? [eventText('ended', ended)] : []),
     ]
-    if (this.streams.add(response, first)) return STREAMS
+    if (this.streams.add(response, view, first)) return STREAMS
     return refusal(503, 'too many pages of this dashboard are open: close one')
   }
 
-  private async change(path: string, request: IncomingMessage): Promise<Answer> {
+  private async change({ pathname: path, searchParams }: URL, request: IncomingMessage): Promise<Answer> {
     if (path !== '/api/set' && path !== '/api/diagnose') return refusal(404, 'there is nothing here')
-    const { control } = this.shown
+    const { control } = this.shown.of(searchParams.get('run'))
     if (control === undefined)
       return refusal(403, 'nothing may be changed: start `millrace dashboard` with --control')
     if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
@@ -240,6 +249,12 @@ function htmlOf({ html, policy }: Page): Answer {
 function pictureOf(found: { type: string; bytes: Uint8Array } | undefined): Answer {
   if (found === undefined) return refusal(404, 'there is no such picture, or it can’t be read')
   return { status: 200, type: found.type, body: found.bytes }
+}
+
+/** All that a saved page shows. */
+async function whole(view: View): Promise<Answer> {
+  const gallery = await view.gallery(ROWS)
+  return jsonOf({ ...view.snapshot(), timeline: view.timeline(SECONDS), gallery })
 }
 
 function within(text: string | null, usual: number, most: number): number {

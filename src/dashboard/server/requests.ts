@@ -1,24 +1,15 @@
 /** What may be asked of the server: what it shows, and what it may change. Bodies of requests are read and checked here. */
 import type { IncomingMessage } from 'node:http'
 import { MillraceError } from '../../basics/errors.js'
-import type { Alert, Gallery, Hello, HistoryPoint, Now, Timeline } from '../view.js'
+import type { Gallery, Snapshot as Saved, Timeline } from '../view.js'
 
 /** Bytes of a request's body at most. */
 export const MOST_BODY = 16 * 1024
 /** The most that workers or depth could ever be: the engine knows better. */
 const MOST = 65536
 
-/** What `GET /api/snapshot` gives: all that a saved page needs. */
-export interface Snapshot {
-  saved: number
-  hello: Hello
-  history: HistoryPoint[]
-  now: Now | null
-  alerts: Alert[]
-  ended: { reason: string } | null
-  timeline?: Timeline | null
-  gallery?: Gallery | null
-}
+/** What a page is told first: `GET /api/snapshot` adds the timeline and the gallery. */
+export type Snapshot = Omit<Saved, 'timeline' | 'gallery'>
 
 export interface Setting {
   workers?: number
@@ -29,16 +20,19 @@ export interface Setting {
   undo?: boolean
 }
 
-/** What the server shows, and what it may do. Methods that throw a MillraceError are answered with its message. */
+/** The runs that can be looked at. */
 export interface Shown {
-  /** What a page is told first. Without timeline and gallery, which `GET /api/snapshot` adds. */
+  /** One of them, as TRAINER.RING or ENGINE:RING; null: the one that the dashboard chose. One that is not here has nothing to show. */
+  of(run: string | null): View
+}
+
+/** A run that is looked at, and what may be done. Methods that throw a MillraceError are answered with its message. */
+export interface View {
   snapshot(): Snapshot
   timeline(seconds: number): Timeline
   gallery(rows: number): Promise<Gallery>
   /** The bytes of a bad sample's picture, and their type. */
-  bad(number: number): { type: string; bytes: Uint8Array } | undefined
-  /** Another run is looked at from now on: TRAINER.RING, or ENGINE:RING. */
-  choose(run: string): boolean
+  bad(rank: number, number: number): { type: string; bytes: Uint8Array } | undefined
   /** Undefined: nothing may be changed. */
   control?: {
     set(setting: Setting): Promise<object>

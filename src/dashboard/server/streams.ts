@@ -11,8 +11,8 @@ export const MOST_STREAMS = 16
 const PATIENCE = 60_000
 /** Bytes that may wait in a stream's buffers: a hello with its history, and some. */
 const MOST_WAITING = 2 ** 22
-/** A line that keeps what stands between here and the page from closing the stream (ms). */
-const BEAT = 15_000
+/** How often a page is told that its stream is alive (ms): it takes one that is silent for long as broken. */
+const BEAT = 2000
 /** Of alerts none is left out, up to so many. */
 const MOST_ALERTS = 50
 
@@ -23,7 +23,11 @@ class Stream {
   private readonly later = new Map<string, string>()
   private blockedSince: number | undefined
 
-  constructor(private readonly response: ServerResponse) {
+  /** `of`: what it tells of; only that is sent to it. */
+  constructor(
+    private readonly response: ServerResponse,
+    readonly of: object,
+  ) {
     response.on('drain', () => this.flush())
   }
 
@@ -74,8 +78,15 @@ export class Streams {
     return this.open.size
   }
 
-  /** False: there are too many. `first`: what it is told at once. */
-  add(response: ServerResponse, first: readonly string[]): boolean {
+  /** Those that tell of this. */
+  countOf(of: object): number {
+    let count = 0
+    for (const stream of this.open) if (stream.of === of) count++
+    return count
+  }
+
+  /** False: there are too many. `of`: what it tells of; `first`: what it is told at once. */
+  add(response: ServerResponse, of: object, first: readonly string[]): boolean {
     if (this.open.size >= MOST_STREAMS) return false
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -83,7 +94,7 @@ export class Streams {
       'X-Accel-Buffering': 'no',
     })
     response.flushHeaders()
-    const stream = new Stream(response)
+    const stream = new Stream(response, of)
     this.open.add(stream)
     response.on('close', () => this.open.delete(stream))
     response.on('error', () => this.open.delete(stream))
@@ -91,11 +102,11 @@ export class Streams {
     return true
   }
 
-  send<K extends Name>(name: K, data: Events[K]): void {
-    if (this.open.size === 0) return
+  send<K extends Name>(of: object, name: K, data: Events[K]): void {
+    if (this.countOf(of) === 0) return
     const text = eventText(name, data)
     const key = name === 'alert' ? `alert ${(data as Alert).rule} ${this.alerts++ % MOST_ALERTS}` : name
-    for (const stream of this.open) stream.send(key, text)
+    for (const stream of this.open) if (stream.of === of) stream.send(key, text)
   }
 
   close(): void {
@@ -105,9 +116,10 @@ export class Streams {
 
   private beat(): void {
     const now = performance.now()
+    const text = eventText('beat', { time: Date.now() })
     for (const stream of this.open) {
       stream.check(now)
-      stream.send('beat', ':\n\n')
+      stream.send('beat', text)
     }
   }
 }

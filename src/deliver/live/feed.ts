@@ -56,9 +56,10 @@ export class LiveFeed {
   constructor(private readonly of: LiveOf) {
     const { alerts = [], log, options } = of
     this.alerts = alerts.length === 0 ? undefined : new Alerts(alerts)
-    if (log !== undefined && SpanFile.shared() === undefined)
-      options.notice?.('no run log is written: MILLRACE_SPANS=0 turns spans off, which it is made of')
-    else if (log !== undefined)
+    if (SpanFile.shared() === undefined) {
+      const none = log === undefined ? 'no alert is told' : 'no run log is written'
+      options.notice?.(`${none}: MILLRACE_SPANS=0 turns spans off, which it is made of`)
+    } else if (log !== undefined)
       this.writer = LogWriter.open(log.folder, this.header(), log.since !== undefined)
     this.timer = setInterval(() => this.tick(), OFTEN)
     this.timer.unref()
@@ -112,7 +113,7 @@ export class LiveFeed {
 
   private alert(change: AlertChange): void {
     this.write({ alert: { ...change, time: Date.now() } })
-    this.of.options.notice?.(`alert: ${change.text}`)
+    this.of.options.notice?.(change.text)
   }
 
   private write(line: Parameters<LogWriter['write']>[0]): void {

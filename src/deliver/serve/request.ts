@@ -34,16 +34,7 @@ export interface OpenRequest {
   plugins?: string[]
   options?: Omit<
     OpenOptions,
-    | 'progress'
-    | 'notice'
-    | 'root'
-    | 'variant'
-    | 'decode'
-    | 'allowCode'
-    | 'python'
-    | 'plugins'
-    | 'log'
-    | 'alerts'
+    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins' | 'log'
   > & {
     limit?: number | null
     decode?: OpenOptions['decode'] | 'auto'
@@ -269,6 +260,7 @@ const options = parts(
     observe: text,
     tune: text,
     log: orNull(parts({ folder: text, since: whole })),
+    alerts: listOf(text),
   },
 )
 

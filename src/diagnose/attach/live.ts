@@ -80,7 +80,8 @@ function controllerOf({ engine }: FoundRun): Controller {
 
 /** What is found is added to the evidence as it comes. */
 async function experiment(run: LiveRun, controller: Controller, evidence: Evidence): Promise<void> {
-  evidence.probes = { ...evidence.probes, ...(await holdOnce(run, controller, evidence)) }
+  const held = await holdOnce(run, controller, evidence)
+  evidence.probes = { ...evidence.probes, ...held, ...(held.ideal === undefined && { noRest: true }) }
   if (needsDoubling(evidence, account(evidence)))
     evidence.probes = { ...evidence.probes, ...(await double(run)) }
 }

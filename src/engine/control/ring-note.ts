@@ -12,7 +12,7 @@ import { type ToldDefinition, toldDefinition } from './told-definition.js'
 const MOST_DEFINITION = 48 * 1024
 /** Lists of the definition that are longer than this are cut, where it is too long. */
 const LONG_LIST = 50
-/** Bad samples of a ring that are told, and characters of what is said of one. */
+/** Bad samples of a ring that are kept, the last ones, and characters of what is said of one. */
 const MOST_BAD = 200
 const MOST_MESSAGE = 600
 
@@ -38,13 +38,15 @@ export interface RingNote {
 export interface BadNote {
   kind: 'bad'
   ring: number
+  /** How many there are with this one, each counted once. */
+  count: number
   id: string
   message: string
   file?: string
   offset?: number
 }
 
-/** Names of the bad samples that were told, by ring. */
+/** Names of all bad samples, by ring: the budget of `onError` bounds them. */
 const told = new Map<number, Set<string>>()
 
 /** `memory`: the regions of the ring (engine/ring/ring-memory.ts). */
@@ -79,19 +81,20 @@ export function noteRing(
 export function noteBad(report: BadReport): BadReport {
   const { ring, where, problem, row } = report
   const names = told.get(ring)
-  if (names === undefined || row < 0 || names.size >= MOST_BAD || names.has(where.id)) return report
+  if (names === undefined || row < 0 || names.has(where.id)) return report
+  names.add(where.id)
   const { message } = new SampleError(where, problem)
   const { file, offset } = where
   const note: BadNote = {
     kind: 'bad',
     ring,
+    count: names.size,
     id: printable(where.id),
     message: message.slice(0, MOST_MESSAGE),
     ...(file !== undefined && { file }),
     ...(offset !== undefined && { offset }),
   }
-  Notes.shared()?.write({ ...note }, badKey(ring, names.size))
-  names.add(where.id)
+  Notes.shared()?.write({ ...note }, badKey(ring, names.size % MOST_BAD))
   return report
 }
 
@@ -99,7 +102,7 @@ export function noteBad(report: BadReport): BadReport {
 export function forgetRing(ring: number): void {
   const notes = Notes.shared()
   notes?.forget(`ring ${ring}`)
-  for (let i = 0; i < (told.get(ring)?.size ?? 0); i++) notes?.forget(badKey(ring, i))
+  for (let i = 0; i < MOST_BAD; i++) notes?.forget(badKey(ring, i))
   told.delete(ring)
 }
 

@@ -42,6 +42,8 @@ class Maker {
   private claims = 0
   /** When the last claim ended. Undefined: the thread has done something else since. */
   private since: number | undefined
+  /** Whether the pool has fewer makers than this one's number: it sleeps until there are more. */
+  private surplus = false
   /** Told of this thread's garbage collections in its turns: so only while functions of the user's are called here. */
   private readonly collections = new PerformanceObserver(list => {
     for (const { startTime, duration } of list.getEntries()) this.lane?.gc(startTime, duration)
@@ -71,17 +73,32 @@ class Maker {
         this.since = undefined
       }
       const rest = restLeft(words)
-      const made = rest === 0 && maker < Atomics.load(words, PoolWord.Awake) && this.makeSome()
+      this.setSurplus(maker >= Atomics.load(words, PoolWord.Awake))
+      const made = rest === 0 && !this.surplus && this.makeSome()
       if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen, rest || NAP)
     }
     if (this.calling.size > 0) await turn(LAST_TURN)
     for (const rowMaker of this.rings.values()) rowMaker.close()
   }
 
+  /** A surplus maker is none of those that a feed has: what waits is written, and then nothing until it is needed again. */
+  private setSurplus(surplus: boolean): void {
+    if (surplus === this.surplus) return
+    this.surplus = surplus
+    if (surplus) {
+      this.lane?.pause()
+      this.lane?.flush()
+    } else this.lane?.resume()
+  }
+
   /** Waits until something changes. Spans that wait to be written are not held back for long. */
   private sleep(seen: number, most: number): void {
-    const { lane } = this
+    const { lane, surplus } = this
     this.since = undefined
+    if (surplus) {
+      Atomics.wait(this.data.words, PoolWord.Wake, seen, most)
+      return
+    }
     const full = lane && this.served.filter(({ ring }) => ring.full)
     const begun = performance.now()
     Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : most)

@@ -133,9 +133,11 @@ export function lookAtMakers({ engine: { reader } }: SpanSource, at: number): Ma
   return { at, counters: reader.counters().filter(({ lane }) => lane.kind === 'worker') }
 }
 
-/** What the makers of a ring did between two looks, one slice each. */
+/** What the makers of a ring did between two looks, one slice each. One that wrote nothing has none: a surplus one sleeps. */
 export function makersBetween(ring: number, before: MakersLook, now: MakersLook): MakerSlice[] {
   const were = new Map(before.counters.map(one => [one.lane.lane, one]))
   const own = now.counters.filter(({ rings }) => rings.some(one => one.ring === ring))
-  return own.map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
+  return own
+    .map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
+    .filter(({ from, to }) => to > from)
 }

@@ -11,6 +11,9 @@ const WORK: ReadonlySet<string> = new Set(WORK_KINDS)
 /** Where the system does not say CPU time, slices are so long (ms). */
 const UNTIMED = 50
 
+/** What lies between records, or slices, further apart than this (ms) is not known: a worker that the feed did not have writes none. */
+export const APART = 100
+
 /** The slices of one maker. `records` are all of its lane, in the order in which they were written. */
 export function slicesOf(records: readonly SpanRecord[], ring: number): MakerSlice[] {
   const stream = new SliceStream(ring)
@@ -32,7 +35,7 @@ export class SliceStream {
       const { open } = this
       // CPU time stands in the first record that was written after the look; others of the same writing follow it.
       const over = this.timed ? open?.looked && !open.sameWriting(record) : open && open.length >= UNTIMED
-      if (open && over) {
+      if (open && (over || record.start - open.to > APART)) {
         slices.push(open.close())
         this.open = undefined
       }
@@ -51,7 +54,7 @@ export class SliceStream {
 class OpenSlice {
   looked = false
   private last: SpanRecord
-  private to: number
+  to: number
   private readonly work: MakerWork = noWork()
   /** Work for all rings. */
   private all = 0

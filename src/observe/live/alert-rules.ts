@@ -21,20 +21,23 @@ interface Kind {
   /** How long it has to be so, unless the rule says (s). */
   seconds: number
   example: string
+  /** More than this it can't be. */
+  most?: number
 }
 
 const BYTES = { GB: 1e9, MB: 1e6, TB: 1e12, GiB: 2 ** 30, MiB: 2 ** 20, TiB: 2 ** 40 }
 
 const KINDS: Record<Exclude<AlertSubject, 'silent'>, Kind> = {
-  lost: { units: { '%': 0.01 }, seconds: 60, example: 'lost>5% 60s' },
+  lost: { units: { '%': 0.01 }, seconds: 60, example: 'lost>5% 60s', most: 1 },
   wait: { units: { ms: 1, s: 1000, us: 0.001, µs: 0.001 }, seconds: 60, example: 'wait>10ms 30s' },
   samples: { units: { '/s': 1, '': 1 }, seconds: 60, example: 'samples<1000/s 60s' },
-  gpu: { units: { '%': 0.01 }, seconds: 60, example: 'gpu<50% 60s' },
+  gpu: { units: { '%': 0.01 }, seconds: 60, example: 'gpu<50% 60s', most: 1 },
   rss: { units: BYTES, seconds: 0, example: 'rss>20GB' },
   bad: { units: { '': 1 }, seconds: 0, example: 'bad>10' },
 }
 
-/** A window longer than a day is a mistake. */
+/** A window shorter than a record, or longer than a day, is a mistake (s). */
+const SHORTEST = 1
 const LONGEST = 86_400
 
 const KNOWN = [...Object.values(KINDS).map(({ example }) => example), 'silent 120s']
@@ -61,11 +64,16 @@ export function parseAlert(text: string): AlertRule {
   const value = Number(number)
   if (wanted === undefined || !Number.isFinite(value))
     throw refusal(text, `"${number}${unit}" is no amount of "${name}": such as ${kind.example}`)
+  const limit = value * kind.units[wanted]
+  const above = sign === '>'
+  const { most = Number.POSITIVE_INFINITY } = kind
+  if (above ? limit >= most : limit <= 0) throw refusal(text, 'that can never be so')
+  if (limit > most) throw refusal(text, 'that would always be so')
   return {
     text: text.trim(),
     subject: name.toLowerCase() as AlertSubject,
-    above: sign === '>',
-    limit: value * kind.units[wanted],
+    above,
+    limit,
     seconds: duration === undefined ? kind.seconds : secondsOf(text, duration),
   }
 }
@@ -74,7 +82,7 @@ function secondsOf(rule: string, text: string): number {
   const match = /^([\d.]+)(s|m|min|h)$/i.exec(text)
   const factor = { s: 1, m: 60, min: 60, h: 3600 }[match?.[2].toLowerCase() ?? ''] ?? Number.NaN
   const seconds = Number(match?.[1]) * factor
-  if (seconds > 0 && seconds <= LONGEST) return seconds
+  if (seconds >= SHORTEST && seconds <= LONGEST) return seconds
   throw refusal(rule, `"${text}" is no time from 1s to 24h, such as 60s, 5m or 1h`)
 }
 

@@ -34,6 +34,11 @@ export class Alerts {
     return this.states.flatMap(state => state.look(record) ?? [])
   }
 
+  /** No record has come for so long (s), though the rank has not ended: its node may be gone. `time`: now (ms since 1970). */
+  miss(seconds: number, time: number): AlertChange[] {
+    return this.states.flatMap(state => state.miss(seconds, time) ?? [])
+  }
+
   /** Those that hold now. */
   get firing(): AlertChange[] {
     return this.states.flatMap(({ firing }) => firing ?? [])
@@ -50,13 +55,24 @@ interface Sample {
 class AlertState {
   firing: AlertChange | undefined
   private samples: Sample[] = []
-  /** Seconds since a step ended. */
+  /** Seconds since a step ended, as records say; and since the last record, where they don't come any more. */
   private quiet = 0
+  private missing = 0
 
   constructor(private readonly rule: AlertRule) {}
 
   look(record: RunRecord): AlertChange | undefined {
-    const value = this.valueOf(record)
+    this.missing = 0
+    return this.judge(this.valueOf(record), record)
+  }
+
+  miss(seconds: number, time: number): AlertChange | undefined {
+    if (this.rule.subject !== 'silent') return undefined
+    this.missing = seconds
+    return this.judge(this.quiet + seconds, { time, why: null })
+  }
+
+  private judge(value: number | undefined, record: Pick<RunRecord, 'time' | 'why'>): AlertChange | undefined {
     if (value === undefined) return undefined
     const { above, limit, text } = this.rule
     const beyond = above ? value > limit : value < limit
@@ -96,9 +112,9 @@ class AlertState {
     return this.samples.reduce((sum, sample) => sum + sample.value * sample.weight, 0) / all
   }
 
-  private told(value: number, { why }: RunRecord): string {
+  private told(value: number, { why }: Pick<RunRecord, 'why'>): string {
     const { subject, seconds, text } = this.rule
-    const over = seconds > 0 ? ` over ${seconds} s` : ''
+    const over = seconds > 0 ? ` over ${seconds} s` : this.missing > 0 ? ', and nothing is heard of it' : ''
     const cause = why !== null && (subject === 'lost' || subject === 'wait') ? `. ${why.sentence}` : ''
     return `${text}: ${this.amount(value)}${over}${cause}`
   }

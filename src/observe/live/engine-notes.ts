@@ -1,5 +1,6 @@
 /** What the notes of an engine (spans/notes.ts) say of one run: what the tuner decided, and how many samples were bad. */
 import { NotesReader, type WrittenNote } from '../../spans/notes.js'
+import { isDecision } from '../log/check.js'
 import type { TunerDecision } from './decision.js'
 
 /** An engine without notes is asked again after this time (looks): it may write some later. */
@@ -8,17 +9,16 @@ const AGAIN = 15
 export class EngineNotes {
   private reader: NotesReader | undefined
   private asked = 0
-  private bad = 0
+  /** Bad samples by ring: a run may have several, one after the other. */
+  private readonly bad = new Map<number, number>()
 
-  /** `past`: bad samples of the time before count; decisions are those that come from now on. */
+  /** Decisions are those that come from now on. */
   constructor(
     private readonly pid: number,
     private readonly ring: () => number,
-    past = false,
   ) {
     this.reader = NotesReader.open(pid)
-    const before = this.read()
-    if (past) this.count(before)
+    this.count(this.read())
   }
 
   /** What was written since the last look; and all bad samples. */
@@ -29,7 +29,7 @@ export class EngineNotes {
     const decisions = notes.flatMap(({ kind, decision }) =>
       kind === 'tuner' && isDecision(decision) && decision.ring === this.ring() ? [decision] : [],
     )
-    return { decisions, bad: this.bad }
+    return { decisions, bad: [...this.bad.values()].reduce((sum, count) => sum + count, 0) }
   }
 
   close(): void {
@@ -46,11 +46,8 @@ export class EngineNotes {
   }
 
   private count(notes: readonly WrittenNote[]): void {
-    for (const { kind, ring } of notes)
-      if (kind === 'bad' && (ring === undefined || ring === this.ring())) this.bad++
+    for (const { kind, ring, count } of notes)
+      if (kind === 'bad' && typeof count === 'number' && ring === this.ring())
+        this.bad.set(ring, Math.max(count, this.bad.get(ring) ?? 0))
   }
-}
-
-function isDecision(value: unknown): value is TunerDecision {
-  return typeof value === 'object' && value !== null && 'event' in value && 'ring' in value
 }

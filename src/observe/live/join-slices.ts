@@ -1,11 +1,10 @@
 /** Slices of makers that are no longer looked at one by one: neighbours are joined, so that a long window takes little memory. */
+import { APART } from '../account/maker-slices.js'
 import { WORK_KINDS } from '../account/slices.js'
 import type { MakerSlice } from '../evidence.js'
 
 /** Joined slices are about so long (ms). */
 const LENGTH = 2000
-/** Slices further apart than this (ms) are not joined: what lies between them is not known. */
-const APART = 100
 /** It is done when so many have come together: joining costs as much as looking at all. */
 const AT_ONCE = 64
 

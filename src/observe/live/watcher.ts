@@ -92,7 +92,7 @@ export class RunWatcher {
     this.looked = now()
     this.spans = new RecentSpans(source, this.looked, past)
     this.begun = this.spans.windowFrom(this.looked)
-    this.notes = new EngineNotes(engine, () => this.source.engine.ring, past)
+    this.notes = new EngineNotes(engine, () => this.source.engine.ring)
     this.idealMs = options.idealMs
     this.life = new Life(source, { trainer, engine })
     this.name = this.nameOf()

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
 import type { AlertChange } from '../live/alerts.js'
 import type { RunRecord } from '../live/record.js'
+import { parseLine } from './check.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
 
 /** One rank of a run. */
@@ -53,7 +54,7 @@ export function readLogFile(path: string): LoggedRank | undefined {
   const text = readFileSync(path, 'utf8')
   const found: LogLine[] = []
   for (const line of text.split('\n')) {
-    const value = parse(line)
+    const value = parseLine(line)
     if (value !== undefined) found.push(value)
   }
   const [first] = found
@@ -69,7 +70,7 @@ export function readLogFile(path: string): LoggedRank | undefined {
     if ('header' in line) rank.headers.push(line.header)
     else if ('alert' in line) rank.alerts.push(line.alert)
     else if ('end' in line) rank.end = line.end
-    else if ('steps' in line) rank.records.push(line)
+    else rank.records.push(line)
   }
   return rank
 }
@@ -105,18 +106,8 @@ function filesIn(path: string): string[] {
   return names.sort().map(name => join(path, name))
 }
 
-function parse(line: string): LogLine | undefined {
-  if (line === '') return undefined
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? (value as LogLine) : undefined
-  } catch {
-    return undefined // half a line: its writer was killed
-  }
-}
-
 /** Ranks of one run: of the same feed and number of ranks, and of one launcher, or at one time. */
-function groupRuns(files: LoggedRank[]): LoggedRun[] {
+export function groupRuns(files: LoggedRank[]): LoggedRun[] {
   const runs: LoggedRun[] = []
   for (const file of files.sort((a, b) => beginOf(a) - beginOf(b))) {
     const run = runs.findLast(one => belongs(one, file))

@@ -4,10 +4,10 @@ const PARTS = [
   ['slowed', 'slowed', 'map'],
   ['handOver', 'hand-over', 'transform'],
   ['transfer', 'copy to the GPU', 'decode'],
-  ['running', 'workers run', 'wait'],
-  ['queued', 'workers wait for cores', 'queued'],
-  ['blocked', 'workers blocked', 'read'],
-  ['noSlot', 'workers without a slot', 'close'],
+  ['running', 'making batches', 'wait'],
+  ['queued', 'waiting for cores', 'queued'],
+  ['blocked', 'waiting for storage or a function', 'read'],
+  ['noSlot', 'no free slot', 'close'],
 ]
 
 function partsBar(parts) {

@@ -71,7 +71,7 @@ interface Decision {
 function decide(c: Case): Decision {
   const { a } = c
   if (a.steps < LEAST_STEPS) {
-    const why = `only ${a.steps} steps were seen; causes are told apart from ${LEAST_STEPS} on`
+    const why = `only ${a.steps} ${a.steps === 1 ? 'step was' : 'steps were'} seen; causes are told apart from ${LEAST_STEPS} on`
     return {
       verdict: 'inconclusive',
       second: a.steps > 0 && a.lost >= LEAST_PART ? named(c)[0] : null,

@@ -31,7 +31,7 @@ function stepLine({ a }: Case): string[] {
 function caveats({ e, a }: Case): (string | null)[] {
   return [
     a.idealFrom === 'upper'
-      ? 'whether the workers slow the trainer is not known: no step was measured while they rested (that takes --attach PID --control, and batches that lie ready)'
+      ? `whether the workers slow the trainer is not known: no step was measured while they rested (${e.probes.noRest ? 'no batch lay ready for one' : 'millrace diagnose --attach PID --control does that, where batches lie ready'})`
       : null,
     a.makers.cpuMsPerSample === null && e.makers.length > 0
       ? "the system tells no CPU time of threads: the workers' time is divided by kind of work"

@@ -10,19 +10,14 @@ export function startTime(pid: number): string {
   return state === 'Z' ? '' : started
 }
 
-/** Whether this process has a session to itself and its children, as daemons have; in a terminal, the shell leads. */
-export function leadsSession(): boolean {
-  return stat(process.pid).session === String(process.pid)
-}
-
-/** Fields 3, 6 and 22 of /proc/PID/stat; empty when there is no such process. */
-function stat(pid: number): { state: string; session: string; started: string } {
+/** Fields 3 and 22 of /proc/PID/stat; empty when there is no such process. */
+function stat(pid: number): { state: string; started: string } {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name, in parentheses, may hold anything: the fields after the last one are safe to split.
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0], session: fields[3], started: fields[19] }
+    return { state: fields[0], started: fields[19] }
   } catch {
-    return { state: '', session: '', started: '' }
+    return { state: '', started: '' }
   }
 }

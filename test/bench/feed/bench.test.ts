@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { BenchFile } from '../../../src/bench/result/file.js'
-import { readBench } from '../../../src/bench/result/file.js'
+import { readBench, writeBench } from '../../../src/bench/result/file.js'
 import type { StepEvent } from '../../../src/bench/result/step-log.js'
 import { PART_NAMES } from '../../../src/observe/account/parts.js'
 import { millrace, pictureFolder } from '../../prepare/helpers.js'
@@ -55,10 +55,10 @@ describe('bench', () => {
     async () => {
       const path = feed('synthetic.json', { synthetic: { count: 400, images: { width: 32, height: 32 } } })
       const out = join(folder, 'out')
-      const args = ['--step-ms', '2', '--workers', '1,2', '--depth', '4', '--rounds', '2', '--steps', '25']
+      const args = ['--step-ms', '2', '--workers', '1,2', '--depth', '4', '--rounds', '3', '--steps', '25']
       const { stdout, stderr, code } = await millrace('bench', path, ...args, '--out', out, '--json')
       expect(code, stderr).toBe(0)
-      expect(stderr).toMatch(/configurations, more or less, 2 rounds: about/)
+      expect(stderr).toMatch(/about \d+ configurations, 3 rounds: about/)
       const json = JSON.parse(stdout)
       const file = readBench(out)
       check(file)
@@ -77,7 +77,7 @@ describe('bench', () => {
       }
       expect(readdirSync(join(out, 'steps')).sort()).toEqual(first.map(name => `${name}.log`).sort())
       const events = logOf(out, first[1])
-      expect(events[0]).toMatchObject({ event: 'run start', locals: { configuration: first[1], round: 2 } })
+      expect(events[0]).toMatchObject({ event: 'run start', locals: { configuration: first[1], round: 3 } })
       expect(events.at(-1)!.event).toBe('run end')
       expect(events.filter(({ event }) => event === 'training end').length).toBeGreaterThanOrEqual(25)
       expect(events.some(({ event }) => event === 'get-batch end')).toBe(true)
@@ -87,7 +87,7 @@ describe('bench', () => {
 
       const compared = await millrace('compare', out, out, '--json')
       expect(compared.code, compared.stderr).toBe(0)
-      expect(JSON.parse(compared.stdout).conclusion).toContain('No difference that is more than noise')
+      expect(JSON.parse(compared.stdout).conclusion).toContain('No difference beyond noise')
 
       // The steps of this run, as those of a trainer; then with another step: that is refused before anything is measured.
       const profile = join(out, 'steps', `${first[1]}.log`)
@@ -101,9 +101,21 @@ describe('bench', () => {
         '--out',
         `${out}-2`,
       )
-      expect(other.code).toBe(1)
+      expect(other.code).toBe(2)
       expect(other.stderr).toContain('another profile of steps')
       expect(existsSync(join(`${out}-2`, 'bench.jsonl'))).toBe(false)
+
+      // A baseline is not written over.
+      const same = await millrace('bench', path, '--step-ms', '2', '--baseline', out, '--out', out)
+      expect(`${same.code} ${same.stderr}`).toMatch(/^2 .*is where results go: give another --out/)
+      expect(readBench(out)).toEqual(file)
+      // One of which two rounds are left decides nothing.
+      const short = join(folder, 'short.jsonl')
+      writeBench(short, { ...file, runs: file.runs.filter(({ round }) => round < 3) })
+      const few = await millrace('bench', path, '--step-ms', '2', '--baseline', short, '--out', `${out}-2`)
+      expect(`${few.code} ${few.stderr}`).toMatch(
+        /^2 .*can't be a --baseline: of w\d+-d4, 2 rounds can't tell/,
+      )
     },
     MINUTES,
   )
@@ -114,10 +126,10 @@ describe('bench', () => {
       pictureFolder(join(folder, 'photos'), ['cat', 'dog'], 60)
       const path = feed('jpegs.json', { folder: 'photos' })
       const out = join(folder, 'jpegs')
-      const args = ['--workers', '1', '--depth', '4', '--rounds', '2', '--epochs', '3', '--warm-up', 'epoch']
+      const args = ['--workers', '1', '--depth', '4', '--rounds', '3', '--epochs', '3', '--warm-up', 'epoch']
       const { stdout, stderr, code } = await millrace('bench', path, ...args, '--out', out)
       expect(code, stderr).toBe(0)
-      expect(stdout).toMatch(/is best: [\d,.]+ samples\/s/)
+      expect(stdout).toMatch(/[\d,.]+ samples\/s \([\d,.]+–[\d,.]+\)/)
       expect(stdout).toContain(`millrace run ${path} --workers`)
       const file = readBench(out)
       check(file)
@@ -143,6 +155,7 @@ describe('bench', () => {
       const { gate } = JSON.parse(gated.stdout)
       expect(gate.failed).toBe(true)
       expect(gate.conclusion).toMatch(/^Slower: /)
+      expect(gated.stderr).toContain('--workers, --depth: not used, --baseline says what is measured')
     },
     MINUTES,
   )
@@ -154,8 +167,17 @@ describe('bench', () => {
       return `${code} ${stderr}`
     }
     expect(await told('--workers', '1,x')).toMatch(/^2 .*--workers wants whole numbers/)
-    expect(await told('--fail-if', 'much')).toMatch(/^2 .*--fail-if wants a share/)
+    expect(await told('--baseline', 'b', '--fail-if', 'much')).toMatch(/^2 .*--fail-if wants a share/)
     expect(await told('--profile', 'p', '--step-ms', '3')).toMatch(/^2 .*both say how long/)
     expect(await told('--warm-up', 'epoch', '--epochs', '1')).toMatch(/^2 .*leaves nothing/)
+    expect(await told('--fail-if', '5%')).toMatch(/^2 .*--fail-if is for --baseline/)
+    expect(await told('--force')).toMatch(/^2 .*--force is for --baseline/)
+    expect(await told('--baseline', 'b', '--rounds', '2')).toMatch(/^2 .*2 rounds can't tell: take 5/)
+    expect(await told('--accelerators', '4')).toMatch(/^2 .*--accelerators is for --workload/)
+    expect(await told('--profile', '/dev/null')).toMatch(
+      /^1 millrace: \/dev\/null is a device, not a regular file$/m,
+    )
+    // Node's own mkdir would never end here.
+    expect(await told('--out', '/proc/foo')).toMatch(/^1 .*can't mkdir \/proc\/foo/)
   })
 })

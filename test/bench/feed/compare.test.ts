@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { type Block, compareBlocks, fewer, mainCause } from '../../../src/bench/compare/blocks.js'
 import { compare } from '../../../src/bench/compare/compare.js'
 import { writeBench } from '../../../src/bench/result/file.js'
+import { gate } from '../../../src/bench/result/gate.js'
 import type { Parts } from '../../../src/observe/evidence.js'
 import type { RunRecord } from '../../../src/observe/live/record.js'
 import { temporaryFolder } from '../../support/folder.js'
@@ -57,6 +58,9 @@ test('what varies as much as it differs is noise', () => {
   expect(found.rate.significant).toBe(false)
   expect(mainCause(found)).toBeUndefined()
   expect(compareBlocks([block(20)], [block(10)]).rate.ratio.interval).toBeNull()
+  // Two blocks say nothing of the noise either.
+  const two = compareBlocks([20, 21].map(block), [10, 11].map(block))
+  expect([two.rate.ratio.interval, two.step.interval, two.rate.significant]).toEqual([null, null, false])
 })
 
 test('joining blocks loses no step', () => {
@@ -84,9 +88,31 @@ test('two results of bench: the default first', async () => {
   expect(found.kind).toBe('bench')
   expect(found.pairs.map(({ name }) => name)).toEqual(['w4-d4', 'w0-d1'])
   expect(found.pairs[0].comparison.rate.ratio.value).toBeCloseTo(1.5, 6)
-  expect(found.conclusion).toMatch(/^B is 50 % \(±\d+\) faster with w4-d4: 800 and 1,200 samples\/s/)
+  expect(found.conclusion).toMatch(
+    /^B is faster with w4-d4: \+50 % \(\+\d+ … \+\d+\), 800 and 1,200 samples\/s/,
+  )
   expect(found.conclusion).toContain('waiting while workers ran')
-  expect((await compare(a, a)).conclusion).toContain('No difference that is more than noise')
+  expect((await compare(a, a)).conclusion).toContain('No difference beyond noise')
+})
+
+test('the change is that of bench’s gate, and that of the rates beside it', async () => {
+  const file = (rates: number[]) =>
+    fileOf(runsOf(setting(0, 1), 'baseline', [200, 210, 190]), runsOf(setting(4), 'default', rates))
+  const [before, now] = [file([900, 500, 1100]), file([883, 565, 300])]
+  const [a, b] = ['before', 'now'].map(name => join(folder, `${name}.jsonl`))
+  writeBench(a, before)
+  writeBench(b, now)
+  const [{ comparison }] = (await compare(a, b)).pairs
+  const change = gate(before, now, 0.05).changes.find(({ configuration }) => configuration === 'w4-d4')!
+  expect(comparison.rate.ratio).toEqual(change.ratio)
+  expect([comparison.rate.a, comparison.rate.b]).toEqual([change.before, change.now])
+  expect(change.now / change.before).toBeCloseTo(change.ratio.value, 9)
+})
+
+test('two rounds are too few, and it is said', async () => {
+  const path = join(folder, 'two.jsonl')
+  writeBench(path, fileOf(runsOf(setting(4), 'default', [800, 900])))
+  expect((await compare(path, path)).conclusion).toContain("2 rounds can't tell: take 5 (--rounds 5)")
 })
 
 test('two run logs are aligned by step, whatever their beginning and end', async () => {
@@ -129,6 +155,20 @@ test('different kinds, and nothing at all, are refused by name', async () => {
     'is a result of bench, ',
   )
   await expect(compare(join(folder, 'nothing'), folder)).rejects.toThrow('there is no')
+  const foreign = (name: string, bytes: string | Uint8Array) => {
+    writeFileSync(join(folder, name), bytes)
+    return expect(compare(join(folder, name), join(folder, 'a.jsonl'))).rejects
+  }
+  await foreign('nothing.json', '').toThrow('is empty')
+  await foreign('feed.json', '{"source": 1}').toThrow(
+    'is neither a result of bench, nor a run log, nor a trace',
+  )
+  await foreign(
+    'noise',
+    Uint8Array.from({ length: 3000 }, (_, i) => (i * 181) % 251),
+  ).toThrow('is neither')
+  await foreign('null.json', 'null').toThrow('is neither')
+  await expect(compare('/dev/null', folder)).rejects.toThrow('/dev/null is a device')
   const empty = temporaryFolder()
   await expect(compare(empty, empty)).rejects.toThrow(/neither bench\.jsonl nor a run log/)
 })

@@ -80,6 +80,17 @@ test('binding is tried where this Millrace can bind', () => {
   expect(walk(() => ({})).some(name => name.includes('bound'))).toBe(false)
 })
 
+test('binding that would change nothing is left out: as many workers as cores share all of them', () => {
+  const two = { canBind: true, cores: 2, autoWorkers: 1 }
+  const names = walk(workers => ({ samplesPerSecond: 100 * workers }), {}, two)
+  expect(names).toContain('w3-d4')
+  expect(names.some(name => name.includes('bound'))).toBe(false)
+  const all = walk(() => ({}), { workers: [1, 2, 3], depth: [4] }, two, true)
+  expect(all.filter(name => name.includes('bound'))).toEqual(['w1-d4-bound'])
+  // Unless it was asked for.
+  expect(walk(() => ({}), { workers: [2], affinity: ['auto'] }, two, true)).toContain('w2-d4-bound')
+})
+
 test('lists that were given are taken as they are', () => {
   const names = walk(() => ({ lost: 0.01 }), { workers: [2, 32], depth: [4] })
   expect(names).toEqual(['w0-d1', 'w15-d4', 'w2-d4', 'w32-d4'])

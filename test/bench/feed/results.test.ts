@@ -1,17 +1,21 @@
 /** What is made of measured runs: intervals, the choice, the gate, logs, files and the page. */
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { RunTimes } from '../../../src/bench/measure/task.js'
+import { changeText, intervalText } from '../../../src/bench/change-words.js'
+import type { Configuration } from '../../../src/bench/grid/configuration.js'
+import type { RunFigures, RunTimes } from '../../../src/bench/measure/task.js'
 import { readProfile } from '../../../src/bench/profile.js'
 import { kneeOf, workersSeries } from '../../../src/bench/report/curves.js'
 import { renderReport } from '../../../src/bench/report/report.js'
 import { choose } from '../../../src/bench/result/choose.js'
-import { readBench, writeBench } from '../../../src/bench/result/file.js'
-import { gate, reasonsAgainst } from '../../../src/bench/result/gate.js'
+import { type BenchFile, isWrittenTo, readBench, writeBench } from '../../../src/bench/result/file.js'
+import { cannotDecide, gate, reasonsAgainst } from '../../../src/bench/result/gate.js'
 import { stepEvents, stepLog } from '../../../src/bench/result/step-log.js'
-import { summarize } from '../../../src/bench/result/summary.js'
-import { differs, median, pairedRatio, ratio, spread } from '../../../src/bench/statistics.js'
+import { type MeasuredRun, summarize } from '../../../src/bench/result/summary.js'
+import { shellWord } from '../../../src/bench/shell-word.js'
+import { differs, geometricMean, median, pairedRatio, ratio, spread } from '../../../src/bench/statistics.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { fileOf, header, runsOf, setting } from './made.js'
 
@@ -49,7 +53,29 @@ test('pairs of one round cancel what drifts', () => {
   expect(differs(paired)).toBe(true)
   // The same without pairs can't be told from noise.
   expect(differs(ratio([110, 220, 330], [100, 200, 300]))).toBe(false)
-  expect(pairedRatio(rounds(110), rounds(100)).interval).toBeNull()
+})
+
+test('one or two rounds have no interval', () => {
+  expect(pairedRatio(rounds(110), rounds(100))).toEqual({ value: expect.closeTo(1.1, 9), interval: null })
+  expect(pairedRatio(rounds(110, 220), rounds(100, 200)).interval).toBeNull()
+  expect(ratio([110, 220], [100, 200, 300]).interval).toBeNull()
+  expect(ratio([110, 111, 112], [100, 101]).interval).toBeNull()
+  expect(ratio([110, 111, 112], [100, 101, 102]).interval).not.toBeNull()
+})
+
+test('a change is said with both bounds of its interval', () => {
+  expect(changeText({ value: 0.88, interval: [0.8, 0.97] })).toBe('−12 % (−20 … −3.0)')
+  expect(changeText({ value: 7.99, interval: [1.2, 53.4] })).toBe('+699 % (+20 … > +900)')
+  expect(changeText({ value: 1.64, interval: [0.02, 130] })).toBe('+64 % (< −90 … > +900)')
+  expect(changeText({ value: 20, interval: [12, 33.3] })).toBe('+1,900 % (+1,100 … +3,230)')
+  expect(changeText({ value: 1, interval: null })).toBe('0 %')
+  expect(intervalText({ value: 1.02, interval: [0.9996, 1.04] })).toBe('0 … +4.0 %')
+})
+
+test('a word of a command line comes through a shell as it was', () => {
+  for (const word of ['a/b-1.json#small', 'x y é/a \'é".json', '{"source": {}}', '$HOME `ls` *', '#x', ''])
+    expect(execFileSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' })).toBe(word)
+  expect(shellWord('a/b-1.json#small')).toBe('a/b-1.json#small')
 })
 
 test('an interval has the width of Student’s', () => {
@@ -59,6 +85,7 @@ test('an interval has the width of Student’s', () => {
   expect(Math.log(interval![1])).toBeCloseTo(0.1 + (4.303 * 0.1) / Math.sqrt(3), 6)
 })
 
+const CALLED = { feed: 'f', stepMs: 0 }
 const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
 
 test('the best, and what gives nearly as much for less', () => {
@@ -70,14 +97,18 @@ test('the best, and what gives nearly as much for less', () => {
     runsOf(setting(6, 2), 'variation', [960, 971, 949], cheap),
     runsOf(setting(2), 'variation', [500, 505, 495], cheap),
   )
-  const choice = choose(summarize(file.runs), file.runs, 'cats.json')!
+  const choice = choose(summarize(file.runs), file.runs, { feed: 'my cats.json', stepMs: 20 })!
   expect(choice.best).toBe('w8-d4')
   expect(choice.cheapest).toBe('w6-d2')
   expect(choice.alike).toEqual(['w8-d4'])
   expect(choice.bestOverDefault.value).toBeCloseTo(1.25, 2)
-  expect(choice.commands.cheapest).toBe('millrace run cats.json --workers 6 --depth 2')
+  expect(choice.sure).toBe(true)
+  expect(choice.commands.cheapest).toBe("millrace run 'my cats.json' --workers 6 --depth 2 --step-ms 20")
+  expect(choice.conclusion).toMatch(/^8 workers, depth 4 is best: 1,000 samples\/s \(988–1,012\)/)
   expect(choice.conclusion).toContain('5.0 times the rate without workers')
-  expect(choice.conclusion).toContain('gives 96 % of it for 20 % less CPU time and 50 % less memory')
+  expect(choice.conclusion).toContain(
+    'The cheapest is 6 workers, depth 2: it gives 96 % of it for 20 % less CPU time and 50 % less memory',
+  )
 })
 
 test('within noise the default stays, and it is said', () => {
@@ -86,9 +117,42 @@ test('within noise the default stays, and it is said', () => {
     runsOf(setting(4), 'default', [800, 850, 780]),
     runsOf(setting(8), 'variation', [820, 780, 850]),
   )
-  const choice = choose(summarize(file.runs), file.runs, 'f')!
+  const choice = choose(summarize(file.runs), file.runs, CALLED)!
   expect(choice.best).toBe('w4-d4')
-  expect(choice.conclusion).toContain('larger than the noise')
+  expect(choice.sure).toBe(false)
+  expect(choice.conclusion).toContain('No difference is beyond noise. The default')
+  expect(choice.conclusion).not.toContain('is best')
+})
+
+test('what leads the default but not its neighbour is fastest, not best', () => {
+  const file = fileOf(
+    BASELINE,
+    runsOf(setting(4), 'default', [800, 810, 790]),
+    runsOf(setting(8), 'variation', [1000, 1020, 980]),
+    runsOf(setting(6), 'variation', [990, 1030, 970]),
+  )
+  const choice = choose(summarize(file.runs), file.runs, CALLED)!
+  expect(choice).toMatchObject({ best: 'w8-d4', sure: false, alike: ['w8-d4', 'w6-d4'] })
+  expect(choice.conclusion).toMatch(
+    /^8 workers, depth 4 is fastest: .*No difference beyond noise: w8-d4, w6-d4\./,
+  )
+})
+
+test('one or two rounds: nothing is best, the default stays', () => {
+  for (const [count, said] of [
+    [1, '1 round can'],
+    [2, '2 rounds can'],
+  ] as const) {
+    const file = fileOf(
+      BASELINE.slice(0, count),
+      runsOf(setting(4), 'default', [800, 801].slice(0, count)),
+      runsOf(setting(8), 'variation', [2000, 2001].slice(0, count)),
+    )
+    const choice = choose(summarize(file.runs), file.runs, CALLED)!
+    expect(choice).toMatchObject({ best: 'w4-d4', cheapest: 'w4-d4', sure: false })
+    expect(choice.conclusion).toContain(`${said}'t tell: take 5 (--rounds 5). The default`)
+    expect(choice.conclusion).not.toMatch(/is best|cheapest/)
+  }
 })
 
 test('the gate fails where the default or the best is slower beyond noise and limit', () => {
@@ -106,8 +170,54 @@ test('the gate fails where the default or the best is slower beyond noise and li
   const other = gate(before, fileOf(slow, runsOf(setting(4), 'default', [800, 805, 795])), 0.05)
   expect(other.failed).toBe(false)
   expect(other.changes.find(({ configuration }) => configuration === 'w0-d1')!.verdict).toBe('slower')
-  // Nothing to compare is no success.
-  expect(gate(before, fileOf(BASELINE), 0.05).failed).toBe(true)
+})
+
+test('the gate fails where a configuration that decides failed, is missing, or has too few rounds', () => {
+  const best = runsOf(setting(8), 'variation', [1000, 1005, 995])
+  const usual = runsOf(setting(4), 'default', [800, 805, 795])
+  const before = fileOf(BASELINE, usual, best)
+  const failing = (now: BenchFile) => {
+    const found = gate(before, now, 0.05)
+    return { failed: found.failed, said: found.conclusion }
+  }
+  expect(failing(fileOf(BASELINE, usual, best)).failed).toBe(false)
+  expect(failing(fileOf(BASELINE, usual))).toEqual({
+    failed: true,
+    said: 'The gate fails: w8-d4 was not measured now.',
+  })
+  expect(failing(fileOf(BASELINE)).said).toContain('w4-d4 was not measured now; w8-d4 was not measured now')
+  const crashed = fileOf(BASELINE, usual.slice(0, 2), best)
+  crashed.failed.push({ configuration: usual[0].configuration, round: 3, message: 'it threw' })
+  expect(failing(crashed)).toEqual({
+    failed: true,
+    said: 'The gate fails: w4-d4 could not run in 1 of 3 rounds (it threw).',
+  })
+  expect(failing(fileOf(BASELINE, usual.slice(0, 2), best))).toEqual({
+    failed: true,
+    said: "The gate fails: of w4-d4, 2 rounds can't tell: take 5 (--rounds 5).",
+  })
+  // What is slower is said beside what could not be measured.
+  const slow = runsOf(setting(4), 'default', [500, 505, 495])
+  expect(failing(fileOf(BASELINE, slow)).said).toMatch(/^Slower: w4-d4 −\d+ % .* The gate fails: w8-d4/)
+})
+
+test('an earlier file that can decide nothing is known before anything is measured', () => {
+  const usual = runsOf(setting(4), 'default', [800, 805, 795])
+  expect(cannotDecide(fileOf(BASELINE, usual))).toBeUndefined()
+  expect(cannotDecide(fileOf(BASELINE))).toContain('no run of the default')
+  expect(cannotDecide(fileOf(BASELINE, usual.slice(0, 1)))).toContain("of w4-d4, 1 round can't tell")
+  const best = runsOf(setting(8), 'variation', [1000, 1005])
+  expect(cannotDecide(fileOf(BASELINE, usual, best))).toContain("of w8-d4, 2 rounds can't tell")
+})
+
+test('the rates of the gate are those that its change is made from', () => {
+  // By medians this would have been 126 → 136, and slower.
+  const before = fileOf(BASELINE, runsOf(setting(4), 'default', [120, 126, 300]))
+  const now = fileOf(BASELINE, runsOf(setting(4), 'default', [90, 136, 140]))
+  for (const { before: a, now: b, ratio } of gate(before, now, 0.05).changes)
+    expect(b / a).toBeCloseTo(ratio.value, 9)
+  const [usual] = summarize(now.runs).filter(({ configuration }) => configuration.role === 'default')
+  expect(usual.samplesPerSecond.mean).toBeCloseTo(geometricMean([90, 136, 140]), 9)
 })
 
 test('other machines, feeds and steps are named', () => {
@@ -183,8 +293,35 @@ test('bench.jsonl is read as it was written; what is none is refused', () => {
   expect(() => readBench(path)).toThrow('version 99')
   writeFileSync(path, '{"type":"run"}\n')
   expect(() => readBench(path)).toThrow('line 1 is no run')
+  const [run] = runsOf(setting(4), 'default', [800])
+  const refused = (change: (run: MeasuredRun) => void) => {
+    const other = structuredClone(run)
+    change(other)
+    writeBench(path, fileOf([other]))
+    return () => readBench(path)
+  }
+  expect(refused(() => {})).not.toThrow()
+  expect(refused(({ figures }) => delete (figures as Partial<RunFigures>).parts)).toThrow(
+    '"parts" is missing',
+  )
+  // Names become names of files.
+  const named = refused(({ configuration }) => (configuration.name = '../../evil'))
+  expect(named).toThrow('line 2: "../../evil" is no configuration')
+  expect(refused(one => (one.configuration = { name: 'w4-d4' } as Configuration))).toThrow(
+    'is no configuration',
+  )
+  expect(refused(({ configuration }) => (configuration.depth = 1.5))).toThrow('is no configuration')
   writeFileSync(path, 'x\n')
   expect(() => readBench(path)).toThrow('line 1 is no JSON')
+})
+
+test('a baseline that results would be written over is known, by whatever name', () => {
+  const out = temporaryFolder()
+  writeFileSync(join(out, 'bench.jsonl'), '')
+  symlinkSync(out, join(folder, 'link'))
+  expect(isWrittenTo(out, out)).toBe(true)
+  expect(isWrittenTo(join(folder, 'link'), join(out, 'bench.jsonl'))).toBe(true)
+  expect(isWrittenTo(join(out, 'new'), out)).toBe(false)
 })
 
 test('the knee is the fewest workers that give nearly the most', () => {
@@ -210,7 +347,7 @@ test('the page is whole, safe, and has its figures', () => {
   const summaries = summarize(file.runs)
   file.summary = {
     configurations: summaries,
-    choice: choose(summaries, file.runs, file.header.feed) ?? null,
+    choice: choose(summaries, file.runs, { feed: file.header.feed, stepMs: 10 }) ?? null,
   }
   const page = renderReport(
     file,
@@ -221,7 +358,7 @@ test('the page is whole, safe, and has its figures', () => {
   )
   expect(page).not.toContain('<script>')
   expect(page).not.toMatch(/(src|href)=|url\(|@import|NaN|undefined/)
-  expect(page).toContain('1,234 samples/s')
+  expect(page).toContain('1,235 samples/s') // the geometric mean
   expect(page).toContain('1,230–1,240')
   expect(page).toContain('first batch: 300 ms')
   expect(page).toContain('knee: 8')

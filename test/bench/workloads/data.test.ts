@@ -1,6 +1,15 @@
 /** The data of workloads: as NumPy and a reader of TFRecords in Python find them, and believed only when they are right. */
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -151,8 +160,37 @@ describe('a set of data', () => {
     writeFileSync(data.paths[0], Buffer.alloc(whole[0].length))
     await again()
     expect(readFileSync(data.paths[0])).toEqual(whole[0])
-    writeFileSync(join(data.folder, 'manifest.json'), '{"version": 1, "sizes": "none"}')
-    expect((await again()).bytes).toBe(data.bytes)
+    for (const manifest of ['{"version": 1, "sizes": "none"}', 'null', '3']) {
+      writeFileSync(join(data.folder, 'manifest.json'), manifest)
+      expect((await again()).bytes).toBe(data.bytes)
+    }
+    rmSync(data.paths[2])
+    mkdirSync(data.paths[2])
+    await expect(again()).rejects.toThrow('is a folder, where a file of the workload is written')
+  })
+
+  test('of pictures is not believed where one is cut short or empty, with a manifest or without', async () => {
+    const { of, folder, data } = await made('retinanet', 4)
+    const manifest = join(data.folder, 'manifest.json')
+    const known = readFileSync(manifest, 'utf8')
+    const whole = data.paths.map(path => readFileSync(path))
+    for (const kept of [true, false]) {
+      truncateSync(data.paths[1], 10_000)
+      truncateSync(data.paths[2], 0)
+      if (!kept) rmSync(manifest)
+      const again = await makeData(of, { folder, files: 4, seed: SEED, threads: 0 })
+      expect(again).toEqual(data)
+      expect(data.paths.map(path => readFileSync(path))).toEqual(whole)
+      expect(readFileSync(manifest, 'utf8')).toBe(known)
+    }
+  })
+
+  test('whose manifest has more files than are asked for keeps them in it', async () => {
+    const { of, folder, data } = await made('cosmoflow', 3, 1 / 256)
+    const manifest = readFileSync(join(data.folder, 'manifest.json'), 'utf8')
+    truncateSync(data.paths[0], 100)
+    await makeData(of, { folder, files: 1, seed: SEED, threads: 0 })
+    expect(readFileSync(join(data.folder, 'manifest.json'), 'utf8')).toBe(manifest)
   })
 
   test('goes on where a writer was stopped: what is whole is not written again', async () => {

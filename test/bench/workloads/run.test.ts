@@ -1,17 +1,20 @@
 /** Each workload, small, in a process of its own; and the search for the most accelerators. */
 import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Measurement } from '../../../src/bench/workloads/measure.js'
 import { mostAccelerators } from '../../../src/bench/workloads/most.js'
+import { bytes } from '../../../src/observe/verdict/units.js'
+import { millrace } from '../../prepare/helpers.js'
 import { temporaryFolder } from '../../support/folder.js'
 
 const script = join(import.meta.dirname, '../../../bench/dlio/workload.mjs')
 
-function run(options: object) {
+function run(options: object, of = script) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [script, JSON.stringify({ ...options, data: temporaryFolder() }), '--text'],
+    [of, JSON.stringify({ ...options, data: temporaryFolder() }), '--text'],
     { encoding: 'utf8' },
   )
   expect(status, stderr).toBe(0)
@@ -43,13 +46,105 @@ describe('a workload', () => {
     expect(json.why).not.toBe('')
   })
 
+  test('has the memory of its own measurement, not of what the process did before', () => {
+    const first = join(temporaryFolder(), 'first.mjs')
+    writeFileSync(first, `new Uint8Array(1e9).fill(1); await import(${JSON.stringify(script)})`)
+    const options = { workload: 'cosmoflow', scale: '1/256', files: 8, steps: 6, workers: 1 }
+    const { json } = run(options, first)
+    expect(json.peakMemoryBytes).toBeGreaterThan(1e7)
+    expect(json.peakMemoryBytes).toBeLessThan(9e8)
+  })
+
+  test('keeps the times of its steps where that is asked for: AU can be counted by hand', () => {
+    const log = join(temporaryFolder(), 'new', 'steps.jsonl')
+    const options = { workload: 'cosmoflow', scale: '1/16', files: 24, steps: 20, accelerators: '2' }
+    const { json } = run({ ...options, 'steps-log': log })
+    const steps = readFileSync(log, 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(steps).toHaveLength(2 * 20)
+    const each = [0, 1].map(rank => {
+      const own = steps.filter(one => one.rank === rank)
+      const epochs = [...new Set(own.map(({ epoch }) => epoch))].map(epoch => {
+        const [first, ...rest] = own.filter(one => one.epoch === epoch)
+        const compute = rest.reduce((sum, one) => sum + one.compute, 0)
+        return rest.length === 0 ? [] : [compute / (rest.at(-1).done - first.done)]
+      })
+      const shares = epochs.flat()
+      return shares.reduce((sum, one) => sum + one, 0) / shares.length
+    })
+    expect((each[0] + each[1]) / 2).toBeCloseTo(json.au.dlio, 9)
+    expect(steps[0]).toMatchObject({ accelerators: 2, rank: 0, epoch: 0 })
+    expect(json.times).toBeUndefined()
+  })
+
+  test('asks for as much in the text as in the JSON', () => {
+    const { json, text } = run({ workload: 'cosmoflow', scale: '1/16', files: 9, steps: 6 })
+    expect(text).toContain(`1 sample every 0.22 ms: ${bytes(json.demand.bytesPerSecond)}/s an accelerator`)
+    expect(text).toContain('wanted 70 %')
+    expect(text).not.toMatch(/handOver|1 samples/)
+  })
+
+  test('with a damaged file says how to get it back', () => {
+    const data = temporaryFolder()
+    const options = { workload: 'cosmoflow', scale: '1/256', files: 8, steps: 20, data }
+    const go = () => spawnSync(process.execPath, [script, JSON.stringify(options)], { encoding: 'utf8' })
+    expect(go().status).toBe(0)
+    const file = join(data, 'cosmoflow-1of256-seed10', '0000003.tfrecord')
+    const bytes = readFileSync(file)
+    bytes[bytes.length >> 1] ^= 255
+    writeFileSync(file, bytes)
+    expect(go().stderr).toContain(`delete it, and the next run writes it again: rm ${file}`)
+    rmSync(file)
+    expect(go().status).toBe(0)
+  })
+
+  test('takes no option that would do nothing, and says with status 2 what is wrong', async () => {
+    const told = async (...args: string[]) => {
+      const { code, stderr } = await millrace(
+        'bench',
+        '--workload',
+        'cosmoflow',
+        ...args,
+        '--data',
+        temporaryFolder(),
+      )
+      return `${code} ${stderr}`
+    }
+    for (const [name, value] of [
+      ...[
+        ['baseline', 'b'],
+        ['fail-if', '5%'],
+        ['rounds', '3'],
+        ['out', 'x'],
+        ['step-ms', '3'],
+      ],
+      ...[
+        ['profile', 'x'],
+        ['seconds', '3'],
+        ['cache', '1MiB'],
+        ['timeout', '60'],
+      ],
+    ])
+      expect(await told(`--${name}`, value)).toMatch(new RegExp(`^2 .*--${name} is for a FEED`))
+    expect(await told('--accelerator', 'b200')).toMatch(/^2 .*--accelerator: cosmoflow has no compute time/)
+    expect(await told('--scale', '3')).toMatch(/^2 .*--scale: it is a share/)
+    expect(await told('--steps', '1')).toMatch(/^2 .*--steps: the first step of an epoch does not count/)
+    expect(await told('--files', '3', '--size', '1GB')).toMatch(/^2 .*give one of them/)
+    expect(await told('--workload', 'foo')).toMatch(/^2 .*--workload: there is no "foo"/)
+    expect(await told('--files', '1', '--scale', '1/256')).toMatch(/^2 .*: 1 record can't give/s)
+  })
+
   test('that is none, or has too little data, says so', () => {
     const fails = (options: object) =>
       spawnSync(process.execPath, [script, JSON.stringify({ data: temporaryFolder(), ...options })], {
         encoding: 'utf8',
       })
     expect(fails({ workload: 'bert' }).stderr).toContain('there is no "bert"')
-    expect(fails({ workload: 'cosmoflow', files: 3, accelerators: '2' }).stderr).toContain('too few')
+    expect(fails({ workload: 'cosmoflow', files: 3, accelerators: '2' }).stderr).toContain(
+      "3 records can't give",
+    )
   })
 })
 

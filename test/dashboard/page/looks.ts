@@ -14,6 +14,8 @@ import { FEED } from './feed.js'
 /** When scenes play: pictures of them don't change from day to day. */
 export const START = Date.UTC(2026, 0, 15, 14, 5)
 const HOUR = 3_600_000
+/** How long runs are looked at (s). */
+const WINDOW = 15
 /** Points of an hour: one for 10 s. */
 const EVERY = 10_000
 
@@ -29,7 +31,7 @@ export function look(
   workload: Workload,
   { probes = {}, copies = false }: { probes?: Probes; copies?: boolean } = {},
 ): Looked {
-  const made = simulate(workload)
+  const made = simulate({ ...workload, steps: stepsOf(workload) })
   const steps = copies
     ? made.steps.map(step => ({ ...step, transfer: step.handOver - 0.05, handOver: 0.05 }))
     : made.steps
@@ -38,6 +40,12 @@ export function look(
   const accounting = account(evidence)
   const diagnosis = conclude(evidence, accounting)
   return { evidence, accounting, diagnosis, fit: fitModel(evidence, accounting), workload }
+}
+
+/** Steps of a window of some 15 s, as runs are looked at. */
+function stepsOf(workload: Workload): number {
+  const few = account(simulate({ ...workload, steps: 200 }))
+  return Math.round((1000 * WINDOW) / few.stepMs)
 }
 
 const whole = ({ supply, handOver, transfer, compute }: StepTimes) => supply + handOver + transfer + compute

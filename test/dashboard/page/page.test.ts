@@ -63,11 +63,11 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const page = await show(scene)
     await page.locator('.verdict.loss').waitFor()
     const lost = Math.round(100 * scene.nows[0].worst!.diagnosis.lost)
-    expect(await headline(page)).toContain(`Your 4 GPUs lose ${lost} %:`)
+    expect(await headline(page)).toContain(`Your 4 GPUs lose up to ${lost} %:`)
     expect(await headline(page)).toContain("4 workers can't decode fast enough")
     const { set, command } = scene.nows[0].worst!.diagnosis.remedies[0]
     expect(await seen(page.locator('.do'))).toContain(`${set!.workers} workers instead of 4`)
-    await page.getByRole('button', { name: 'Copy command' }).click()
+    await page.getByRole('button', { name: 'Copy option' }).click()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
     for (const part of ['.verdict', '.step', '.over-time', '.ranks', '.figures', '[role=tablist]']) {
       const box = (await page.locator(part).boundingBox())!
@@ -76,6 +76,64 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const ranks = await page.locator('.ranks ol .name').allInnerTexts()
     expect(ranks[0]).toBe('rank 2')
     expect(ranks).toHaveLength(4)
+    // One loss, over one time, wherever it stands.
+    expect(await seen(page.locator('.ranks ol .lost').first())).toContain(`${lost}`)
+    expect(await headline(page)).toContain('last 1')
+    expect(await seen(page.locator('#ranks-title'))).toContain('last 1')
+    const notes = await page.locator('.figures small').allInnerTexts()
+    for (const [i, whose] of ['all 4', 'rank 2', 'rank 2', 'rank 2', 'all 4', '4 GPUs'].entries())
+      expect(notes[i]).toContain(whose)
+  })
+
+  test('of several runs one is chosen by a button', async () => {
+    const page = await show(SCENES.choose())
+    await page.getByText('3 runs are here: choose one.').waitFor()
+    expect(await page.locator('.runs button').count()).toBe(3)
+    await page.getByRole('button', { name: /cats\.json/ }).click()
+    await page.waitForURL(/run=52877\.0/)
+    expect(page.url()).toContain('token=secret')
+  })
+
+  test('a stream that beats is alive, though nothing else comes', async () => {
+    const page = await show(SCENES.ended())
+    await page.clock.install()
+    for (let i = 0; i < 6; i++) {
+      await page.clock.runFor(3000)
+      played.tell('beat', { time: 0 })
+      // The beat arrives by the real clock.
+      await page.waitForTimeout(100)
+    }
+    expect(await seen(page.locator('.live'))).toContain('ended')
+    await page.clock.runFor(12_000)
+    await expect.poll(() => page.locator('.live.lost').count()).toBe(1)
+  })
+
+  test('a page that is hidden has no stream, and comes back when it is shown', async () => {
+    const page = await show(SCENES.healthy())
+    await page.locator('.verdict.good').waitFor()
+    const hide = (hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} })
+        document.dispatchEvent(new Event('visibilitychange'))`)
+    await hide(true)
+    await expect.poll(() => played.listeners).toBe(0)
+    expect(await page.title()).not.toContain('%')
+    await hide(false)
+    await expect.poll(() => played.listeners).toBe(1)
+    await page.locator('.live.on').waitFor()
+  })
+
+  test('what has to be filled in is not offered to be copied', async () => {
+    const scene = SCENES.cpuSaturated()
+    for (const { worst } of scene.nows)
+      worst!.diagnosis.remedies = [
+        {
+          ...{ action: 'Stop the other processes: taskset -cp CORES PID', command: 'taskset -cp CORES PID' },
+          ...{ predictedGain: 0.4, interval: [0.3, 0.5] },
+        },
+      ]
+    const page = await show(scene)
+    await page.getByText('taskset -cp CORES PID').first().waitFor()
+    expect(await page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
   })
 
   test('sets what is advised, where that is allowed, and offers it nowhere else', async () => {
@@ -96,7 +154,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   test('advises nothing while the tuner tries something', async () => {
     const page = await show(SCENES.tunerChecks())
     await page.getByText('The tuner is on it.').waitFor()
-    expect(await page.getByRole('button', { name: 'Copy command' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
   })
 
   test('the parts of the bar add up, and are named in plain words', async () => {
@@ -140,10 +198,13 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   test('an alert is shown while it holds', async () => {
     const page = await show(SCENES.healthy())
     await page.locator('.verdict.good').waitFor()
-    played.tell('alert', { rule: 'lost>5% 60s', since: Date.now(), text: 'lost > 5 % for 60 s' })
-    await page.getByText('Alert: lost > 5 % for 60 s').waitFor()
+    const text = 'lost>5% 60s: 9 % lost over 60 s. Your trainer loses 9 %: cores are busy.'
+    played.tell('alert', { rule: 'lost>5% 60s', since: Date.now(), text })
+    await page
+      .getByText(/^Alert since \d\d:\d\d: lost>5% 60s\. When it began: 9 % lost over 60 s\.$/)
+      .waitFor()
     played.tell('alert', { rule: 'lost>5% 60s', since: null, text: '' })
-    await expect.poll(() => page.getByText('Alert:').count()).toBe(0)
+    await expect.poll(() => page.locator('.notice').count()).toBe(0)
   })
 
   test('says at once that the connection is lost, and how old all is, and comes back by itself', async () => {
@@ -161,6 +222,9 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   test('a run that ended stays to be read', async () => {
     const page = await show(SCENES.ended())
     await page.getByText('the trainer ended after 90 epochs').waitFor()
+    const at = new Date(SCENES.ended().ended!.time)
+    const clock = `${at.getHours()}`.padStart(2, '0')
+    expect(await seen(page.locator('.notice.ended'))).toContain(`ended at ${clock}:`)
     expect(await headline(page)).toContain("can't decode fast enough")
     expect(await seen(page.locator('.live'))).toContain('ended')
   })
@@ -169,13 +233,13 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const page = await show(SCENES.tunerAtWork())
     await page.locator('.verdict.good').waitFor()
     const shown: Record<string, RegExp> = {
-      'what-if': /fed in three ways/,
+      'what-if': /If the same work were fed in another way, then/,
       timeline: /trains/,
       workers: /the last second/,
       tuner: /Checked four times/,
       gpu: /SM active/,
       memory: /Batches in memory/,
-      samples: /after augmentation/,
+      samples: /16 of 256 rows as the trainer gets them, after augmentation/,
       skipped: /No sample was skipped/,
       definition: /randomResizedCrop/,
       why: /What was seen/,
@@ -187,6 +251,8 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
       await page.getByRole('tabpanel').getByText(words).first().waitFor()
       expect(await page.locator('[role=tab][aria-selected=true]').getAttribute('id')).toBe(`tab-${tab}`)
     }
+    await page.keyboard.press('0')
+    await expect.poll(() => page.url()).toContain('#definition')
     await page.keyboard.press('3')
     await expect.poll(() => page.url()).toContain('#timeline')
     await page.reload()
@@ -222,6 +288,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     await page.getByRole('slider', { name: 'workers', exact: true }).fill('12')
     await expect.poll(lost).toBeLessThan(5)
     expect(await seen(page.locator('.answer'))).toContain('your training step')
+    expect(await seen(page.locator('.answer'))).toMatch(/^If there were 12 workers, then/)
     await page.getByRole('button', { name: 'As it is' }).click()
     await expect.poll(lost).toBeGreaterThan(20)
   })
@@ -254,6 +321,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   test('one key saves all as a file that opens without a server', async () => {
     const page = await show({ ...SCENES.underParallel(), alerts: [] })
     await page.locator('.verdict.loss').waitFor()
+    await page.getByRole('tab', { name: 'GPU' }).click()
     const coming = page.waitForEvent('download')
     await page.keyboard.press('s')
     const download = await coming
@@ -262,6 +330,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     )
     const file = join(temporaryFolder(), 'saved.html')
     await download.saveAs(file)
+    const figures = await page.locator('.figures').allInnerTexts()
     await played.close()
     const saved = await context.newPage()
     const asked: string[] = []
@@ -274,6 +343,9 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     await saved.goto(`file://${file}`)
     await saved.getByText(/Saved on .* of imagenet\.feed\.json on node-17/).waitFor()
     expect(await seen(saved.locator('h1'))).toContain('Your 4 GPUs lose')
+    // What was open is open, and figures are those that were seen.
+    expect(await saved.locator('[role=tab][aria-selected=true]').getAttribute('id')).toBe('tab-gpu')
+    expect(await saved.locator('.figures').allInnerTexts()).toEqual(figures)
     await saved.getByRole('tab', { name: 'Samples' }).click()
     await saved.getByRole('img', { name: /image of train-0000/ }).waitFor()
     await saved.getByRole('tab', { name: 'Timeline' }).click()

@@ -14,6 +14,11 @@ import { play } from './server.js'
 const folder = process.env.MILLRACE_PICTURES
 const only = process.env.MILLRACE_SCENES?.split(',')
 const SIZE = { width: 1280, height: 720 }
+/** All that is looked at on a usual laptop as well. */
+const LAPTOP = { width: 1366, height: 768 }
+
+/** Tabs with drawings, which take their colours from the theme. */
+const DARK = ['timeline', 'what-if', 'tuner']
 
 /** Scenes, and tabs to look at in one of them. */
 const STATES: [name: string, scene: SceneName, tab?: string][] = [
@@ -45,11 +50,11 @@ test.skipIf(folder === undefined || CHROMIUM === undefined)(
     for (const [name, scene, tab] of STATES) {
       if (only !== undefined && !only.includes(name)) continue
       const played = await play(SCENES[scene]())
-      for (const colorScheme of ['light', 'dark'] as const) {
-        if (tab !== undefined && colorScheme === 'dark' && tab !== 'timeline' && tab !== 'what-if') continue
+      for (const look of ['light', 'dark', 'laptop'] as const) {
+        if (tab !== undefined && (look === 'laptop' || (look === 'dark' && !DARK.includes(tab)))) continue
         const page = await browser.newPage({
-          viewport: SIZE,
-          colorScheme,
+          viewport: look === 'laptop' ? LAPTOP : SIZE,
+          colorScheme: look === 'dark' ? 'dark' : 'light',
           deviceScaleFactor: 1,
           reducedMotion: 'reduce',
           timezoneId: 'UTC',
@@ -58,9 +63,11 @@ test.skipIf(folder === undefined || CHROMIUM === undefined)(
         await page.goto(`${played.url}#${tab ?? 'why'}`)
         await page.locator('.verdict').waitFor()
         for (let i = 0; i < 3; i++) {
-          played.second()
+          if (scene !== 'choose') played.second()
           await page.clock.runFor(1000)
         }
+        // What is asked for is what this tab is about.
+        if (tab === 'what-if') await page.getByRole('slider', { name: 'workers', exact: true }).fill('7')
         if (name === 'lost') {
           played.breakOff()
           await page.locator('.notice.lost').waitFor()
@@ -70,7 +77,7 @@ test.skipIf(folder === undefined || CHROMIUM === undefined)(
         const png = await page.screenshot({ fullPage: tab !== undefined })
         await sharp(png)
           .png({ palette: true, colours: 128 })
-          .toFile(join(folder!, `${name}-${colorScheme}.png`))
+          .toFile(join(folder!, `${name}-${look}.png`))
         await page.close()
         played.mend()
       }

@@ -3,7 +3,7 @@
  * scene agree with each other.
  */
 
-import type { Alert, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
+import type { Alert, Ended, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
 import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import type { Workload } from '../../../src/observe/model/simulate.js'
@@ -17,7 +17,7 @@ export interface Scene {
   /** Seconds that come one after the other, again and again. */
   nows: Now[]
   alerts: Alert[]
-  ended: { reason: string } | null
+  ended: Ended | null
   looked: Looked | null
 }
 
@@ -35,6 +35,7 @@ export function hello(more: Partial<Hello> = {}, world = 1): Hello {
     dollarsPerHour: 3,
     run: { trainer: 41823, engine: 41850, ring: 0, feed: FEED, world, age: 4210 },
     others: [],
+    missing: null,
     definition,
     fields: FIELDS,
     ...more,
@@ -67,6 +68,7 @@ export function sceneOf(ranks: Looked[], given: Given = {}): Scene {
         diagnosis: worst.diagnosis,
         evidence: { facts: worst.evidence.facts, fit: worst.fit },
       },
+      told: null,
       makers: makersOf(worst, second),
       tuner: given.tuner === undefined ? null : { state: given.tuner, decisions },
       bad,
@@ -150,6 +152,20 @@ const tunerAtWork = () => {
     ...{ measured: null, lost: stages[2].accounting.lost },
     reason: 'Less than 2 % is lost: nothing is tried while it stays so',
   })
+  const decided = { ring: 0, feed: FEED, knob: 'decode' as const, from: 20, predicted: null, lost: 0.06 }
+  const tried = START - 14 * 60_000
+  decisions.push(
+    {
+      ...{ ...decided, at: tried, time: tried, event: 'tried', to: 0, measured: null },
+      reason: 'The trainer loses 6 % (under-parallel): what decoding on the GPU brings can only be measured.',
+    },
+    {
+      ...{ ...decided, at: tried + 20_000, time: tried + 20_000, event: 'reverted', to: 0 },
+      measured: { gain: -0.08, interval: [-0.1, -0.06] },
+      reason: 'Not on the GPU: it came −8 % against the CPU.',
+    },
+  )
+  decisions.sort((x, y) => x.time - y.time)
   const [first, second, last] = stages
   return sceneOf([last], {
     decisions,
@@ -192,7 +208,7 @@ const tunerChecks = () => {
 const starting = (): Scene => ({
   hello: hello(),
   history: [],
-  nows: [{ ranks: [], worst: null, makers: [], tuner: null, bad: [], controlledBy: null }],
+  nows: [{ ranks: [], worst: null, told: null, makers: [], tuner: null, bad: [], controlledBy: null }],
   alerts: [],
   ended: null,
   looked: null,
@@ -200,7 +216,54 @@ const starting = (): Scene => ({
 
 const nothing = (): Scene => ({ ...starting(), hello: hello({ run: null, definition: null, fields: [] }) })
 
-const ended = (): Scene => ({ ...underParallel(), ended: { reason: 'the trainer ended after 90 epochs' } })
+/** Several runs, of which none is chosen. */
+const choose = (): Scene => {
+  const run = { ...hello().run!, age: 4210 }
+  const others = [
+    run,
+    { ...run, trainer: 51200, engine: 51210, feed: 'laion.feed.json', world: 8, age: 95 },
+    { ...run, trainer: 52877, engine: 52877, feed: 'cats.json', age: 12 },
+  ]
+  return { ...starting(), hello: hello({ run: null, others, definition: null, fields: [] }), nows: [] }
+}
+
+/** The rank that loses most is on another node: only its log is here. */
+const told = (): Scene => {
+  const scene = underParallel()
+  const nows = scene.nows.map((now): Now => {
+    const { rank, accounting } = now.worst!
+    const { host, why } = now.ranks[rank]
+    const { lost, stepMs, parts } = accounting
+    return { ...now, worst: null, told: { rank, host, seconds: 15, lost, stepMs, parts, why }, makers: [] }
+  })
+  return { ...scene, hello: { ...scene.hello, control: false }, nows }
+}
+
+/** A trainer that ends no step, with batches that lie ready (SIGSTOP, a checkpoint). */
+const still = (): Scene => {
+  const scene = healthy()
+  const nows = scene.nows.map(now => ({
+    ...now,
+    ranks: now.ranks.map(rank => ({
+      ...rank,
+      ...{ steps: 0, samples: 0, lost: null, parts: null, stepMs: null, time: rank.time + 25_000 },
+      slots: { ready: 7, filling: 0, held: 1 },
+    })),
+  }))
+  return { ...scene, nows }
+}
+
+/** A loss that steps vary by, beside an alert. */
+const alerted = (): Scene => {
+  const scene = cpuSaturated()
+  const text = `lost>5% 60s: 31 % lost over 60 s. ${scene.nows[0].ranks[0].why!.sentence}`
+  return { ...scene, alerts: [{ rule: 'lost>5% 60s', since: START - 600_000, text }] }
+}
+
+const ended = (): Scene => ({
+  ...underParallel(),
+  ended: { reason: 'the trainer ended after 90 epochs', time: START - 120_000 },
+})
 
 export const SCENES = {
   healthy,
@@ -212,6 +275,10 @@ export const SCENES = {
   tunerChecks,
   starting,
   nothing,
+  choose,
+  told,
+  still,
+  alerted,
   ended,
 }
 export type SceneName = keyof typeof SCENES

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Events, Gallery, Snapshot } from '../../../src/dashboard/view.js'
+import type { Events, Gallery, Recent, Snapshot } from '../../../src/dashboard/view.js'
+import type { RunRecord } from '../../../src/observe/live/record.js'
 import { gallery } from './feed.js'
 import { timelineOf } from './looks.js'
 import type { Scene } from './scenes.js'
@@ -14,6 +15,8 @@ export interface Played {
   url: string
   /** What was asked to be set. */
   settings: unknown[]
+  /** Pages whose streams are open. */
+  readonly listeners: number
   /** Tells all who listen. */
   tell<K extends keyof Events>(name: K, data: Events[K]): void
   /** Tells the next second. */
@@ -75,14 +78,29 @@ export async function play(scene: Scene): Promise<Played> {
     response.on('close', () => streams.delete(response))
     write(response, 'hello', scene.hello)
     write(response, 'history', scene.history)
-    write(response, 'now', now())
+    write(response, 'recent', recent())
+    if (scene.nows.length > 0) write(response, 'now', now())
     for (const alert of scene.alerts) write(response, 'alert', alert)
     if (scene.ended !== null) write(response, 'ended', scene.ended)
   }
+  // The seconds before the first, and batches over the last minutes.
+  const recent = (): Recent => ({
+    seconds: scene.nows.slice(-9).map(({ ranks }) => ({ ranks: ranks.map(earlier(20_000)) })),
+    slots: scene.history.slice(-60).map(({ time }, i) => ({
+      time,
+      ...sumOf(scene.nows[i % scene.nows.length].ranks.flatMap(({ slots }) => slots ?? [])),
+    })),
+  })
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
-    ...{ saved: Date.now(), hello: scene.hello, history: scene.history, now: now(), alerts: scene.alerts },
-    ...{ ended: scene.ended, gallery, timeline: scene.looked === null ? null : timelineOf(scene.looked, 3) },
+    ...{ saved: Date.now(), hello: scene.hello, history: scene.history, alerts: scene.alerts },
+    now: now() ?? null,
+    ...{
+      recent: recent(),
+      ended: scene.ended,
+      gallery,
+      timeline: scene.looked === null ? null : timelineOf(scene.looked, 3),
+    },
   })
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -92,6 +110,9 @@ export async function play(scene: Scene): Promise<Played> {
   const played: Played = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=secret`,
     settings,
+    get listeners() {
+      return streams.size
+    },
     tell,
     second: () => {
       second++
@@ -107,6 +128,13 @@ export async function play(scene: Scene): Promise<Played> {
     close: () => end(server),
   }
   return played
+}
+
+const earlier = (by: number) => (record: RunRecord) => ({ ...record, time: record.time - by })
+
+function sumOf(slots: { ready: number; filling: number; held: number }[]) {
+  const sum = (name: 'ready' | 'filling' | 'held') => slots.reduce((all, one) => all + one[name], 0)
+  return { ready: sum('ready'), filling: sum('filling'), held: sum('held') }
 }
 
 function write(response: ServerResponse, name: string, data: unknown): void {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSyn
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { millrace, start } from '../../prepare/helpers.js'
+import { feedModule } from '../../support/engine.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
 import { jpeg, writeShards } from '../../support/pictures.js'
 import { until } from '../../support/until.js'
@@ -187,7 +188,32 @@ describe('nothing remains', () => {
     const { child, ended } = start(args)
     await grown(ids, 10)
     child.kill('SIGINT')
-    expect(await ended).toMatchObject({ code: 130, signal: null })
+    expect(await ended).toMatchObject({
+      ...{ code: 130, signal: null },
+      stdout: expect.stringMatching(/^\d+ steps, .* samples\/s/),
+    })
+  })
+
+  test('Ctrl-C ends a wait for a batch that never comes, and what was done is told', async () => {
+    const folder = temporaryFolder()
+    const ids = join(folder, 'ids.jsonl')
+    await feedModule(
+      folder,
+      'hangs.feed.mjs',
+      `let samples = 0
+      export default feed({
+        source: synthetic({ count: 64, images: { width: 8, height: 8, classes: 16 } }),
+        fields: { label: int('cls').map(value => (++samples > 40 ? new Promise(() => {}) : value)) },
+        batch: 4,
+      })`,
+    )
+    const hangs = join(folder, 'hangs.feed.mjs')
+    const { child, ended } = start(['run', hangs, '--ids', ids, '--endless', '--workers', '1', '--json'])
+    await grown(ids, 8)
+    child.kill('SIGINT')
+    const { code, stdout } = await ended
+    expect(code).toBe(130)
+    expect(JSON.parse(stdout)).toMatchObject({ steps: expect.any(Number), tuner: { decisions: [] } })
   })
 
   test('with a temporary folder that can not be written', async () => {

@@ -231,6 +231,29 @@ describe('makers', () => {
     expect(slices).toMatchObject([{ work: { read: 900 }, cpu: 100, delay: 10 }])
   })
 
+  test('one that wrote nothing between two looks has no slice', () => {
+    const asleep = countersOf(900, { ms: { read: 100, wait: 10 } }, { cpu: 50, delay: 5 })
+    const looks = [1000, 2000].map(at => ({ at, counters: [asleep] }))
+    expect(makersBetween(RING, looks[0], looks[1])).toEqual([])
+  })
+
+  test('a slice ends where a maker wrote nothing for long: it was surplus', () => {
+    const spans = new FakeSpans(FACTS)
+    spans.add(maker, 'read', 1000, 20, { rows: 4, cpu: 15, delay: 0 })
+    spans.add(maker, 'decode', 1020, 20, { rows: 4 })
+    spans.add(maker, 'wait', 1040, 5)
+    spans.add(maker, 'read', 5000, 20, { rows: 4 })
+    spans.add(maker, 'read', 5020, 20, { rows: 4, cpu: 15, delay: 0 })
+    const { makers } = collect(spansOfLoader(spans, RING), { from: 0, to: 9000 })
+    expect(makers.map(({ from, to }) => [from, to])).toEqual([
+      [1000, 1045],
+      [5000, 5040],
+    ])
+    // Also where its CPU time was not looked up before.
+    spans.records[0].cpu = Number.NaN
+    expect(collect(spansOfLoader(spans, RING), { from: 0, to: 9000 }).makers).toHaveLength(2)
+  })
+
   test('CPU time that was not looked up between two looks is not known', () => {
     const before = countersOf(1000, { ms: { read: 100 } }, { cpu: 50, delay: 5 })
     const now = countersOf(1040, { ms: { read: 140 } }, { cpu: 50, delay: 5, at: 1000 })

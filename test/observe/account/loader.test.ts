@@ -9,9 +9,10 @@ import { PART_NAMES } from '../../../src/observe/account/parts.js'
 import { spansOfLoader } from '../../../src/observe/account/source.js'
 import type { Accounting } from '../../../src/observe/evidence.js'
 import { attachSpans } from '../../../src/spans/attach.js'
-import { feedModule, using } from '../../support/engine.js'
+import { monotonicMs } from '../../../src/spans/clock.js'
+import { feedingOf, feedModule, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
-import { until } from '../../support/until.js'
+import { LONGEST_WAIT, until } from '../../support/until.js'
 import { mistakes } from '../metrics/schema.js'
 
 const schema = JSON.parse(
@@ -65,6 +66,37 @@ describe('a loop in Node', () => {
       const { parts } = account(found)
       expect(parts.ideal).toBeCloseTo(run.parts.ideal, 1)
     })
+  })
+})
+
+test('a worker that was taken away is no longer counted, until it is needed again', async () => {
+  await using(await spinning(), { workers: 2, tune: 'off', epochs: null }, async loader => {
+    await loader.ready
+    const batches = loader[Symbol.asyncIterator]()
+    const take = async (count: number) => {
+      for (let i = 0; i < count; i++) await batches.next()
+    }
+    const spans = attachSpans(process.pid)
+    const { id } = feedingOf(loader)
+    const sums = () =>
+      JSON.stringify(spans.counters().find(({ lane }) => lane.kind === 'worker' && lane.number === 1)?.rings)
+    const works = async () => {
+      const before = sums()
+      await take(20)
+      return sums() !== before
+    }
+    const patient = { timeout: LONGEST_WAIT }
+    await expect.poll(works, patient).toBe(true)
+    await loader.tune({ workers: 1 })
+    await expect.poll(works, patient).toBe(false) // though each slot that is freed wakes all
+    const from = monotonicMs()
+    await take(40)
+    await until(() => collect(spansOfLoader(spans, id), { from, to: monotonicMs() }).makers.length > 0)
+    const { makers } = collect(spansOfLoader(spans, id), { from, to: monotonicMs() })
+    expect(new Set(makers.map(({ maker }) => maker))).toEqual(new Set([0]))
+    await loader.tune({ workers: 2 })
+    await expect.poll(works, patient).toBe(true)
+    spans.close()
   })
 })
 

@@ -38,6 +38,11 @@ describe('rules', () => {
     ['rss>20', '"20" is no amount of "rss": such as rss>20GB'],
     ['silent', 'expected a subject'],
     ['silent 120', '"120" is no time'],
+    ['silent 0.01s', '"0.01s" is no time from 1s'],
+    ['lost>500%', 'can never be so'],
+    ['lost>100%', 'can never be so'],
+    ['samples<0/s', 'can never be so'],
+    ['gpu<200%', 'would always be so'],
   ])('%j is refused', (text, message) => {
     expect(() => parseAlert(text)).toThrow(message)
     expect(() => parseAlert(text)).toThrow(`alert "${text}"`)

@@ -363,6 +363,11 @@ const CASES: [string, VerdictName, Evidence][] = [
   ],
 ]
 
+test('one step is told as one', () => {
+  expect(judge(made({ steps: 1, step: SLOW })).evidence[0]).toMatch(/^only 1 step was seen;/)
+  expect(judge(made({ steps: 2, step: SLOW })).evidence[0]).toMatch(/^only 2 steps were seen;/)
+})
+
 describe('a window is named', () => {
   test.each(CASES)('%s: %s', (_, verdict, e) => {
     const d = judge(e)
@@ -816,3 +821,13 @@ function uneven(e: Evidence): Evidence {
 function rank(rank: number, capacity: number) {
   return { rank, steps: 200, supplyMs: 10, computeMs: 20, capacity }
 }
+
+test('what could not be measured is named with its reason: not asked for, or no batch lay ready', () => {
+  const evidence = made({})
+  const caveat = (e: Evidence) =>
+    judge(e).evidence.find(line => line.includes('slow the trainer is not known'))
+  expect(caveat(evidence)).toContain('diagnose --attach PID --control does that')
+  const tried = caveat({ ...evidence, probes: { ...evidence.probes, noRest: true } })
+  expect(tried).toContain('no batch lay ready')
+  expect(tried).not.toContain('--control')
+})

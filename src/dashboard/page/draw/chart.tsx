@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { clock } from '../words/format.js'
 import { useWidth } from './hooks.js'
-import { areaPath, linePath, type Plot, type Point, times, xOf, yOf } from './scale.js'
+import { apart, areaPath, linePath, type Plot, type Point, times, xOf, yOf } from './scale.js'
 
 export interface Series {
   name: string
@@ -34,6 +34,8 @@ interface Given {
   /** A line to compare with, such as a limit. */
   limit?: { value: number; name: string }
   empty: string
+  /** What the end of the axis is called. */
+  last: string
 }
 
 /** Room around the plot (px): numbers left, times and marks below. */
@@ -42,13 +44,14 @@ const LETTER = 8
 const RIGHT = 12
 const BELOW = 20
 const MARKS = 20
-/** A mark is meant by a pointer that is so near (px). */
+/** A mark is meant by a pointer that is so near (px); signs of marks are so far apart. */
 const NEAR = 9
+const SIGN = 14
 /** Labels of the axis of time are at least so far apart (px). */
 const APART = 84
 
 export function Chart(given: Given) {
-  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty } = given
+  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty, last } = given
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 600)
   const [at, setAt] = useState<number | null>(null)
@@ -67,13 +70,18 @@ export function Chart(given: Given) {
       ]),
     [from, to, top, width, series],
   )
+  const signs = apart(
+    marks.map(one => xOf(plot, one.time)),
+    SIGN,
+    plot.width,
+  )
   const nothing = series.every(({ points }) => points.length === 0)
   const chosen = mark === null ? null : (marks[mark] ?? null)
   const time = chosen?.time ?? at
   const point = (event: PointerEvent) => {
     const x = event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left
-    const near = marks.findIndex(one => Math.abs(xOf(plot, one.time) - x) <= NEAR)
-    setMark(near < 0 ? null : near)
+    const near = nearest(signs, x)
+    setMark(near >= 0 && Math.abs(signs[near] - x) <= NEAR ? near : null)
     setAt(x < 0 || x > plot.width || nothing ? null : from + (x / plot.width) * (to - from))
   }
   const press = (event: KeyboardEvent) => {
@@ -129,7 +137,7 @@ export function Chart(given: Given) {
             </text>
           ))}
           <text class="axis" x={plot.width} y={plot.height + 16} text-anchor="end">
-            {nothing ? '' : 'now'}
+            {nothing ? '' : last}
           </text>
           {series.map(({ name, look = 'main' }, i) => (
             <g key={name} class={`series ${look}`}>
@@ -146,9 +154,9 @@ export function Chart(given: Given) {
             </g>
           )}
           {marks.map(({ time: moment, sign, kind }, i) => (
-            <g key={`${moment} ${kind}`} class={i === mark ? `mark ${kind} chosen` : `mark ${kind}`}>
+            <g key={`${moment} ${kind} ${i}`} class={i === mark ? `mark ${kind} chosen` : `mark ${kind}`}>
               <line x1={xOf(plot, moment)} x2={xOf(plot, moment)} y1={0} y2={plot.height} />
-              <text x={xOf(plot, moment)} y={plot.height + 34} text-anchor="middle">
+              <text x={signs[i]} y={plot.height + 34} text-anchor="middle">
                 {sign}
               </text>
             </g>
@@ -157,7 +165,7 @@ export function Chart(given: Given) {
             <line class="cursor" x1={xOf(plot, time)} x2={xOf(plot, time)} y1={0} y2={plot.height} />
           )}
           {nothing && (
-            <text class="nothing" x={plot.width / 2} y={plot.height / 2} text-anchor="middle">
+            <text class="nothing" x={plot.width / 2} y={plot.height / 2 - 8} text-anchor="middle">
               {empty}
             </text>
           )}
@@ -186,5 +194,13 @@ export function Chart(given: Given) {
         </div>
       )}
     </div>
+  )
+}
+
+/** The place that is nearest to x; −1 where there is none. */
+function nearest(places: readonly number[], x: number): number {
+  return places.reduce(
+    (best, at, i) => (best < 0 || Math.abs(at - x) < Math.abs(places[best] - x) ? i : best),
+    -1,
   )
 }

@@ -45,6 +45,20 @@ export function yOf({ top, height }: Plot, value: number): number {
   return height - (Math.min(value, top) / top) * height
 }
 
+/** Places of signs that must not overlap: as near to their own place as there is room, in their order. `places` ascend. */
+export function apart(places: readonly number[], distance: number, width: number): number[] {
+  const least = Math.min(distance, width / Math.max(1, places.length - 1))
+  const found: number[] = []
+  for (const place of places) found.push(Math.max(place, (found.at(-1) ?? -least) + least))
+  // What was moved beyond the end comes back, and moves those before it.
+  let end = width
+  for (let i = found.length - 1; i >= 0; i--) {
+    found[i] = Math.min(found[i], end)
+    end = found[i] - least
+  }
+  return found
+}
+
 /** Points in pieces without gaps: null ends one, and so does a hole that is many times as long as usual. */
 function pieces(points: readonly Point[], plot: Plot): [number, number][][] {
   const found: [number, number][][] = [[]]

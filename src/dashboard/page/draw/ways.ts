@@ -31,11 +31,11 @@ const LANES = 8
 export function waysOf(fit: Fit, streamed: Change): Way[] {
   const more = streamed.workers ?? Math.max(1, fit.makers)
   const all: [string, string, Change][] = [
-    ['naive', 'the trainer makes each batch itself', { ...streamed, workers: 0, depth: 1 }],
-    ['prefetched', 'one worker makes the next batch meanwhile', { ...streamed, workers: 1, depth: 2 }],
+    ['naive', 'if the trainer made each batch itself', { ...streamed, workers: 0, depth: 1 }],
+    ['prefetched', 'if one worker made the next batch', { ...streamed, workers: 1, depth: 2 }],
     [
       'streamed',
-      `${more} ${more === 1 ? 'worker fills' : 'workers fill'} batches together`,
+      `if ${more} ${more === 1 ? 'worker' : 'workers'} filled batches together`,
       { ...streamed, workers: more },
     ],
   ]

@@ -1,14 +1,13 @@
-/** Key figures: rates, settings, memory, and what waiting costs. */
+/** Key figures: rates, settings, memory, and what waiting costs. Each says of which ranks it is. */
 import { bytes } from '../../../observe/verdict/units.js'
-import { type State, samplesPerSecond } from '../state/store.js'
+import { memoryOf, type State, samplesPerSecond } from '../state/store.js'
+import { costOf, stillFor, worstRecord } from '../state/worst.js'
 import { count, dollars } from '../words/format.js'
-
-const HOURS = 24
 
 export function Figures({ state }: { state: State }) {
   const { now, hello, recent } = state
   const ranks = now?.ranks ?? []
-  const worst = ranks.find(({ rank }) => rank === now?.worst?.rank) ?? ranks[0]
+  const worst = worstRecord(now)
   const mean = (of: (at: (typeof recent)[number]) => number) =>
     recent.length === 0 || ranks.length === 0
       ? null
@@ -20,51 +19,56 @@ export function Figures({ state }: { state: State }) {
   })
   const memory = memoryOf(ranks)
   const world = Math.max(1, hello?.run?.world ?? ranks.length)
-  const lost = now?.worst?.diagnosis.lost ?? null
+  const all =
+    world < 2 ? '' : ranks.length < world ? `${ranks.length} of ${world} ranks` : `all ${world} ranks`
+  const one = world < 2 || worst === undefined ? '' : `rank ${worst.rank}`
   const price = hello?.dollarsPerHour ?? 0
+  // Of a trainer that stands still, it is not known what for.
+  const cost = now === null || stillFor(state) !== null ? null : costOf(now, price)
   return (
     <dl class="figures" aria-label="Key figures">
       <Figure
         name="samples a second"
         value={samples === null ? '–' : count(samples)}
-        note={world > 1 ? 'all ranks' : ''}
+        notes={samples === null ? [] : [all, `last ${count(recent.length)} s`]}
       />
       <Figure
         name="steps a second"
         value={steps === null ? '–' : count(steps, steps < 100 ? 1 : 0)}
-        note={worst === undefined ? '' : `step ${count(worst.step)}`}
+        notes={worst === undefined ? [] : [one, `step ${count(worst.step)}`]}
       />
       <Figure
         name="workers"
         value={worst === undefined ? '–' : count(worst.workers)}
-        note={coresNote(worst?.cores ?? null)}
+        notes={[one, coresNote(worst?.cores ?? null)]}
       />
       <Figure
         name="batches ahead"
         value={worst === undefined ? '–' : count(worst.depth)}
-        note={worst?.slots ? `${worst.slots.ready} ready` : 'depth'}
+        notes={[one, worst?.slots ? `${worst.slots.ready} ready` : 'depth']}
       />
       <Figure
         name="memory"
         value={memory === null ? '–' : bytes(memory.bytes)}
-        note={memory?.limit ? `of ${bytes(memory.limit)}` : 'engine and trainer'}
+        notes={[all, memory?.limit ? `of ${bytes(memory.limit)}` : 'engine and trainer']}
       />
       <Figure
         name="waiting costs a day"
-        value={lost === null ? '–' : dollars(lost * price * HOURS * world)}
-        note={`at ${dollars(price)} an hour${world > 1 ? ` × ${world} GPUs` : ''}`}
+        value={cost === null ? '–' : dollars(cost.dollars)}
+        notes={[cost === null || world < 2 ? '' : `${cost.ranks} GPUs`, `at ${dollars(price)} an hour`]}
       />
     </dl>
   )
 }
 
-function Figure({ name, value, note }: { name: string; value: string; note: string }) {
+function Figure({ name, value, notes }: { name: string; value: string; notes: string[] }) {
+  const note = notes.filter(text => text !== '').join(', ')
   return (
     <div>
       <dt>{name}</dt>
       <dd>
         {value}
-        <small>{note}</small>
+        <small title={note}>{note}</small>
       </dd>
     </div>
   )
@@ -72,15 +76,4 @@ function Figure({ name, value, note }: { name: string; value: string; note: stri
 
 function coresNote(cores: { allowed: number; engine: number } | null): string {
   return cores === null ? '' : `${cores.engine.toFixed(1)} of ${count(cores.allowed)} cores`
-}
-
-/** Of all ranks that tell; the limit where one is known. */
-function memoryOf(ranks: { memory: { bytes: number; limit: number | null } | null }[]) {
-  const known = ranks.flatMap(({ memory }) => (memory === null ? [] : [memory]))
-  if (known.length === 0) return null
-  const limits = known.flatMap(({ limit }) => (limit === null ? [] : [limit]))
-  return {
-    bytes: known.reduce((sum, memory) => sum + memory.bytes, 0),
-    limit: limits.length === 0 ? null : Math.max(...limits),
-  }
 }

@@ -2,6 +2,7 @@
 import { useTick } from '../draw/hooks.js'
 import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
+import { alertWords } from '../words/alert.js'
 import { age, clock, day } from '../words/format.js'
 
 /** A connection that is lost for so long (ms) may not come back by itself. */
@@ -70,7 +71,7 @@ function Live({ state: { link, ended } }: { state: State }) {
   if (link === 'saved') return <span class="live saved">▪ saved file</span>
   if (link === 'lost') return <span class="live lost">✕ no connection</span>
   if (ended !== null) return <span class="live ended">■ ended</span>
-  if (link === 'opening') return <span class="live">○ connecting</span>
+  if (link === 'opening' || link === 'paused') return <span class="live">○ connecting</span>
   return <span class="live on">● live</span>
 }
 
@@ -95,8 +96,7 @@ function Notices({ state }: { state: State }) {
       kind: 'ended',
       text: `The run ended at ${clock(ended.time)}: ${ended.reason}. This is the last that was seen of it.`,
     })
-  for (const { text, since } of alerts)
-    lines.push({ kind: 'alert', text: `Alert: ${text}${since === null ? '' : `, since ${clock(since)}`}` })
+  for (const alert of alerts) lines.push({ kind: 'alert', text: alertWords(alert) })
   return (
     <div role="status" class="notices">
       {lines.map(({ text, kind }) => (

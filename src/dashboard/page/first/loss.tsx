@@ -4,7 +4,7 @@ import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
 import { percent, rate } from '../../../observe/verdict/units.js'
 import type { HistoryPoint } from '../../view.js'
 import { Chart, type Mark } from '../draw/chart.js'
-import { once, type State } from '../state/store.js'
+import { lastWord, once, type State } from '../state/store.js'
 import { eventWords, MARKS, settingOf } from '../words/tuner.js'
 
 /** Spans of time that the chart may show (ms): the shortest that holds what is known. */
@@ -23,10 +23,12 @@ export function Loss({ state }: { state: State }) {
     ...(state.now?.tuner?.decisions ?? []),
   ])
   const marks = decisions.filter(({ time }) => time >= last - span && time <= last).map(markOf)
+  marks.sort((x, y) => x.time - y.time)
   return (
     <section class="over-time" aria-labelledby="loss-title">
       <h2 id="loss-title">
         Lost over the last {span === SPANS[3] ? 'hour' : `${span / 60_000} minutes`}
+        {(state.hello?.run?.world ?? 1) > 1 && <small>of the rank that loses most</small>}
         {marks.length > 0 && <small>{marksLegend(decisions)}</small>}
       </h2>
       <Chart
@@ -47,6 +49,7 @@ export function Loss({ state }: { state: State }) {
         {...(state.now?.tuner == null && marks.length === 0 ? {} : { marks })}
         describe={time => pointWords(history, time)}
         empty="Nothing was seen yet."
+        last={lastWord(state)}
       />
     </section>
   )
@@ -86,6 +89,6 @@ function pointWords(history: HistoryPoint[], time: number): string[] {
   return [
     point.lost === null ? 'no step ended' : `lost ${percent(point.lost)}`,
     rate(point.samplesPerSecond),
-    `${point.workers} workers, depth ${point.depth}`,
+    `${point.workers} ${point.workers === 1 ? 'worker' : 'workers'}, ${point.depth} batches ahead`,
   ]
 }

@@ -1,14 +1,16 @@
 /** Who uses the cores, and whether the GPU has work: of the rank that loses most. */
 import type { State } from '../state/store.js'
+import { worstRecord } from '../state/worst.js'
 import { count, share } from '../words/format.js'
 
 /** Cores of others that are worth a word. */
 const MUCH = 0.25
 
 export function Machine({ state: { now } }: { state: State }) {
-  const record = now?.ranks.find(({ rank }) => rank === now.worst?.rank) ?? now?.ranks[0]
+  const record = worstRecord(now)
   if (record === undefined) return null
   const { cores, gpu } = record
+  const many = (now?.ranks.length ?? 0) > 1
   return (
     <ul class="machine" aria-label="The machine">
       {cores !== null && <Cores {...cores} />}
@@ -19,8 +21,9 @@ export function Machine({ state: { now } }: { state: State }) {
             <span class="fill has-work" style={{ width: `${100 * gpu.hasWork}%` }} />
           </span>
           <span class="told">
+            {many ? `rank ${record.rank}: ` : ''}
             {share(gpu.hasWork)}
-            {gpu.smActive === null ? '' : `, SM active ${share(gpu.smActive)}`}
+            {gpu.smActive === null ? '' : `, SM ${many ? '' : 'active '}${share(gpu.smActive)}`}
           </span>
         </li>
       )}

@@ -1,13 +1,13 @@
-/** A strip for each rank: what it loses and how fast it is. The slowest comes first where ranks differ. */
+/** A strip for each rank: what it loses, over the window of the sentence, and how fast it is. The slowest comes first where ranks differ. */
 import type { RunRecord } from '../../../observe/live/record.js'
 import type { State } from '../state/store.js'
+import { lossOf, windowOf } from '../state/worst.js'
 import { count, NBSP, share } from '../words/format.js'
+import { DIFFERENT } from '../words/headline.js'
 import { Machine } from './machine.js'
 
 /** Where there are so few ranks, there is room for what the machine does. */
 const FEW = 4
-/** Losses that differ by less are alike: ranks stay in their order. */
-const DIFFERENT = 0.03
 
 interface Strip {
   rank: number
@@ -18,11 +18,12 @@ interface Strip {
 
 export function Ranks({ state }: { state: State }) {
   const { strips, differ } = stripsOf(state)
+  const window = windowOf(state)
   return (
     <section class="ranks" aria-labelledby="ranks-title">
       <h2 id="ranks-title">
         {strips.length > 1 ? `${strips.length} ranks` : 'This machine'}
-        {differ && <small>the slowest first</small>}
+        <small>{[window, differ ? 'the slowest first' : ''].filter(text => text !== '').join(', ')}</small>
       </h2>
       {strips.length === 0 && <p class="quiet-text">None is seen yet.</p>}
       <ol
@@ -36,13 +37,15 @@ export function Ranks({ state }: { state: State }) {
             <span class="track" aria-hidden="true">
               <span class="fill" style={{ width: `${100 * (1 - (lost ?? 1))}%` }} />
             </span>
-            <span class="lost">
+            <span class={strips.length > 1 ? 'lost' : 'told'}>
               <b>{share(lost)}</b> lost
             </span>
-            <span class="rate">
-              {count(samplesPerSecond)}
-              {NBSP}/s
-            </span>
+            {strips.length > 1 && (
+              <span class="rate">
+                {count(samplesPerSecond)}
+                {NBSP}/s
+              </span>
+            )}
           </li>
         ))}
       </ol>
@@ -51,24 +54,17 @@ export function Ranks({ state }: { state: State }) {
   )
 }
 
-/** Means of the last seconds, by rank. */
 function stripsOf({ recent, now }: State): { strips: Strip[]; differ: boolean } {
-  const strips = (now?.ranks ?? []).map(({ rank, host }) => {
+  if (now === null) return { strips: [], differ: false }
+  const strips = now.ranks.map(record => {
+    const { rank, host } = record
     const records = recent.flatMap(({ ranks }) => ranks.filter(one => one.rank === rank))
-    return { rank, host, lost: meanLost(records), samplesPerSecond: meanRate(records) }
+    return { rank, host, lost: lossOf(now, record), samplesPerSecond: meanRate(records) }
   })
   const losses = strips.map(({ lost }) => lost ?? 0)
   const differ = strips.length > 1 && Math.max(...losses) - Math.min(...losses) >= DIFFERENT
   if (differ) strips.sort((x, y) => (y.lost ?? 0) - (x.lost ?? 0))
   return { strips, differ }
-}
-
-function meanLost(records: RunRecord[]): number | null {
-  const known = records.filter(record => record.lost !== null && record.steps > 0)
-  const steps = known.reduce((sum, record) => sum + record.steps, 0)
-  return steps === 0
-    ? null
-    : known.reduce((sum, record) => sum + (record.lost ?? 0) * record.steps, 0) / steps
 }
 
 function meanRate(records: RunRecord[]): number {

@@ -2,6 +2,7 @@
 import type { Parts } from '../../../observe/evidence.js'
 import { ms, percent } from '../../../observe/verdict/units.js'
 import type { State } from '../state/store.js'
+import { windowOf, worstOf, worstRecord } from '../state/worst.js'
 import { NBSP } from '../words/format.js'
 import { PARTS, partWords, shortWords } from '../words/parts.js'
 
@@ -10,7 +11,7 @@ const SEEN = 0.005
 const ROOM = 0.1
 
 export function StepBar({ state }: { state: State }) {
-  const worst = state.now?.worst ?? null
+  const worst = worstOf(state.now)
   if (worst === null)
     return (
       <section class="step" aria-label="A step">
@@ -19,21 +20,23 @@ export function StepBar({ state }: { state: State }) {
         <p class="legend quiet-text">A bar appears here with the first steps.</p>
       </section>
     )
-  const { accounting, evidence } = worst
-  const { parts, stepMs, idealFrom } = accounting
-  const { map, open, read } = accounting.makers.work
-  const words = partWords(accounting.makers.stage, {
-    workers: evidence.facts.workers,
-    map: map > open + read,
-  })
-  const short = shortWords(accounting.makers.stage)
+  const { parts, stepMs, rank } = worst
+  // What workers do most is known where they are looked at, and is not in logs.
+  const seen = state.now?.told == null ? (state.now?.worst ?? null) : null
+  const { map, open, read } = seen?.accounting.makers.work ?? { map: 0, open: 0, read: 0 }
+  const stage = seen?.accounting.makers.stage ?? null
+  const words = partWords(stage, { workers: workersOf(state), map: map > open + read })
+  const short = shortWords(stage)
   const shown = PARTS.filter(part => part === 'ideal' || parts[part] >= SEEN)
+  const many = (state.hello?.run?.world ?? 1) > 1
   return (
     <section class="step" aria-labelledby="step-title">
       <h2 id="step-title">
         Where the time of a step goes
         <small>
-          {ms(stepMs)} a step{idealFrom === 'upper' && ', of which training takes at most what is shown'}
+          {many ? `rank ${rank}, ` : ''}
+          {windowOf(state)}: {ms(stepMs)} a step
+          {seen?.accounting.idealFrom === 'upper' && ', of which training takes at most what is shown'}
         </small>
       </h2>
       <div
@@ -55,6 +58,10 @@ export function StepBar({ state }: { state: State }) {
       </ul>
     </section>
   )
+}
+
+function workersOf({ now }: State): number {
+  return worstRecord(now)?.workers ?? now?.worst?.evidence.facts.workers ?? 1
 }
 
 function Segment({

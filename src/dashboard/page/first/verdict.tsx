@@ -1,9 +1,12 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
 import type { Remedy } from '../../../observe/evidence.js'
 import type { State } from '../state/store.js'
-import { gainOf, headline, type Tone, titleOf } from '../words/headline.js'
-import { earned } from '../words/tuner.js'
+import { ceilingOf, gainOf } from '../words/gain.js'
+import { headline, type Tone } from '../words/headline.js'
+import { copyOf, titleOf } from '../words/remedy.js'
+import { earned, stateOf } from '../words/tuner.js'
 import { type Control, Held, useControl } from './control.js'
+import { Runs } from './runs.js'
 
 /** Shapes beside the colours. */
 const SIGNS: Record<Tone, string> = { good: '✓', loss: '!', hint: 'i', unknown: '…' }
@@ -18,10 +21,11 @@ const SAYS: Record<Tone, string> = {
 const LONG = 40
 
 export function Verdict({ state, say }: { state: State; say: (text: string) => void }) {
-  const { tone, what, why, remedy } = headline(state)
+  const { tone, what, why, remedy, window } = headline(state)
   const tuner = state.now?.tuner ?? null
   // While it checks something, there is nothing to do but wait.
   const trying = tuner?.decisions.at(-1)?.event === 'tried' && state.ended === null
+  const says = tuner === null ? '' : stateOf(tuner)
   const control = useControl(say)
   const live = state.link === 'live' && state.ended === null
   return (
@@ -31,8 +35,12 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
       </span>
       <div>
         <h1>
-          <span class="what">{what}</span> <span class="why">{why}</span>
+          <span class="what">
+            {what} {window !== undefined && <span class="window">{window}</span>}
+          </span>{' '}
+          <span class="why">{why}</span>
         </h1>
+        {state.hello?.run === null && <Runs runs={state.hello.others} />}
         {live && control.held !== null ? (
           <Held control={control} />
         ) : (
@@ -41,14 +49,16 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
             <Do
               label={state.ended === null ? 'Do this' : 'Next time'}
               remedy={remedy}
+              ceiling={ceilingOf(state.now)}
               control={live && state.hello?.control ? control : null}
               say={say}
             />
           )
         )}
-        {tuner !== null && tuner.state !== '' && (
+        {tuner !== null && says !== '' && (
           <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
-            <b>{trying ? 'The tuner is on it.' : 'Tuner'}</b> {tuner.state} {earned(tuner.decisions)}
+            <b>{trying && tone !== 'good' ? 'The tuner is on it.' : 'Tuner'}</b> {says}{' '}
+            {earned(tuner.decisions)}
           </p>
         )}
       </div>
@@ -60,26 +70,29 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
 function Do({
   label,
   remedy,
+  ceiling,
   control,
   say,
 }: {
   label: string
   remedy: Remedy
+  ceiling: number | null
   control: Control | null
   say: (text: string) => void
 }) {
   const { title, detail } = titleOf(remedy)
-  const gain = gainOf(remedy)
-  const { command, set } = remedy
+  const gain = gainOf(remedy, ceiling)
+  const copy = copyOf(remedy)
+  const { set } = remedy
   return (
     <div class="do">
       <p class={title.length > LONG ? 'remedy long' : 'remedy'}>
         <span class="label">{label}</span> <b>{title}</b>
         {gain !== null && <span class="gain">{gain}</span>}
-        {gain === null && command === undefined && <span class="detail">{detail}</span>}
+        {gain === null && copy === null && <span class="detail">{detail}</span>}
       </p>
       <div class="acts">
-        {command !== undefined && <Copy command={command} say={say} />}
+        {copy !== null && <Copy {...copy} say={say} />}
         {set !== undefined && control !== null && (
           <button
             type="button"
@@ -90,27 +103,27 @@ function Do({
             Apply now
           </button>
         )}
-        {gain !== null && command === undefined && detail !== '' && <span class="detail">{detail}</span>}
+        {gain !== null && copy === null && detail !== '' && <span class="detail">{detail}</span>}
       </div>
     </div>
   )
 }
 
-function Copy({ command, say }: { command: string; say: (text: string) => void }) {
+function Copy({ text, what, say }: { text: string; what: string; say: (text: string) => void }) {
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(command)
-      say(`Copied: ${command}`)
+      await navigator.clipboard.writeText(text)
+      say(`Copied: ${text}`)
     } catch {
-      say(`The browser does not let this page copy. The command: ${command}`)
+      say(`The browser does not let this page copy. The ${what}: ${text}`)
     }
   }
   return (
     <>
       <button type="button" class="main" onClick={copy}>
-        Copy command
+        Copy {what}
       </button>
-      <code>{command}</code>
+      <code>{text}</code>
     </>
   )
 }

@@ -7,34 +7,40 @@ import { type State, toSnapshot } from './store.js'
 const PICTURES = 24
 const ID = 'saved'
 
-/** What this file holds. Null: it is no saved file. */
-export function embedded(): Snapshot | null {
-  const text = document.getElementById(ID)?.textContent
-  return text ? (JSON.parse(text) as Snapshot) : null
+/** A snapshot, and the tab that was open. */
+export interface Saved extends Snapshot {
+  tab: string
 }
 
-/** Saves what is seen, and says how that went. */
-export async function save(state: State): Promise<string> {
-  let snapshot: Snapshot | null
+/** What this file holds. Null: it is no saved file. */
+export function embedded(): Saved | null {
+  const text = document.getElementById(ID)?.textContent
+  return text ? (JSON.parse(text) as Saved) : null
+}
+
+/** Saves what is seen, and says how that went. The server adds what the page asks for only when it is looked at. */
+export async function save(state: State, tab: string): Promise<string> {
+  const shown = toSnapshot(
+    state,
+    state.saved ?? (state.link === 'live' ? Date.now() : (state.heard ?? Date.now())),
+  )
+  if (shown === null) return 'There is nothing to save yet.'
   let from = ''
-  try {
-    snapshot =
-      state.link === 'saved'
-        ? toSnapshot(state, state.saved ?? Date.now())
-        : await ask<Snapshot>('api/snapshot')
-  } catch {
-    snapshot = toSnapshot(state, state.heard ?? Date.now())
-    from = ' The server does not answer: the file has what this page had.'
-  }
-  if (snapshot === null) return 'There is nothing to save yet.'
-  if (snapshot.now !== null) snapshot.now.bad = await withPictures(snapshot.now.bad)
-  const name = fileName(snapshot)
-  download(name, fileOf(snapshot))
+  if (state.link !== 'saved')
+    try {
+      const { timeline, gallery } = await ask<Snapshot>('api/snapshot')
+      Object.assign(shown, { timeline, gallery })
+    } catch {
+      from = ' The server does not answer: the file has what this page had.'
+    }
+  const now = shown.now && { ...shown.now, bad: await withPictures(shown.now.bad) }
+  const name = fileName(shown)
+  download(name, fileOf({ ...shown, now, tab }))
   return `Saved as ${name}.${from}`
 }
 
 /** The page with the snapshot in it. Its policy lets only the page's own script and style in. */
-function fileOf(snapshot: Snapshot): string {
+function fileOf(snapshot: Saved): string {
   const json = JSON.stringify(snapshot).replaceAll('<', '\\u003c')
   const script = document.querySelector('script:not([type])')?.textContent ?? ''
   const style = document.querySelector('style')?.textContent ?? ''

@@ -1,23 +1,26 @@
 /** What the page knows, and how each event changes it. Nothing here touches the document: tests call it as it is. */
 import type { TunerDecision } from '../../../observe/live/decision.js'
 import type { RunRecord } from '../../../observe/live/record.js'
-import type { Alert, Gallery, Hello, HistoryPoint, Now, Snapshot, Timeline } from '../../view.js'
+import type {
+  Alert,
+  Ended,
+  Gallery,
+  Hello,
+  HistoryPoint,
+  Now,
+  Recent,
+  SlotPoint,
+  Snapshot,
+  Timeline,
+} from '../../view.js'
 
 /** How long the past is (ms): what is shown as the last hour. */
 const HOUR = 3_600_000
 /** Seconds that rates are means of: a second has few steps, and a number that jumps can't be read. */
 const RECENT = 10
 
-/** opening: nothing came yet. live: the stream is open. lost: it is not. saved: a file, without a server. */
-export type Link = 'opening' | 'live' | 'lost' | 'saved'
-
-/** Batches of all ranks in one second. */
-export interface SlotPoint {
-  time: number
-  ready: number
-  filling: number
-  held: number
-}
+/** opening: nothing came yet. live: the stream is open. lost: it is not. paused: the page is hidden. saved: a file, without a server. */
+export type Link = 'opening' | 'live' | 'lost' | 'paused' | 'saved'
 
 export interface State {
   link: Link
@@ -28,11 +31,10 @@ export interface State {
   history: HistoryPoint[]
   now: Now | null
   /** The last seconds, oldest first. */
-  recent: Now[]
-  /** Since the page was opened. */
+  recent: Recent['seconds']
   slots: SlotPoint[]
   alerts: Alert[]
-  ended: { reason: string; time: number } | null
+  ended: Ended | null
   timeline: Timeline | null
   gallery: Gallery | null
 }
@@ -60,16 +62,25 @@ export function withHello(state: State, hello: Hello): State {
   return { ...state, hello, history: [], now: null, recent: [], slots: [], alerts: [], ended: null }
 }
 
+/** The first of a stream. Alerts that ended while none was open are not told: those that hold are told again. */
+export function withFirstHello(state: State, hello: Hello): State {
+  return withHello({ ...state, alerts: [], ended: hello.run === null ? state.ended : null }, hello)
+}
+
+/** A second. It may be there already: a stream begins with the past, up to the second that follows. */
 export function withNow(state: State, now: Now): State {
   const time = timeOf(now)
-  const point = pointOf(now, time)
-  const slots = slotsOf(now.ranks, time)
+  const isNew = (last: { time: number } | undefined) => last === undefined || last.time < time
+  const { recent, history, slots } = state
+  const last = recent.at(-1)
+  const point = isNew(history.at(-1)) ? pointOf(now.ranks, time) : null
+  const batches = isNew(slots.at(-1)) ? slotsOf(now.ranks, time) : null
   return {
     ...state,
     now,
-    recent: [...state.recent, now].slice(-RECENT),
-    history: point === null ? state.history : lastHour([...state.history, point]),
-    slots: slots === null ? state.slots : lastHour([...state.slots, slots]),
+    recent: isNew(last && { time: timeOf(last) }) ? [...recent, now].slice(-RECENT) : recent,
+    history: point === null ? history : lastHour([...history, point]),
+    slots: batches === null ? slots : lastHour([...slots, batches]),
   }
 }
 
@@ -79,34 +90,40 @@ export function withAlert(state: State, alert: Alert): State {
 }
 
 export function ofSnapshot(snapshot: Snapshot): State {
-  const { saved, hello, history, now, alerts, ended, timeline = null, gallery = null } = snapshot
-  const recent = now === null ? [] : [now]
-  const slots = now === null ? null : slotsOf(now.ranks, timeOf(now))
+  const { saved, recent, ...rest } = snapshot
   return {
     ...EMPTY,
-    ...{ link: 'saved', heard: saved, saved, hello, history, now, recent, alerts, timeline, gallery },
-    slots: slots === null ? [] : [slots],
-    ended: ended === null ? null : { ...ended, time: saved },
+    ...rest,
+    link: 'saved',
+    heard: saved,
+    saved,
+    recent: recent.seconds,
+    slots: recent.slots,
   }
 }
 
-/** What a file holds, where the server can't be asked: what the page has. */
+/** What a file holds: what the page shows. */
 export function toSnapshot(state: State, saved: number): Snapshot | null {
-  const { hello, history, now, alerts, ended, timeline, gallery } = state
+  const { hello, history, now, recent, slots, alerts, ended, timeline, gallery } = state
   if (hello === null) return null
-  return { saved, hello, history, now, alerts, ended, timeline, gallery }
+  const seconds = recent.map(({ ranks }) => ({ ranks }))
+  return { saved, hello, history, now, recent: { seconds, slots }, alerts, ended, timeline, gallery }
+}
+
+/** What the newest moment that is known is called. */
+export function lastWord({ ended, link }: State): string {
+  return ended !== null ? 'end' : link === 'live' || link === 'opening' ? 'now' : 'then'
 }
 
 /** When a second ended (ms since 1970). */
-export function timeOf(now: Now): number {
-  return now.ranks.length === 0 ? Date.now() : Math.max(...now.ranks.map(({ time }) => time))
+export function timeOf({ ranks }: Pick<Now, 'ranks'>): number {
+  return ranks.length === 0 ? Date.now() : Math.max(...ranks.map(({ time }) => time))
 }
 
 /** A second of the whole run: the rank that loses most decides. */
-function pointOf({ ranks }: Now, time: number): HistoryPoint | null {
+function pointOf(ranks: readonly RunRecord[], time: number): HistoryPoint | null {
   if (ranks.length === 0) return null
   const worst = ranks.reduce((most, rank) => ((rank.lost ?? -1) > (most.lost ?? -1) ? rank : most))
-  const memories = ranks.flatMap(({ memory }) => (memory === null ? [] : [memory.bytes]))
   return {
     time,
     lost: worst.lost,
@@ -114,13 +131,28 @@ function pointOf({ ranks }: Now, time: number): HistoryPoint | null {
     parts: worst.parts,
     workers: worst.workers,
     depth: worst.depth,
-    rssBytes: memories.length === 0 ? null : memories.reduce((sum, bytes) => sum + bytes, 0),
+    rssBytes: memoryOf(ranks)?.bytes ?? null,
     decisions: once(ranks.flatMap(({ decisions }) => decisions)),
   }
 }
 
 export function samplesPerSecond(ranks: readonly RunRecord[]): number {
   return ranks.reduce((sum, { samples, seconds }) => sum + samples / Math.max(seconds, 1e-3), 0)
+}
+
+/** Of all processes: ranks of one process tell the same memory each. The limit is that of all machines together. */
+export function memoryOf(ranks: readonly RunRecord[]): { bytes: number; limit: number | null } | null {
+  const processes = new Map<string, number>()
+  const limits = new Map<string, number | null>()
+  for (const { host, trainer, engine, memory } of ranks) {
+    if (memory === null) continue
+    processes.set(`${host} ${trainer} ${engine}`, memory.bytes)
+    limits.set(host, memory.limit)
+  }
+  if (processes.size === 0) return null
+  const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all + value, 0)
+  const known = [...limits.values()].filter(limit => limit !== null)
+  return { bytes: sum(processes.values()), limit: known.length === limits.size ? sum(known) : null }
 }
 
 /** Ranks of one engine tell the same decision each. */

@@ -3,13 +3,14 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Gallery as Rows } from '../../view.js'
 import { ask } from '../state/address.js'
 import type { State } from '../state/store.js'
+import { ASKED, batchSize, shownWords } from '../words/gallery.js'
 
 export function Gallery({ state }: { state: State }) {
   const [rows, setRows] = useState<Rows | null>(state.gallery)
   const [problem, setProblem] = useState('')
   const live = state.link !== 'saved'
   const look = () => {
-    ask<Rows>('api/gallery').then(
+    ask<Rows>('api/gallery', { rows: String(ASKED) }).then(
       found => {
         setRows(found)
         setProblem('')
@@ -24,9 +25,9 @@ export function Gallery({ state }: { state: State }) {
     <>
       <div class="tools">
         <p class="lead">
-          {rows === null || rows.reason !== null
+          {rows === null || rows.reason !== null || rows.rows.length === 0
             ? 'Rows as the trainer gets them, after augmentation.'
-            : `Rows as the trainer gets them, after augmentation: batch ${rows.batch}, epoch ${rows.epoch}, step ${rows.step}.`}
+            : shownWords(rows, batchSize(state.hello?.definition))}
         </p>
         {live && (
           <button type="button" onClick={look}>

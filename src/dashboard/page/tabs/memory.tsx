@@ -2,16 +2,17 @@
 import { bytes } from '../../../observe/verdict/units.js'
 import { Chart } from '../draw/chart.js'
 import { type Point, roundUp } from '../draw/scale.js'
-import type { State } from '../state/store.js'
+import { lastWord, memoryOf, type State } from '../state/store.js'
 
 const MINUTE = 60_000
 
 export function Memory({ state }: { state: State }) {
   const { slots, history, now } = state
+  const many = (now?.ranks.length ?? 0) > 1
   const last = history.at(-1)?.time ?? slots.at(-1)?.time ?? Date.now()
   const span = (first: number | undefined) => Math.max(MINUTE, last - (first ?? last))
   const depth = now?.ranks.reduce((sum, rank) => sum + rank.depth, 0) ?? 0
-  const limit = now?.ranks.map(({ memory }) => memory?.limit ?? null).find(value => value !== null) ?? null
+  const limit = memoryOf(now?.ranks ?? [])?.limit ?? null
   const memory: Point[] = history.map(({ time, rssBytes }) => [time, rssBytes])
   const most = memory.reduce((top, [, value]) => Math.max(top, value ?? 0), 0)
   const top = limit !== null && limit < 3 * most ? limit * 1.05 : roundUp(most * 1.1)
@@ -21,7 +22,7 @@ export function Memory({ state }: { state: State }) {
         <h3 id="slots-title">Batches in memory</h3>
         <p class="quiet-text">
           Ready ones in dark: as long as there are some, the trainer does not wait. Above them those being
-          made, and those that the trainer holds. Since this page was opened.
+          made, and those that the trainer holds{many ? ', of all ranks together' : ''}.
         </p>
         <Chart
           label="Batches that are ready, being made and held, over time"
@@ -52,12 +53,14 @@ export function Memory({ state }: { state: State }) {
               : [`${s.ready} ready`, `${s.filling} being made`, `${s.held} held by the trainer`]
           }}
           empty="The engine's slots can't be seen from here."
+          last={lastWord(state)}
         />
       </section>
       <section aria-labelledby="memory-title">
         <h3 id="memory-title">Memory</h3>
         <p class="quiet-text">
-          Of engine and trainer, without the page cache. It should be level: memory is a budget.
+          Of engine and trainer{many ? ', all ranks together' : ''}, without the page cache. It should be
+          level: memory is a budget.
         </p>
         <Chart
           label="Memory of engine and trainer over time"
@@ -73,6 +76,7 @@ export function Memory({ state }: { state: State }) {
             return point?.rssBytes == null ? [] : [bytes(point.rssBytes)]
           }}
           empty="Memory is not told."
+          last={lastWord(state)}
         />
       </section>
     </div>

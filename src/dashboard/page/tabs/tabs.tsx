@@ -1,6 +1,7 @@
 /** What lies below the first screen. The address keeps which tab is open; arrow keys go from one to the next. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { embedded } from '../state/saved.js'
 import type { State } from '../state/store.js'
 import { Definition } from './definition.js'
 import { Gallery } from './gallery.js'
@@ -20,7 +21,9 @@ interface Tab {
   count?: (state: State) => number
 }
 
-/** Nine of them have a number as their key. */
+/** The keys of the tabs, in their order, as they lie on a keyboard. */
+export const TAB_KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
+
 export const TABS: Tab[] = [
   { id: 'why', name: 'Why', View: Why },
   { id: 'what-if', name: 'What if', View: WhatIf },
@@ -39,9 +42,10 @@ function skippedOf({ now }: State): number {
   return Math.max(told, now?.bad.length ?? 0)
 }
 
-/** The tab that the address names, and how to open another one; with `look` it is brought into view. */
+/** The tab that the address names, or that was open when a file was saved; and how to open another one; with `look` it is brought into view. */
 export function useTab(): [string, (id: string, look?: boolean) => void] {
-  const named = () => TABS.find(({ id }) => `#${id}` === location.hash)?.id ?? TABS[0].id
+  const known = (name: string | undefined) => TABS.find(({ id }) => id === name)?.id
+  const named = () => known(location.hash.slice(1)) ?? known(embedded()?.tab) ?? TABS[0].id
   const [tab, setTab] = useState(named)
   useEffect(() => {
     const change = () => setTab(named())

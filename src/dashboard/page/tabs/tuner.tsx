@@ -1,9 +1,9 @@
 /** All that the tuner did in this run, with its reasons, the newest first. */
 import type { TunerDecision } from '../../../observe/live/decision.js'
-import { gain } from '../../../observe/verdict/units.js'
 import type { State } from '../state/store.js'
 import { clock, share } from '../words/format.js'
-import { eventWords, MARKS, settingOf } from '../words/tuner.js'
+import { gainWords, measuredWords } from '../words/gain.js'
+import { eventWords, MARKS, settingOf, stateOf } from '../words/tuner.js'
 
 export function Tuner({ state: { now } }: { state: State }) {
   const tuner = now?.tuner ?? null
@@ -16,7 +16,7 @@ export function Tuner({ state: { now } }: { state: State }) {
     )
   return (
     <>
-      <p class="lead">{tuner.state}</p>
+      <p class="lead">{stateOf(tuner)}</p>
       {tuner.decisions.length === 0 ? (
         <p class="quiet-text">It decided nothing yet.</p>
       ) : (
@@ -50,7 +50,8 @@ export function Tuner({ state: { now } }: { state: State }) {
 
 function Row({ decision }: { decision: TunerDecision }) {
   const { time, event, reason, lost, predicted, measured } = decision
-  const told = (value: TunerDecision['predicted']) => (value === null ? '' : gain(value.gain, value.interval))
+  // No more than what was lost can be gained.
+  const most = lost < 1 ? lost / (1 - lost) : null
   return (
     <tr>
       <td class="time">{clock(time, true)}</td>
@@ -60,8 +61,11 @@ function Row({ decision }: { decision: TunerDecision }) {
       </td>
       <td>{reason}</td>
       <td class="number">{share(lost)}</td>
-      <td class="number">{told(predicted)}</td>
-      <td class="number">{told(measured)}</td>
+      <td class="number">
+        {predicted !== null &&
+          gainWords(predicted.gain, predicted.interval, most).replace(', all there is to gain', '')}
+      </td>
+      <td class="number">{measured !== null && measuredWords(measured.gain, measured.interval)}</td>
     </tr>
   )
 }

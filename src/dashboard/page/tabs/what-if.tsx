@@ -2,35 +2,16 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Change } from '../../../observe/evidence.js'
 import type { Fit } from '../../../observe/model/fit.js'
-import { depthOf, predict } from '../../../observe/model/predict.js'
-import { gain, ms, percent, rate, cores as someCores } from '../../../observe/verdict/units.js'
+import { predict } from '../../../observe/model/predict.js'
+import { count, ms, percent, rate } from '../../../observe/verdict/units.js'
 import { spanOf, type Way, waysOf } from '../draw/ways.js'
 import type { State } from '../state/store.js'
-
-interface Knob {
-  name: string
-  /** Where the slider stands, and where it may go. */
-  value: number
-  least: number
-  most: number
-  /** The value in words. */
-  told: (value: number) => string
-  change: (value: number) => Change
-}
-
-const LIMITS: Record<ReturnType<typeof predict>['bound'], string> = {
-  makers: 'the workers',
-  cores: 'the cores',
-  bytes: 'the storage',
-  trainer: 'your training step: nothing is left to gain',
-}
-
-/** Sliders of factors go by fourths of a doubling. */
-const STEPS = 4
-const factor = (value: number) => 2 ** (value / STEPS)
+import { gainWords } from '../words/gain.js'
+import { type Knob, knobsOf, limitWords, measuredRate, ratesOf } from '../words/what-if.js'
 
 export function WhatIf({ state }: { state: State }) {
-  const fit = (state.now?.worst?.evidence.fit ?? null) as Fit | null
+  const worst = state.now?.worst ?? null
+  const fit = (worst?.evidence.fit ?? null) as Fit | null
   const [set, setSet] = useState<Record<string, number>>({})
   // The model as it was when a slider was moved first: numbers that move under one's hand can't be compared.
   const [kept, keep] = useState<Fit | null>(null)
@@ -42,6 +23,10 @@ export function WhatIf({ state }: { state: State }) {
     {},
     ...knobs.map(({ name, change }) => (name in set ? change(set[name]) : {})),
   )
+  const wish = knobs
+    .filter(({ name }) => name in set)
+    .map(({ name, wish }) => wish(set[name]))
+    .join(' and ')
   const turn = (name: string, value: number) => {
     if (kept === null) keep(fit)
     setSet({ ...set, [name]: value })
@@ -68,57 +53,16 @@ export function WhatIf({ state }: { state: State }) {
           </button>
         </div>
       </section>
-      <Answer fit={used} change={change} />
+      <Answer
+        fit={used}
+        change={change}
+        wish={wish}
+        rank={(state.hello?.run?.world ?? 1) > 1 ? (worst?.rank ?? null) : null}
+        certain={worst?.accounting.idealFrom !== 'upper'}
+      />
       <Ways fit={used} change={change} />
     </div>
   )
-}
-
-function knobsOf(fit: Fit): Knob[] {
-  const most = (least: number, value: number) => Math.max(least, Math.ceil(2 * value))
-  return [
-    {
-      name: 'workers',
-      value: fit.makers,
-      least: 0,
-      most: most(16, fit.makers),
-      told: String,
-      change: workers => ({ workers }),
-    },
-    {
-      name: 'batches ahead',
-      value: depthOf(fit, {}),
-      least: 1,
-      most: most(16, fit.depth),
-      told: String,
-      change: depth => ({ depth }),
-    },
-    {
-      name: 'cores for workers',
-      value: Math.round(fit.cores.value * 2) / 2,
-      least: 0.5,
-      most: most(16, fit.cores.value),
-      told: someCores,
-      change: cores => ({ cores }),
-    },
-    {
-      name: 'waiting for storage',
-      value: 0,
-      least: -4 * STEPS,
-      most: 4 * STEPS,
-      told: value =>
-        fit.blocked.value < 1e-6 ? 'none seen' : `${ms(fit.blocked.value * factor(value))} a sample`,
-      change: value => ({ blockedPerSample: factor(value) }),
-    },
-    {
-      name: 'training step',
-      value: 0,
-      least: -3 * STEPS,
-      most: 3 * STEPS,
-      told: value => ms(fit.step.value * factor(value)),
-      change: value => ({ stepMs: fit.step.value * factor(value) }),
-    },
-  ]
 }
 
 function Slider({
@@ -137,8 +81,8 @@ function Slider({
     <div class={changed ? 'slider changed' : 'slider'}>
       <label for={id}>{knob.name}</label>
       <output for={id}>
-        {knob.told(value)}
-        {changed && <small> was {knob.told(knob.value)}</small>}
+        {changed ? knob.told(value) : knob.now}
+        {changed && <small> now {knob.now}</small>}
       </output>
       <input
         id={id}
@@ -147,21 +91,38 @@ function Slider({
         max={knob.most}
         step={knob.name === 'cores for workers' ? 0.5 : 1}
         value={value}
-        aria-valuetext={knob.told(value)}
+        aria-valuetext={changed ? knob.told(value) : knob.now}
         onInput={event => onTurn(Number(event.currentTarget.value))}
       />
     </div>
   )
 }
 
-function Answer({ fit, change }: { fit: Fit; change: Change }) {
+interface Asked {
+  fit: Fit
+  change: Change
+  /** What would be there: `12 workers and 8 batches ahead`. Empty: all is as it is. */
+  wish: string
+}
+
+/** `rank`: the one that is asked about, where there are several. `certain`: the shortest possible step is known. */
+function Answer({ fit, change, wish, rank, certain }: Asked & { rank: number | null; certain: boolean }) {
   const now = predict(fit, {})
   const then = predict(fit, change)
-  const measured = (1000 * fit.rows) / Math.max(fit.measured.value, 1e-6)
-  const [least, most] = then.interval.map(by => measured * (1 + by))
-  const asked = Object.keys(change).length > 0
+  const { least, most, possible } = ratesOf(fit, change, then, certain)
+  const ceiling = possible === null ? null : possible / measuredRate(fit) - 1
   return (
     <section class="answer" aria-label="What the model says" role="status">
+      <p>
+        {wish === '' ? (
+          <b>As it is now</b>
+        ) : (
+          <>
+            <b>If</b> there were {wish}, <b>then</b>
+          </>
+        )}
+        {rank !== null && <span class="quiet-text"> (rank {rank})</span>}
+      </p>
       <p class="big">
         {percent(then.lost)} <small>lost</small>
       </p>
@@ -169,16 +130,16 @@ function Answer({ fit, change }: { fit: Fit; change: Change }) {
         <b>{rate(then.samplesPerSecond)}</b>
         <br />
         <span class="quiet-text">
-          {Math.round(least).toLocaleString('en-US')} to {Math.round(most).toLocaleString('en-US')} with 95 %
-          certainty
+          {count(least)} to {count(most)} with 95 % certainty
+          {possible !== null && most >= possible && ': more is not possible'}
         </span>
       </p>
       <p>
-        {asked
-          ? `${gain(then.gain, then.interval)} against now (${percent(now.lost)} lost)`
-          : 'as it is now, by the model'}
+        {wish === ''
+          ? 'by the model of this run'
+          : `${gainWords(then.gain, then.interval, ceiling)} against now (${percent(now.lost)} lost)`}
       </p>
-      <p class="quiet-text">The limit: {LIMITS[then.bound]}.</p>
+      <p class="quiet-text">{limitWords(then)}</p>
     </section>
   )
 }
@@ -187,9 +148,9 @@ function Ways({ fit, change }: { fit: Fit; change: Change }) {
   const ways = useMemo(() => waysOf(fit, change), [fit, JSON.stringify(change)])
   const span = spanOf(fit, change)
   return (
-    <section class="ways" aria-label="Three ways to feed it">
+    <section class="ways" aria-label="If it were fed in another way">
       <h3>
-        The same work, fed in three ways <small>{ms(span)} of each</small>
+        If the same work were fed in another way, then … <small>{ms(span)} of each</small>
       </h3>
       {ways.map(way => (
         <WayPicture key={way.name} way={way} span={span} />
@@ -217,7 +178,9 @@ function WayPicture({ way, span }: { way: Way; span: number }) {
   return (
     <div class="way">
       <p>
-        <b>{way.name}</b> {way.what}
+        <span>
+          <b>{way.name}</b>: {way.what}
+        </span>
         <span class="number">
           {percent(way.lost)} lost, {rate(way.samplesPerSecond)}
         </span>

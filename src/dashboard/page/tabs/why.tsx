@@ -1,29 +1,48 @@
 /** The numbers that decided, and all that can be done. */
 import { useState } from 'preact/hooks'
 import type { Diagnosis } from '../../../observe/evidence.js'
+import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
 import type { Diagnosed } from '../../view.js'
 import { send } from '../state/address.js'
 import type { State } from '../state/store.js'
 import { clock } from '../words/format.js'
-import { gainOf, titleOf } from '../words/headline.js'
+import { ceilingOf, gainOf } from '../words/gain.js'
+import { titleOf } from '../words/remedy.js'
 
 export function Why({ state }: { state: State }) {
   const worst = state.now?.worst ?? null
-  if (worst === null) return <p class="quiet-text">The numbers behind the sentence appear here with it.</p>
-  const { diagnosis, accounting } = worst
+  if (worst === null)
+    return (
+      <p class="quiet-text">
+        {state.now?.told == null
+          ? 'The numbers behind the sentence appear here with it.'
+          : `What is known of rank ${state.now.told.rank} is known by its log: the numbers behind the sentence are seen on its machine alone, ${state.now.told.host}.`}
+      </p>
+    )
+  const { diagnosis, accounting, rank } = worst
+  const many = (state.hello?.run?.world ?? 1) > 1
   const live = state.link === 'live' && state.ended === null
   return (
     <>
       <Reasons
         diagnosis={diagnosis}
-        from={`${accounting.steps} steps in ${accounting.seconds.toFixed(0)} s.`}
+        ceiling={ceilingOf(state.now)}
+        from={`${many ? `Rank ${rank}: ` : ''}${accounting.steps} ${accounting.steps === 1 ? 'step' : 'steps'} in the last ${accounting.seconds.toFixed(0)} s.`}
       />
       {live && state.hello?.control && <Closer />}
     </>
   )
 }
 
-function Reasons({ diagnosis, from }: { diagnosis: Diagnosis; from: string }) {
+function Reasons({
+  diagnosis,
+  from,
+  ceiling,
+}: {
+  diagnosis: Diagnosis
+  from: string
+  ceiling: number | null
+}) {
   const second = diagnosis.second === null ? '' : `, then ${diagnosis.second}`
   return (
     <div class="two">
@@ -41,13 +60,19 @@ function Reasons({ diagnosis, from }: { diagnosis: Diagnosis; from: string }) {
       </section>
       <section aria-label="What can be done">
         <h3>What can be done</h3>
-        {diagnosis.remedies.length === 0 && <p class="quiet-text">Nothing needs to be.</p>}
+        {diagnosis.remedies.length === 0 && (
+          <p class="quiet-text">
+            {diagnosis.lost < LEAST_PART
+              ? 'Nothing needs to be.'
+              : 'Nothing is certain enough to be advised yet.'}
+          </p>
+        )}
         <ol class="remedies">
           {diagnosis.remedies.map(remedy => {
             const { title, detail } = titleOf(remedy)
             return (
               <li key={remedy.action}>
-                <b>{title}</b> <Gain gain={gainOf(remedy)} />
+                <b>{title}</b> <Gain gain={gainOf(remedy, ceiling)} />
                 {detail !== '' && <p>{detail}</p>}
                 {remedy.warning !== undefined && <p class="quiet-text">{remedy.warning}.</p>}
               </li>
@@ -87,7 +112,7 @@ function Closer() {
       {found !== null && (
         <>
           <p class="lead">{found.sentence}</p>
-          <Reasons diagnosis={found} from={`Looked at closely at ${clock(found.time)}.`} />
+          <Reasons diagnosis={found} ceiling={null} from={`Looked at closely at ${clock(found.time)}.`} />
         </>
       )}
     </section>

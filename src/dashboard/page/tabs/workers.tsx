@@ -3,7 +3,7 @@ import type { State } from '../state/store.js'
 import { share } from '../words/format.js'
 import { WORK, WORK_WORDS } from '../words/work.js'
 
-export function Workers({ state: { now } }: { state: State }) {
+export function Workers({ state: { now, hello } }: { state: State }) {
   const makers = now?.makers ?? []
   if (makers.length === 0)
     return (
@@ -29,7 +29,10 @@ export function Workers({ state: { now } }: { state: State }) {
         <thead>
           <tr>
             <th scope="col">worker</th>
-            <th scope="col">the last second</th>
+            <th scope="col">
+              the last second
+              {(hello?.run?.world ?? 1) > 1 && now?.worst != null && `, of rank ${now.worst.rank}`}
+            </th>
             <th scope="col" class="number">
               works
             </th>

@@ -1,9 +1,12 @@
 /** The one sentence: whether the GPU waits, why, and what to do. */
 import type { Diagnosis, Remedy } from '../../../observe/evidence.js'
 import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
-import { gain, percent, rate } from '../../../observe/verdict/units.js'
+import { percent, rate } from '../../../observe/verdict/units.js'
 import { why } from '../../../observe/verdict/words.js'
+import type { Hello, Now, Told } from '../../view.js'
 import type { State } from '../state/store.js'
+import { lossOf, stillFor, windowOf, worstOf } from '../state/worst.js'
+import { age } from './format.js'
 
 /** good: nothing to do. loss: the GPU waits. hint: it does not wait for data, and yet something is worth a look. */
 export type Tone = 'good' | 'loss' | 'hint' | 'unknown'
@@ -14,10 +17,14 @@ export interface Headline {
   what: string
   why: string
   remedy: Remedy | null
+  /** Of which time that is said: `last 15 s`. */
+  window?: string
 }
 
 /** Less than this (0…1) is nothing. */
 const NEVER = 0.001
+/** Losses of ranks that differ by less (0…1) are alike. */
+export const DIFFERENT = 0.03
 
 export function headline(state: State): Headline {
   const { hello, now } = state
@@ -28,41 +35,88 @@ export function headline(state: State): Headline {
         ? 'Is `millrace dashboard` still running? This page tries again by itself.'
         : 'A moment.',
     )
-  if (hello.run === null)
+  if (hello.run === null) return ofNoRun(hello)
+  const worst = worstOf(now)
+  if (now === null || worst === null)
+    return state.ended === null
+      ? unknown(
+          'Watching the first steps.',
+          'Whether the GPU waits, and why, is said after about a hundred of them.',
+        )
+      : unknown('It ended before enough was seen.', 'Why a GPU waits is said after about a hundred steps.')
+  const who = gpuOf(state)
+  const still = standsStill(state, who)
+  if (still !== null) return still
+  const found = now.told === null ? ofDiagnosis(now.worst!, who) : ofLog(now.told, who)
+  const slowest = found.tone === 'loss' && who.many > 1 ? `Rank ${worst.rank} loses most: ` : ''
+  return { ...found, why: `${slowest}${found.why}`, window: windowOf(state) }
+}
+
+function ofNoRun({ others, missing }: Hello): Headline {
+  const gone = missing === null ? '' : `The run ${missing} is not here any more. `
+  const count = others.length
+  if (count === 0)
     return unknown(
       'No run yet.',
-      'It appears here as soon as a program on this machine opens a feed. Nothing needs to be set.',
+      `${gone}It appears here as soon as a program on this machine opens a feed. Nothing needs to be set.`,
     )
-  if (now === null || now.worst === null)
-    return unknown(
-      'Watching the first steps.',
-      'Whether the GPU waits, and why, is said after about a hundred of them.',
-    )
-  const { diagnosis, rank } = now.worst
-  const who = gpuOf(state)
-  const found = ofDiagnosis(diagnosis, who, now.worst.accounting.samplesPerSecond)
-  const many = (hello.run.world ?? 1) > 1 && found.tone === 'loss'
-  return many ? { ...found, why: `Rank ${rank} is the slowest: ${found.why}` } : found
+  return unknown(count === 1 ? '1 run is here.' : `${count} runs are here: choose one.`, gone.trim())
+}
+
+interface Who {
+  one: string
+  loses: string
+  /** `loses about`, where that is not certain. */
+  losesAbout: string
+  waits: string
+  stands: string
+  it: string
+  many: number
 }
 
 /** What is fed: a GPU where one is seen, several where the run has more ranks. */
-function gpuOf({ now, hello }: State): { one: string; loses: string; waits: string; it: string } {
+function gpuOf({ now, hello }: State): Who {
   const gpu =
     now?.ranks.some(({ gpu }) => gpu !== null && gpu.hasWork !== 0) ||
     now?.worst?.evidence.facts.device !== undefined
   const noun = gpu ? 'GPU' : 'trainer'
-  const world = hello?.run?.world ?? 1
-  return world > 1
-    ? { one: `Your ${world} ${noun}s`, loses: 'lose', waits: 'wait', it: 'them' }
-    : { one: `Your ${noun}`, loses: 'loses', waits: 'waits', it: 'it' }
+  const many = hello?.run?.world ?? 1
+  if (many < 2)
+    return {
+      ...{ one: `Your ${noun}`, loses: 'loses', losesAbout: 'loses about', waits: 'waits' },
+      ...{ stands: 'stands', it: 'it', many },
+    }
+  const losses = (now?.ranks ?? []).flatMap(record => lossOf(now!, record) ?? [])
+  const differ = losses.length > 0 && Math.max(...losses) - Math.min(...losses) >= DIFFERENT
+  return {
+    ...{ one: `Your ${many} ${noun}s`, loses: differ ? 'lose up to' : 'lose', waits: 'wait' },
+    ...{ losesAbout: differ ? 'lose up to' : 'lose about', stands: 'stand', it: 'them', many },
+  }
 }
 
-function ofDiagnosis(d: Diagnosis, who: ReturnType<typeof gpuOf>, samples: number): Headline {
+/** What was seen before says nothing about now. Null: steps end. */
+function standsStill(state: State, who: Who): Headline | null {
+  const seconds = stillFor(state)
+  if (seconds === null) return null
+  const slots = (state.now?.ranks ?? []).flatMap(({ slots }) => slots ?? [])
+  const ready = slots.reduce((sum, slot) => sum + slot.ready, 0)
+  const what = `${who.one} ${who.stands} still:`
+  const why = `no step ended for ${age(seconds)}`
+  if (slots.length === 0) return unknown(what, `${why}.`)
+  if (ready > 0)
+    return {
+      ...{ tone: 'hint', what, remedy: null },
+      why: `${why}, though ${ready === 1 ? 'a batch lies' : `${ready} batches lie`} ready. The trainer is stopped, or does something else: saving, testing.`,
+    }
+  return { tone: 'loss', what, why: `${why}, and no batch is ready.`, remedy: null }
+}
+
+function ofDiagnosis({ diagnosis: d, accounting }: NonNullable<Now['worst']>, who: Who): Headline {
   const remedy = d.remedies[0] ?? null
   if (d.ceiling === null)
     return {
       tone: 'hint',
-      what: `No trainer: the feed alone gives ${rate(samples)}.`,
+      what: `No trainer: the feed alone gives ${rate(accounting.samplesPerSecond)}.`,
       why: `Its limit: ${why(d)}.`,
       remedy,
     }
@@ -74,56 +128,47 @@ function ofDiagnosis(d: Diagnosis, who: ReturnType<typeof gpuOf>, samples: numbe
       why: `but ${who.waits} for ${who.it === 'it' ? 'its' : 'their'} kernels to be launched.`,
       remedy,
     }
-  if (d.verdict === 'compute-bound')
-    return d.lost < LEAST_PART
-      ? {
-          tone: 'good',
-          what: `${who.one} ${d.lost < NEVER ? 'never' : 'hardly ever'} ${who.waits}:`,
-          why: `the data costs ${who.it} ${percent(d.lost)}. There is nothing to do.`,
-          remedy: null,
-        }
-      : {
-          tone: 'good',
-          what: `${who.one} hardly ${who.waits}:`,
-          why: `the data cost ${who.it} ${percent(d.lost)} in the last seconds, which is within what steps vary by.`,
-          remedy: null,
-        }
+  if (d.verdict === 'compute-bound') return computeBound(d.lost, who)
   return { tone: 'loss', what: `${who.one} ${who.loses} ${percent(d.lost)}:`, why: `${why(d)}.`, remedy }
 }
 
-function inconclusive(d: Diagnosis, who: ReturnType<typeof gpuOf>): Headline {
+/** A tick stands only where next to nothing is lost. */
+function computeBound(lost: number, who: Who): Headline {
+  return lost < LEAST_PART
+    ? {
+        tone: 'good',
+        what: `${who.one} ${lost < NEVER ? 'never' : 'hardly ever'} ${who.waits}:`,
+        why: `the data costs ${who.it} ${percent(lost)}. There is nothing to do.`,
+        remedy: null,
+      }
+    : unknown(
+        `${who.one} ${who.loses} ${percent(lost)}, or nothing:`,
+        'steps differ by more than that, so it may be chance. It is known when more of them were seen.',
+      )
+}
+
+function inconclusive(d: Diagnosis, who: Who): Headline {
   const reason = d.evidence[0] ?? 'too little was seen'
-  if (d.lost < LEAST_PART)
-    return {
-      tone: 'unknown',
-      what: `${who.one} ${who.waits} little, as far as is seen:`,
-      why: `${reason}.`,
-      remedy: null,
-    }
+  if (d.lost < LEAST_PART) return unknown(`${who.one} ${who.waits} little, as far as is seen:`, `${reason}.`)
   const perhaps = d.second === null ? reason : `p${why(d).slice('Not certain; p'.length)}`
   return {
     tone: 'unknown',
-    what: `${who.one} ${who.loses} about ${percent(d.lost)}; why is not certain:`,
+    what: `${who.one} ${who.losesAbout} ${percent(d.lost)}; why is not certain:`,
     why: `${perhaps}.`,
     remedy: d.remedies[0] ?? null,
   }
 }
 
+/** Of a rank that is known by its log: its sentence has the loss before the cause, and the remedy after it. */
+function ofLog({ lost, why: told }: Told, who: Who): Headline {
+  const what = `${who.one} ${who.loses} ${percent(lost)}`
+  if (told === null) return unknown(`${what}.`, 'Its log does not say why.')
+  if (told.verdict === 'compute-bound') return computeBound(lost, who)
+  const [cause] = told.sentence.replace(/^Your trainer loses [^:]*: /, '').split(/\.(?:\s|$)/)
+  const tone = told.verdict === 'inconclusive' ? 'unknown' : 'loss'
+  return { tone, what: `${what}:`, why: `${cause}.`, remedy: told.remedy }
+}
+
 function unknown(what: string, why: string): Headline {
   return { tone: 'unknown', what, why, remedy: null }
-}
-
-/** `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. */
-export function titleOf({ action }: Remedy): { title: string; detail: string } {
-  const colon = action.indexOf(': ')
-  if (colon < 0) return { title: action, detail: '' }
-  return {
-    title: action.slice(0, colon).replace(' in place of ', ' instead of '),
-    detail: action.slice(colon + 2),
-  }
-}
-
-/** `+38 % (±8)`; null where it is not known before it is tried. */
-export function gainOf({ predictedGain, interval }: Remedy): string | null {
-  return predictedGain === null ? null : gain(predictedGain, interval)
 }

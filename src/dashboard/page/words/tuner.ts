@@ -1,4 +1,5 @@
 /** What the tuner did, in words and signs. */
+import { decoderPlace } from '../../../basics/decoder.js'
 import type { Knob, TunerDecision } from '../../../observe/live/decision.js'
 import { percent } from '../../../observe/verdict/units.js'
 
@@ -13,9 +14,9 @@ export const MARKS: Record<TunerDecision['event'], { sign: string; word: string 
 
 const KNOBS: Record<Knob, string> = {
   workers: 'workers',
-  depth: 'depth',
+  depth: 'batches ahead',
   claim: 'rows a claim',
-  ahead: 'hints ahead',
+  ahead: 'rows hinted ahead',
   decode: 'decoding on',
   binding: 'binding',
 }
@@ -27,7 +28,7 @@ export function eventWords(event: TunerDecision['event']): string {
 
 /** What the tuner has brought so far: `From 67 % lost: workers 2 → 7.` Empty where nothing was kept. */
 export function earned(decisions: readonly TunerDecision[]): string {
-  const kept = decisions.filter(({ event, knob }) => event === 'kept' && knob !== null)
+  const kept = decisions.filter(({ event, knob, from, to }) => event === 'kept' && knob && from !== to)
   const first = decisions.find(({ event }) => event === 'tried')
   if (kept.length === 0 || first === undefined) return ''
   const knobs = [...new Set(kept.map(({ knob }) => knob))].map(knob => {
@@ -37,9 +38,23 @@ export function earned(decisions: readonly TunerDecision[]): string {
   return `It began with ${percent(first.lost)} lost: ${knobs.join(', ')}.`
 }
 
-/** `workers 4 → 7`. Nothing where nothing was set. */
-export function settingOf({ knob, from, to }: TunerDecision): string {
+/** `workers 4 → 7`, `decoding on the CPU → the GPU`. Nothing where nothing was set. */
+export function settingOf({ knob, from, to }: Pick<TunerDecision, 'knob' | 'from' | 'to'>): string {
   if (knob === null) return ''
   if (from === null || to === null) return KNOBS[knob]
-  return `${KNOBS[knob]} ${from} → ${to}`
+  if (from === to) return `${KNOBS[knob]} ${wordOf(knob, to)}, as before`
+  return `${KNOBS[knob]} ${wordOf(knob, from)} → ${wordOf(knob, to)}`
+}
+
+/** Who decodes is a number in the engine: twentieths of the images for the CPU. */
+function wordOf(knob: Knob, value: number | string): string {
+  return knob === 'decode' && typeof value === 'number' ? decoderPlace(value) : String(value)
+}
+
+/** What the tuner does now. What it tries is said here, with names of this page; all else it says itself. */
+export function stateOf({ state, decisions }: { state: string; decisions: TunerDecision[] }): string {
+  const last = decisions.at(-1)
+  if (last?.event === 'tried') return `Trying ${settingOf(last)}, in turns: what is faster stays.`
+  const text = state.trim()
+  return text === '' ? '' : `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }
