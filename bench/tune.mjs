@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { functionHash } from '../dist/define/build/call.js'
 import { open } from '../dist/index.js'
 import { HostSampler } from '../dist/observe/host/sampler.js'
 import { readNotes } from '../dist/spans/notes.js'
@@ -41,6 +42,7 @@ writeFileSync(
   waiting,
   'const w = new Int32Array(new SharedArrayBuffer(4))\nexport const wait = v => { Atomics.wait(w, 0, 0, 1); return v }\n',
 )
+const { wait } = await import(waiting)
 /** Each needs more than one worker on 2 cores, but for the last: there one is enough. */
 const WORKLOADS = {
   'jpeg, 8 ms a step': { stepMs: 8, feed: { source, order, fields: { image, label }, batch: 32 } },
@@ -50,7 +52,9 @@ const WORKLOADS = {
     feed: {
       source,
       order,
-      fields: { label: { ...label, map: { call: { module: waiting, export: 'wait' } } } },
+      fields: {
+        label: { ...label, map: { call: { module: waiting, export: 'wait', hash: functionHash(wait) } } },
+      },
       batch: 32,
     },
   },

@@ -27,7 +27,8 @@ export function trying(candidate: Candidate, { evidence, accounting }: Weighed):
       : `the model promises nothing, but ${lossOf(accounting)}, so its neighbourhood is tried`
   const promise = predicted === null ? tried : `predicted ${gain(predicted.gain, predicted.interval)}`
   const { verdict } = judge(evidence)
-  return `The trainer loses ${percent(accounting.lost)} (${verdict}): ${checking(candidate)}, ${promise}.`
+  const why = verdict === 'inconclusive' ? '' : ` (${verdict})`
+  return `The trainer loses ${percent(accounting.lost)}${why}: ${checking(candidate)}, ${promise}.`
 }
 
 /** What is lost that the model does not explain. */

@@ -23,10 +23,12 @@ import type { FeedPlan } from '../plan/plan.js'
 import { drawnName } from '../plan/sample-name.js'
 import { Pool } from '../pool/pool.js'
 import type { RingOwner } from '../pool/served-ring.js'
+import { BadReports } from './bad-reports.js'
 import { leaveCache } from './caches.js'
 import type { CallingThread } from './calling-thread.js'
 import { ClaimSize } from './claim-size.js'
 import { type FeedingOptions, type NewRing, newRing } from './new-ring.js'
+import { RingDepth } from './ring-depth.js'
 import { ringFacts } from './ring-facts.js'
 import type { RingMemory } from './ring-memory.js'
 import { ringName } from './ring-name.js'
@@ -53,13 +55,12 @@ export class Feeding {
   private ending: Promise<void> | undefined
   private readonly timeout: SampleTimeout
   private readonly claiming: ClaimSize
-  private reports: BadReport[] = []
+  private readonly deepness: RingDepth
+  private readonly reports = new BadReports()
   /** Where there are no workers. */
   private alone: CallingThread | undefined
   /** Decodes what the device of another process refused. */
   private decoder: CpuDecoder | undefined
-  /** Memory that is being taken: what it is taken for must stay open until then. */
-  private reserving: Promise<unknown> = Promise.resolve()
   /** The latest move of the ring: the next one begins when it is done. */
   private moving: Promise<void> = Promise.resolve()
   readonly ring: Ring
@@ -91,6 +92,10 @@ export class Feeding {
     noteRing(job, memory, this.name)
     const claims = (claims: number): void => this.spans?.tuneRing(job.id, { claims })
     this.claiming = new ClaimSize(ring, claims)
+    this.deepness = new RingDepth(ring, memory, this.kept, depth => {
+      this.spans?.tuneRing(job.id, { depth })
+      pool?.wake()
+    })
     this.timeout = new SampleTimeout(ring, options.timeout, maker => pool?.taking(maker) === job.id)
   }
 
@@ -101,7 +106,7 @@ export class Feeding {
     Control.shared().add(feeding, pool ? (made.job.makers ?? MAX_MAKERS) : 0)
     if (pool) {
       const owner: RingOwner = {
-        bad: report => feeding.reports.push(noteBad(report)),
+        bad: report => feeding.reports.add(report),
         failed: error => feeding.fail(error),
         took: () => feeding.nudge(),
       }
@@ -113,7 +118,7 @@ export class Feeding {
     try {
       const { CallingThread } = await import('./calling-thread.js')
       feeding.alone = await CallingThread.start(feeding.job, feeding.ring, options, report =>
-        feeding.reports.push(noteBad(report)),
+        feeding.reports.add(report),
       )
       return feeding
     } catch (error) {
@@ -180,12 +185,7 @@ export class Feeding {
   /** What makers said of bad samples in this batch, by row. Complete when the batch is ready. */
   badOf(batch: number): BadReport[] {
     this.pool?.collect()
-    const { generation } = this.ring
-    const mine = this.reports.filter(report => report.batch === batch && report.generation === generation)
-    this.reports = this.reports.filter(report => report.generation === generation && report.batch > batch)
-    // A row that was made twice (its first maker died) is reported once.
-    const rows = new Map(mine.map(report => [report.row, report]))
-    return [...rows.values()].sort((a, b) => a.row - b.row)
+    return this.reports.take(batch, this.ring.generation)
   }
 
   /**
@@ -257,28 +257,14 @@ export class Feeding {
     return this.ring.depth
   }
 
-  /**
-   * Slots are taken lowest first, so that only the first `depth` of them need memory. What the consumer holds stays with it, and
-   * one slot more is in use, or no batch could be made any more. Of several calls the last one holds.
-   */
   setDepth(depth: number): Promise<void> {
-    const set = this.reserving.then(() => this.reserveDepth(depth))
-    this.reserving = set.catch(() => {})
-    return set
+    return this.deepness.set(depth)
   }
 
-  private async reserveDepth(depth: number): Promise<void> {
-    const least = 1 + Math.max(this.kept.size, this.holds())
-    const slots = Math.min(this.ring.capacity, Math.max(depth, least))
-    await this.shared.reserve(slots)
-    if (this.closed) return
-    this.ring.depth = slots
-    this.spans?.tuneRing(this.job.id, { depth: slots })
-    this.pool?.wake()
+  /** Tells how many batches the consumer holds elsewhere: the depth stays above that. */
+  set holds(count: () => number) {
+    this.deepness.holds = count
   }
-
-  /** Batches that the consumer holds elsewhere: on a device. */
-  holds: () => number = () => 0
 
   /** Rows that a worker claims at a time. */
   get claimRows(): number {
@@ -327,7 +313,7 @@ export class Feeding {
     // Makers of other rings may still be at a row of this one: what it holds open must outlive that.
     const until = performance.now() + LAST_ROWS
     while (this.ring.busy && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 2))
-    await this.reserving
+    await this.deepness.end()
     if (this.job.cache) leaveCache(this.job.cache)
     this.shared.free()
   }

@@ -9,6 +9,8 @@ const AGAIN = 15
 export class EngineNotes {
   private reader: NotesReader | undefined
   private asked = 0
+  /** Rings that the run has had: another one takes over where another is to decode. */
+  private readonly rings = new Set<number>()
   /** Bad samples by ring: a run may have several, one after the other. */
   private readonly bad = new Map<number, number>()
 
@@ -17,6 +19,7 @@ export class EngineNotes {
     private readonly pid: number,
     private readonly ring: () => number,
   ) {
+    this.rings.add(ring())
     this.reader = NotesReader.open(pid)
     this.count(this.read())
   }
@@ -25,9 +28,10 @@ export class EngineNotes {
   look(): { decisions: TunerDecision[]; bad: number } {
     if (this.reader === undefined && ++this.asked % AGAIN === 0) this.reader = NotesReader.open(this.pid)
     const notes = this.read()
+    this.rings.add(this.ring())
     this.count(notes)
     const decisions = notes.flatMap(({ kind, decision }) =>
-      kind === 'tuner' && isDecision(decision) && decision.ring === this.ring() ? [decision] : [],
+      kind === 'tuner' && isDecision(decision) && this.rings.has(decision.ring) ? [decision] : [],
     )
     return { decisions, bad: [...this.bad.values()].reduce((sum, count) => sum + count, 0) }
   }
@@ -47,7 +51,7 @@ export class EngineNotes {
 
   private count(notes: readonly WrittenNote[]): void {
     for (const { kind, ring, count } of notes)
-      if (kind === 'bad' && typeof count === 'number' && ring === this.ring())
-        this.bad.set(ring, Math.max(count, this.bad.get(ring) ?? 0))
+      if (kind === 'bad' && typeof count === 'number' && this.rings.has(Number(ring)))
+        this.bad.set(Number(ring), Math.max(count, this.bad.get(Number(ring)) ?? 0))
   }
 }

@@ -11,7 +11,7 @@ import { deviceFeeds } from './feeds.mjs'
 import { feedIn } from './folder.mjs'
 import { formOf } from './forms.mjs'
 
-const VERSION = 2
+const VERSION = 3
 /** The engine makes all of an epoch at once: no slot is used twice. */
 const DEPTH = 8
 
