@@ -29,6 +29,8 @@ const MANY = 1.25
 /** A smaller depth than this is not tried, nor one that is not at least as large. */
 const LEAST_DEPTH = 4
 const DEEPER = 3
+/** Loss in waits for batches from which a smaller depth than that is raised to it. */
+const SHALLOW = 0.02
 /** Workers without a slot for so much of the time, while the trainer waits at times. */
 const UNEVEN = 0.2
 /** Share of the time in which tasks waited for memory, from which less of it is taken. */
@@ -44,7 +46,7 @@ export function candidatesFor(seen: Weighed, rings: number, decoding?: Decoding)
   worth.sort((a, b) => b.predicted!.gain - a.predicted!.gain)
   const { parts } = seen.accounting
   const slowed = Math.max(parts.slowed, seen.evidence.host?.trainerDelay ?? 0)
-  const tries = supplyOf(parts) >= MUCH ? neighbours(seen) : slowed >= SLOWED ? fewer(seen) : []
+  const tries = supplyOf(parts) >= MUCH ? neighbours(seen) : slowed >= SLOWED ? fewer(seen) : deeper(seen)
   return [...worth, ...(decoder ? [decoder] : []), ...tries].filter(({ from, to }) => from !== to)
 }
 
@@ -120,6 +122,14 @@ function furtherAhead(
 ): Candidate[] {
   const sizes = [Math.min(most, FURTHER * rows), Math.ceil(rows / FURTHER)]
   return sizes.flatMap(to => change('ahead', rows, to))
+}
+
+/** With two or three slots a batch that comes late is waited for: a few more cost little. */
+function deeper({ ring, evidence, accounting, room }: Weighed): Candidate[] {
+  const { depth } = evidence.facts
+  const to = Math.min(nextDepth(depth, evidence, room), LEAST_DEPTH)
+  if (room.depth === 0 || to <= depth || supplyOf(accounting.parts) < SHALLOW) return []
+  return [{ ring, knob: 'depth', from: depth, to, predicted: null }]
 }
 
 /** The trainer hardly waits for batches, but workers slow it: fewer of them are tried. */
