@@ -104,10 +104,11 @@ function tooFewFiles(): string {
   return `no more files can be opened, the limit is ${FILES}: a feed needs ${needed}. Raise it with \`ulimit -n\``
 }
 
-/** `can't mkdir /x/y: permission denied (EACCES)`, for an error of the system. */
+/** `can't mkdir /x/y: permission denied (EACCES)`, for an error of the system. One without a path says all by itself. */
 function refusal(error: NodeJS.ErrnoException): string | undefined {
   const { code, syscall, path, message } = error
-  if (code === undefined || syscall === undefined || path === undefined) return undefined
+  if (code === undefined || syscall === undefined) return undefined
+  if (path === undefined) return message
   const reason = message.slice(message.indexOf(': ') + 2, message.indexOf(`, ${syscall}`))
   return `can't ${syscall} ${path}: ${reason} (${code})`
 }

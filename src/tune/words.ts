@@ -24,7 +24,7 @@ export function trying(candidate: Candidate, { evidence, accounting }: Weighed):
   const tried =
     knob === 'decode'
       ? 'what that brings can only be measured'
-      : `the model promises nothing, but ${lossOf(accounting)}, so its neighbourhood is tried`
+      : `the model promises nothing, but ${lossOf(candidate, accounting)}, so its neighbourhood is tried`
   const promise = predicted === null ? tried : `predicted ${gain(predicted.gain, predicted.interval)}`
   const { verdict } = judge(evidence)
   const why = verdict === 'inconclusive' ? '' : ` (${verdict})`
@@ -32,8 +32,9 @@ export function trying(candidate: Candidate, { evidence, accounting }: Weighed):
 }
 
 /** What is lost that the model does not explain. */
-function lossOf({ parts }: Weighed['accounting']): string {
-  return supplyOf(parts) >= MUCH ? 'batches are waited for' : 'workers take cores from the trainer'
+function lossOf({ knob, from, to }: Candidate, { parts }: Weighed['accounting']): string {
+  const fewer = knob === 'workers' && to < from
+  return fewer && supplyOf(parts) < MUCH ? 'workers take cores from the trainer' : 'batches are waited for'
 }
 
 export function concluded(

@@ -3,7 +3,6 @@
  * comes, and reading a device may never end. So a path is opened without waiting, and looked at before it is read.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
-import { SourceError } from '../../basics/errors.js'
 
 /** Flags with which `open` never waits. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
@@ -45,8 +44,7 @@ export function openWithoutWaiting(path: string): number {
 export function refuseOthers(path: string, stats: Stats): void {
   if (stats.isFile()) return
   const code = stats.isDirectory() ? 'EISDIR' : 'ENOTREG'
-  const error = new SourceError(`${path} is ${kindOf(stats)}, not a regular file`, { file: path })
-  throw Object.assign(error, { code, syscall: 'open' })
+  throw Object.assign(new Error(`${path} is ${kindOf(stats)}, not a regular file`), { code, syscall: 'open' })
 }
 
 /** What a path is, in words: "a named pipe (FIFO)". */
