@@ -204,8 +204,8 @@ class Feed(Opened):
         """Batches of PyTorch tensors: views of shared memory, or ``prefetch`` ahead on ``device``.
 
         On ``"cuda"`` images are decoded and transformed by the engine (``decode="cpu"``), by the GPU
-        (``"gpu"``), or by both; ``"auto"``, the default, measures in the first seconds which of them feeds
-        this trainer best. ``channels_last`` gives images in that memory format.
+        (``"gpu"``), or by both; with ``"auto"``, the default, the tuner finds which of them feeds this
+        trainer best. ``channels_last`` gives images in that memory format.
         """
         from ._view.choose import torch_carrier
 
