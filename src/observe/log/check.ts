@@ -27,7 +27,7 @@ export function parseLine(text: string): LogLine | undefined {
   return isRecord(value) ? value : undefined
 }
 
-export function isRecord(value: unknown): value is RunRecord {
+function isRecord(value: unknown): value is RunRecord {
   return (
     isObject(value) &&
     isPlace(value) &&
