@@ -83,14 +83,14 @@ def test_alerts_are_told_while_the_loop_runs(engine, tmp_path, caplog):
     caplog.set_level("INFO", logger="millrace")
 
     def told():
-        return [record.getMessage() for record in caplog.records if "alert: " in record.getMessage()]
+        return [record.getMessage() for record in caplog.records if "samples>1/s 1s: " in record.getMessage()]
 
     with millrace.Feed(FEED, workers=1, epochs=None, alerts=["samples>1/s 1s"]) as feed:
         for _ in feed:
             time.sleep(0.005)
             if told():
                 break
-    assert told()[0].startswith("synthetic: alert: samples>1/s 1s: ")
+    assert told()[0].startswith("synthetic: samples>1/s 1s: ")
 
 
 def drawing():
