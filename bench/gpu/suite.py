@@ -68,7 +68,7 @@ PARTS = [
     Part("train", ours("train.py", "train"), 190, 300, "bar 3: ResNets, every mode, DataLoader"),
     Part("cores", ours("train.py", "cores"), 120, 200, "bar 3: with 4 and 8 threads for the engine"),
     Part("tune", ours("tune.py"), 260, 400, "ResNet-18 whose feed begins badly and tunes itself"),
-    Part("photos", ours("train.py", "photos"), 150, 240, "bar 4: ResNets on photographs"),
+    Part("photos", ours("train.py", "photos"), 250, 360, "bar 4: ResNets on photographs"),
     Part("mixed", ours("mixed.py"), 190, 300, "photographs of mixed kinds: progressive, grey, CMYK, 4:4:4"),
     Part("generate", ours("generate.py"), 75, 130, "bar 5: generated images"),
     Part("llm", ours("llm.py"), 150, 280, "a GPT of 124 M parameters: cached, fed, DataLoader"),

@@ -30,7 +30,7 @@ MODELS = {"resnet50": 80, "resnet18": 100}
 #: Steps before measuring begins: what was made ahead is used up, or the queues are full.
 WARM = 15
 #: Seconds that ``auto`` may take to decide.
-DECIDING = 16.0
+DECIDING = 45.0
 
 
 def trainer(name: str, device: str) -> Step:

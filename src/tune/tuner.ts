@@ -220,18 +220,18 @@ export class Tuner {
     if (kept) this.pauses.kept(candidate)
     else if (!again && candidate.knob !== 'decode') this.pauses.refused(candidate, now)
     const reason = words.concluded(candidate, result, this.pauses.until(candidate, now))
-    if (candidate.knob === 'decode') this.decide(candidate, kept, reason, again, step)
+    if (candidate.knob === 'decode') this.decide(candidate, result, reason, step)
     const event = kept ? 'kept' : 'reverted'
     step.decisions.push(decision(now, worst, event, { ...of(candidate), reason, measured }))
   }
 
   /** Another decoder was tried: when all were, the best stays. */
-  private decide(candidate: Candidate, kept: boolean, reason: string, again: boolean, step: Step): void {
+  private decide(candidate: Candidate, result: CheckResult, reason: string, step: Step): void {
     const { ring, from, to } = candidate
-    const found = this.decodings.get(ring)?.concluded(candidate, reason, again)
+    const found = this.decodings.get(ring)?.concluded(candidate, result, reason)
     if (found === undefined) return
     step.set = step.set.filter(setting => setting.knob !== 'decode')
-    step.set.push({ ring, knob: 'decode', value: kept ? to : from, found })
+    step.set.push({ ring, knob: 'decode', value: result.kept ? to : from, found })
   }
 
   private apply({ settings, until }: { settings: Setting[]; until: number }, step: Step): void {

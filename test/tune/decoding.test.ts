@@ -56,6 +56,23 @@ describe('who decodes', () => {
     expect(decoder.found).toContain('on both')
   })
 
+  test('both with too much for the CPU are tried once more, with less', () => {
+    const one = scenario({ cpu: 2.2 }, 26)
+    // Work that is split between the two costs workers more than its parts.
+    const split = (twentieths: number) => (twentieths > 0 && twentieths < 20 ? 0.4 : 0)
+    const decoders = (twentieths: number) => {
+      const work = one.decoders!(twentieths)
+      return { ...work, cpu: work.cpu! + split(twentieths) }
+    }
+    const { decoder, decisions, log } = run({ ...one, decoders })
+    const tried = decisions.filter(({ knob, event }) => knob === 'decode' && event === 'tried')
+    const [gpu, more, less] = tried.map(({ to }) => to)
+    expect(tried, log).toHaveLength(3)
+    expect(gpu).toBe(0)
+    expect(less, log).toBeLessThan(more!)
+    expect(decoder.twentieths, log).toBe(less)
+  })
+
   test('a GPU that slows the trainer more than it helps is not taken', () => {
     const { decoder, log } = run(scenario({ cpu: 1.4 }, 200))
     expect(decoder, log).toMatchObject({ twentieths: 20 })
