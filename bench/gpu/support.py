@@ -74,6 +74,18 @@ def on_device(args: argparse.Namespace, feed: Any, decode: Optional[str], **more
     return feed.torch(device="cuda", **({} if decode is None else {"decode": decode}), **more)
 
 
+def decisions(folder: Path) -> list[dict[str, Any]]:
+    """What the tuner did, out of the run's log."""
+    found: list[dict[str, Any]] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+        for line in lines:
+            for one in line.get("decisions", []):
+                keys = ("time", "event", "knob", "from", "to", "reason", "lost")
+                found.append({key: one.get(key) for key in keys})
+    return found
+
+
 def device_stats(feed: Any) -> dict[str, Any]:
     """What the feed says about the device."""
     return dict(feed.stats().get("device", {}))

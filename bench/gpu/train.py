@@ -9,6 +9,7 @@ Every contender runs in this process, one after the other, in interleaved rounds
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -17,8 +18,8 @@ from typing import Any, Callable, Optional
 
 import torch
 import torchvision
-from support import BATCH, MEAN, STD, Result, Turns, arguments, definition, device_stats, on_device
-from support import synchronize
+from support import BATCH, MEAN, STD, Result, Turns, arguments, decisions, definition, device_stats
+from support import on_device, synchronize
 from torchvision.io import ImageReadMode, decode_image
 from torchvision.transforms import v2
 
@@ -30,7 +31,7 @@ MODELS = {"resnet50": 80, "resnet18": 100}
 #: Steps before measuring begins: what was made ahead is used up, or the queues are full.
 WARM = 15
 #: Seconds that ``auto`` may take to decide.
-DECIDING = 45.0
+DECIDING = 60.0
 
 
 def trainer(name: str, device: str) -> Step:
@@ -81,8 +82,9 @@ def fed(
 ) -> Any:
     """A feed's training rate; ``decode`` and ``workers`` None: nothing is said about them."""
     warm = 1 if args.dry else WARM
-    options = {} if workers is None else {"workers": workers}
-    with millrace.Feed(definition(shards), epochs=None, **options) as feed:
+    options: dict[str, Any] = {} if workers is None else {"workers": workers}
+    log = Path(tempfile.mkdtemp()) if decode is None else None
+    with millrace.Feed(definition(shards), epochs=None, log=log, **options) as feed:
         opened = time.perf_counter()
         begun, first, settled, before = 0.0, 0, None, {}
         for done, batch in enumerate(on_device(args, feed, decode)):
@@ -98,7 +100,8 @@ def fed(
         synchronize()
         value = steps * BATCH / (time.perf_counter() - begun)
         after = device_stats(feed)
-    return value, seen(before, after, settled or 0)
+    found = seen(before, after, settled or 0)
+    return value, found if log is None else {**found, "decisions": decisions(log)}
 
 
 def decided(feed: Any) -> bool:

@@ -6,14 +6,14 @@ then fed: begun with two workers, whether or not those may be tuned, and with no
 
 from __future__ import annotations
 
-import json
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from support import BATCH, Result, Turns, arguments, definition, device_stats, on_device, synchronize
+from support import BATCH, Result, Turns, arguments, decisions, definition, device_stats, on_device
+from support import synchronize
 from train import WARM, rate, there_already, trainer
 
 import millrace
@@ -60,18 +60,6 @@ def tuned(args: Any, shards: Path, step: Any, name: str) -> Any:
         "decisions": decisions(log),
     }
     return (after - before) * BATCH / (to - from_), about
-
-
-def decisions(folder: Path) -> list[dict[str, Any]]:
-    """What the tuner did, out of the run's log."""
-    found: list[dict[str, Any]] = []
-    for path in sorted(folder.glob("*.jsonl")):
-        lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-        for line in lines:
-            for one in line.get("decisions", []):
-                keys = ("time", "event", "knob", "from", "to", "reason", "lost")
-                found.append({key: one.get(key) for key in keys})
-    return found
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 /**
  * Who decodes the images of a run. The CPU begins: it takes nothing from the trainer's GPU. If the trainer waits, the GPU is
- * tried, and then both: the CPU nearly as much as it can, the GPU what is missing; where that was too much for the CPU, once more
- * with less. What was found stays: pixel values differ a little between the two, so it is part of the state.
+ * tried, and then both: the CPU nearly as much as it can, the GPU what is missing. What was found stays: pixel values differ a
+ * little between the two, so it is part of the state.
  */
 import { CPU, type Decoder, decoderOf, GPU, SHARES } from '../basics/decoder.js'
 import { FINE } from '../observe/stall.js'
@@ -22,9 +22,6 @@ export class Decoding {
   /** Share of what the trainer could have taken that was there while the CPU decoded alone. */
   private fed = 1
   private inVain = 0
-  /** Both decoded, with too much for the CPU: so many twentieths are tried instead. */
-  private less: number | undefined
-  private lessened = false
   /** Decided. */
   done = false
 
@@ -43,8 +40,7 @@ export class Decoding {
     this.tried.add(decoderOf(from))
     if (from === CPU) this.fed = 1 - supplyOf(parts)
     const who = ALL.find(one => !this.tried.has(one))
-    const to = who === undefined ? this.less : this.twentieths(who)
-    return to === undefined ? undefined : { ring, knob: 'decode', from, to, predicted: null }
+    return who && { ring, knob: 'decode', from, to: this.twentieths(who), predicted: null }
   }
 
   /** A try is over. `again`: it says nothing. Returns why it is decided, once it is. */
@@ -53,20 +49,10 @@ export class Decoding {
     this.inVain = 0
     this.tried.add(decoderOf(to))
     this.reasons.push(reason)
-    this.less = undefined
     // Side by side with the GPU it is seen better than in the first steps what the CPU manages alone.
     if (measured !== null && from === CPU && to === GPU)
       this.fed = Math.min(this.fed, 1 / (1 + measured.gain))
-    if (measured !== null && from === GPU && to !== CPU && measured.interval[1] < 0)
-      this.lessen(to, measured.gain)
-    return this.tried.size < ALL.length || this.less !== undefined ? undefined : this.decided()
-  }
-
-  /** With so many twentieths for the CPU it was slower than with none: they were too many. */
-  private lessen(twentieths: number, gain: number): void {
-    const fewer = Math.floor(LESS * twentieths * (1 + gain))
-    if (!this.lessened && fewer >= 1 && fewer < twentieths) this.less = fewer
-    this.lessened = true
+    return this.tried.size < ALL.length ? undefined : this.decided()
   }
 
   /** What decodes at present stays. */
