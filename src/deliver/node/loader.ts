@@ -25,7 +25,7 @@ import { takenStep } from './run-account.js'
 import { Supply } from './supply.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
-const TURN = 5
+const TURN = 20
 
 export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */

@@ -89,7 +89,7 @@ function join(to: StepTimes, from: Readonly<StepTimes>): void {
   to.samples += from.samples
   to.count += from.count
   if (from.gc !== undefined) to.gc = (to.gc ?? 0) + from.gc
-  delete to.ready
+  if (to.ready !== undefined) delete to.ready
 }
 
 function widthOf(ms: number): number {
